@@ -1,0 +1,42 @@
+/**
+ * Every error the service answers with, and nothing else: `error` is permanent and its first three digits are the
+ * HTTP status; `message` is for people. Documented in schemas/openapi.yaml with an example for each.
+ */
+export const errors = {
+  notJson: {
+    status: 400,
+    error: 40001,
+    message: 'the request body must be JSON in UTF-8, not nested too deeply, without __proto__ members',
+  },
+  notValid: { status: 400, error: 40002, message: 'the request body does not follow the contract' },
+  conflict: { status: 409, error: 40901, message: 'the id belongs to a plant with other content' },
+  tooLarge: {
+    status: 413,
+    error: 41301,
+    message: 'the request body must be at most 1 MiB, and the plant at most 400 KB',
+  },
+  notJsonType: {
+    status: 415,
+    error: 41501,
+    message: 'the Content-Type must be application/json or application/*+json',
+  },
+  fault: { status: 500, error: 50001, message: 'the service failed; the fault is ours' },
+  storeUnavailable: {
+    status: 503,
+    error: 50301,
+    message: 'the store cannot answer now; sending the same request again is safe',
+  },
+} as const;
+
+export type CatalogueEntry = (typeof errors)[keyof typeof errors];
+
+/** A refusal that is already in the words of the catalogue. `detail` replaces the entry's message where it says more. */
+export class CatalogueError extends Error {
+  override readonly name = 'CatalogueError';
+  readonly entry: CatalogueEntry;
+
+  constructor(entry: CatalogueEntry, detail: string = entry.message) {
+    super(detail);
+    this.entry = entry;
+  }
+}

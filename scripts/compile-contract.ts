@@ -1,0 +1,144 @@
+/**
+ * Derives from schemas/openapi.yaml what the functions need of it: the TypeScript types of its schemas, and for every
+ * operation with a JSON body a validator of the event whose `body` has been parsed.
+ *
+ * The validators are compiled here because Ajv at run time would cost the function half its cold start.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { _, Ajv2020, type CodeKeywordDefinition } from 'ajv/dist/2020.js';
+import standaloneCode from 'ajv/dist/standalone/index.js';
+import { compile as compileTypes } from 'json-schema-to-typescript';
+import { parse } from 'yaml';
+
+type Schema = { [keyword: string]: unknown };
+type Operation = {
+  operationId: string;
+  requestBody?: { content: { 'application/json': { schema: Schema } } };
+};
+type Contract = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+};
+
+const contractFile = new URL('../schemas/openapi.yaml', import.meta.url);
+const generated = new URL('../functions/generated/', import.meta.url);
+
+/** Applies `change` to every schema object inside `value`, the innermost first. */
+const mapSchemas = (value: unknown, change: (schema: Schema) => Schema): unknown => {
+  if (Array.isArray(value)) return value.map((item) => mapSchemas(item, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return change(Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapSchemas(item, change)])));
+};
+
+/**
+ * `format: int64` is an annotation in JSON Schema: nothing checks the range. This keyword does, for a number that a
+ * double holds exactly and for a bigint (functions/http/json-body.ts makes one where a double would round).
+ * https://spec.openapis.org/registry/format/int64
+ */
+const int64: CodeKeywordDefinition = {
+  keyword: 'int64',
+  schemaType: 'boolean',
+  code(context) {
+    const { data } = context;
+    context.fail(
+      _`!(typeof ${data} === "bigint" ? ${data} === BigInt.asIntN(64, ${data}) : Number.isSafeInteger(${data}))`,
+    );
+  },
+  error: { message: `must be an integer from ${-(2n ** 63n)} to ${2n ** 63n - 1n}` },
+};
+
+/** UTF-8 has no form for an unpaired surrogate: the store would hold U+FFFD in its place, not what was sent. */
+const wellFormed: CodeKeywordDefinition = {
+  keyword: 'wellFormed',
+  type: 'string',
+  schemaType: 'boolean',
+  code(context) {
+    context.fail(_`!${context.data}.isWellFormed()`);
+  },
+  error: { message: 'must not contain unpaired surrogates' },
+};
+
+const withOwnKeywords = (schema: Schema): Schema => {
+  if (schema['type'] === 'integer' && schema['format'] === 'int64') {
+    const { type, format, description, ...others } = schema;
+    // Ajv's own keywords for numbers know no bigint: they would pass over what they should refuse.
+    if (Object.keys(others).length > 0) throw new Error(`Nothing checks ${Object.keys(others)} of an int64 yet.`);
+    return { int64: true };
+  }
+  if (schema['type'] === 'string') return { ...schema, wellFormed: true };
+  return schema;
+};
+
+const header = '// Made from schemas/openapi.yaml by scripts/compile-contract.ts. Do not edit.\n';
+
+const compileValidators = (contract: Contract): Record<'js' | 'dts', string> => {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    code: { source: true, esm: true, lines: true },
+    keywords: [int64, wellFormed, 'components'],
+  });
+  ajv.addSchema(
+    { $id: 'contract', components: mapSchemas(contract.components, withOwnKeywords) },
+    undefined,
+    false,
+    false,
+  );
+  const operations = Object.values(contract.paths)
+    .flatMap((path) => Object.values(path))
+    .flatMap(({ operationId, requestBody }) => {
+      const body = requestBody?.content['application/json'].schema;
+      return body === undefined ? [] : [{ operationId, schemaName: nameOf(body) }];
+    });
+  for (const { operationId, schemaName } of operations) {
+    const body = { $ref: `contract#/components/schemas/${schemaName}` };
+    ajv.addSchema({ type: 'object', required: ['body'], properties: { body } }, operationId);
+  }
+  return {
+    js: header + standaloneCode.default(ajv, Object.fromEntries(operations.map(({ operationId: id }) => [id, id]))),
+    dts: [
+      header,
+      "import type { ErrorObject } from 'ajv';",
+      `import type { ${[...new Set(operations.map(({ schemaName }) => schemaName))].join(', ')} } from './contract.ts';\n`,
+      'export type Validator<Event> = { (event: unknown): event is Event; errors?: ErrorObject[] | null };\n',
+      ...operations.map(
+        ({ operationId, schemaName }) => `export const ${operationId}: Validator<{ body: ${schemaName} }>;`,
+      ),
+      '',
+    ].join('\n'),
+  };
+};
+
+/** The name in `#/components/schemas/NAME`. Bodies are named, so that their types have names. */
+const nameOf = ({ $ref }: Schema): string => {
+  const name = typeof $ref === 'string' ? /^#\/components\/schemas\/(\w+)$/.exec($ref)?.[1] : undefined;
+  if (name === undefined)
+    throw new Error('A request body in schemas/openapi.yaml must be a $ref to #/components/schemas/');
+  return name;
+};
+
+const typeOfInt64 = (schema: Schema): Schema =>
+  schema['format'] === 'int64' ? { ...schema, tsType: 'number | bigint' } : schema;
+
+const compileContractTypes = ({ components }: Contract): Promise<string> => {
+  const names = Object.keys(components.schemas);
+  const named = Object.fromEntries(names.map((name) => [name, { title: name, ...components.schemas[name] }]));
+  return compileTypes(
+    {
+      type: 'object',
+      required: names,
+      properties: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/schemas/${name}` }])),
+      ...{ components: { schemas: mapSchemas(named, typeOfInt64) } },
+    },
+    'Schemas',
+    { additionalProperties: false, bannerComment: header, format: false },
+  );
+};
+
+const contract = parse(await readFile(contractFile, 'utf8')) as Contract;
+const validators = compileValidators(contract);
+const types = await compileContractTypes(contract);
+await mkdir(generated, { recursive: true });
+await writeFile(new URL('contract.ts', generated), types);
+await writeFile(new URL('validators.js', generated), validators.js);
+await writeFile(new URL('validators.d.ts', generated), validators.dts);

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { describe, expect, test } from 'vitest';
+import { errors } from '../../functions/http/errors.ts';
+import { compile, contract, createPlantOperation } from '../contract.ts';
+
+const mediaTypes = [
+  ['the request body', createPlantOperation.requestBody.content['application/json']] as const,
+  ...Object.entries(createPlantOperation.responses).map(
+    ([status, { content }]) => [status, content['application/json']] as const,
+  ),
+];
+
+describe('schemas/openapi.yaml', () => {
+  test('is a valid OpenAPI 3.1.0 document of version 1.0.0', async () => {
+    const text = readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8');
+    const validator = new Validator();
+    const result = await validator.validate(text);
+    expect(result.errors).toBeUndefined();
+    expect(result.valid).toBe(true);
+    expect(validator.version).toBe('3.1');
+    expect(contract.openapi).toBe('3.1.0');
+    expect(contract.info.version).toBe('1.0.0');
+  });
+
+  test('has the one operation, behind bearerAuth like the whole service', () => {
+    expect(Object.entries(contract.paths).map(([path, item]) => [path, Object.keys(item)])).toEqual([
+      ['/plants', ['post']],
+    ]);
+    expect(createPlantOperation.operationId).toBe('createPlant');
+    expect(createPlantOperation.security).toBeUndefined();
+    expect(contract.security).toEqual([{ bearerAuth: [] }]);
+    expect(contract.components.securitySchemes['bearerAuth']).toMatchObject({ type: 'http', scheme: 'bearer' });
+  });
+
+  test('asks for a NewPlant and answers a Plant or an Error, in the words of the contract', () => {
+    const { requestBody, responses } = createPlantOperation;
+    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    expect(requestBody.required).toBe(true);
+    expect(requestBody.content['application/json'].schema).toEqual(ref('NewPlant'));
+    expect(responses['200']).toMatchObject({ description: 'plant response' });
+    expect(responses['200']?.content['application/json'].schema).toEqual(ref('Plant'));
+    expect(responses['400']).toMatchObject({ description: 'unexpected error' });
+    expect(responses['400']?.content['application/json'].schema).toEqual(ref('Error'));
+  });
+
+  test.each([
+    ['NewPlant', { id: 1, name: 'Moss' }, true],
+    ['NewPlant', { id: 1, name: 'Moss', tag: '' }, true],
+    ['NewPlant', { id: 1, name: 'Moss', height: 3 }, true],
+    ['NewPlant', { name: 'Moss' }, false],
+    ['NewPlant', { id: 1 }, false],
+    ['NewPlant', { id: '1', name: 'Moss' }, false],
+    ['NewPlant', { id: 1.5, name: 'Moss' }, false],
+    ['NewPlant', { id: 1, name: 1 }, false],
+    ['NewPlant', { id: 1, name: 'Moss', tag: null }, false],
+    ['Plant', { name: 'Moss' }, true],
+    ['Plant', { tag: 'green' }, false],
+    ['Error', { error: 40001, message: '' }, true],
+    ['Error', { error: 40001 }, false],
+    ['Error', { message: '' }, false],
+    ['Error', { error: '40001', message: '' }, false],
+  ])('says of the %s %j: %j', (name, value, valid) => {
+    expect(compile({ $ref: `#/components/schemas/${name}` })(value)).toBe(valid);
+  });
+
+  test.each(mediaTypes)('has examples that follow the schema: %s', (_, { schema, examples }) => {
+    const validate = compile(schema);
+    const faults = Object.entries(examples).filter(([, { value }]) => !validate(value));
+    expect(faults).toEqual([]);
+    expect(Object.keys(examples)).not.toEqual([]);
+  });
+
+  test('shows every error of the catalogue under its status, with its message, and no other', () => {
+    const documented = mediaTypes
+      .flatMap(([status, { examples }]) => Object.values(examples).map(({ value }) => ({ status, value })))
+      .flatMap(({ status, value }) => ('error' in (value as object) ? [{ status, ...(value as object) }] : []));
+    const catalogue = Object.values(errors).map(({ status, error, message }) => ({
+      status: String(status),
+      error,
+      message: error === errors.notValid.error ? expect.any(String) : message,
+    }));
+    expect(documented).toEqual(catalogue);
+  });
+});

@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    // The suffix says the kind: unit, property, fault, and journeys over HTTP.
+    include: ['test/**/*.{test,fuzz,fault,journey}.ts'],
+    // A journey starts the whole local service, on a machine that may be busy.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // The default leaves a core idle, half of a small machine.
+    maxWorkers: '100%',
+    restoreMocks: true,
+    unstubEnvs: true,
+    // .ci/run takes its last line from the report.
+    ...(process.env['VITEST_REPORT'] && {
+      reporters: ['default', 'json'],
+      outputFile: { json: process.env['VITEST_REPORT'] },
+    }),
+  },
+});
