@@ -1,0 +1,9 @@
+/**
+ * The value of an environment variable that the stack sets on the function.
+ * @throws Error naming the variable, so that a function deployed without it fails at start-up and says why.
+ */
+export const fromEnvironment = (name: string): string => {
+  const value = process.env[name];
+  if (value === undefined || value === '') throw new Error(`The environment variable ${name} must be set.`);
+  return value;
+};

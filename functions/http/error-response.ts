@@ -1,0 +1,59 @@
+import type { MiddlewareObj } from '@middy/core';
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { Error as ErrorBody } from '../generated/contract.ts';
+import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
+
+/** An error class of another room, and the catalogue's word for it. */
+export type Translation = readonly [errorClass: new (...args: never[]) => Error, entry: CatalogueEntry];
+
+/**
+ * Turns whatever is thrown into an Error body of the catalogue, and writes the request's one log line. The client sees
+ * the catalogue only; the cause of a 5xx goes to the log.
+ *
+ * To be registered first: Middy runs `onError` hooks in reverse, so this one has the last word.
+ */
+export const errorResponse = (
+  translations: readonly Translation[],
+): MiddlewareObj<unknown, APIGatewayProxyStructuredResultV2> => ({
+  onError: (request) => {
+    const thrown = request.error;
+    const refusal = inCatalogue(thrown, translations);
+    log(refusal, thrown);
+    request.response = toResponse(refusal);
+  },
+});
+
+const inCatalogue = (thrown: unknown, translations: readonly Translation[]): CatalogueError => {
+  if (thrown instanceof CatalogueError) return thrown;
+  const translation = translations.find(([errorClass]) => thrown instanceof errorClass);
+  return new CatalogueError(translation?.[1] ?? errors.fault);
+};
+
+/** One line, in the JSON format of Lambda's own logger, which adds time, level and request id. */
+const log = ({ entry: { status, error } }: CatalogueError, thrown: unknown): void => {
+  if (status < 500) console.info({ outcome: 'refused', error });
+  else if (status === 503) console.warn({ outcome: 'failed', error, cause: evidence(thrown) });
+  else console.error({ outcome: 'failed', error, cause: evidence(thrown) });
+};
+
+const toResponse = ({ entry, message }: CatalogueError): APIGatewayProxyStructuredResultV2 => {
+  const body: ErrorBody = { error: entry.error, message };
+  return {
+    statusCode: entry.status,
+    headers: { 'content-type': 'application/json', ...(entry.status === 503 && { 'retry-after': '1' }) },
+    body: JSON.stringify(body),
+  };
+};
+
+/** What a reader of the log needs of an error and its causes. The messages of the SDK carry nothing of the request. */
+const evidence = (thrown: unknown, depth = 0): object => {
+  if (!(thrown instanceof Error)) return { name: typeof thrown };
+  const { name, stack, cause, code, $metadata } = thrown as Error & { code?: unknown; $metadata?: unknown };
+  return {
+    name,
+    code,
+    stack,
+    $metadata,
+    ...(cause !== undefined && depth < 3 && { cause: evidence(cause, depth + 1) }),
+  };
+};

@@ -1,0 +1,50 @@
+import middy from '@middy/core';
+import { expect, test, vi } from 'vitest';
+import { errorResponse } from '../../../functions/http/error-response.ts';
+import { errors } from '../../../functions/http/errors.ts';
+import { expectInContract } from '../../contract.ts';
+import { lambdaContext } from '../../gateway-events.ts';
+
+class Taken extends Error {
+  override readonly name = 'Taken';
+}
+
+/** The answer to whatever `thrown` is, and what was logged. */
+const answerTo = async (thrown: unknown) => {
+  const logged: unknown[] = [];
+  for (const level of ['info', 'warn', 'error'] as const) {
+    vi.spyOn(console, level).mockImplementation((entry) => {
+      logged.push([level, entry]);
+    });
+  }
+  const handler = middy()
+    .use(errorResponse([[Taken, errors.conflict]]))
+    .handler(() => {
+      throw thrown;
+    });
+  const { statusCode, headers, body } = await handler({}, lambdaContext);
+  expectInContract(statusCode, headers['content-type'], body);
+  return { status: statusCode, error: JSON.parse(body).error, logged };
+};
+
+test.each([undefined, null, 'text', 7, {}])('anything thrown is an answer, no error too: %j', async (thrown) => {
+  expect(await answerTo(thrown)).toEqual({
+    status: 500,
+    error: 50001,
+    logged: [['error', { outcome: 'failed', error: 50001, cause: { name: typeof thrown } }]],
+  });
+});
+
+test('an error of another room is translated as told, and an error that extends it too', async () => {
+  class TakenTwice extends Taken {}
+  expect(await answerTo(new Taken())).toMatchObject({ status: 409, error: 40901 });
+  expect(await answerTo(new TakenTwice())).toMatchObject({ status: 409, error: 40901 });
+  expect(await answerTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });
+});
+
+test('causes are logged three deep, and a circle of them ends', async () => {
+  const first = new Error('first');
+  first.cause = new Error('second', { cause: first });
+  const { logged } = await answerTo(first);
+  expect(JSON.stringify(logged).match(/"name"/g)).toHaveLength(4);
+});

@@ -1,0 +1,44 @@
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { itemBytes, toPlant } from '../../../functions/plants/plant.ts';
+import { anyCredentials, type PlantsStore, startPlantsStore } from '../../plants-store.ts';
+
+const maxItemBytes = 409_600;
+
+let store: PlantsStore;
+let client: DynamoDBClient;
+beforeAll(async () => {
+  store = await startPlantsStore();
+  client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
+});
+afterAll(async () => {
+  client.destroy();
+  await store.close();
+});
+
+test.each([0, -0, 1, -1, 10, 99, 100, 101, -100, 1000, 1010, 123456, 9007199254740993n, 2n ** 63n - 1n, -(2n ** 63n)])(
+  'the size of a plant with id %s is the size that the store measures, to the byte',
+  async (id) => {
+    const room = maxItemBytes - itemBytes({ id, name: '', tag: '' });
+    const put = (tag: string) =>
+      client.send(
+        new PutItemCommand({
+          TableName: store.tableName,
+          Item: { id: { N: String(id) }, name: { S: '' }, tag: { S: tag } },
+        }),
+      );
+    await expect(put('x'.repeat(room))).resolves.toBeDefined();
+    await expect(put('x'.repeat(room + 1))).rejects.toThrow('Item size has exceeded the maximum allowed size');
+  },
+);
+
+test('text counts in bytes of UTF-8', () => {
+  const empty = itemBytes({ id: 1, name: '' });
+  expect(itemBytes({ id: 1, name: 'é🌱' }) - empty).toBe(2 + 4);
+  expect(itemBytes({ id: 1, name: '', tag: 'é🌱' }) - empty).toBe('tag'.length + 2 + 4);
+});
+
+test('an answer shows no id, and a tag only where one was given', () => {
+  expect(toPlant({ id: 1, name: 'Moss', tag: '' })).toStrictEqual({ name: 'Moss', tag: '' });
+  expect(toPlant({ id: 1, name: 'Moss' })).toStrictEqual({ name: 'Moss' });
+});
