@@ -1,0 +1,60 @@
+import { SimpleFetcher } from 'aws-jwt-verify/https';
+import { type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+
+/** A key that the issuer took back stops working after this many milliseconds, while the issuer answers. */
+const freshFor = 5 * 60_000;
+
+/** While the issuer does not answer, keys serve on for this many milliseconds in all; then no token is let in. */
+const usableFor = 60 * 60_000;
+
+/**
+ * Milliseconds from the end of one fetch to the start of the next. Tokens with made-up key ids cannot flood the issuer,
+ * and while it hangs, one request in that time waits for it, not each.
+ */
+const cooldown = 10_000;
+
+/** Milliseconds for an answer, tried twice: as API Gateway's own JWT authorizers wait for a key set. */
+const responseTimeout = 1_500;
+
+export type IssuerKeys = {
+  /** The issuer's keys, fetched where there are none or they are old. @throws where no usable keys can be had */
+  current: () => Promise<Jwks>;
+  /** The keys after another look at the issuer; the same object where the cooldown forbids one. @throws as `current` */
+  renewed: () => Promise<Jwks>;
+};
+
+/** The key set that the issuer publishes at `jwksUri` (RFC 7517), held between invocations. */
+export const issuerKeys = (jwksUri: string): IssuerKeys => {
+  // Brings the fetch over https with one retry at once, and the check of the answer's shape.
+  const jwksCache = new SimpleJwksCache({ fetcher: new SimpleFetcher({ defaultRequestOptions: { responseTimeout } }) });
+  let held: { jwks: Jwks; fetchedAt: number } | undefined;
+  let failure = '';
+  let endedAt = Number.NEGATIVE_INFINITY;
+  let fetching: Promise<void> | undefined;
+
+  const fetchKeys = async (): Promise<void> => {
+    const startedAt = Date.now();
+    try {
+      held = { jwks: await jwksCache.getJwks(jwksUri), fetchedAt: startedAt };
+    } catch (error) {
+      failure = error instanceof Error ? error.message : String(error);
+      console.warn({ outcome: 'keys not fetched', cause: failure });
+    }
+    endedAt = Date.now();
+    fetching = undefined;
+  };
+
+  const renewed = async (): Promise<Jwks> => {
+    if (Date.now() - endedAt >= cooldown) fetching ??= fetchKeys();
+    await fetching;
+    if (held === undefined || Date.now() - held.fetchedAt >= usableFor) {
+      throw new Error(`The keys of the token issuer cannot be fetched: ${failure}`);
+    }
+    return held.jwks;
+  };
+
+  return {
+    renewed,
+    current: async () => (held !== undefined && Date.now() - held.fetchedAt < freshFor ? held.jwks : await renewed()),
+  };
+};

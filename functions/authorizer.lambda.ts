@@ -1,0 +1,38 @@
+import type {
+  APIGatewayRequestAuthorizerEventV2,
+  APIGatewaySimpleAuthorizerResult,
+  APIGatewaySimpleAuthorizerWithContextResult,
+} from 'aws-lambda';
+import { bearerToken } from './auth/bearer-token.ts';
+import { issuerKeys } from './auth/issuer-keys.ts';
+import type { Refusal } from './auth/unverified-token.ts';
+import { verifyToken } from './auth/verify-token.ts';
+import { fromEnvironment } from './environment.ts';
+
+type Answer = APIGatewaySimpleAuthorizerResult | APIGatewaySimpleAuthorizerWithContextResult<Record<string, string>>;
+
+const keys = issuerKeys(fromEnvironment('JWKS_URI'));
+const rules = {
+  issuer: fromEnvironment('ISSUER'),
+  audience: process.env['AUDIENCE'] || undefined,
+  scope: process.env['REQUIRED_SCOPE'] || 'plants/create',
+};
+
+/** Lets a request in whose Authorization header holds a valid access token. Throws where that cannot be judged. */
+export const handler = async ({ headers }: APIGatewayRequestAuthorizerEventV2): Promise<Answer> => {
+  const token = bearerToken(headers?.['authorization']);
+  if (token === undefined) return refuse('no bearer token');
+  const verdict = await verifyToken(token, rules, keys);
+  if ('refused' in verdict) return refuse(verdict.refused);
+  const { sub = '', client_id, azp, scope = '' } = verdict.claims;
+  console.info({ outcome: 'allowed' });
+  return { isAuthorized: true, context: { sub, clientId: text(client_id) || text(azp), scope } };
+};
+
+const refuse = (reason: Refusal | 'no bearer token'): Answer => {
+  console.info({ outcome: 'refused', reason });
+  return { isAuthorized: false };
+};
+
+/** A claim of any JSON type, as the flat string that a context value must be. */
+const text = (claim: unknown): string => (typeof claim === 'string' ? claim : '');

@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import tls from 'node:tls';
+import { type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
+import { fetchToken } from '../../local/session.ts';
+import { claims, makeKey, sign } from '../access-tokens.ts';
+import { authorizerEvent } from '../gateway-events.ts';
+
+let issuer: LocalIssuer;
+let token: string;
+const authorities = tls.getCACertificates('default');
+beforeAll(async () => {
+  issuer = await startIssuer();
+  token = await fetchToken(issuer);
+});
+afterAll(async () => {
+  tls.setDefaultCACertificates(authorities);
+  await issuer.close();
+});
+
+let logged: unknown[];
+beforeEach(() => {
+  logged = [];
+  for (const level of ['info', 'warn', 'error'] as const) {
+    vi.spyOn(console, level).mockImplementation((...entry) => {
+      logged.push(...entry);
+    });
+  }
+});
+afterEach(() => {
+  expect(JSON.stringify(logged)).not.toContain(token.split('.')[1]);
+});
+
+const load = async (environment: Record<string, string> = {}) => {
+  vi.resetModules();
+  const all = { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: issuer.audience, ...environment };
+  for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
+  const { handler } = await import('../../functions/authorizer.lambda.ts');
+  return handler;
+};
+
+describe('the authorizer', () => {
+  test('lets in a token of the issuer, and hands on who it is in flat strings', async () => {
+    const handler = await load();
+    expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({
+      isAuthorized: true,
+      context: { sub: issuer.clientId, clientId: issuer.clientId, scope: 'plants/create' },
+    });
+    expect(logged).toEqual([{ outcome: 'allowed' }]);
+  });
+
+  test.each([
+    ['no bearer token', () => 'Basic dXNlcjpwYXNz'],
+    ['no bearer token', () => `Bearer ${token},Bearer ${token}`],
+    ['malformed', () => 'Bearer a.b.c'],
+    ['signature', () => `Bearer ${token.slice(0, -2)}${token.endsWith('AA') ? 'BA' : 'AA'}`],
+  ])('refuses with the reason in the log: %s', async (reason, authorization) => {
+    const handler = await load();
+    expect(await handler(authorizerEvent(authorization()))).toEqual({ isAuthorized: false });
+    expect(logged).toEqual([{ outcome: 'refused', reason }]);
+  });
+
+  test('hands on flat strings, whatever the token says of its client', async () => {
+    const key = await makeKey('ES256', 'other');
+    vi.spyOn(SimpleJwksCache.prototype, 'getJwks').mockResolvedValue({ keys: [key.jwk] } as Jwks);
+    const contextFor = async (change: Record<string, unknown>) => {
+      const handler = await load();
+      const token = await sign(key, claims({ iss: issuer.issuer, aud: issuer.audience, ...change }));
+      const answer = await handler(authorizerEvent(`Bearer ${token}`));
+      return 'context' in answer && answer.context;
+    };
+    const scope = 'plants/create';
+    expect(await contextFor({})).toEqual({ sub: 'client-1', clientId: 'client-1', scope });
+    expect(await contextFor({ client_id: undefined, azp: 'app' })).toEqual({ sub: 'client-1', clientId: 'app', scope });
+    expect(await contextFor({ client_id: ['x'], azp: 7 })).toEqual({ sub: 'client-1', clientId: '', scope });
+    expect(await contextFor({ sub: undefined, client_id: undefined })).toEqual({ sub: '', clientId: '', scope });
+  });
+
+  test('refuses an event without headers', async () => {
+    const handler = await load();
+    const { headers: _, ...event } = authorizerEvent('');
+    expect(await handler(event as never)).toEqual({ isAuthorized: false });
+  });
+
+  test('asks for the scope of REQUIRED_SCOPE', async () => {
+    const handler = await load({ REQUIRED_SCOPE: 'plants/delete' });
+    expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({ isAuthorized: false });
+    expect(logged).toEqual([{ outcome: 'refused', reason: 'scope' }]);
+  });
+
+  test('asks for no audience where none is set', async () => {
+    const handler = await load({ AUDIENCE: '' });
+    expect(await handler(authorizerEvent(`Bearer ${token}`))).toMatchObject({ isAuthorized: true });
+  });
+
+  test('throws where the keys cannot be fetched: no verdict on the token', async () => {
+    const handler = await load({ JWKS_URI: `${issuer.issuer}/nothing-here` });
+    await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toThrow('cannot be fetched');
+  });
+
+  test('throws before Lambda would end it, where the issuer hangs', async () => {
+    const silent = createServer(() => {});
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    onTestFinished(() => void silent.close());
+    const handler = await load({ JWKS_URI: `https://127.0.0.1:${port}/jwks` });
+    const late = Symbol('late');
+    const failure = handler(authorizerEvent(`Bearer ${token}`)).catch((error: Error) => error.message);
+    // The function's time-out in infra/.
+    const first = await Promise.race([failure, new Promise((resolve) => setTimeout(resolve, 9_000, late))]);
+    expect(first).toContain('cannot be fetched');
+  });
+
+  test('takes keys over https only', async () => {
+    const handler = await load({ JWKS_URI: issuer.jwksUri.replace('https:', 'http:') });
+    await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toThrow('cannot be fetched');
+  });
+
+  test.each(['ISSUER', 'JWKS_URI'])('does not start without %s', async (name) => {
+    await expect(load({ [name]: '' })).rejects.toThrow(name);
+  });
+});

@@ -1,0 +1,35 @@
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
+import { fetchToken } from '../../local/session.ts';
+
+let issuer: LocalIssuer;
+beforeAll(async () => {
+  issuer = await startIssuer();
+});
+afterAll(() => issuer.close());
+
+test('the local issuer gives its client an access token of RFC 9068 for an hour', async () => {
+  const token = await fetchToken(issuer);
+  const { iat = 0, ...claims } = decodeJwt(token);
+  expect(claims).toMatchObject({
+    iss: issuer.issuer,
+    aud: issuer.audience,
+    client_id: issuer.clientId,
+    sub: issuer.clientId,
+    scope: issuer.scope,
+    exp: iat + 3_600,
+  });
+  expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });
+});
+
+test('the local issuer grants no scope but its own', async () => {
+  expect(decodeJwt(await fetchToken({ ...issuer, scope: 'plants/delete' }))).not.toHaveProperty('scope');
+});
+
+test.each([
+  ['another secret', { clientSecret: 'wrong' }],
+  ['another client', { clientId: 'stranger' }],
+])('the local issuer refuses %s', async (_, change) => {
+  await expect(fetchToken({ ...issuer, ...change })).rejects.toThrow('The local issuer refused');
+});
