@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** A command that has ended. */
+export type Ended = { code: number | null; stdout: string; stderr: string };
+
+/** A command that runs, in the project's folder, until `signal` at the latest. Node is the one of the tests. */
+export const run = (
+  command: string,
+  args: string[],
+  environment: Record<string, string> = {},
+  signal = new AbortController().signal,
+) => {
+  const { AWS_ENDPOINT_URL_DYNAMODB: _, ...inherited } = process.env;
+  const child = spawn(command, args, { cwd: root, env: { ...inherited, ...environment }, signal });
+  child.on('error', () => {});
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => (stdout += chunk));
+  child.stderr.on('data', (chunk) => (stderr += chunk));
+  const ended = new Promise<Ended>((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+  return { child, ended, output: () => stdout };
+};
+
+/** The local service, started as `npm start` does it, on ports of its own. */
+export type LocalService = {
+  url: string;
+  ended: Promise<Ended>;
+  output: () => string;
+  stop: (signal?: NodeJS.Signals) => Promise<Ended>;
+};
+
+/** @throws Error with what the service printed, where it ends before it serves */
+export const startLocalService = async (
+  dataFolder: string,
+  environment: Record<string, string> = {},
+  [command, ...args]: [string, ...string[]] = [process.execPath, 'local/main.ts'],
+  signal?: AbortSignal,
+): Promise<LocalService> => {
+  const settings = { PORT: '0', DATA_DIR: dataFolder, ...environment };
+  const { child, ended, output } = run(command, args, settings, signal);
+  const serving = new Promise<void>((resolve) => {
+    child.stdout.on('data', () => output().includes('Ctrl-C') && resolve());
+  });
+  const early = await Promise.race([serving, ended]);
+  if (early !== undefined) throw new Error(`The local service ended (${early.code}): ${early.stdout}${early.stderr}`);
+  return {
+    url: /at (http:\S+)/.exec(output())?.[1] ?? '',
+    ended,
+    output,
+    stop: (signal = 'SIGTERM') => {
+      child.kill(signal);
+      return ended;
+    },
+  };
+};
+
+/** An empty folder, and how to be rid of it. */
+export const temporaryFolder = async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+};
+
+/** Sends a body as JSON, with a token. */
+export const post = (url: string, body: string, token: string) =>
+  fetch(`${url}/plants`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' },
+    body,
+  });
