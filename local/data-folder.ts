@@ -1,0 +1,39 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { Level } from 'level';
+
+/** Where a local service keeps plants and session: DATA_DIR, else .plant-store in the current folder. */
+export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || '.plant-store');
+
+/**
+ * Takes the folder for this process alone, and makes it where it is missing. An empty database is the lock: the system
+ * lets go of it however the process ends.
+ * @returns how to give it back
+ * @throws Error in one sentence
+ */
+export const takeDataFolder = async (folder: string): Promise<() => Promise<void>> => {
+  const lock = path.join(folder, 'lock');
+  try {
+    await mkdir(lock, { recursive: true });
+    return await openDatabase(lock);
+  } catch (error) {
+    throw new Error(
+      `The data folder ${folder} cannot be used: ${reason(error)}. Another local service may be using it: ` +
+        'stop that one, or choose another folder: DATA_DIR=... npm start',
+      { cause: error },
+    );
+  }
+};
+
+/** @returns how to close it */
+export const openDatabase = async (folder: string): Promise<() => Promise<void>> => {
+  const database = new Level(folder);
+  await database.open();
+  return () => database.close();
+};
+
+/** The innermost cause says most: level's own message is "Database is not open". */
+export const reason = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? reason(error.cause) : error.message || error.name;
+};

@@ -1,0 +1,85 @@
+/** A function's result -> an answer. https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html */
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+
+export type HttpAnswer = { status: number; headers: Record<string, string | string[]>; body: string | Buffer };
+
+const gatewayAnswer = (status: number, message: string): HttpAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ message }),
+});
+
+/** Answers of the gateway's own. Status and body of 413, 431 and 503 are from memory: AWS documents neither. */
+export const answers = {
+  badRequest: gatewayAnswer(400, 'Bad Request'),
+  unauthorized: gatewayAnswer(401, 'Unauthorized'),
+  forbidden: gatewayAnswer(403, 'Forbidden'),
+  notFound: gatewayAnswer(404, 'Not Found'),
+  bodyTooLarge: gatewayAnswer(413, 'Request Entity Too Large'),
+  headersTooLarge: gatewayAnswer(431, 'Request Header Fields Too Large'),
+  serverError: gatewayAnswer(500, 'Internal Server Error'),
+  unavailable: gatewayAnswer(503, 'Service Unavailable'),
+};
+
+/** What the gateway makes of a function's result, given as JSON; undefined where it is none that it understands. */
+export const answerOf = (result: string): HttpAnswer | undefined => {
+  const value: unknown = JSON.parse(result);
+  if (!isObject(value) || !('statusCode' in value)) {
+    return { status: 200, headers: { 'content-type': 'application/json' }, body: result };
+  }
+  return isStructured(value) ? structuredAnswer(value) : undefined;
+};
+
+const structuredAnswer = ({ statusCode, headers, cookies, body, isBase64Encoded }: StructuredResult): HttpAnswer => ({
+  status: statusCode,
+  headers: {
+    'content-type': 'text/plain; charset=utf-8',
+    ...Object.fromEntries(
+      Object.entries(headers ?? {})
+        .map(([name, value]) => [name.toLowerCase(), String(value)] as const)
+        .filter(([name]) => !connectionHeaders.has(name)),
+    ),
+    ...(cookies !== undefined && { 'set-cookie': cookies }),
+  },
+  body: Buffer.from(body ?? '', isBase64Encoded === true ? 'base64' : 'utf8'),
+});
+
+/** They belong to the connection with the client, which is the gateway's (RFC 9110 section 7.6.1). */
+const connectionHeaders = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+type StructuredResult = APIGatewayProxyStructuredResultV2 & { statusCode: number };
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isStructured = (value: Record<string, unknown>): value is Record<string, unknown> & StructuredResult => {
+  const { statusCode, headers, cookies, body } = value;
+  return (
+    Number.isInteger(statusCode) &&
+    Number(statusCode) >= 200 &&
+    Number(statusCode) <= 599 &&
+    (headers === undefined || (isObject(headers) && Object.entries(headers).every(isHeader))) &&
+    (cookies === undefined ||
+      (Array.isArray(cookies) &&
+        cookies.every((item) => typeof item === 'string' && isHeader(['set-cookie', item])))) &&
+    (body === undefined || typeof body === 'string')
+  );
+};
+
+const isHeader = ([name, value]: [string, unknown]): boolean => {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, String(value));
+    return typeof value !== 'object';
+  } catch {
+    return false;
+  }
+};

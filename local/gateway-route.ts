@@ -1,0 +1,130 @@
+/** The way of one request through the gateway: limits, route, authorizer, integration. */
+import type { IncomingMessage } from 'node:http';
+import { account } from './account.ts';
+import { answerOf, answers, type HttpAnswer } from './gateway-answer.ts';
+import { apiId, eventBody, type RequestEvent, requestEvent } from './gateway-event.ts';
+import type { LogLine, Outcome } from './lambda.ts';
+import type { AuthorizerSpec, RouteSpec } from './stack.ts';
+
+export type Invoke = (functionName: string, event: unknown) => Promise<Outcome>;
+
+/** Ends the way of a request with an answer of the gateway's own. The message is for the access log. */
+export class Refused extends Error {
+  readonly answer: HttpAnswer;
+
+  constructor(answer: HttpAnswer, message = '') {
+    super(message);
+    this.answer = answer;
+  }
+}
+
+/** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html, in bytes and milliseconds. */
+const limits = { requestLineAndHeaderValues: 10_240, body: 10 * 1024 * 1024, authorizerTimeout: 10_000 };
+
+/** @throws Refused where the answer is the gateway's own; what the functions logged until then is in `log` */
+export const answerRequest = async (
+  request: IncomingMessage,
+  requestId: string,
+  routes: RouteSpec[],
+  invoke: Invoke,
+  log: LogLine[],
+): Promise<HttpAnswer> => {
+  /** The function's result as JSON; undefined where it took longer than `timeout` milliseconds. */
+  const ask = async (functionName: string, event: unknown, timeout: number): Promise<string | undefined> => {
+    const outcome = await withTimeout(invoke(functionName, event), timeout);
+    if (outcome === undefined) return undefined;
+    log.push(...outcome.log);
+    if ('result' in outcome) return outcome.result;
+    throw new Refused(
+      outcome.tooLarge ? answers.bodyTooLarge : answers.serverError,
+      `${functionName}: ${outcome.failure}`,
+    );
+  };
+
+  if (headBytes(request) > limits.requestLineAndHeaderValues) throw new Refused(answers.headersTooLarge);
+  const event = eventOf(request, requestId);
+  const route = routes.find(({ routeKey }) => routeKey === event.routeKey);
+  if (route === undefined) throw new Refused(answers.notFound);
+  const body = await readBody(request);
+  const context = route.authorizer && (await authorize(event, route.authorizer, ask));
+  const result = await ask(
+    route.functionName,
+    {
+      ...event,
+      ...(context && { requestContext: { ...event.requestContext, authorizer: { lambda: context } } }),
+      ...eventBody(body, event.headers['content-type']),
+    },
+    route.timeout,
+  );
+  if (result === undefined) throw new Refused(answers.unavailable, `${route.functionName}: no answer in time`);
+  const answer = answerOf(result);
+  if (answer === undefined) throw new Refused(answers.serverError, `${route.functionName}: malformed answer`);
+  return answer;
+};
+
+const eventOf = (request: IncomingMessage, requestId: string): RequestEvent => {
+  try {
+    return requestEvent(request, requestId);
+  } catch {
+    throw new Refused(answers.badRequest, 'the path is no valid escape sequence');
+  }
+};
+
+/** The authorizer's context. https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html */
+const authorize = async (
+  event: RequestEvent,
+  { functionName, header }: AuthorizerSpec,
+  ask: (functionName: string, event: unknown, timeout: number) => Promise<string | undefined>,
+): Promise<object> => {
+  const identity = event.headers[header];
+  if (identity === undefined || identity === '') throw new Refused(answers.unauthorized);
+  const { method, path } = event.requestContext.http;
+  const routeArn = `arn:aws:execute-api:${account.region}:${account.id}:${apiId}/$default/${method}${path}`;
+  const authorizerEvent = { ...event, type: 'REQUEST', routeArn, identitySource: [identity] };
+  const result = await ask(functionName, authorizerEvent, limits.authorizerTimeout);
+  if (result === undefined) throw new Refused(answers.serverError, `${functionName}: no answer within 10 s`);
+  const verdict: unknown = JSON.parse(result);
+  if (!isSimpleResponse(verdict)) throw new Refused(answers.serverError, `${functionName}: malformed answer`);
+  if (!verdict.isAuthorized) throw new Refused(answers.forbidden);
+  return verdict.context ?? {};
+};
+
+type SimpleResponse = { isAuthorized: boolean; context?: object };
+
+const isSimpleResponse = (value: unknown): value is SimpleResponse =>
+  typeof value === 'object' &&
+  value !== null &&
+  'isAuthorized' in value &&
+  typeof value.isAuthorized === 'boolean' &&
+  (!('context' in value) || (typeof value.context === 'object' && value.context !== null));
+
+/** Bytes of request line and header values, which is what the quota counts. */
+const headBytes = (request: IncomingMessage): number => {
+  const values = request.rawHeaders.filter((_, index) => index % 2 === 1);
+  const requestLine = `${request.method} ${request.url} HTTP/${request.httpVersion}`;
+  return [requestLine, ...values].reduce((sum, text) => sum + Buffer.byteLength(text, 'latin1'), 0);
+};
+
+const readBody = async (request: IncomingMessage): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  // The stream must outlive a refusal: destroying it would take the answer's socket along.
+  const body: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
+  try {
+    for await (const chunk of body) {
+      length += chunk.length;
+      if (length > limits.body) throw new Refused(answers.bodyTooLarge);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof Refused ? error : new Refused(answers.badRequest, 'the client left before its body ended');
+  }
+  return Buffer.concat(chunks);
+};
+
+/** Undefined where `promise` takes longer than `milliseconds`; it goes on, unheard. */
+const withTimeout = async <T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> => {
+  const timeout = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => timeout.resolve(undefined), milliseconds);
+  return Promise.race([promise, timeout.promise]).finally(() => clearTimeout(timer));
+};

@@ -1,0 +1,26 @@
+/** What `npm start` prints. */
+import { dataFolder } from './data-folder.ts';
+import type { AccessLogEntry } from './gateway.ts';
+
+/** A logical id without the hash that CDK puts behind it. */
+export const title = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');
+
+/** A request, in one line whatever a function logged. */
+export const accessLine = ({ method, path, status, milliseconds, requestId, error, log }: AccessLogEntry): string =>
+  [
+    `${method} ${path} ${status} ${Math.round(milliseconds)} ms ${requestId}`,
+    ...log.map(({ functionName, level, message }) => `${title(functionName)} ${level} ${JSON.stringify(message)}`),
+    ...(error ? [error.replaceAll(/\s+/g, ' ')] : []),
+  ].join(' | ');
+
+/** A line for a POSIX shell, to be pasted anywhere on this machine. */
+export const curlLine = (url: string): string => {
+  const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+  const dataDir = process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : '';
+  return [
+    `curl -sSi ${url}/plants`,
+    `-H "authorization: Bearer $(${dataDir}npm --prefix ${quote(process.cwd())} run -s token)"`,
+    `-H 'content-type: application/json'`,
+    `-d '{"id":1,"name":"Swiss cheese plant","tag":"climber"}'`,
+  ].join(' ');
+};

@@ -1,0 +1,137 @@
+/** `npm start`: the synthesized stack, served on this machine. PORT and DATA_DIR are its settings. */
+import { once } from 'node:events';
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { dataFolder, takeDataFolder } from './data-folder.ts';
+import { gateway, listen } from './gateway.ts';
+import { startIssuer } from './issuer.ts';
+import { type LocalFunction, localFunction } from './lambda.ts';
+import { accessLine, curlLine, title } from './lines.ts';
+import { type Session, sessionFile } from './session.ts';
+import { synthesize } from './stack.ts';
+import { openStore } from './store.ts';
+
+const say = (line: string): void => console.log(line);
+
+/** @throws Error in one sentence */
+const readPort = (): number => {
+  const text = process.env['PORT'] || '3000';
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) {
+    throw new Error(`PORT is ${JSON.stringify(text)}, but it must be a number from 0 (any free port) to 65535.`);
+  }
+  return port;
+};
+
+/** Undone in reverse at the stop, and after a start that failed half-way. */
+const undo: (() => unknown)[] = [];
+
+const stop = async (): Promise<void> => {
+  for (let last = undo.pop(); last !== undefined; last = undo.pop()) {
+    try {
+      await last();
+    } catch (error) {
+      console.error('While stopping:', error);
+    }
+  }
+};
+
+const start = async (): Promise<void> => {
+  const port = readPort();
+
+  say('Opening the store ...');
+  undo.push(await takeDataFolder(dataFolder()));
+  const store = await openStore(dataFolder());
+  undo.push(store.close);
+
+  say('Starting a token issuer ...');
+  const issuer = await startIssuer();
+  undo.push(issuer.close);
+
+  say('Synthesizing the stack, bundling its functions ...');
+  const folder = path.join(dataFolder(), 'assembly');
+  const removeAssembly = () => rm(folder, { recursive: true, force: true });
+  await removeAssembly();
+  undo.push(removeAssembly);
+  const { issuer: issuerUrl, audience, jwksUri, scope } = issuer;
+  const stack = synthesize(folder, { issuer: issuerUrl, audience, jwksUri, scope });
+
+  await store.createTables(stack.tables);
+
+  say(`Loading ${stack.functions.map(({ name }) => title(name)).join(' and ')} ...`);
+  const functions = new Map<string, LocalFunction>();
+  for (const spec of stack.functions) {
+    const environment = { ...store.environment, ...spec.environment };
+    functions.set(spec.name, localFunction({ ...spec, environment }, issuer.certificate));
+  }
+  undo.push(() => Promise.all([...functions.values()].map((each) => each.close())));
+  await Promise.all([...functions.values()].map((each) => each.warmUp()));
+
+  const server = gateway({
+    routes: stack.routes,
+    invoke: async (name, event) => (await functions.get(name)?.invoke(event)) ?? { failure: `no ${name}`, log: [] },
+    onRequest: (entry) => say(accessLine(entry)),
+  });
+  const url = `http://127.0.0.1:${await listen(server, port)}`;
+  undo.push(async () => {
+    server.close();
+    // Requests under way get a moment to end.
+    const impatience = setTimeout(() => server.closeAllConnections(), 2_000);
+    await once(server, 'close');
+    clearTimeout(impatience);
+  });
+
+  const { tokenUrl, clientId, clientSecret, certificate } = issuer;
+  const session: Session = { url, tokenUrl, clientId, clientSecret, scope, certificate };
+  await writeFile(sessionFile(dataFolder()), JSON.stringify(session), { mode: 0o600 });
+  undo.push(() => rm(sessionFile(dataFolder()), { force: true }));
+
+  say(`Serving ${stack.routes.map(({ routeKey }) => routeKey).join(', ')} at ${url} (store: ${store.description}).`);
+  say(`Try it, in another terminal:\n\n${curlLine(url)}\n`);
+  say('Ctrl-C stops the service. One line per request:');
+};
+
+/** The usual faults of a first start, in words that say what to do. */
+const explain = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return `Port ${readPort()} is in use. Stop what uses it, or choose another: PORT=3001 npm start (PORT=0 for any free one).`;
+  }
+  if ('code' in error && error.code === 'EACCES' && 'syscall' in error && error.syscall === 'listen') {
+    return `Port ${readPort()} is not allowed to you. Choose another: PORT=3001 npm start (PORT=0 for any free one).`;
+  }
+  return error.message;
+};
+
+let stopping = false;
+const end = async (exitCode: number): Promise<void> => {
+  // A Ctrl-C arrives twice: from the terminal, and handed on by npm.
+  if (stopping) return;
+  stopping = true;
+  setTimeout(() => process.exit(1), 10_000).unref();
+  await stop();
+  process.exit(exitCode);
+};
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (!stopping) say('Stopping ...');
+    void end(0);
+  });
+}
+
+// The embedded store throws where nobody can catch, when its disk is full say.
+process.on('uncaughtException', (error) => {
+  console.error('The local service failed:', error);
+  void end(1);
+});
+
+try {
+  await start();
+} catch (error) {
+  // A stop in the middle of the start makes it fail, too.
+  if (!stopping) {
+    console.error(explain(error));
+    await end(1);
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * The stack as this machine can serve it: synthesized in this process, every route, function, variable and key schema
+ * read from the template that `cdk deploy` would upload. What cannot be served here as deployed stops the start.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import { App } from 'aws-cdk-lib';
+import { PlantStoreStack } from '../infra/plant-store-stack.ts';
+import { readSettings } from '../infra/settings.ts';
+import { account, functionArn } from './account.ts';
+
+/** One Lambda function. `folder` holds its bundle; times are in milliseconds. */
+export type FunctionSpec = {
+  name: string;
+  folder: string;
+  /** FILE.EXPORT */
+  handler: string;
+  environment: Record<string, string>;
+  timeout: number;
+  memoryMegabytes: number;
+};
+
+/** A Lambda authorizer with simple responses. `header` is its identity source, in lower case. */
+export type AuthorizerSpec = { functionName: string; header: string };
+
+/** `routeKey` is METHOD /path; `timeout` is the integration's, in milliseconds. */
+export type RouteSpec = { routeKey: string; functionName: string; timeout: number; authorizer?: AuthorizerSpec };
+
+export type TableSpec = Required<Pick<CreateTableCommandInput, 'TableName' | 'KeySchema' | 'AttributeDefinitions'>>;
+
+export type LocalStack = { routes: RouteSpec[]; functions: FunctionSpec[]; tables: TableSpec[] };
+
+type Resource = { Type: string; Properties: Record<string, unknown>; Metadata?: Record<string, string> };
+type Template = { Resources: Record<string, Resource> };
+
+/** Synthesizes into `folder`, which keeps the bundles. `context` is what `cdk -c` would set. */
+export const synthesize = (folder: string, context: Record<string, string>): LocalStack => {
+  const cdkJson: unknown = JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8'));
+  const app = new App({
+    outdir: folder,
+    context: {
+      ...(cdkJson as { context: object }).context,
+      'aws:cdk:enable-asset-metadata': true,
+      // The rules for templates are for `cdk synth`: they are a third of the time that a start takes.
+      '@aws-cdk/core:validateAgainstDefaultRules': false,
+      ...context,
+    },
+  });
+  const stack = new PlantStoreStack(app, 'PlantStore', readSettings(app.node));
+  const template: Template = app.synth().getStackArtifact(stack.artifactId).template;
+  // The bundles are CommonJS, which a package.json in a folder above could deny.
+  writeFileSync(path.join(folder, 'package.json'), '{"type":"commonjs"}');
+  return readTemplate(template, folder);
+};
+
+/** @throws Error naming the resource that cannot be served here as deployed */
+export const readTemplate = (template: Template, folder: string): LocalStack => {
+  const ofType = (type: string): [string, Resource][] =>
+    Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);
+
+  const functions = ofType('AWS::Lambda::Function').map(([name, { Properties: p, Metadata }]): FunctionSpec => {
+    const { Variables: variables = {} } = (p['Environment'] ?? {}) as { Variables?: Record<string, unknown> };
+    return {
+      name,
+      folder: path.join(folder, required(Metadata?.['aws:asset:path'], `${name}: an asset on this machine`)),
+      handler: resolve(p['Handler']),
+      environment: Object.fromEntries(Object.entries(variables).map(([key, value]) => [key, resolve(value)])),
+      timeout: 1000 * Number(p['Timeout'] ?? 3),
+      memoryMegabytes: Number(p['MemorySize'] ?? 128),
+    };
+  });
+
+  const resource = (logicalId: string): Record<string, unknown> =>
+    required(template.Resources[logicalId]?.Properties, `the resource ${logicalId}`);
+
+  /** The function behind an ARN, or behind API Gateway's path with an ARN in it. */
+  const functionNameIn = (arn: string): string => {
+    const name = /:function:(\w+)/.exec(arn)?.[1];
+    return required(
+      functions.find((candidate) => candidate.name === name),
+      `a function of the stack behind ${arn}`,
+    ).name;
+  };
+
+  /** API Gateway needs a permission for each function; without it every request ends in a 500. */
+  const invocable = (functionName: string): string => {
+    const permitted = ofType('AWS::Lambda::Permission').some(
+      ([, { Properties: p }]) =>
+        p['Principal'] === 'apigateway.amazonaws.com' && functionNameIn(resolve(p['FunctionName'])) === functionName,
+    );
+    return required(permitted ? functionName : undefined, `a permission for API Gateway to invoke ${functionName}`);
+  };
+
+  const readAuthorizer = (name: string): AuthorizerSpec => {
+    const p = resource(name);
+    mustBe(name, p, { AuthorizerType: 'REQUEST', AuthorizerPayloadFormatVersion: '2.0' });
+    mustBe(name, p, { EnableSimpleResponses: true, AuthorizerResultTtlInSeconds: 0 });
+    const sources = (p['IdentitySource'] ?? []) as string[];
+    const header = sources.length === 1 ? /^\$request\.header\.([\w-]+)$/.exec(sources[0] ?? '')?.[1] : undefined;
+    return {
+      functionName: invocable(functionNameIn(resolve(p['AuthorizerUri']))),
+      header: required(header, `${name}: one header as identity source`).toLowerCase(),
+    };
+  };
+
+  const routes = ofType('AWS::ApiGatewayV2::Route').map(([name, { Properties: p }]): RouteSpec => {
+    const routeKey = resolve(p['RouteKey']);
+    if (!/^[A-Z]+ \/[^{}]*$/.test(routeKey))
+      throw new Error(`${name}: the route ${routeKey} cannot be served locally.`);
+    const integrationName = resolve(p['Target']).replace(/^integrations\//, '');
+    const integration = resource(integrationName);
+    mustBe(integrationName, integration, { IntegrationType: 'AWS_PROXY', PayloadFormatVersion: '2.0' });
+    const type = p['AuthorizationType'] ?? 'NONE';
+    if (type !== 'NONE') mustBe(name, p, { AuthorizationType: 'CUSTOM' });
+    return {
+      routeKey,
+      functionName: invocable(functionNameIn(resolve(integration['IntegrationUri']))),
+      timeout: Number(integration['TimeoutInMillis'] ?? 30_000),
+      ...(type === 'CUSTOM' && { authorizer: readAuthorizer(resolve(p['AuthorizerId'])) }),
+    };
+  });
+
+  const [stageName, stage] = required(ofType('AWS::ApiGatewayV2::Stage')[0], 'a stage that the API is served at');
+  mustBe(stageName, stage.Properties, { StageName: '$default', AutoDeploy: true });
+
+  const [otherTable] = ofType('AWS::DynamoDB::Table');
+  if (otherTable) throw new Error(`${otherTable[0]}: only AWS::DynamoDB::GlobalTable (TableV2) can be served locally.`);
+  const tables = ofType('AWS::DynamoDB::GlobalTable').map(([name, { Properties: p }]): TableSpec => {
+    const { KeySchema, AttributeDefinitions } = p as Pick<TableSpec, 'KeySchema' | 'AttributeDefinitions'>;
+    return { TableName: name, KeySchema, AttributeDefinitions };
+  });
+
+  return { routes, functions, tables };
+};
+
+/** What CloudFormation would put in an intrinsic function's place, with logical ids for physical names. */
+const resolve = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  const [intrinsic, argument] = Object.entries(value ?? {})[0] ?? [];
+  if (intrinsic === 'Ref' && typeof argument === 'string') return pseudoParameters[argument] ?? argument;
+  if (intrinsic === 'Fn::Join') {
+    const [separator, parts] = argument as [string, unknown[]];
+    return parts.map(resolve).join(separator);
+  }
+  if (intrinsic === 'Fn::GetAtt') {
+    const [logicalId, attribute] = argument as [string, string];
+    if (attribute === 'Arn') return functionArn(logicalId);
+  }
+  throw new Error(`${JSON.stringify(value)} in the template cannot be resolved locally.`);
+};
+
+const pseudoParameters: Record<string, string> = {
+  'AWS::AccountId': account.id,
+  'AWS::Partition': 'aws',
+  'AWS::Region': account.region,
+  'AWS::URLSuffix': 'amazonaws.com',
+};
+
+const required = <T>(value: T | undefined, what: string): T => {
+  if (value === undefined) throw new Error(`The template lacks ${what}.`);
+  return value;
+};
+
+const mustBe = (name: string, properties: Record<string, unknown>, allowed: Record<string, unknown>): void => {
+  for (const [key, value] of Object.entries(allowed)) {
+    if (properties[key] === value) continue;
+    throw new Error(`${name}: ${key} is ${JSON.stringify(properties[key])}; only ${value} can be served locally.`);
+  }
+};

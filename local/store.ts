@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  ListTablesCommand,
+  ResourceNotFoundException,
+  type TableDescription,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
+import dynalite from 'dynalite';
+import { account } from './account.ts';
+import { openDatabase, reason } from './data-folder.ts';
+import type { TableSpec } from './stack.ts';
+
+/** Something that speaks DynamoDB's protocol, and the variables by which the SDK in a function finds it. */
+export type Store = {
+  description: string;
+  environment: Record<string, string>;
+  /** Makes the tables that are missing. @throws Error in one sentence */
+  createTables: (tables: TableSpec[]) => Promise<void>;
+  close: () => Promise<void>;
+};
+
+/**
+ * The store at AWS_ENDPOINT_URL_DYNAMODB where that is set, else dynalite with its data below `dataFolder`.
+ * @throws Error in one sentence
+ */
+export const openStore = async (dataFolder: string): Promise<Store> => {
+  const given = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
+  const embedded = given ? undefined : await openDynalite(path.join(dataFolder, 'dynamodb'));
+  const endpoint = embedded?.endpoint ?? given ?? '';
+  const description = embedded === undefined ? endpoint : `dynalite, data in ${dataFolder}`;
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials();
+
+  const withClient = async (use: (client: DynamoDBClient) => Promise<unknown>): Promise<void> => {
+    try {
+      const client = new DynamoDBClient({ ...patience, endpoint, region: account.region, credentials: credentials() });
+      await use(client).finally(() => client.destroy());
+    } catch (error) {
+      throw new Error(`The store (${description}) cannot be used: ${reason(error)}`, { cause: error });
+    }
+  };
+
+  await withClient((client) => client.send(new ListTablesCommand({ Limit: 1 })));
+  return {
+    description,
+    environment: {
+      AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+      AWS_REGION: account.region,
+      AWS_ACCESS_KEY_ID: accessKeyId,
+      AWS_SECRET_ACCESS_KEY: secretAccessKey,
+      ...(sessionToken !== undefined && { AWS_SESSION_TOKEN: sessionToken }),
+    },
+    createTables: (tables) => withClient((client) => Promise.all(tables.map((table) => createTable(client, table)))),
+    close: async () => embedded?.close(),
+  };
+};
+
+/** A store on this machine answers at once or not at all. */
+const patience = {
+  maxAttempts: 1,
+  requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
+};
+
+/** The user's own, where they are set; a store on this machine takes any. */
+const credentials = (): { accessKeyId: string; secretAccessKey: string; sessionToken?: string } => {
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = process.env;
+  const { AWS_SESSION_TOKEN: sessionToken } = process.env;
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    return { accessKeyId: 'local', secretAccessKey: 'local' };
+  }
+  return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
+};
+
+const openDynalite = async (folder: string): Promise<{ endpoint: string; close: () => Promise<void> }> => {
+  try {
+    // dynalite opens its database unwatched: one that cannot be opened would end the process at some later request.
+    const close = await openDatabase(folder);
+    await close();
+  } catch (error) {
+    throw new Error(
+      `The plants in ${folder} cannot be read: ${reason(error)}. Choose another folder (DATA_DIR=... npm start), or ` +
+        'delete this one, and the plants with it.',
+      { cause: error },
+    );
+  }
+  const server = dynalite({ path: folder, createTableMs: 0 });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+};
+
+const createTable = async (client: DynamoDBClient, table: TableSpec): Promise<void> => {
+  const existing = await describe(client, table.TableName);
+  if (existing === undefined) {
+    await client.send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }));
+    await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 1 }, { TableName: table.TableName });
+    return;
+  }
+  if (keyOf(existing) !== keyOf(table)) {
+    throw new Error(`its table ${table.TableName} has another key than the stack's; use another store, or delete it`);
+  }
+};
+
+/** Names, order and types of the key, as text. A table may have more attributes, for its indexes. */
+const keyOf = ({ KeySchema = [], AttributeDefinitions = [] }: TableDescription | TableSpec): string =>
+  JSON.stringify(
+    KeySchema.map(({ AttributeName, KeyType }) => [
+      AttributeName,
+      KeyType,
+      AttributeDefinitions.find((attribute) => attribute.AttributeName === AttributeName)?.AttributeType,
+    ]),
+  );
+
+const describe = async (client: DynamoDBClient, TableName?: string): Promise<TableDescription | undefined> => {
+  try {
+    return (await client.send(new DescribeTableCommand({ TableName }))).Table;
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  }
+};

@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, test } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** Who may import whom: a file, or a folder's files, and the files and packages that they may reach. */
+const arrows: { of: RegExp; may: RegExp[] }[] = [
+  {
+    of: /^functions\/create-plant\.lambda\.ts$/,
+    may: [
+      /^functions\/(create-plant|environment)\.ts$/,
+      /^functions\/(http|plants|generated)\//,
+      /^@middy\/core$/,
+      /^@aws-sdk\/client-dynamodb$/,
+      /^aws-lambda$/,
+    ],
+  },
+  {
+    of: /^functions\/authorizer\.lambda\.ts$/,
+    may: [/^functions\/environment\.ts$/, /^functions\/auth\//, /^aws-lambda$/],
+  },
+  { of: /^functions\/create-plant\.ts$/, may: [/^functions\/plants\//] },
+  { of: /^functions\/environment\.ts$/, may: [] },
+  {
+    of: /^functions\/http\//,
+    may: [/^functions\/http\//, /^functions\/generated\//, /^@middy\//, /^(aws-lambda|ajv)$/, /^node:/],
+  },
+  {
+    of: /^functions\/plants\//,
+    may: [/^functions\/plants\//, /^functions\/generated\/contract\.ts$/, /^@aws-sdk\/client-dynamodb$/],
+  },
+  { of: /^functions\/auth\//, may: [/^functions\/auth\//, /^aws-jwt-verify\//, /^node:/] },
+  { of: /^infra\//, may: [/^infra\//, /^aws-cdk-lib/, /^constructs$/, /^node:/] },
+  {
+    of: /^local\//,
+    may: [
+      /^local\//,
+      /^infra\//,
+      /^(aws-cdk-lib|aws-lambda|dynalite|jose|level|oidc-provider|selfsigned|@aws-sdk\/client-dynamodb)$/,
+      /^node:/,
+    ],
+  },
+  { of: /^scripts\//, may: [/^(ajv|json-schema-to-typescript|yaml)/, /^node:/] },
+];
+
+const files = ['functions', 'infra', 'local', 'scripts']
+  .flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => path.join(folder, file)),
+  )
+  .filter((file) => /\.ts$/.test(file) && !/^functions\/generated\/|\.d\.ts$/.test(file));
+
+const parse = (file: string) => {
+  const { module, errors } = parseSync(file, readFileSync(path.join(root, file), 'utf8'));
+  expect(errors).toEqual([]);
+  return module;
+};
+
+const importsOf = (file: string): string[] => {
+  const module = parse(file);
+  const reexports = module.staticExports.flatMap(({ entries }) =>
+    entries.map(({ moduleRequest }) => moduleRequest?.value),
+  );
+  const specifiers = [...module.staticImports.map(({ moduleRequest }) => moduleRequest.value), ...reexports];
+  expect(module.dynamicImports).toEqual([]);
+  return specifiers
+    .filter((specifier) => specifier !== undefined)
+    .map((specifier) => (specifier.startsWith('.') ? path.join(path.dirname(file), specifier) : specifier));
+};
+
+describe('the import arrows', () => {
+  test('see every file of the four folders', () => {
+    expect(files).toContain('functions/http/errors.ts');
+    expect(files.filter((file) => arrows.filter(({ of }) => of.test(file)).length !== 1)).toEqual([]);
+  });
+
+  test.each(files)('hold for %s', (file) => {
+    const may = arrows.find(({ of }) => of.test(file))?.may ?? [];
+    expect(importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)))).toEqual([]);
+  });
+
+  test('hold to types of the contract alone in http/ and plants/', () => {
+    for (const file of files.filter((each) => /^functions\/(http|plants)\//.test(each))) {
+      const values = parse(file)
+        .staticImports.filter(({ moduleRequest }) => moduleRequest.value.includes('/generated/'))
+        .filter(({ entries }) => !entries.every(({ isType }) => isType));
+      expect(values).toEqual([]);
+    }
+  });
+});

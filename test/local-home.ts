@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test as base, expect } from 'vitest';
+import { type LocalService, run, startLocalService, temporaryFolder } from './local-service.ts';
+
+/** A data folder of a test's own, and what can be done with it. */
+const home = async () => {
+  const { folder, remove } = await temporaryFolder();
+  const end = new AbortController();
+  const ended: Promise<unknown>[] = [];
+  return {
+    folder,
+    has: (...names: string[]) => existsSync(path.join(folder, ...names)),
+    start: async (environment: Record<string, string> = {}, command?: [string, ...string[]]) => {
+      const service = await startLocalService(folder, environment, command, end.signal);
+      ended.push(service.ended);
+      return service;
+    },
+    /** The sentence with which the service ends that cannot start. */
+    failure: async (environment: Record<string, string> = {}): Promise<string> => {
+      const settings = { PORT: '0', DATA_DIR: folder, ...environment };
+      const { code, stderr } = await run(process.execPath, ['local/main.ts'], settings).ended;
+      expect(code).toBe(1);
+      expect(stderr).not.toMatch(/^\s+at /m);
+      return stderr.trimEnd().split('\n').at(-1) ?? '';
+    },
+    token: () => run('npm', ['run', '-s', 'token'], { DATA_DIR: folder }).ended,
+    /** Pastes the line that the service printed into a shell, changed. */
+    paste: async (service: LocalService, change = (line: string): string => line): Promise<string> => {
+      await writeFile(path.join(folder, 'curl'), curl, { mode: 0o755 });
+      const line = /^curl .*$/m.exec(service.output())?.[0] ?? '';
+      const PATH = `${folder}:${process.env['PATH']}`;
+      const { stdout, stderr } = await run('sh', ['-c', change(line)], { PATH }).ended;
+      return stdout + stderr;
+    },
+    leave: async () => {
+      end.abort();
+      await Promise.all(ended);
+      await remove();
+    },
+  };
+};
+
+/** A `curl` for machines without one: it knows the options of the printed line, and prints status and body. */
+const curl = `#!${process.execPath}
+const { values, positionals } = require('node:util').parseArgs({ allowPositionals: true, options: {
+  header: { type: 'string', short: 'H', multiple: true }, data: { type: 'string', short: 'd' },
+  silent: { type: 'boolean', short: 's' }, error: { type: 'boolean', short: 'S' }, include: { type: 'boolean', short: 'i' } } });
+fetch(positionals[0], { method: 'POST', body: values.data, headers: values.header.map((line) => line.split(/: */)) })
+  .then(async (response) => console.log(response.status, await response.text()));
+`;
+
+/** A test with a home of its own. */
+export const test = base.extend<{ at: Awaited<ReturnType<typeof home>> }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures a fixture needs
+  at: async ({}, use) => {
+    const mine = await home();
+    await use(mine);
+    await mine.leave();
+  },
+});

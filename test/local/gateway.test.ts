@@ -1,0 +1,428 @@
+import { connect } from 'node:net';
+import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { account } from '../../local/account.ts';
+import { type AccessLogEntry, gateway, listen } from '../../local/gateway.ts';
+import type { Outcome } from '../../local/lambda.ts';
+import type { RouteSpec } from '../../local/stack.ts';
+
+type Answer = { status: number; headers: Record<string, string>; body: string };
+
+const route: RouteSpec = {
+  routeKey: 'POST /plants',
+  functionName: 'Plants',
+  timeout: 30_000,
+  authorizer: { functionName: 'Authorizer', header: 'authorization' },
+};
+
+const allow = { isAuthorized: true, context: { sub: 'me' } };
+const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(value), log: [] });
+
+/** A gateway over functions that answer with these values, or do so. */
+const start = async (
+  functions: { Authorizer?: unknown; Plants?: unknown; invoke?: (name: string) => Promise<Outcome> } = {},
+  routes: RouteSpec[] = [route],
+) => {
+  const events: { name: string; event: never }[] = [];
+  const log: AccessLogEntry[] = [];
+  const answers: Record<string, unknown> = { Authorizer: allow, Plants: { statusCode: 200, body: 'ok' }, ...functions };
+  const server = gateway({
+    routes,
+    invoke: async (name, event) => {
+      events.push({ name, event: JSON.parse(JSON.stringify(event)) as never });
+      return functions.invoke ? functions.invoke(name) : asJson(answers[name]);
+    },
+    onRequest: (entry) => log.push(entry),
+  });
+  const port = await listen(server, 0);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const event = <T>(name: string): T => events.find((each) => each.name === name)?.event as T;
+  return { port, log, events, event };
+};
+
+/** Sends these very bytes, and reads the one answer. */
+const exchange = async (port: number, ...parts: (string | Buffer)[]): Promise<Answer> => {
+  const socket = connect(port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.on('error', () => {});
+  for (const part of parts) socket.write(part);
+  await new Promise((resolve) => socket.on('close', resolve));
+  const [head = '', ...body] = Buffer.concat(chunks).toString().split('\r\n\r\n');
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers: Object.fromEntries(
+      lines.map((line) => line.split(': ')).map(([name = '', value = '']) => [name.toLowerCase(), value]),
+    ),
+    body: body.join('\r\n\r\n'),
+  };
+};
+
+const post = (port: number, body: string | Buffer, headers: string[] = [], target = '/plants') =>
+  exchange(
+    port,
+    [
+      `POST ${target} HTTP/1.1`,
+      'Host: api.example:80',
+      'Connection: close',
+      ...headers,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      '',
+      '',
+    ].join('\r\n'),
+    body,
+  );
+
+const token = 'Authorization: Bearer t';
+const json = 'Content-Type: application/json';
+
+describe('a function gets an event of payload 2.0', () => {
+  test('with every field', async () => {
+    const { port, event } = await start();
+    await post(
+      port,
+      '{"id":1}',
+      [token, json, 'X-Two: a', 'x-two: b', 'Cookie: c=1; d=2', 'Cookie: e=3', 'User-Agent: test'],
+      '/plants?b=2&a=1&a=%C3%A9',
+    );
+    expect(event<APIGatewayProxyEventV2>('Plants')).toEqual({
+      version: '2.0',
+      routeKey: 'POST /plants',
+      rawPath: '/plants',
+      rawQueryString: 'b=2&a=1&a=%C3%A9',
+      cookies: ['c=1', 'd=2', 'e=3'],
+      headers: {
+        authorization: 'Bearer t',
+        connection: 'close',
+        'content-length': '8',
+        'content-type': 'application/json',
+        host: 'api.example:80',
+        'user-agent': 'test',
+        'x-amzn-trace-id': expect.stringMatching(/^Root=1-[0-9a-f]{8}-[0-9a-f]{24}$/),
+        'x-forwarded-for': '127.0.0.1',
+        'x-forwarded-port': String(port),
+        'x-forwarded-proto': 'http',
+        'x-two': 'a,b',
+      },
+      queryStringParameters: { a: '1,é', b: '2' },
+      requestContext: {
+        accountId: '000000000000',
+        apiId: 'local',
+        authorizer: { lambda: { sub: 'me' } },
+        domainName: 'api.example',
+        domainPrefix: 'api',
+        http: { method: 'POST', path: '/plants', protocol: 'HTTP/1.1', sourceIp: '127.0.0.1', userAgent: 'test' },
+        requestId: expect.stringMatching(/^[\w+/]{15}=$/),
+        routeKey: 'POST /plants',
+        stage: '$default',
+        time: expect.stringMatching(/^\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000$/),
+        timeEpoch: expect.any(Number),
+      },
+      body: '{"id":1}',
+      isBase64Encoded: false,
+    });
+  });
+
+  test('without what was not sent', async () => {
+    const { port, event } = await start();
+    await post(port, '', [token]);
+    const fields = Object.keys(event<APIGatewayProxyEventV2>('Plants'));
+    expect(fields).not.toContain('body');
+    expect(fields).not.toContain('cookies');
+    expect(fields).not.toContain('queryStringParameters');
+    expect(event<APIGatewayProxyEventV2>('Plants').isBase64Encoded).toBe(false);
+  });
+
+  test('with the requestId that the answer carries', async () => {
+    const { port, event } = await start();
+    const { headers } = await post(port, '', [token]);
+    expect(headers['apigw-requestid']).toBe(event<APIGatewayProxyEventV2>('Plants').requestContext.requestId);
+  });
+
+  test.each([
+    ['text/plain', true],
+    ['application/json', true],
+    ['application/json; charset=utf-8', true],
+    ['application/problem+json', true],
+    ['application/xml', true],
+    ['application/javascript', true],
+    ['application/x-www-form-urlencoded', true],
+    ['application/octet-stream', false],
+    ['image/png', false],
+    [undefined, false],
+  ])('with a body of %s as text: %j', async (contentType, isText) => {
+    const { port, event } = await start();
+    await post(port, 'é', [token, ...(contentType ? [`Content-Type: ${contentType}`] : [])]);
+    expect(event<APIGatewayProxyEventV2>('Plants')).toMatchObject(
+      isText ? { body: 'é', isBase64Encoded: false } : { body: 'w6k=', isBase64Encoded: true },
+    );
+  });
+
+  test('with text that is not UTF-8 as the bytes that came', async () => {
+    const { port, event } = await start();
+    await post(port, Buffer.from([0x22, 0xff, 0x22]), [token, json]);
+    expect(event<APIGatewayProxyEventV2>('Plants')).toMatchObject({ body: 'Iv8i', isBase64Encoded: true });
+  });
+});
+
+describe('the authorizer', () => {
+  test('gets the request without its body', async () => {
+    const { port, event } = await start();
+    await post(port, '{}', [token, json]);
+    const authorizerEvent = event<APIGatewayRequestAuthorizerEventV2>('Authorizer');
+    expect(authorizerEvent).toMatchObject({
+      version: '2.0',
+      type: 'REQUEST',
+      routeArn: `arn:aws:execute-api:${account.region}:000000000000:local/$default/POST/plants`,
+      identitySource: ['Bearer t'],
+      routeKey: 'POST /plants',
+      headers: { authorization: 'Bearer t' },
+    });
+    expect(authorizerEvent).not.toHaveProperty('body');
+    expect(authorizerEvent.requestContext).not.toHaveProperty('authorizer');
+  });
+
+  test.each([[[]], [['Authorization:']]])(
+    'is not asked, and the answer is 401, where its header is missing or empty: %j',
+    async (headers) => {
+      const { port, events } = await start();
+      expect(await post(port, '{}', headers)).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}' });
+      expect(events).toEqual([]);
+    },
+  );
+
+  test('gets two Authorization headers joined', async () => {
+    const { port, event } = await start();
+    await post(port, '{}', [token, 'Authorization: Bearer u']);
+    expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual(['Bearer t,Bearer u']);
+  });
+
+  test('that says no means 403, and the function is not asked', async () => {
+    const { port, events } = await start({ Authorizer: { isAuthorized: false } });
+    expect(await post(port, '{}', [token])).toMatchObject({ status: 403, body: '{"message":"Forbidden"}' });
+    expect(events.map(({ name }) => name)).toEqual(['Authorizer']);
+  });
+
+  test.each([null, 'yes', {}, { isAuthorized: 'true' }, { isAuthorized: true, context: 'x' }])(
+    'that answers %j means 500',
+    async (answer) => {
+      const { port, events } = await start({ Authorizer: answer });
+      expect(await post(port, '{}', [token])).toMatchObject({
+        status: 500,
+        body: '{"message":"Internal Server Error"}',
+      });
+      expect(events.map(({ name }) => name)).toEqual(['Authorizer']);
+    },
+  );
+
+  test('that fails means 500', async () => {
+    const { port, log } = await start({ invoke: async () => ({ failure: 'keys gone', log: [] }) });
+    expect((await post(port, '{}', [token])).status).toBe(500);
+    expect(log).toMatchObject([{ status: 500, error: 'Authorizer: keys gone' }]);
+  });
+
+  test('that does not answer within 10 seconds means 500', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { port, events, log } = await start({ invoke: () => new Promise<never>(() => {}) });
+    const answer = post(port, '{}', [token]);
+    while (events.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(9_999);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(log).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect((await answer).status).toBe(500);
+  });
+
+  test('is not asked for a route without one', async () => {
+    const { authorizer: _, ...open } = route;
+    const { port, events, event } = await start({}, [open]);
+    expect((await post(port, '{}')).status).toBe(200);
+    expect(events.map(({ name }) => name)).toEqual(['Plants']);
+    expect(event<APIGatewayProxyEventV2>('Plants').requestContext).not.toHaveProperty('authorizer');
+  });
+});
+
+describe('the answer of a function', () => {
+  test.each<[unknown, Partial<Answer>]>([
+    [
+      { statusCode: 409, headers: { 'Content-Type': 'application/json', 'x-n': 1 }, body: '{}' },
+      { status: 409, body: '{}' },
+    ],
+    [
+      { statusCode: 200, body: 'w6k=', isBase64Encoded: true },
+      { status: 200, body: 'é' },
+    ],
+    [{ statusCode: 204 }, { status: 204, body: '' }],
+    [{ name: 'Moss' }, { status: 200, body: '{"name":"Moss"}' }],
+    ['Moss', { status: 200, body: '"Moss"' }],
+    [[1], { status: 200, body: '[1]' }],
+    [null, { status: 200, body: 'null' }],
+    [{ statusCode: 'x' }, { status: 500 }],
+    [{ statusCode: 99 }, { status: 500 }],
+    [{ statusCode: 200, body: {} }, { status: 500 }],
+    [{ statusCode: 200, headers: { a: {} } }, { status: 500 }],
+    [{ statusCode: 200, headers: { a: 'x\r\ny: z' } }, { status: 500 }],
+    [{ statusCode: 200, headers: { 'a b': 'x' } }, { status: 500 }],
+    [{ statusCode: 200, cookies: 'a=1' }, { status: 500 }],
+    [{ statusCode: 200, cookies: ['a=1\r\nx: y'] }, { status: 500 }],
+  ])('%j becomes %j', async (answer, expected) => {
+    const { port } = await start({ Plants: answer });
+    const actual = await post(port, '{}', [token]);
+    expect(actual).toMatchObject(expected);
+    if (actual.status === 500) expect(actual.body).toBe('{"message":"Internal Server Error"}');
+  });
+
+  test('keeps its headers and cookies', async () => {
+    const { port } = await start({
+      Plants: { statusCode: 200, headers: { 'Retry-After': 1 }, cookies: ['a=1'], body: '' },
+    });
+    expect((await post(port, '{}', [token])).headers).toMatchObject({ 'retry-after': '1', 'set-cookie': 'a=1' });
+  });
+
+  test('loses the headers that belong to the connection', async () => {
+    const headers = { 'Transfer-Encoding': 'chunked', trailer: 'x', connection: 'upgrade', 'content-length': '99' };
+    const { port } = await start({ Plants: { statusCode: 200, headers, body: 'ok' } });
+    const answer = await post(port, '{}', [token]);
+    expect(answer).toMatchObject({ status: 200, body: 'ok', headers: { 'content-length': '2', connection: 'close' } });
+    expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining(['trailer']));
+    expect(answer.headers).not.toHaveProperty('transfer-encoding');
+  });
+
+  test('that is too large an event to be asked for means 413', async () => {
+    const invoke = async (name: string): Promise<Outcome> =>
+      name === 'Authorizer' ? asJson(allow) : { failure: 'over 6 MB', tooLarge: true, log: [] };
+    const { port } = await start({ invoke });
+    expect(await post(port, '{}', [token])).toMatchObject({
+      status: 413,
+      body: '{"message":"Request Entity Too Large"}',
+    });
+  });
+
+  test('that does not come within the time of the integration means 503', async () => {
+    const invoke = (name: string) =>
+      name === 'Authorizer' ? Promise.resolve(asJson(allow)) : new Promise<never>(() => {});
+    const { port } = await start({ invoke }, [{ ...route, timeout: 50 }]);
+    expect(await post(port, '{}', [token])).toMatchObject({ status: 503, body: '{"message":"Service Unavailable"}' });
+  });
+
+  test('that is a failure means 500', async () => {
+    const invoke = async (name: string): Promise<Outcome> =>
+      name === 'Authorizer' ? asJson(allow) : { failure: 'timed out', log: [] };
+    const { port } = await start({ invoke });
+    expect((await post(port, '{}', [token])).status).toBe(500);
+  });
+});
+
+describe('without any function, the gateway', () => {
+  test.each(['/', '/plants/', '/Plants', '/plants/1', '//plants'])('knows no POST %s', async (target) => {
+    const { port, events } = await start();
+    expect(await post(port, '{}', [token], target)).toMatchObject({ status: 404, body: '{"message":"Not Found"}' });
+    expect(events).toEqual([]);
+  });
+
+  test('knows no GET /plants', async () => {
+    const { port } = await start();
+    const answer = await exchange(port, 'GET /plants HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(answer).toMatchObject({ status: 404, body: '{"message":"Not Found"}' });
+    expect(answer.headers['apigw-requestid']).toMatch(/^[\w+/]{15}=$/);
+  });
+
+  test('takes request line and header values up to 10,240 bytes', async () => {
+    const { port } = await start();
+    const send = (filler: number) => {
+      const values = ['x', 'close', 'Bearer t', 'f'.repeat(filler), '2'];
+      const [host, connection, authorization, long, length] = values;
+      const head = `POST /plants HTTP/1.1\r\nHost: ${host}\r\nConnection: ${connection}\r\nAuthorization: ${authorization}\r\nX-Long: ${long}\r\nContent-Length: ${length}\r\n\r\n`;
+      const counted = 'POST /plants HTTP/1.1'.length + values.join('').length;
+      return exchange(port, head, '{}').then(({ status, body }) => ({ counted, status, body }));
+    };
+    const { counted } = await send(0);
+    expect(await send(10_240 - counted)).toMatchObject({ counted: 10_240, status: 200 });
+    const refused = { status: 431, body: '{"message":"Request Header Fields Too Large"}' };
+    expect(await send(10_241 - counted)).toMatchObject({ counted: 10_241, ...refused });
+    expect(await send(100_000)).toMatchObject(refused);
+  });
+
+  test('takes bodies up to 10 MB', async () => {
+    const { port, log } = await start();
+    expect((await post(port, Buffer.alloc(10_485_760), [token])).status).toBe(200);
+    const refused = { status: 413, body: '{"message":"Request Entity Too Large"}' };
+    expect(await post(port, Buffer.alloc(10_485_761), [token])).toMatchObject(refused);
+    const chunked = 'POST /plants HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const chunk = Buffer.concat([Buffer.from('a00001\r\n'), Buffer.alloc(10_485_761), Buffer.from('\r\n0\r\n\r\n')]);
+    expect(await exchange(port, chunked, chunk)).toMatchObject(refused);
+    expect(log.map(({ status }) => status)).toEqual([200, 413, 413]);
+  });
+
+  test('reads what is left of a body that is too large, and goes on with the connection', async () => {
+    const { port } = await start();
+    const chunked = 'POST /plants HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const chunk = Buffer.concat([Buffer.from('c00000\r\n'), Buffer.alloc(0xc00000), Buffer.from('\r\n0\r\n\r\n')]);
+    const next = 'GET /plants HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const { status, body } = await exchange(port, chunked, chunk, next);
+    expect(status).toBe(413);
+    expect(body).toMatch(/^{"message":"Request Entity Too Large"}HTTP\/1.1 404 /);
+  });
+
+  test.each([
+    ['no HTTP', 'nonsense\r\n\r\n', 400],
+    ['headers without an end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}`, 431],
+    ['no escape sequence', 'POST /%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
+    ['no Host', 'POST / HTTP/1.1\r\nConnection: close\r\n\r\n', 404],
+    ['an expectation', 'POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n', 404],
+  ])('answers %s like anything else: with a message, an id, and a line in the log', async (_, bytes, status) => {
+    const { port, log } = await start();
+    const answer = await exchange(port, bytes);
+    expect(answer).toMatchObject({ status, headers: { 'content-type': 'application/json' } });
+    expect(JSON.parse(answer.body)).toEqual({ message: expect.any(String) });
+    expect(log).toMatchObject([{ status, requestId: answer.headers['apigw-requestid'] }]);
+  });
+
+  test('does not answer rubbish over a request that is under way', async () => {
+    const called = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<Outcome>();
+    const invoke = (name: string) => {
+      if (name === 'Authorizer') return Promise.resolve(asJson(allow));
+      called.resolve();
+      return finish.promise;
+    };
+    const { port } = await start({ invoke });
+    const head = 'POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 2\r\n\r\n{}';
+    const answer = exchange(port, head, 'nonsense\r\n\r\n');
+    await called.promise;
+    finish.resolve(asJson({ statusCode: 200 }));
+    expect((await answer).status).not.toBe(400);
+  });
+
+  test('tells each request once, with what the functions logged', async () => {
+    const line = { functionName: 'Plants', level: 'INFO', message: { outcome: 'stored' } };
+    const invoke = async (name: string): Promise<Outcome> =>
+      name === 'Authorizer' ? asJson(allow) : { result: '{"statusCode":200}', log: [line] };
+    const { port, log } = await start({ invoke });
+    await post(port, '{}', [token], '/plants?secret=1');
+    await post(port, '{}', [token], '/other');
+    expect(log).toEqual([
+      {
+        method: 'POST',
+        path: '/plants',
+        status: 200,
+        milliseconds: expect.any(Number),
+        requestId: expect.any(String),
+        log: [line],
+      },
+      {
+        method: 'POST',
+        path: '/other',
+        status: 404,
+        milliseconds: expect.any(Number),
+        requestId: expect.any(String),
+        log: [],
+      },
+    ]);
+  });
+});

@@ -1,0 +1,173 @@
+import { stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { localFunction } from '../../local/lambda.ts';
+import type { FunctionSpec } from '../../local/stack.ts';
+import { temporaryFolder } from '../local-service.ts';
+
+/** A function whose bundle is `code`, in CommonJS. */
+const functionOf = async (code: string, spec: Partial<FunctionSpec> = {}) => {
+  const { folder, remove } = await temporaryFolder();
+  await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
+  await writeFile(path.join(folder, 'index.js'), code);
+  const defaults = {
+    name: 'Fn',
+    folder,
+    handler: 'index.handler',
+    environment: {},
+    timeout: 5_000,
+    memoryMegabytes: 128,
+  };
+  const fn = localFunction({ ...defaults, ...spec });
+  onTestFinished(async () => {
+    await fn.close();
+    await remove();
+  });
+  return fn;
+};
+
+test('a function gets the event and a context, and answers with JSON', async () => {
+  const fn = await functionOf(`exports.handler = async (event, context) => ({
+    event, id: context.awsRequestId, left: context.getRemainingTimeInMillis(), arn: context.invokedFunctionArn, memory: context.memoryLimitInMB, undef: undefined })`);
+  const outcome = await fn.invoke({ a: [1, null, 'é'] });
+  expect(JSON.parse((outcome as { result: string }).result)).toEqual({
+    event: { a: [1, null, 'é'] },
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    left: expect.any(Number),
+    arn: expect.stringMatching(/:000000000000:function:Fn$/),
+    memory: '128',
+  });
+});
+
+test('a function sees the time that it has left', async () => {
+  const fn = await functionOf('exports.handler = async (event, context) => context.getRemainingTimeInMillis()');
+  const left = Number(((await fn.invoke({})) as { result: string }).result);
+  expect(left).toBeGreaterThan(0);
+  expect(left).toBeLessThanOrEqual(5_000);
+});
+
+test('a function that answers nothing answers null', async () => {
+  expect(await (await functionOf('exports.handler = async () => {}')).invoke({})).toMatchObject({ result: 'null' });
+});
+
+test('a function has its own environment, and none of this process', async () => {
+  const fn = await functionOf('exports.handler = async () => ({ ...process.env })', {
+    environment: { TABLE_NAME: 't' },
+  });
+  const outcome = await fn.invoke({});
+  expect(JSON.parse((outcome as { result: string }).result)).toEqual({
+    TABLE_NAME: 't',
+    AWS_LAMBDA_FUNCTION_NAME: 'Fn',
+  });
+});
+
+test('what a function logs comes with its answer, an object as an object', async () => {
+  const fn = await functionOf(`exports.handler = async () => {
+    console.info({ outcome: 'stored' }); console.error('%s!', 'no', 1); return 1 }`);
+  expect((await fn.invoke({})).log).toEqual([
+    { functionName: 'Fn', kind: 'log', level: 'INFO', message: { outcome: 'stored' } },
+    { functionName: 'Fn', kind: 'log', level: 'ERROR', message: 'no! 1' },
+  ]);
+  expect((await fn.invoke({})).log).toHaveLength(2);
+});
+
+test.each([
+  ['throws', "throw new TypeError('oops')", 'TypeError: oops', false],
+  ['rejects with no error', 'throw 7', '7', false],
+  ['exits', 'process.exit(3)', 'exited with code 3', true],
+  [
+    'throws where nobody can catch',
+    "setTimeout(() => { throw new Error('late') }); await new Promise(() => {})",
+    'late',
+    true,
+  ],
+  ['never answers', 'await new Promise(() => {})', 'timed out after 300 ms', true],
+  ['loops for ever', 'for (;;);', 'timed out after 300 ms', true],
+  ['takes all memory', 'const all = []; for (;;) all.push(new Array(1e5).fill(all.length))', 'memory', true],
+])('a function that %s fails, and the next event is handled', async (_, code, failure, dies) => {
+  const fn = await functionOf(
+    `let events = 0; exports.handler = async (event) => { events += 1; if (event.fail) { ${code} } return events }`,
+    { timeout: failure.includes('timed out') ? 300 : 20_000, memoryMegabytes: 32 },
+  );
+  expect(await fn.invoke({})).toMatchObject({ result: '1' });
+  expect(await fn.invoke({ fail: true })).toMatchObject({ failure: expect.stringContaining(failure) });
+  expect(await fn.invoke({})).toMatchObject({ result: dies ? '1' : '3' });
+});
+
+test('a function that timed out does nothing more', async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const file = path.join(folder, 'beats');
+  const fn = await functionOf(
+    `exports.handler = (event) => new Promise(() => {
+      setInterval(() => require('node:fs').appendFileSync(event.file, 'x'), 5); })`,
+    { timeout: 300 },
+  );
+  expect(await fn.invoke({ file })).toMatchObject({ failure: expect.stringContaining('timed out') });
+  await vi.waitUntil(
+    async () => {
+      const before = (await stat(file)).size;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return (await stat(file)).size === before;
+    },
+    { timeout: 5_000 },
+  );
+});
+
+test('one event at a time in an instance, more instances for more events, and at most 8', async () => {
+  const fn = await functionOf(`
+    const id = Math.random(); let running = 0;
+    exports.handler = async () => {
+      running += 1; const together = running;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      running -= 1; return { id, together };
+    }`);
+  const outcomes = await Promise.all(Array.from({ length: 40 }, () => fn.invoke({})));
+  const results = outcomes.map((outcome) => JSON.parse((outcome as { result: string }).result));
+  expect(results.map(({ together }) => together)).toEqual(Array(40).fill(1));
+  const instances = new Set(results.map(({ id }) => id)).size;
+  expect(instances).toBeGreaterThan(1);
+  expect(instances).toBeLessThanOrEqual(8);
+});
+
+test('an instance that died between two events is not asked again', async () => {
+  const fn = await functionOf(`const id = Math.random();
+    exports.handler = async (event) => { if (event.die) setTimeout(() => process.exit(1), 1); return id }`);
+  const first = await fn.invoke({ die: true });
+  // Lambda, too, fails an event that an instance dies under.
+  const next = await vi.waitUntil(async () => {
+    const outcome = await fn.invoke({});
+    return 'result' in outcome && JSON.stringify(outcome) !== JSON.stringify(first) && outcome;
+  });
+  expect(next).toHaveProperty('result');
+});
+
+test.each([
+  '{ id: 2n ** 63n }',
+  '(() => { const a = {}; a.a = a; return a })()',
+  'new Error("boom")',
+  'Symbol("s")',
+  'null',
+])('a function may log %s', async (code) => {
+  const fn = await functionOf(`exports.handler = async () => { console.info(${code}); return 1 }`);
+  const { log, ...rest } = await fn.invoke({});
+  expect(rest).toEqual({ result: '1' });
+  expect(log).toMatchObject([{ level: 'INFO' }]);
+  if (code.includes('boom')) expect(log).toMatchObject([{ message: { errorType: 'Error', errorMessage: 'boom' } }]);
+});
+
+test.each([
+  ['throws while it loads', "throw new Error('no TABLE_NAME')", 'no TABLE_NAME'],
+  ['does not parse', 'exports.handler = (', 'SyntaxError'],
+  ['exports no handler', 'exports.other = 1', 'does not export handler'],
+])('a function that %s is found at the warm-up, and fails each event', async (_, code, reason) => {
+  const fn = await functionOf(code);
+  await expect(fn.warmUp()).rejects.toThrow(reason);
+  expect(await fn.invoke({})).toMatchObject({ failure: expect.stringContaining(reason) });
+});
+
+test('an event over 6 MB does not reach the function', async () => {
+  const fn = await functionOf('exports.handler = async () => 1');
+  expect(await fn.invoke('x'.repeat(6_291_553))).toMatchObject({ result: '1' });
+  expect(await fn.invoke('x'.repeat(6_291_554))).toMatchObject({ tooLarge: true });
+});

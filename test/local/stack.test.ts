@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { readTemplate } from '../../local/stack.ts';
+import { externalIssuer, templateOf } from '../infra/stacks.ts';
+
+type Template = Parameters<typeof readTemplate>[0];
+
+/** The stack's template, as the synthesis on this machine gives it. */
+const template = (): Template => {
+  const json = structuredClone(templateOf(externalIssuer).toJSON()) as Template;
+  for (const resource of resources(json, 'AWS::Lambda::Function')) {
+    resource.Metadata = { ...resource.Metadata, 'aws:asset:path': 'asset.of-the-function' };
+  }
+  return json;
+};
+
+const resources = (json: Template, type: string) => Object.values(json.Resources).filter(({ Type }) => Type === type);
+
+describe('what is served', () => {
+  test('is read from the template', () => {
+    const { routes, functions, tables } = readTemplate(template(), '/assembly');
+    const createPlant = functions.find(({ name }) => name.startsWith('CreatePlant'));
+    const authorizer = functions.find(({ name }) => name.startsWith('Authorizer'));
+    expect(routes).toEqual([
+      {
+        routeKey: 'POST /plants',
+        functionName: createPlant?.name,
+        timeout: 30_000,
+        authorizer: { functionName: authorizer?.name, header: 'authorization' },
+      },
+    ]);
+    expect(createPlant).toMatchObject({ handler: 'index.handler', timeout: 5_000, memoryMegabytes: 1_024 });
+    expect(createPlant?.environment).toEqual({ TABLE_NAME: tables[0]?.TableName });
+    expect(authorizer?.environment).toMatchObject({ ISSUER: externalIssuer.issuer, AUDIENCE: externalIssuer.audience });
+    expect(tables).toEqual([
+      {
+        TableName: expect.stringMatching(/^Plants/),
+        KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+        AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
+      },
+    ]);
+  });
+
+  test('has the times of the template, and the defaults of Lambda and API Gateway', () => {
+    const json = template();
+    for (const { Properties } of resources(json, 'AWS::Lambda::Function')) delete Properties['Timeout'];
+    for (const { Properties } of resources(json, 'AWS::ApiGatewayV2::Integration'))
+      Properties['TimeoutInMillis'] = 7_000;
+    const { functions, routes } = readTemplate(json, '/assembly');
+    expect(functions.map(({ timeout }) => timeout)).toEqual([3_000, 3_000]);
+    expect(routes.map(({ timeout }) => timeout)).toEqual([7_000]);
+  });
+
+  test('is no route that the stack has not', () => {
+    const json = template();
+    json.Resources = Object.fromEntries(
+      Object.entries(json.Resources).filter(([, { Type }]) => !Type.endsWith('::Route')),
+    );
+    expect(readTemplate(json, '/assembly').routes).toEqual([]);
+  });
+});
+
+describe('what cannot be served here as deployed stops the start', () => {
+  test.each([
+    ['AWS::ApiGatewayV2::Stage', 'a stage'],
+    ['AWS::Lambda::Permission', 'a permission for API Gateway to invoke'],
+  ])('a stack without %s', (type, named) => {
+    const json = template();
+    json.Resources = Object.fromEntries(Object.entries(json.Resources).filter(([, { Type }]) => Type !== type));
+    expect(() => readTemplate(json, '/assembly')).toThrow(named);
+  });
+
+  test('a table of the older kind', () => {
+    const json = template();
+    for (const resource of resources(json, 'AWS::DynamoDB::GlobalTable')) resource.Type = 'AWS::DynamoDB::Table';
+    expect(() => readTemplate(json, '/assembly')).toThrow('TableV2');
+  });
+
+  test.each<[string, string, (properties: Record<string, unknown>) => void]>([
+    ['AWS::ApiGatewayV2::Authorizer', 'EnableSimpleResponses', (p) => (p['EnableSimpleResponses'] = false)],
+    ['AWS::ApiGatewayV2::Authorizer', 'AuthorizerResultTtlInSeconds', (p) => (p['AuthorizerResultTtlInSeconds'] = 300)],
+    ['AWS::ApiGatewayV2::Authorizer', 'AuthorizerType', (p) => (p['AuthorizerType'] = 'JWT')],
+    [
+      'AWS::ApiGatewayV2::Authorizer',
+      'one header as identity source',
+      (p) => (p['IdentitySource'] = ['$request.querystring.t']),
+    ],
+    ['AWS::ApiGatewayV2::Authorizer', 'one header as identity source', (p) => delete p['IdentitySource']],
+    ['AWS::ApiGatewayV2::Stage', 'StageName', (p) => (p['StageName'] = 'v1')],
+    ['AWS::ApiGatewayV2::Integration', 'PayloadFormatVersion', (p) => (p['PayloadFormatVersion'] = '1.0')],
+    ['AWS::ApiGatewayV2::Integration', 'IntegrationType', (p) => (p['IntegrationType'] = 'HTTP_PROXY')],
+    [
+      'AWS::ApiGatewayV2::Integration',
+      'a function of the stack',
+      (p) => (p['IntegrationUri'] = 'arn:aws:lambda:x:y:function:z'),
+    ],
+    ['AWS::ApiGatewayV2::Route', 'AuthorizationType', (p) => (p['AuthorizationType'] = 'AWS_IAM')],
+    ['AWS::ApiGatewayV2::Route', 'ANY /{proxy+}', (p) => (p['RouteKey'] = 'ANY /{proxy+}')],
+    [
+      'AWS::Lambda::Function',
+      'Fn::ImportValue',
+      (p) => (p['Environment'] = { Variables: { A: { 'Fn::ImportValue': 'x' } } }),
+    ],
+  ])('%s with another %s', (type, named, change) => {
+    const json = template();
+    for (const { Properties } of resources(json, type)) change(Properties);
+    expect(() => readTemplate(json, '/assembly')).toThrow(named);
+  });
+});

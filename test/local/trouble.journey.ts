@@ -1,0 +1,79 @@
+/** What can go wrong with `npm start`, and other stores. */
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { describe, expect, onTestFinished, vi } from 'vitest';
+import { listen } from '../../local/gateway.ts';
+import { test } from '../local-home.ts';
+import { post, run } from '../local-service.ts';
+import { anyCredentials, startPlantsStore } from '../plants-store.ts';
+
+describe('npm start', () => {
+  test('that was killed is no service to get a token from; its damaged data is not served', async ({ at }) => {
+    const before = await at.token();
+    expect([before.code, before.stdout]).toEqual([1, '']);
+    expect(before.stderr).toBe(
+      `No local service is running with its data in ${at.folder}. Start it first: npm start\n`,
+    );
+    const service = await at.start();
+    await service.stop('SIGKILL');
+    const after = await at.token();
+    expect([after.code, after.stdout]).toEqual([1, '']);
+    expect(after.stderr).toContain('Start it: npm start');
+    await writeFile(path.join(at.folder, 'dynamodb', 'CURRENT'), 'rubbish\n');
+    expect(await at.failure()).toContain(`The plants in ${path.join(at.folder, 'dynamodb')} cannot be read`);
+  });
+
+  test('that is stopped while it starts says nothing wrong', async ({ at }) => {
+    const { child, ended, output } = run(process.execPath, ['local/main.ts'], { PORT: '0', DATA_DIR: at.folder });
+    await vi.waitUntil(() => output().includes('Synthesizing'), { timeout: 30_000 });
+    child.kill('SIGTERM');
+    const { code, stderr } = await ended;
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(/cannot|error/i);
+    expect(at.has('assembly')).toBe(false);
+  });
+
+  test('uses the store at AWS_ENDPOINT_URL_DYNAMODB, and makes the table where it is missing', async ({ at }) => {
+    const store = await startPlantsStore();
+    onTestFinished(store.close);
+    const service = await at.start({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
+    const { stdout: token } = await at.token();
+    expect((await post(service.url, '{"id":1,"name":"Moss"}', token)).status).toBe(200);
+    expect(at.has('dynamodb')).toBe(false);
+    expect(await at.failure({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint })).toContain('may be using it');
+    expect((await post(service.url, '{"id":2,"name":"Moss"}', token)).status).toBe(200);
+    const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
+    const { TableNames = [] } = await client.send(new ListTablesCommand());
+    expect(TableNames).toEqual([expect.stringMatching(/^Plants/), store.tableName]);
+    client.destroy();
+  });
+});
+
+describe('npm start says in a sentence what is wrong, and ends with code 1', () => {
+  test.for(['abc', '65536'])('for PORT=%s', async (port, { at }) => {
+    expect(await at.failure({ PORT: port })).toBe(
+      `PORT is "${port}", but it must be a number from 0 (any free port) to 65535.`,
+    );
+  });
+
+  test('for a port in use', async ({ at }) => {
+    const server = createServer();
+    const port = await listen(server, 0);
+    onTestFinished(() => void server.close());
+    expect(await at.failure({ PORT: String(port) })).toMatch(`Port ${port} is in use. Stop what uses it, or choose`);
+  });
+
+  test('for a data folder that is a file', async ({ at }) => {
+    const file = path.join(at.folder, 'file');
+    await writeFile(file, '');
+    expect(await at.failure({ DATA_DIR: file })).toContain(`The data folder ${file}`);
+  });
+
+  test.for(['http://127.0.0.1:9', 'nonsense'])('for a store at %s', async (endpoint, { at }) => {
+    expect(await at.failure({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })).toContain(
+      `The store (${endpoint}) cannot be used`,
+    );
+  });
+});
