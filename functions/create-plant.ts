@@ -1,5 +1,4 @@
-import type { NewPlant, Plant } from './plants/plant.ts';
-import { toPlant } from './plants/plant.ts';
+import { type NewPlant, type Plant, toPlant } from './plants/plant.ts';
 import type { AddPlant } from './plants/plant-table.ts';
 
 /**

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { answers, type HttpAnswer } from './gateway-answer.ts';
 import { splitTarget } from './gateway-event.ts';
@@ -77,13 +75,6 @@ export const gateway = ({ routes, invoke, onRequest }: GatewayOptions): Server =
     onRequest({ method: '-', path: '-', status, milliseconds: 0, requestId, error: error.message, log: [] });
   });
   return server;
-};
-
-/** Starts `server` on 127.0.0.1; 0 is any free port. @returns the port */
-export const listen = async (server: Server, port: number): Promise<number> => {
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
 };
 
 /** 15 characters and a `=`, as API Gateway's. */

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
 import { generate } from 'selfsigned';
+import { listen } from './listen.ts';
 
 /** How a client gets a token, and whom the stack is to trust. `certificate` (PEM) is the issuer's own. */
 export type LocalIssuer = {
@@ -36,9 +35,7 @@ export const startIssuer = async (): Promise<LocalIssuer> => {
     { keyType: 'ec', extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }] },
   );
   const server = createServer({ key, cert: certificate });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = `https://127.0.0.1:${await listen(server, 0)}`;
   const clientSecret = randomBytes(24).toString('base64url');
 
   const signing = await generateKeyPair('ES256', { extractable: true });

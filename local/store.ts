@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import {
   CreateTableCommand,
@@ -13,6 +11,7 @@ import {
 import dynalite from 'dynalite';
 import { account } from './account.ts';
 import { openDatabase, reason } from './data-folder.ts';
+import { listen } from './listen.ts';
 import type { TableSpec } from './stack.ts';
 
 /** Something that speaks DynamoDB's protocol, and the variables by which the SDK in a function finds it. */
@@ -33,11 +32,12 @@ export const openStore = async (dataFolder: string): Promise<Store> => {
   const embedded = given ? undefined : await openDynalite(path.join(dataFolder, 'dynamodb'));
   const endpoint = embedded?.endpoint ?? given ?? '';
   const description = embedded === undefined ? endpoint : `dynalite, data in ${dataFolder}`;
-  const { accessKeyId, secretAccessKey, sessionToken } = credentials();
+  const credentials = readCredentials();
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
 
   const withClient = async (use: (client: DynamoDBClient) => Promise<unknown>): Promise<void> => {
     try {
-      const client = new DynamoDBClient({ ...patience, endpoint, region: account.region, credentials: credentials() });
+      const client = new DynamoDBClient({ ...patience, endpoint, region: account.region, credentials });
       await use(client).finally(() => client.destroy());
     } catch (error) {
       throw new Error(`The store (${description}) cannot be used: ${reason(error)}`, { cause: error });
@@ -66,7 +66,7 @@ const patience = {
 };
 
 /** The user's own, where they are set; a store on this machine takes any. */
-const credentials = (): { accessKeyId: string; secretAccessKey: string; sessionToken?: string } => {
+const readCredentials = (): { accessKeyId: string; secretAccessKey: string; sessionToken?: string } => {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = process.env;
   const { AWS_SESSION_TOKEN: sessionToken } = process.env;
   if (accessKeyId === undefined || secretAccessKey === undefined) {
@@ -88,11 +88,8 @@ const openDynalite = async (folder: string): Promise<{ endpoint: string; close: 
     );
   }
   const server = dynalite({ path: folder, createTableMs: 0 });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   return {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: `http://127.0.0.1:${await listen(server, 0)}`,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
 };

@@ -8,9 +8,9 @@ export const scope = 'plants/create';
 /** A key pair of an issuer. `jwk` is the public half, as its JWKS shows it. */
 export type SigningKey = { alg: string; kid: string; privateKey: CryptoKey; jwk: JWK };
 
-export const makeKey = async (alg: string, kid: string, change: Partial<JWK> = {}): Promise<SigningKey> => {
+export const makeKey = async (alg: string, kid: string): Promise<SigningKey> => {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
-  return { alg, kid, privateKey, jwk: { ...(await exportJWK(publicKey)), alg, kid, use: 'sig', ...change } };
+  return { alg, kid, privateKey, jwk: { ...(await exportJWK(publicKey)), alg, kid, use: 'sig' } };
 };
 
 export const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;

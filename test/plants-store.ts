@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { type AttributeValue, CreateTableCommand, DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
+import { listen } from '../local/listen.ts';
 
 /** An empty plants table in a DynamoDB of this test's own, in memory. */
 export type PlantsStore = {
@@ -17,9 +16,7 @@ export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId:
 
 export const startPlantsStore = async (): Promise<PlantsStore> => {
   const server = dynalite({ createTableMs: 0 });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
   const tableName = 'plants';
   await client.send(

@@ -1,12 +1,9 @@
 import {
   JwtExpiredError,
   JwtInvalidAudienceError,
-  JwtInvalidIssuerError,
   JwtInvalidScopeError,
   JwtInvalidSignatureAlgorithmError,
   JwtInvalidSignatureError,
-  JwtNotBeforeError,
-  JwtParseError,
   KidNotFoundInJwksError,
 } from 'aws-jwt-verify/error';
 import type { Jwk, Jwks } from 'aws-jwt-verify/jwk';
@@ -66,14 +63,12 @@ const assertNotExpired = ({ payload: { exp = 0 } }: { payload: JwtPayload }): vo
   if (exp <= Date.now() / 1000) throw new JwtExpiredError('The token has expired', exp);
 };
 
+/** What `refuseUnverified` leaves for aws-jwt-verify to find. */
 const refusals: [errorClass: new (...args: never[]) => Error, refusal: Refusal][] = [
-  [JwtParseError, 'malformed'],
   [KidNotFoundInJwksError, 'unknown key'],
   [JwtInvalidSignatureAlgorithmError, 'algorithm'],
   [JwtInvalidSignatureError, 'signature'],
   [JwtExpiredError, 'expired'],
-  [JwtNotBeforeError, 'not yet valid'],
-  [JwtInvalidIssuerError, 'issuer'],
   [JwtInvalidAudienceError, 'audience'],
   [JwtInvalidScopeError, 'scope'],
 ];

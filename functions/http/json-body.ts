@@ -42,9 +42,9 @@ export const jsonBody = (): MiddlewareObj<HttpEvent> => {
 /** The body as the client sent it. API Gateway hands over in base64 what it does not take for text. */
 const decode = ({ body, isBase64Encoded }: HttpEvent): string => {
   if (typeof body !== 'string') throw new CatalogueError(errors.notJson);
-  const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
-  if (bytes.length > maxBodyBytes) throw new CatalogueError(errors.tooLarge);
-  if (!isBase64Encoded) return body;
+  const bytes = isBase64Encoded ? Buffer.from(body, 'base64') : undefined;
+  if ((bytes?.length ?? Buffer.byteLength(body)) > maxBodyBytes) throw new CatalogueError(errors.tooLarge);
+  if (bytes === undefined) return body;
   if (!isUtf8(bytes)) throw new CatalogueError(errors.notJson);
   return bytes.toString('utf8');
 };

@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import tls from 'node:tls';
 import { type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
+import { listen } from '../../local/listen.ts';
 import { fetchToken } from '../../local/session.ts';
 import { claims, makeKey, sign } from '../access-tokens.ts';
 import { authorizerEvent } from '../gateway-events.ts';
@@ -102,9 +102,7 @@ describe('the authorizer', () => {
 
   test('throws before Lambda would end it, where the issuer hangs', async () => {
     const silent = createServer(() => {});
-    silent.listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
+    const port = await listen(silent, 0);
     onTestFinished(() => void silent.close());
     const handler = await load({ JWKS_URI: `https://127.0.0.1:${port}/jwks` });
     const late = Symbol('late');

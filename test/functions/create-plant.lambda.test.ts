@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { expectInContract } from '../contract.ts';
 import { lambdaContext, proxyEvent } from '../gateway-events.ts';
 import { type PlantsStore, startPlantsStore } from '../plants-store.ts';
+import { startServer } from '../servers.ts';
 
 type Handler = (event: APIGatewayProxyEventV2, context: Context) => Promise<APIGatewayProxyStructuredResultV2>;
 
@@ -271,13 +270,7 @@ describe('a failure', () => {
       called += 1;
       behave(response);
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const endpoint = `http://127.0.0.1:${await startServer(server)}`;
     handler = await load({ ...credentials, TABLE_NAME: 'plants', AWS_ENDPOINT_URL_DYNAMODB: endpoint });
     const late = Symbol('late');
     const answer = invoke(proxyEvent('{"id":32,"name":"x"}'));

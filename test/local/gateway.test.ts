@@ -2,9 +2,10 @@ import { connect } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { account } from '../../local/account.ts';
-import { type AccessLogEntry, gateway, listen } from '../../local/gateway.ts';
+import { type AccessLogEntry, gateway } from '../../local/gateway.ts';
 import type { Outcome } from '../../local/lambda.ts';
 import type { RouteSpec } from '../../local/stack.ts';
+import { startServer } from '../servers.ts';
 
 type Answer = { status: number; headers: Record<string, string>; body: string };
 
@@ -34,11 +35,7 @@ const start = async (
     },
     onRequest: (entry) => log.push(entry),
   });
-  const port = await listen(server, 0);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const port = await startServer(server);
   const event = <T>(name: string): T => events.find((each) => each.name === name)?.event as T;
   return { port, log, events, event };
 };

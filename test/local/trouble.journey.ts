@@ -4,10 +4,10 @@ import { createServer } from 'node:http';
 import path from 'node:path';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, onTestFinished, vi } from 'vitest';
-import { listen } from '../../local/gateway.ts';
 import { test } from '../local-home.ts';
 import { post, run } from '../local-service.ts';
 import { anyCredentials, startPlantsStore } from '../plants-store.ts';
+import { startServer } from '../servers.ts';
 
 describe('npm start', () => {
   test('that was killed is no service to get a token from; its damaged data is not served', async ({ at }) => {
@@ -59,9 +59,7 @@ describe('npm start says in a sentence what is wrong, and ends with code 1', () 
   });
 
   test('for a port in use', async ({ at }) => {
-    const server = createServer();
-    const port = await listen(server, 0);
-    onTestFinished(() => void server.close());
+    const port = await startServer(createServer());
     expect(await at.failure({ PORT: String(port) })).toMatch(`Port ${port} is in use. Stop what uses it, or choose`);
   });
 

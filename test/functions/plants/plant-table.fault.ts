@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type AddPlant,
   addPlantTo,
@@ -12,6 +10,7 @@ import {
   storeLimits,
 } from '../../../functions/plants/plant-table.ts';
 import { anyCredentials, type PlantsStore, startPlantsStore } from '../../plants-store.ts';
+import { startServer } from '../../servers.ts';
 
 const addTo = (endpoint: string): AddPlant =>
   addPlantTo('plants', new DynamoDBClient({ ...anyCredentials, ...storeLimits, endpoint }));
@@ -26,7 +25,6 @@ type Call = {
 
 /** A store that does `behave` to every call, for one test. */
 const startFaultyStore = async (behave: (call: Call) => unknown) => {
-  const store = { addPlant: addTo(''), calls: 0 };
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
     const { host, connection, 'content-length': length, ...headers } = request.headers as Record<string, string>;
@@ -34,13 +32,7 @@ const startFaultyStore = async (behave: (call: Call) => unknown) => {
     const forward = (endpoint: string) => fetch(endpoint, { method: 'POST', headers, body });
     await behave({ response, number: store.calls, forward });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  store.addPlant = addTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const store = { addPlant: addTo(`http://127.0.0.1:${await startServer(server)}`), calls: 0 };
   return store;
 };
 
