@@ -98,7 +98,10 @@ const createTable = async (client: DynamoDBClient, table: TableSpec): Promise<vo
   const existing = await describe(client, table.TableName);
   if (existing === undefined) {
     await client.send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }));
-    await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 1 }, { TableName: table.TableName });
+    await waitUntilTableExists(
+      { client, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.5 },
+      { TableName: table.TableName },
+    );
     return;
   }
   if (keyOf(existing) !== keyOf(table)) {
