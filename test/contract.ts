@@ -39,10 +39,22 @@ const validators = new Map(
   ]),
 );
 
-/** Fails where POST /plants may not answer so: a status that is not in the document, or a body of another schema. */
+/** Status and `error` of every example. */
+const documentedErrors = Object.entries(createPlantOperation.responses).flatMap(([status, { content }]) =>
+  Object.values(content['application/json'].examples).flatMap(({ value }) =>
+    value instanceof Object && 'error' in value ? [[Number(status), value.error]] : [],
+  ),
+);
+
+/**
+ * Fails where POST /plants may not answer so: a status that is not in the document, a body of another schema, or an
+ * `error` that no example of this status shows.
+ */
 export const expectInContract = (status: number, contentType: string | null | undefined, body: string): void => {
   const validate = validators.get(status);
   expect(validate, `status ${status} is in schemas/openapi.yaml`).toBeDefined();
   expect(contentType).toBe('application/json');
-  expect(validate?.(JSON.parse(body)), `${body}: ${JSON.stringify(validate?.errors)}`).toBe(true);
+  const value = JSON.parse(body);
+  expect(validate?.(value), `${body}: ${JSON.stringify(validate?.errors)}`).toBe(true);
+  if (value.error !== undefined) expect(documentedErrors).toContainEqual([status, value.error]);
 };

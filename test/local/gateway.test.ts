@@ -3,8 +3,10 @@ import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { account } from '../../local/account.ts';
 import { type AccessLogEntry, gateway } from '../../local/gateway.ts';
+import { answers } from '../../local/gateway-answer.ts';
 import type { Outcome } from '../../local/lambda.ts';
 import type { RouteSpec } from '../../local/stack.ts';
+import { expectInContract } from '../contract.ts';
 import { startServer } from '../servers.ts';
 
 type Answer = { status: number; headers: Record<string, string>; body: string };
@@ -344,6 +346,13 @@ describe('without any function, the gateway', () => {
     expect(await send(10_241 - counted)).toMatchObject({ counted: 10_241, ...refused });
     expect(await send(100_000)).toMatchObject(refused);
   });
+
+  test.each(Object.entries(answers).filter(([name]) => !['badRequest', 'notFound'].includes(name)))(
+    'answers POST /plants by itself only as the contract says: %s',
+    (_, { status, headers, body }) => {
+      expectInContract(status, String(headers['content-type']), String(body));
+    },
+  );
 
   test('takes bodies up to 10 MB', async () => {
     const { port, log } = await start();
