@@ -4,6 +4,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { createPlant } from './create-plant.ts';
 import { fromEnvironment } from './environment.ts';
 import * as contract from './generated/validators.js';
+import { deadline } from './http/deadline.ts';
 import { errorResponse } from './http/error-response.ts';
 import { errors } from './http/errors.ts';
 import { jsonBody } from './http/json-body.ts';
@@ -11,6 +12,12 @@ import { validBody } from './http/valid-body.ts';
 import { addPlantTo, PlantConflict, PlantTooLarge, StoreUnavailable, storeLimits } from './plants/plant-table.ts';
 
 const create = createPlant(addPlantTo(fromEnvironment('TABLE_NAME'), new DynamoDBClient(storeLimits)));
+
+/**
+ * Milliseconds after which a request is answered, whatever the store does: 2.5 s are promised, and the function's own
+ * time-out, at which Lambda would answer for it, is far away.
+ */
+const timeLimit = 2_300;
 
 /** POST /plants */
 export const handler = middy<unknown, APIGatewayProxyStructuredResultV2>()
@@ -21,10 +28,11 @@ export const handler = middy<unknown, APIGatewayProxyStructuredResultV2>()
       [StoreUnavailable, errors.storeUnavailable],
     ]),
   )
+  .use(deadline(timeLimit))
   .use(jsonBody())
   .use(validBody(contract.createPlant))
-  .handler(async ({ body }) => {
-    const plant = await create(body);
-    console.info({ outcome: 'stored' });
+  .handler(async ({ body }, context) => {
+    const { outcome, plant } = await create(body, context.deadline);
+    console.info({ outcome });
     return { statusCode: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(plant) };
   });

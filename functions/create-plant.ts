@@ -1,5 +1,5 @@
 import { type NewPlant, type Plant, toPlant } from './plants/plant.ts';
-import type { AddPlant } from './plants/plant-table.ts';
+import type { AddPlant, Outcome } from './plants/plant-table.ts';
 
 /**
  * The operation: stores the plant, then answers with what the contract shows of it.
@@ -7,7 +7,7 @@ import type { AddPlant } from './plants/plant-table.ts';
  */
 export const createPlant =
   (addPlant: AddPlant) =>
-  async (newPlant: NewPlant): Promise<Plant> => {
-    await addPlant(newPlant);
-    return toPlant(newPlant);
-  };
+  async (newPlant: NewPlant, deadline: AbortSignal): Promise<{ outcome: Outcome; plant: Plant }> => ({
+    outcome: await addPlant(newPlant, deadline),
+    plant: toPlant(newPlant),
+  });

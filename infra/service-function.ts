@@ -29,7 +29,11 @@ export class ServiceFunction extends NodejsFunction {
       timeout,
       environment,
       logGroup: new LogGroup(scope, `${id}Logs`, { retention: RetentionDays.THREE_MONTHS }),
-      // Lambda wraps what the functions log: time, level, request id, and the logged object as `message`.
+      // Lambda wraps what the functions log: time, level, request id, and the logged object as `message`. What
+      // @aws-lambda-powertools/logger 2.36 would add (a flag for cold starts, the function's name and memory, sampling)
+      // stands in Lambda's own report line or is of no use to one line a request; its price, measured on createPlant: a
+      // bundle 7 % larger and an import 8 % slower. It would also log every error with its message, which may quote what
+      // the store sent.
       loggingFormat: LoggingFormat.JSON,
       bundling: {
         // What is tested is what runs: the SDK of the lock file, not the one that the runtime happens to bring.

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { expectInContract } from './contract.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -65,10 +66,13 @@ export const temporaryFolder = async () => {
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 };
 
-/** Sends a body as JSON, with a token. */
-export const post = (url: string, body: string, token: string) =>
-  fetch(`${url}/plants`, {
+/** Sends a body as JSON, with a token, and holds the answer against the contract. @returns its status */
+export const post = async (url: string, body: string, token: string): Promise<number> => {
+  const response = await fetch(`${url}/plants`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' },
     body,
   });
+  expectInContract(response.status, response.headers.get('content-type'), await response.text());
+  return response.status;
+};

@@ -1,41 +1,52 @@
-import { type AttributeValue, CreateTableCommand, DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  type AttributeValue,
+  CreateTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  ListTablesCommand,
+} from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { listen } from '../local/listen.ts';
 
-/** An empty plants table in a DynamoDB of this test's own, in memory. */
+/** A DynamoDB of this test's own, in memory. */
 export type PlantsStore = {
   endpoint: string;
-  tableName: string;
-  /** The item as DynamoDB holds it. */
-  read: (id: string) => Promise<Record<string, AttributeValue> | undefined>;
+  /** The item with this id as DynamoDB holds it. */
+  read: (id: string) => Promise<Item | undefined>;
   close: () => Promise<void>;
 };
+export type Item = Record<string, AttributeValue>;
 
 /** What the SDK needs to talk to a store that checks nothing. */
 export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
-export const startPlantsStore = async (): Promise<PlantsStore> => {
+/** Makes an empty plants table, where it gets a name for one; else reads from the one table that somebody makes. */
+export const startPlantsStore = async (tableName?: string): Promise<PlantsStore> => {
   const server = dynalite({ createTableMs: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
-  const tableName = 'plants';
-  await client.send(
-    new CreateTableCommand({
-      TableName: tableName,
-      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
-      AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
-      BillingMode: 'PAY_PER_REQUEST',
-    }),
-  );
+  if (tableName !== undefined) {
+    await client.send(
+      new CreateTableCommand({
+        TableName: tableName,
+        KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+        AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
+        BillingMode: 'PAY_PER_REQUEST',
+      }),
+    );
+  }
   return {
     endpoint,
-    tableName,
-    read: async (id) =>
-      (await client.send(new GetItemCommand({ TableName: tableName, Key: { id: { N: id } }, ConsistentRead: true })))
-        .Item,
+    read: async (id) => {
+      const { TableNames = [] } = await client.send(new ListTablesCommand());
+      return readItem(client, TableNames[0] ?? '', id);
+    },
     close: async () => {
       client.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
   };
 };
+
+export const readItem = async (client: DynamoDBClient, table: string, id: string): Promise<Item | undefined> =>
+  (await client.send(new GetItemCommand({ TableName: table, Key: { id: { N: id } }, ConsistentRead: true }))).Item;

@@ -1,104 +1,90 @@
 /**
- * The contract over HTTP, against a local service of its own; or, with API_URL and ACCESS_TOKEN set, against any
- * deployment (`npm run journey`), which keeps the plants it makes, under random ids.
+ * The contract over HTTP: against a local service of its own, or, with API_URL, ACCESS_TOKEN and TABLE_NAME set, against
+ * a deployment (`npm run journey`), whose table keeps the plants and is read with the AWS credentials of the environment.
  */
-import { randomBytes } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fetchToken, readSession } from '../local/session.ts';
+import { newId, type PlantRequest, type PlantService, testAnswers } from './answers.ts';
 import { expectInContract } from './contract.ts';
+import { startFaultyStore } from './faulty-store.ts';
 import { startLocalService, temporaryFolder } from './local-service.ts';
+import { readItem } from './plants-store.ts';
 
-const cleanUp: (() => Promise<unknown>)[] = [];
+type Reached = Pick<PlantService, 'read' | 'faults'> & { url: string; token: string };
 
-const findService = async (): Promise<{ url: string; token: string }> => {
-  const { API_URL: url, ACCESS_TOKEN: token } = process.env;
-  if (url && token) return { url: url.replace(/\/$/, ''), token };
-  if (url || token) throw new Error('Set both API_URL and ACCESS_TOKEN, or neither for a local service.');
-  const { folder, remove } = await temporaryFolder();
-  cleanUp.push(remove);
-  const service = await startLocalService(folder);
-  cleanUp.push(() => service.stop());
-  return { url: service.url, token: await fetchToken(await readSession(folder)) };
+const cleanUp: (() => unknown)[] = [];
+
+const { API_URL, ACCESS_TOKEN, TABLE_NAME } = process.env;
+const isDeployed = [API_URL, ACCESS_TOKEN, TABLE_NAME].some(Boolean);
+
+const reachDeployment = (): Reached => {
+  if (!API_URL || !ACCESS_TOKEN || !TABLE_NAME) {
+    throw new Error('Set API_URL, ACCESS_TOKEN and TABLE_NAME for a deployment, or none of them for a local service.');
+  }
+  const client = new DynamoDBClient();
+  cleanUp.push(() => client.destroy());
+  return { url: API_URL.replace(/\/$/, ''), token: ACCESS_TOKEN, read: (id) => readItem(client, TABLE_NAME, id) };
 };
 
-let url: string;
-let token: string;
+const startLocal = async (): Promise<Reached> => {
+  const { folder, remove } = await temporaryFolder();
+  cleanUp.push(remove);
+  const store = await startFaultyStore();
+  cleanUp.push(store.close);
+  const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
+  cleanUp.push(() => service.stop());
+  const token = await fetchToken(await readSession(folder));
+  return { url: service.url, token, read: store.read, faults: store };
+};
+
+let reached: Reached;
+let service: PlantService;
 beforeAll(async () => {
-  ({ url, token } = await findService());
+  reached = isDeployed ? reachDeployment() : await startLocal();
+  const send = ({ body, contentType }: PlantRequest) =>
+    post(body, {
+      authorization: `Bearer ${reached.token}`,
+      ...(contentType !== undefined && { 'content-type': contentType }),
+    });
+  service = { ...reached, send };
 });
 afterAll(async () => {
   for (const undo of cleanUp.reverse()) await undo();
 });
 
-/** An id that no run has used. */
-const newId = (): string => String(randomBytes(8).readBigInt64BE());
-
-const post = async (body: string | Buffer, headers: Record<string, string> = {}) => {
-  const response = await fetch(`${url}/plants`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-    body,
-  });
+const post = async (content: PlantRequest['body'], headers: Record<string, string>) => {
+  // For text, fetch would make up a content type.
+  const body = content === undefined ? null : Buffer.from(content);
+  const response = await fetch(`${reached.url}/plants`, { method: 'POST', headers, body });
   const text = await response.text();
   expectInContract(response.status, response.headers.get('content-type'), text);
-  return { status: response.status, body: JSON.parse(text) };
+  return { status: response.status, headers: Object.fromEntries(response.headers), body: JSON.parse(text) };
 };
 
-describe('POST /plants', () => {
-  test('answers a new plant with 200 and the plant, without its id', async () => {
-    expect(await post(`{"id":${newId()},"name":"Moss","tag":"green"}`)).toEqual({
-      status: 200,
-      body: { name: 'Moss', tag: 'green' },
-    });
-    expect(await post(`{"id":${newId()},"name":"Moss"}`)).toEqual({ status: 200, body: { name: 'Moss' } });
+testAnswers(() => service, !isDeployed);
+
+describe('a token', () => {
+  const plant = `{"id":${newId()},"name":"Moss"}`;
+  const json = { 'content-type': 'application/json' };
+
+  test('that is missing is answered with 401', async () => {
+    const unauthorized = { status: 401, body: { message: 'Unauthorized' } };
+    expect(await post(plant, json)).toMatchObject(unauthorized);
+    expect(await post(plant, { ...json, authorization: '' })).toMatchObject(unauthorized);
   });
 
-  test('answers the same plant again with 200, another one under its id with 409', async () => {
-    const id = newId();
-    const fern = `{"id":${id},"name":"Fern","tag":"🌱"}`;
-    expect((await post(fern)).status).toBe(200);
-    expect((await post(fern)).status).toBe(200);
-    expect(await post(`{"id":${id},"name":"Ivy","tag":"🌱"}`)).toMatchObject({ status: 409, body: { error: 40901 } });
-    expect((await post(fern)).status).toBe(200);
-  });
-
-  test('keeps ids apart that a double would not', async () => {
-    const id = (BigInt(newId()) / 2n) | (2n ** 60n) | 1n;
-    expect((await post(`{"id":${id},"name":"odd"}`)).status).toBe(200);
-    expect((await post(`{"id":${id - 1n},"name":"even"}`)).status).toBe(200);
-    expect((await post(`{"id":${id},"name":"odd"}`)).status).toBe(200);
-  });
-
-  test.each([
-    ['', 400, 40001],
-    ['hello', 400, 40001],
-    ['{"id":"x"}', 400, 40002],
-    ['[]', 400, 40002],
-    ['{"id":1.5,"name":"x"}', 400, 40002],
-    ['{"id":9223372036854775808,"name":"x"}', 400, 40002],
-    ['{"id":1,"name":"\\udfff"}', 400, 40002],
-    [`{"id":1,"name":"${'x'.repeat(409_600)}"}`, 413, 41301],
-    [`{"id":1,"name":"x","more":"${'x'.repeat(1_048_576)}"}`, 413, 41301],
-  ])('refuses %.40s', async (body, status, error) => {
-    expect(await post(body)).toMatchObject({ status, body: { error } });
-  });
-
-  test('refuses bytes that are not UTF-8', async () => {
-    expect(await post(Buffer.from([0x22, 0xff, 0x22]))).toMatchObject({ status: 400, body: { error: 40001 } });
-  });
-
-  test('refuses another content type', async () => {
-    const answer = await post(`{"id":${newId()},"name":"Moss"}`, { 'content-type': 'text/plain' });
-    expect(answer).toMatchObject({ status: 415, body: { error: 41501 } });
-  });
-
-  test('refuses a request without a token with 401, with another token with 403', async () => {
-    const plant = `{"id":${newId()},"name":"Moss"}`;
-    expect(await post(plant, { authorization: '' })).toEqual({ status: 401, body: { message: 'Unauthorized' } });
-    const [header, payload, signature = ''] = token.split('.');
+  test('that is not valid is answered with 403', async () => {
+    const [header, payload, signature = ''] = reached.token.split('.');
     const forged = [header, payload, signature.split('').reverse().join('')].join('.');
-    for (const authorization of [`Bearer ${forged}`, 'Bearer x', `Basic ${token}`, `Bearer ${header}.${payload}.`]) {
-      expect(await post(plant, { authorization })).toEqual({ status: 403, body: { message: 'Forbidden' } });
+    for (const authorization of [
+      `Bearer ${forged}`,
+      'Bearer x',
+      `Basic ${reached.token}`,
+      `Bearer ${header}.${payload}.`,
+    ]) {
+      const forbidden = { status: 403, body: { message: 'Forbidden' } };
+      expect(await post(plant, { ...json, authorization })).toMatchObject(forbidden);
     }
   });
 });
@@ -109,6 +95,6 @@ test.each([
   ['POST', '/'],
   ['POST', '/plants/1'],
 ])('there is no %s %s', async (method, path) => {
-  const response = await fetch(url + path, { method, headers: { authorization: `Bearer ${token}` } });
+  const response = await fetch(reached.url + path, { method, headers: { authorization: `Bearer ${reached.token}` } });
   expect([response.status, await response.json()]).toEqual([404, { message: 'Not Found' }]);
 });

@@ -45,14 +45,16 @@ const toResponse = ({ entry, message }: CatalogueError): APIGatewayProxyStructur
   };
 };
 
-/** What a reader of the log needs of an error and its causes. The messages of the SDK carry nothing of the request. */
+/** What a reader of the log needs of an error and its causes, and nothing of the request. */
 const evidence = (thrown: unknown, depth = 0): object => {
   if (!(thrown instanceof Error)) return { name: typeof thrown };
-  const { name, stack, cause, code, $metadata } = thrown as Error & { code?: unknown; $metadata?: unknown };
+  const { name, cause, code, stack, $metadata } = thrown as Error & { code?: unknown; $metadata?: unknown };
+  // The stack begins with the message, and the message of these may quote what came over the network.
+  const isQuote = '$response' in thrown || thrown instanceof SyntaxError;
   return {
     name,
     code,
-    stack,
+    ...(!isQuote && { stack }),
     $metadata,
     ...(cause !== undefined && depth < 3 && { cause: evidence(cause, depth + 1) }),
   };

@@ -2,7 +2,6 @@ import {
   ConditionalCheckFailedException,
   type DynamoDBClient,
   type DynamoDBClientConfig,
-  DynamoDBServiceException,
   PutItemCommand,
   type PutItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
@@ -23,20 +22,32 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** @throws PlantConflict, PlantTooLarge, StoreUnavailable, or the SDK's error where the fault is ours */
-export type AddPlant = (plant: NewPlant) => Promise<void>;
+/**
+ * What became of a plant: it is new, or was stored before. `stored` where that cannot be told, since an attempt whose
+ * answer was lost may have made it.
+ */
+export type Outcome = 'created' | 'repeated' | 'stored';
 
 /**
- * One attempt answers in single-digit milliseconds; these bounds are for the day it does not. The SDK's own defaults
- * wait without end, and its `requestTimeout` alone only warns.
+ * `deadline` ends all attempts, the waits between them, and an answer that drips in, which no time-out of the SDK ends.
+ * @throws PlantConflict, PlantTooLarge, StoreUnavailable, or the SDK's error where the fault is ours
  */
-export const storeLimits = {
-  maxAttempts: 3,
-  requestHandler: { connectionTimeout: 500, requestTimeout: 700, throwOnRequestTimeout: true },
-} satisfies DynamoDBClientConfig;
+export type AddPlant = (plant: NewPlant, deadline: AbortSignal) => Promise<Outcome>;
 
-/** Milliseconds for all attempts together. Also ends an answer that drips in, which no time-out of the SDK does. */
-const totalTimeout = 2_000;
+/** The first call, and two more for what is over in a moment: a broken connection, a lost answer, throttling. */
+const maxAttempts = 3;
+
+/** Milliseconds. A packet that is lost while connecting is sent again by TCP after a second: a new attempt is sooner. */
+const connectionTimeout = 500;
+
+/** Milliseconds from the start of an attempt to the head of its answer: a hundred times the usual, and room for three. */
+const requestTimeout = 700;
+
+/** By its own defaults the SDK waits without end, and its `requestTimeout` alone only warns. */
+export const storeLimits = {
+  maxAttempts,
+  requestHandler: { connectionTimeout, requestTimeout, throwOnRequestTimeout: true },
+} satisfies DynamoDBClientConfig;
 
 /** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-items */
 const maxItemBytes = 400 * 1024;
@@ -44,11 +55,15 @@ const maxItemBytes = 400 * 1024;
 /** Adds plants to the table, which has the number `id` as its partition key. `client` is made with `storeLimits`. */
 export const addPlantTo =
   (tableName: string, client: DynamoDBClient): AddPlant =>
-  async (plant) => {
+  async (plant, deadline) => {
     if (itemBytes(plant) > maxItemBytes) throw new PlantTooLarge();
     const put = new PutItemCommand({ TableName: tableName, ...putUnlessOther(plant) });
     try {
-      await client.send(put, { abortSignal: AbortSignal.timeout(totalTimeout) });
+      const { Attributes, $metadata } = await client.send(put, { abortSignal: deadline });
+      // Every answer of DynamoDB has one. A plant must not be acknowledged on the word of anything else.
+      if ($metadata.requestId === undefined) throw new StoreUnavailable('The answer is not from DynamoDB');
+      if (Attributes === undefined) return 'created';
+      return $metadata.attempts === 1 ? 'repeated' : 'stored';
     } catch (error) {
       if (error instanceof ConditionalCheckFailedException) throw new PlantConflict();
       if (isTemporary(error)) throw new StoreUnavailable('DynamoDB did not answer', { cause: error });
@@ -68,10 +83,18 @@ const putUnlessOther = ({ id, name, tag }: NewPlant): Omit<PutItemCommandInput, 
       : 'attribute_not_exists(id) OR (#name = :name AND tag = :tag)',
   ExpressionAttributeNames: { '#name': 'name' },
   ExpressionAttributeValues: { ':name': { S: name }, ...(tag !== undefined && { ':tag': { S: tag } }) },
+  // Tells a new plant from a repeated one, and consumes no read capacity.
+  ReturnValues: 'ALL_OLD',
 });
 
-/** What DynamoDB says with a status of 400 and takes back by itself. */
-const temporaryAnswers = new Set([
+/**
+ * The errors that are over by themselves, by name or code: asking again may help. So may it after a status of 429 or
+ * 5xx, after an answer that cannot be read though its status is 200, and after one that is no HTTP (Node's HPE_...). All
+ * else is a fault of ours: access denied, a missing table, a request that is not valid, no credentials, no region.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
+ */
+const temporaryErrors = new Set([
+  // DynamoDB's, with a status of 400.
   'LimitExceededException',
   'ProvisionedThroughputExceededException',
   'ReplicatedWriteConflictException',
@@ -80,40 +103,34 @@ const temporaryAnswers = new Set([
   'Throttling',
   'ThrottlingException',
   'TransactionConflictException',
-]);
-
-/** Node's words for a connection that was not made, or broke. */
-const connectionFaults = new Set([
+  // The deadline.
+  'AbortError',
+  // The time-outs above, and the SDK's name for a connection that broke.
+  'TimeoutError',
+  // Node's codes for a connection that was not made.
+  'EADDRNOTAVAIL',
   'EAI_AGAIN',
   'ECONNABORTED',
   'ECONNREFUSED',
-  'ECONNRESET',
+  'EHOSTDOWN',
   'EHOSTUNREACH',
+  'ENETDOWN',
   'ENETUNREACH',
   'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
+  'EPROTO',
 ]);
 
-/**
- * Whether asking again may help: DynamoDB's answers that ask for patience, broken connections, time-outs, and answers
- * that cannot be read though their status is no refusal. What is left is a fault of ours: access denied, a missing table,
- * no credentials, no region.
- * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
- */
 const isTemporary = (error: unknown): boolean => {
-  if (!(error instanceof Error)) return false;
-  const { name, code, $metadata, $response } = error as Error & SdkErrorFields;
-  const status = $metadata?.httpStatusCode ?? $response?.statusCode;
-  if (error instanceof DynamoDBServiceException) {
-    return error.$retryable !== undefined || status === 429 || (status ?? 0) >= 500 || temporaryAnswers.has(name);
-  }
-  if (status !== undefined) return status < 300 || status >= 500;
-  return name === 'AbortError' || name === 'TimeoutError' || (code !== undefined && connectionFaults.has(code));
+  const { name = '', code = '', $response: { statusCode = 0 } = {} } = error as SdkError;
+  return (
+    statusCode === 200 ||
+    statusCode === 429 ||
+    statusCode >= 500 ||
+    temporaryErrors.has(name) ||
+    temporaryErrors.has(code) ||
+    code.startsWith('HPE_')
+  );
 };
 
-type SdkErrorFields = {
-  code?: string;
-  $metadata?: { httpStatusCode?: number };
-  $response?: { statusCode?: number };
-};
+/** What the SDK throws, as far as it is looked at. */
+type SdkError = { name?: string; code?: string; $response?: { statusCode?: number } };

@@ -30,14 +30,14 @@ describe('npm start', () => {
     expect((await stat(path.join(at.folder, 'session.json'))).mode & 0o777).toBe(0o600);
 
     expect(await at.failure()).toContain('Another local service may be using it');
-    expect((await post(service.url, '{"id":1,"name":"Moss"}', token)).status).toBe(200);
-    await post(service.url, '{}', 'a.b.c');
+    expect(await post(service.url, '{"id":1,"name":"Moss"}', token)).toBe(200);
+    expect(await post(service.url, '{}', 'a.b.c')).toBe(403);
     await fetch(`${service.url}/other`);
     await vi.waitUntil(() => service.output().includes('/other'));
     const [, lines = ''] = service.output().split('One line per request:\n');
     expect(lines.trimEnd().split('\n')).toEqual([
       expect.stringMatching(
-        /^POST \/plants 200 \d+ ms \S+ \| Authorizer INFO {"outcome":"allowed"} \| CreatePlant INFO {"outcome":"stored"}$/,
+        /^POST \/plants 200 \d+ ms \S+ \| Authorizer INFO {"outcome":"allowed"} \| CreatePlant INFO {"outcome":"created"}$/,
       ),
       expect.stringMatching(
         /^POST \/plants 403 \d+ ms \S+ \| Authorizer INFO {"outcome":"refused","reason":"malformed"}$/,

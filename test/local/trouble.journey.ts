@@ -40,13 +40,13 @@ describe('npm start', () => {
     onTestFinished(store.close);
     const service = await at.start({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
     const { stdout: token } = await at.token();
-    expect((await post(service.url, '{"id":1,"name":"Moss"}', token)).status).toBe(200);
+    expect(await post(service.url, '{"id":1,"name":"Moss"}', token)).toBe(200);
     expect(at.has('dynamodb')).toBe(false);
     expect(await at.failure({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint })).toContain('may be using it');
-    expect((await post(service.url, '{"id":2,"name":"Moss"}', token)).status).toBe(200);
+    expect(await post(service.url, '{"id":2,"name":"Moss"}', token)).toBe(200);
     const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
     const { TableNames = [] } = await client.send(new ListTablesCommand());
-    expect(TableNames).toEqual([expect.stringMatching(/^Plants/), store.tableName]);
+    expect(TableNames).toEqual([expect.stringMatching(/^Plants/)]);
     client.destroy();
   });
 });

@@ -48,3 +48,13 @@ test('causes are logged three deep, and a circle of them ends', async () => {
   const { logged } = await answerTo(first);
   expect(JSON.stringify(logged).match(/"name"/g)).toHaveLength(4);
 });
+
+test('an error is logged with its stack, but not with words that came over the network', async () => {
+  const quoting = Object.defineProperty(new Error('secret'), '$response', { value: {}, enumerable: false });
+  const unparsed = new SyntaxError('"secret" is not valid JSON');
+  for (const thrown of [quoting, unparsed]) {
+    const { logged } = await answerTo(new Error('ours', { cause: thrown }));
+    expect(logged).toMatchObject([['error', { cause: { stack: expect.stringMatching(/^Error: ours\n +at /) } }]]);
+    expect(JSON.stringify(logged)).not.toContain('secret');
+  }
+});

@@ -8,7 +8,7 @@ const maxItemBytes = 409_600;
 let store: PlantsStore;
 let client: DynamoDBClient;
 beforeAll(async () => {
-  store = await startPlantsStore();
+  store = await startPlantsStore('plants');
   client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
 });
 afterAll(async () => {
@@ -23,7 +23,7 @@ test.each([0, -0, 1, -1, 10, 99, 100, 101, -100, 1000, 1010, 123456, 90071992547
     const put = (tag: string) =>
       client.send(
         new PutItemCommand({
-          TableName: store.tableName,
+          TableName: 'plants',
           Item: { id: { N: String(id) }, name: { S: '' }, tag: { S: tag } },
         }),
       );

@@ -1,0 +1,395 @@
+/** Every answer that the service may give, as one suite for any way to reach it. */
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import {
+  answer,
+  answerForDynamo,
+  askForPatience,
+  atFirst,
+  cutAnswer,
+  drip,
+  type Fault,
+  type Faults,
+  garbleAnswer,
+  hang,
+  hangUp,
+  loseAnswer,
+  talkNonsense,
+} from './faulty-store.ts';
+import type { Item } from './plants-store.ts';
+
+/** An undefined content type is one that is not sent. */
+export type PlantRequest = { body: string | Buffer | undefined; contentType?: string | undefined };
+
+export type PlantAnswer = { status: number; headers: Record<string, unknown>; body: unknown };
+
+export type PlantService = {
+  /** Sends to POST /plants, with a valid token where one is asked for, and holds the answer against the contract. */
+  send: (request: PlantRequest) => Promise<PlantAnswer>;
+  /** The item with this id, from the store itself. */
+  read: (id: string) => Promise<Item | undefined>;
+  /** Where the store is one that can be made to fail. */
+  faults?: Faults;
+};
+
+/** An id that no run has used. */
+export const newId = (): string => String(randomBytes(8).readBigInt64BE());
+
+const contentType = 'application/json';
+
+/** `hasFaults` says whether `service` will have `faults`. */
+export const testAnswers = (service: () => PlantService, hasFaults: boolean): void => {
+  const post = (body: PlantRequest['body']): Promise<PlantAnswer> => service().send({ body, contentType });
+  const read = (id: string): Promise<Item | undefined> => service().read(id);
+  const ok = (name: string, tag?: string) => ({ status: 200, body: tag === undefined ? { name } : { name, tag } });
+  const item = (id: string, name: string, tag?: string): Item => ({
+    id: { N: id },
+    name: { S: name },
+    ...(tag !== undefined && { tag: { S: tag } }),
+  });
+  const refusal = (error: number) => ({ status: Math.floor(error / 100), body: { error } });
+
+  describe('a NewPlant is stored as sent and answered as a Plant', () => {
+    test.each<[what: string, members: string, name: string, tag?: string]>([
+      ['without a tag', '"name":"Moss"', 'Moss'],
+      ['with a tag', '"name":"Moss","tag":"green"', 'Moss', 'green'],
+      ['with an empty name and tag', '"name":"","tag":""', '', ''],
+      ['with U+0000', '"name":"\\u0000","tag":"a\\u0000b"', '\0', 'a\0b'],
+      ['with text beyond ASCII', '"name":"naïve 🌱","tag":"\ufeff﷽"', 'naïve 🌱', '\ufeff﷽'],
+      ['with U+FFFD', '"name":"\ufffd"', '\ufffd'],
+      ['with text that is not normalized', '"name":"e\u0301 Å"', 'e\u0301 Å'],
+      ['with escapes', '"n\\u0061me":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83c\\udf31"', '"\\/\b\f\n\r\té🌱'],
+      ['with white space', '\t"name"\r\n: "Moss" ', 'Moss'],
+      ['with more members', '"name":"Moss","height":1.5,"ID":"7","more":{"id":[1,null]}', 'Moss'],
+      ['with a member twice: the last counts', '"name":7,"name":"Moss"', 'Moss'],
+      ['with prices in the name', '"name":"1.50 or 1234567890123456"', '1.50 or 1234567890123456'],
+    ])('%s', async (_, members, name, tag) => {
+      const id = newId();
+      expect(await post(`{"id":${id},${members}}`)).toMatchObject(ok(name, tag));
+      expect(await read(id)).toEqual(item(id, name, tag));
+    });
+
+    test('sent as bytes, which reach the handler in base64', async () => {
+      const id = newId();
+      expect(await post(Buffer.from(`{"id":${id},"name":"Löwenzahn 🌱"}`))).toMatchObject(ok('Löwenzahn 🌱'));
+      expect(await read(id)).toEqual(item(id, 'Löwenzahn 🌱'));
+    });
+
+    test.each([
+      ['4', '4'],
+      ['0', '0'],
+      ['-0', '0'],
+      ['-0.0e5', '0'],
+      ['0e999999999', '0'],
+      ['1.0', '1'],
+      ['1e2', '100'],
+      ['12.50E+1', '125'],
+      ['7000e-3', '7'],
+      ['9007199254740991', '9007199254740991'],
+      ['9007199254740992', '9007199254740992'],
+      ['9007199254740993', '9007199254740993'],
+      ['-9007199254740993', '-9007199254740993'],
+      ['9223372036854775807', '9223372036854775807'],
+      ['9.223372036854775807e18', '9223372036854775807'],
+      ['-9223372036854775808', '-9223372036854775808'],
+      ['-922337203685477580800e-2', '-9223372036854775808'],
+    ])('under the id %s', async (spelling, id) => {
+      // The same in every run and spelling, since the service may have met the id before.
+      const name = `plant ${id}`;
+      expect(await post(`{"id":${spelling},"name":"${name}"}`)).toMatchObject(ok(name));
+      expect(await read(id)).toEqual(item(id, name));
+    });
+
+    test.each([
+      'application/json',
+      'APPLICATION/Json',
+      'application/json;charset=utf-8',
+      'application/json ; charset="utf-8"',
+      'application/json\t;\tversion=1; x=y',
+      'application/vnd.plant+json',
+      'Application/a-b!1+JSON;q=1',
+    ])('of the content type %s', async (type) => {
+      const id = newId();
+      const body = `{"id":${id},"name":"Reed"}`;
+      expect(await service().send({ body, contentType: type })).toMatchObject(ok('Reed'));
+      expect(await read(id)).toEqual(item(id, 'Reed'));
+    });
+
+    test('up to a body of 1 MiB', async () => {
+      const id = newId();
+      const body = (filler: string) => `{"id":${id},"name":"Moss","more":"${filler}"}`;
+      const room = 1_048_576 - body('').length;
+      expect(await post(body('x'.repeat(room + 1)))).toMatchObject(refusal(41301));
+      expect(await read(id)).toBeUndefined();
+      expect(await post(body('x'.repeat(room)))).toMatchObject(ok('Moss'));
+      expect(await read(id)).toEqual(item(id, 'Moss'));
+    });
+
+    test('up to a plant of 400 KB', async () => {
+      // Names of the attributes, one digit, and text: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+      const name = 'x'.repeat(409_600 - 'id'.length - 2 - 'name'.length - 'tag'.length - 'é'.length - 1);
+      expect(await post(JSON.stringify({ id: 8, name: `${name}x`, tag: 'é' }))).toMatchObject(refusal(41301));
+      expect(await read('8')).not.toEqual(item('8', `${name}x`, 'é'));
+      expect(await post(JSON.stringify({ id: 8, name, tag: 'é' }))).toMatchObject(ok(name, 'é'));
+      expect(await read('8')).toEqual(item('8', name, 'é'));
+    });
+  });
+
+  describe('a plant that is sent again', () => {
+    test('is acknowledged again; one with other content is a conflict and changes nothing', async () => {
+      const id = newId();
+      const body = (members: string) => `{"id":${id},${members}}`;
+      const [tagged, bare] = ['"name":"Fern","tag":"shade"', '"name":"Fern"'];
+      expect(await post(body(tagged))).toMatchObject(ok('Fern', 'shade'));
+      expect(await post(body(tagged))).toMatchObject(ok('Fern', 'shade'));
+      for (const other of [bare, '"name":"Fern","tag":""', '"name":"Ivy","tag":"shade"', '"name":"","tag":"shade"']) {
+        expect(await post(body(other))).toMatchObject(refusal(40901));
+      }
+      expect(await post(body('"tag":"shade","more":1,"name":"F\\u0065rn"'))).toMatchObject(ok('Fern', 'shade'));
+      expect(await read(id)).toEqual(item(id, 'Fern', 'shade'));
+    });
+
+    test('without its tag is the same only where it never had one', async () => {
+      const id = newId();
+      expect(await post(`{"id":${id},"name":"Fern"}`)).toMatchObject(ok('Fern'));
+      expect(await post(`{"id":${id},"name":"Fern"}`)).toMatchObject(ok('Fern'));
+      expect(await post(`{"id":${id},"name":"Fern","tag":""}`)).toMatchObject(refusal(40901));
+      expect(await read(id)).toEqual(item(id, 'Fern'));
+    });
+
+    test('at the same time as others with its id is the only one acknowledged', async () => {
+      const id = newId();
+      const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
+      const answers = await Promise.all(names.map((name) => sendUntilAnswered(`{"id":${id},"name":"${name}"}`)));
+      const winners = names.filter((_, index) => answers[index]?.status === 200);
+      expect(winners).toHaveLength(1);
+      expect(answers.filter(({ status }) => status !== 200)).toMatchObject(Array(19).fill(refusal(40901)));
+      expect(await read(id)).toEqual(item(id, winners[0] ?? ''));
+    });
+
+    test('at the same time as itself is acknowledged each time', async () => {
+      const id = newId();
+      const bodies = Array(20).fill(`{"id":${id},"name":"Moss"}`);
+      expect(await Promise.all(bodies.map((body) => sendUntilAnswered(body)))).toMatchObject(
+        Array(20).fill(ok('Moss')),
+      );
+      expect(await read(id)).toEqual(item(id, 'Moss'));
+    });
+
+    /** As a client does that is told to try again: 20 requests at once may be too much for a small machine. */
+    const sendUntilAnswered = async (body: string, tries = 5): Promise<PlantAnswer> => {
+      const first = await post(body);
+      return first.status === 503 && tries > 1 ? sendUntilAnswered(body, tries - 1) : first;
+    };
+  });
+
+  describe('a request is refused and stores nothing', () => {
+    /** ID stands for an id of the test's own. */
+    const refused: [what: string, body: PlantRequest['body'], error: number][] = [
+      ['no body', undefined, 40001],
+      ['an empty body', '', 40001],
+      ['white space', ' \n', 40001],
+      ['text', 'hello', 40001],
+      ['half an object', '{"id":ID', 40001],
+      ['two values', '{"id":ID,"name":"x"}{}', 40001],
+      ['single quotes', "{'id':ID,'name':'x'}", 40001],
+      ['a trailing comma', '{"id":ID,"name":"x",}', 40001],
+      ['a comment', '{"id":ID,"name":"x"}//', 40001],
+      ['an id with a leading zero', '{"id":007,"name":"x"}', 40001],
+      ['an id with a plus sign', '{"id":+7,"name":"x"}', 40001],
+      ['an id in hexadecimal', '{"id":0x7,"name":"x"}', 40001],
+      ['an id of NaN', '{"id":NaN,"name":"x"}', 40001],
+      ['a raw control character', '{"id":ID,"name":"a\nb"}', 40001],
+      ['a byte order mark', '\ufeff{"id":ID,"name":"x"}', 40001],
+      ['another encoding', Buffer.from('{"id":ID,"name":"x"}', 'utf16le'), 40001],
+      ['bytes that are not UTF-8', Buffer.from('{"id":ID,"name":"\xff"}', 'latin1'), 40001],
+      ['a surrogate in UTF-8', Buffer.from('{"id":ID,"name":"\xed\xa0\x80"}', 'latin1'), 40001],
+      ['a __proto__ member', '{"id":ID,"name":"x","__proto__":{}}', 40001],
+      ['an escaped __proto__ member', '{"id":ID,"name":"x","m":{"\\u005f_proto__":1}}', 40001],
+      ['a constructor with a prototype', '{"id":ID,"name":"x","constructor":{"prototype":{}}}', 40001],
+      ['a deep nesting', `{"id":ID,"name":"x","m":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 40001],
+      ['null', 'null', 40002],
+      ['false', 'false', 40002],
+      ['a number', '7', 40002],
+      ['a string', '"x"', 40002],
+      ['an array', '[]', 40002],
+      ['a plant in an array', '[{"id":ID,"name":"x"}]', 40002],
+      ['an empty object', '{}', 40002],
+      ['no id', '{"name":"x"}', 40002],
+      ['no name', '{"id":ID}', 40002],
+      ['members in capitals', '{"ID":ID,"Name":"x"}', 40002],
+      ['an id in quotes', '{"id":"ID","name":"x"}', 40002],
+      ['an id that is empty', '{"id":"","name":"x"}', 40002],
+      ['an id that is null', '{"id":null,"name":"x"}', 40002],
+      ['an id that is true', '{"id":true,"name":"x"}', 40002],
+      ['an id in an array', '{"id":[ID],"name":"x"}', 40002],
+      ['an id in an object', '{"id":{"N":"ID"},"name":"x"}', 40002],
+      ['half an id', '{"id":0.5,"name":"x"}', 40002],
+      ['an id of 2^63', '{"id":9223372036854775808,"name":"x"}', 40002],
+      ['an id of 2^63 in another spelling', '{"id":9.223372036854775808e18,"name":"x"}', 40002],
+      ['an id of -2^63-1', '{"id":-9223372036854775809,"name":"x"}', 40002],
+      ['an id of 2^64+1', '{"id":18446744073709551617,"name":"x"}', 40002],
+      ['an id beyond doubles', '{"id":1e400,"name":"x"}', 40002],
+      ['an id that a double takes for 0', '{"id":1E-400,"name":"x"}', 40002],
+      ['an id of a billion digits', '{"id":1e999999999,"name":"x"}', 40002],
+      ['an id with a billionth', '{"id":-1e-999999999,"name":"x"}', 40002],
+      ['an id that only rounding makes whole', '{"id":1.0000000000000000001,"name":"x"}', 40002],
+      ['a large id with a fraction', '{"id":9007199254740993.5,"name":"x"}', 40002],
+      ['an id of 100,000 digits', `{"id":${'1'.repeat(100_000)},"name":"x"}`, 40002],
+      ['a good id, then a bad one', '{"id":ID,"id":"ID","name":"x"}', 40002],
+      ['a name that is a number', '{"id":ID,"name":1}', 40002],
+      ['a name that is a large number', '{"id":ID,"name":9007199254740993}', 40002],
+      ['a name that is null', '{"id":ID,"name":null}', 40002],
+      ['a tag that is null', '{"id":ID,"name":"x","tag":null}', 40002],
+      ['a tag that is false', '{"id":ID,"name":"x","tag":false}', 40002],
+      ['a tag that is an array', '{"id":ID,"name":"x","tag":["y"]}', 40002],
+      ['a lone surrogate in the name', '{"id":ID,"name":"\\ud800"}', 40002],
+      ['surrogates in the wrong order', '{"id":ID,"name":"\\udf31\\ud83c"}', 40002],
+      ['a lone surrogate in the tag', '{"id":ID,"name":"x","tag":"a\\udc00b"}', 40002],
+      ['a plant over 400 KB', `{"id":ID,"name":"${'x'.repeat(409_600)}"}`, 41301],
+      ['a plant over 400 KB in UTF-8 only', `{"id":ID,"name":"x","tag":"${'é'.repeat(205_000)}"}`, 41301],
+      ['a body over 1 MiB', `{"id":ID,"name":"x","more":"${'x'.repeat(1_048_576)}"}`, 41301],
+      ['a body over 1 MiB that is no JSON', 'x'.repeat(1_048_577), 41301],
+    ];
+
+    const refuses = async (request: (id: string) => PlantRequest, error: number): Promise<void> => {
+      const id = newId();
+      const calls = service().faults?.calls();
+      expect(await service().send(request(id))).toMatchObject(refusal(error));
+      expect(service().faults?.calls()).toBe(calls);
+      expect(await read(id)).toBeUndefined();
+    };
+
+    const withId = (body: PlantRequest['body'], id: string): PlantRequest['body'] =>
+      typeof body === 'object'
+        ? Buffer.from(body.toString('latin1').replaceAll('ID', id), 'latin1')
+        : body?.replaceAll('ID', id);
+
+    test.each(refused)('for %s', (_, body, error) => refuses((id) => ({ body: withId(body, id), contentType }), error));
+
+    test.each([
+      undefined,
+      '',
+      'text/plain',
+      'text/json',
+      'json',
+      'application/jsonp',
+      'application/json5',
+      'application/+json',
+      'application/xml+jsonx',
+      'application/json, text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=application/json',
+    ])('for the content type %s', (type) =>
+      refuses((id) => ({ body: `{"id":${id},"name":"Reed"}`, contentType: type }), 41501),
+    );
+
+    test('without a body for that, whatever its content type', async () => {
+      await refuses(() => ({ body: undefined }), 40001);
+    });
+
+    test('in a sentence that names every member at fault and its rule', async () => {
+      expect((await post('{"id":"1","tag":7}')).body).toEqual({
+        error: 40002,
+        message:
+          'id must be an integer from -9223372036854775808 to 9223372036854775807; name is required; tag must be a string',
+      });
+      expect((await post('[]')).body).toEqual({ error: 40002, message: 'the request body must be an object' });
+    });
+  });
+
+  if (hasFaults) testFaults(service, { ok, item, refusal });
+};
+
+type Expected = {
+  ok: (name: string) => object;
+  item: (id: string, name: string) => Item;
+  refusal: (error: number) => object;
+};
+
+/** No line of a log and no answer may hold this. */
+const name = 'secret Moss';
+
+const testFaults = (service: () => PlantService, { ok, item, refusal }: Expected): void => {
+  const plant = (id: string): PlantRequest => ({ body: `{"id":${id},"name":"${name}"}`, contentType });
+  const fail = (id: string, fault?: Fault): void => service().faults?.fail(id, fault);
+
+  /** Sending the same again is safe, as soon as the store is well. */
+  const recovers = async (id: string): Promise<void> => {
+    fail(id);
+    expect(await service().send(plant(id))).toMatchObject(ok(name));
+    expect(await service().read(id)).toEqual(item(id, name));
+  };
+
+  // The faults share the quota of retries that the SDK gives to a client: 500 tokens, of which each row takes up to 28.
+  describe.concurrent('the store', () => {
+    test.each<[what: string, fault: Fault, calls: [least: number, most: number]]>([
+      ['answers 500', answer(500, 'InternalServerError'), [3, 3]],
+      ['answers 503', answer(503, 'ServiceUnavailable'), [3, 3]],
+      ['throttles', answer(400, 'ThrottlingException'), [2, 3]],
+      ['hangs up', hangUp, [3, 3]],
+      ['hangs', hang, [3, 3]],
+      ['drips', drip, [1, 3]],
+      ['loses every answer after the write', loseAnswer, [3, 3]],
+      ['cuts every answer in the middle', cutAnswer, [1, 3]],
+      ['answers nonsense', garbleAnswer, [1, 3]],
+      ['does not speak HTTP', talkNonsense, [1, 3]],
+      ['asks for patience', askForPatience, [1, 3]],
+      ['is not DynamoDB', answerForDynamo, [1, 3]],
+    ])('%s: 503, to be tried again, in time', async (_, fault, [least, most]) => {
+      const id = newId();
+      fail(id, fault);
+      const unavailable = await service().send(plant(id));
+      expect(unavailable).toMatchObject(refusal(50301));
+      expect(unavailable.headers['retry-after']).toBe('1');
+      expect(service().faults?.calls(id)).toBeGreaterThanOrEqual(least);
+      expect(service().faults?.calls(id)).toBeLessThanOrEqual(most);
+      expect([undefined, item(id, name)]).toContainEqual(await service().read(id));
+      await recovers(id);
+    });
+
+    test.each([
+      ['loses the answer after the write', loseAnswer],
+      ['cuts the answer in the middle', cutAnswer],
+      ['hangs up', hangUp],
+      ['hangs', hang],
+      ['answers 500', answer(500, 'InternalServerError')],
+      ['throttles', answer(400, 'ProvisionedThroughputExceededException')],
+    ])('%s once: 200, since the second call is good', async (_, fault) => {
+      const id = newId();
+      fail(id, atFirst(fault));
+      expect(await service().send(plant(id))).toMatchObject(ok(name));
+      expect(service().faults?.calls(id)).toBe(2);
+      expect(await service().read(id)).toEqual(item(id, name));
+    });
+
+    test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
+      'answers %s: 500, since asking again would not help',
+      async (type) => {
+        const id = newId();
+        fail(id, answer(400, type));
+        expect(await service().send(plant(id))).toMatchObject(refusal(50001));
+        expect(service().faults?.calls(id)).toBe(1);
+        expect(await service().read(id)).toBeUndefined();
+        await recovers(id);
+      },
+    );
+  });
+
+  test('the store hangs, and the body takes long to read: 503, in time all the same', async () => {
+    const id = newId();
+    fail(id, hang);
+    const body = (filler: string) => `{"id":${id},"name":"${name}","more":[1.5${filler}]}`;
+    const slow = body(',0'.repeat((1_048_576 - body('').length) / 2));
+    expect(await service().send({ body: slow, contentType })).toMatchObject(refusal(50301));
+    await recovers(id);
+  });
+
+  test('the store refuses connections: 503, to be tried again', async () => {
+    const id = newId();
+    const refused = await service().faults?.gone(() => service().send(plant(id)));
+    expect(refused).toMatchObject(refusal(50301));
+    expect(refused?.headers['retry-after']).toBe('1');
+    await recovers(id);
+  });
+};

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { createPlant } from '../../functions/generated/validators.js';
+
+test.each([
+  [0, true],
+  [Number.MAX_SAFE_INTEGER, true],
+  [2n ** 63n - 1n, true],
+  [-(2n ** 63n), true],
+  [2n ** 63n, false],
+  [-(2n ** 63n) - 1n, false],
+  // A double from here on may stand for another integer than the one that was sent.
+  [Number.MAX_SAFE_INTEGER + 1, false],
+  [1e18, false],
+  [0.5, false],
+  [Number.NaN, false],
+  ['1', false],
+  [null, false],
+])('an int64 is an integer that is held exactly: %s', (id, valid) => {
+  expect(createPlant({ body: { id, name: 'Moss' } })).toBe(valid);
+});
