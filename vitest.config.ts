@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     // The suffix says the kind: unit, property, fault, and journeys over HTTP.
     include: ['test/**/*.{test,fuzz,fault,journey}.ts'],
+    setupFiles: 'test/fuzz-runs.ts',
     // A journey starts the whole local service, on a machine that may be busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
