@@ -32,13 +32,13 @@ const arrows: { of: RegExp; may: RegExp[] }[] = [
     may: [/^functions\/plants\//, /^functions\/generated\/contract\.ts$/, /^@aws-sdk\/client-dynamodb$/],
   },
   { of: /^functions\/auth\//, may: [/^functions\/auth\//, /^aws-jwt-verify\//, /^node:/] },
-  { of: /^infra\//, may: [/^infra\//, /^aws-cdk-lib/, /^constructs$/, /^node:/] },
+  { of: /^infra\//, may: [/^infra\//, /^aws-cdk-lib/, /^(constructs|cdk-nag|cdk-monitoring-constructs)$/, /^node:/] },
   {
     of: /^local\//,
     may: [
       /^local\//,
       /^infra\//,
-      /^(aws-cdk-lib|aws-lambda|dynalite|jose|level|oidc-provider|selfsigned|@aws-sdk\/client-dynamodb)$/,
+      /^(aws-cdk-lib|aws-lambda|dynalite|jose|level|oidc-provider|selfsigned|@aws-sdk\/client-[a-z-]+)$/,
       /^node:/,
     ],
   },
