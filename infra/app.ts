@@ -1,5 +1,6 @@
-/** What `npx cdk` runs: context -> settings -> stack. */
-import { App } from 'aws-cdk-lib';
+/** What `npx cdk` runs: context -> settings -> stack, and the checks that a deployment must pass. */
+import { App, Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { PlantStoreStack } from './plant-store-stack.ts';
 import { readSettings, type Settings } from './settings.ts';
 
@@ -13,4 +14,7 @@ const settingsOf = (app: App): Settings => {
 };
 
 const app = new App();
-new PlantStoreStack(app, 'PlantStore', settingsOf(app));
+new PlantStoreStack(app, settingsOf(app));
+// A finding that nobody has acknowledged, with the reason, fails the synthesis. The template tells what was.
+const audit = { writeSuppressionsToCloudFormation: true };
+Validations.of(app).addPlugins(new AwsSolutionsChecks(app, audit), new ServerlessChecks(app, audit));

@@ -1,20 +1,45 @@
-import { Duration } from 'aws-cdk-lib';
-import { HttpApi, HttpMethod, type IHttpRouteAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2';
+import { Duration, Stack } from 'aws-cdk-lib';
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import {
+  HttpApi,
+  HttpMethod,
+  HttpStage,
+  type IHttpRouteAuthorizer,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import { ServiceLog } from './service-log.ts';
+import type { Settings } from './settings.ts';
 
-type PlantApiProps = { authorizer: IFunction; createPlant: IFunction };
+type PlantApiProps = { authorizer: IFunction; createPlant: IFunction } & Pick<Settings, 'stage' | 'throttle'>;
 
 /** The HTTP API of schemas/openapi.yaml. Every route is behind the authorizer, a later one too. */
 export class PlantApi extends HttpApi {
-  constructor(scope: Construct, id: string, { authorizer, createPlant }: PlantApiProps) {
-    super(scope, id, { defaultAuthorizer: bearerAuth(authorizer) });
+  /** A line for each request. */
+  readonly accessLog: ServiceLog;
+
+  constructor(scope: Construct, id: string, { authorizer, createPlant, stage, throttle }: PlantApiProps) {
+    super(scope, id, {
+      apiName: Stack.of(scope).stackName,
+      createDefaultStage: false,
+      defaultAuthorizer: bearerAuth(authorizer),
+    });
     this.addRoutes({
       path: '/plants',
       methods: [HttpMethod.POST],
       integration: new HttpLambdaIntegration('CreatePlant', createPlant),
+    });
+    this.accessLog = new ServiceLog(this, 'AccessLog', stage);
+    new HttpStage(this, 'Stage', {
+      httpApi: this,
+      stageName: '$default',
+      autoDeploy: true,
+      throttle,
+      detailedMetricsEnabled: true,
+      accessLogSettings: { destination: new LogGroupLogDestination(this.accessLog), format: accessLogFormat },
     });
   }
 }
@@ -26,3 +51,26 @@ const bearerAuth = (authorizer: IFunction): IHttpRouteAuthorizer =>
     resultsCacheTtl: Duration.seconds(0),
     identitySource: ['$request.header.Authorization'],
   });
+
+/**
+ * No header but the user agent: the others may hold secrets.
+ * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-logging-variables.html
+ */
+const accessLogFormat = AccessLogFormat.custom(
+  JSON.stringify({
+    requestId: '$context.requestId',
+    time: '$context.requestTime',
+    sourceIp: '$context.identity.sourceIp',
+    method: '$context.httpMethod',
+    route: '$context.routeKey',
+    status: '$context.status',
+    latency: '$context.responseLatency',
+    integrationStatus: '$context.integrationStatus',
+    integrationError: '$context.integrationErrorMessage',
+    integrationRequestId: '$context.integration.requestId',
+    authorizerError: '$context.authorizer.error',
+    subject: '$context.authorizer.sub',
+    responseLength: '$context.responseLength',
+    userAgent: '$context.identity.userAgent',
+  }),
+);

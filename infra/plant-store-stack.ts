@@ -1,5 +1,6 @@
 import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { Monitoring } from './monitoring.ts';
 import { PlantApi } from './plant-api.ts';
 import { PlantsTable } from './plants-table.ts';
 import { ServiceFunction } from './service-function.ts';
@@ -8,16 +9,20 @@ import { TokenIssuer } from './token-issuer.ts';
 
 /** POST /plants -> authorizer -> createPlant -> table. */
 export class PlantStoreStack extends Stack {
-  constructor(app: Construct, id: string, { externalIssuer, scope }: Settings) {
-    super(app, id, { description: 'Plant Store: POST /plants' });
+  constructor(app: Construct, { stage, externalIssuer, scope, throttle, alarmEmail }: Settings) {
+    super(app, stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`, {
+      description: 'Plant Store: POST /plants',
+      terminationProtection: stage === 'prod',
+    });
 
-    const table = new PlantsTable(this, 'Plants');
+    const table = new PlantsTable(this, 'Plants', stage);
 
     const createPlant = new ServiceFunction(this, 'CreatePlant', {
       entry: 'create-plant.lambda.ts',
       environment: { TABLE_NAME: table.tableName },
-      // The store gets 2 s (functions/plants/plant-table.ts); the rest is for a cold start.
+      // A request is answered after 2.3 s (timeLimit in its entry); the rest is for a cold start.
       timeout: Duration.seconds(5),
+      stage,
     });
     table.grantAdd(createPlant);
 
@@ -32,17 +37,33 @@ export class PlantStoreStack extends Stack {
       },
       // API Gateway waits 10 s for an authorizer; fetching the issuer's keys takes up to 3.
       timeout: Duration.seconds(9),
+      stage,
     });
 
-    const api = new PlantApi(this, 'Api', { authorizer, createPlant });
+    const api = new PlantApi(this, 'Api', {
+      authorizer: authorizer.live,
+      createPlant: createPlant.live,
+      stage,
+      throttle,
+    });
+
+    const monitoring = new Monitoring(this, 'Monitoring', { api, createPlant, authorizer, table, alarmEmail });
+    if (stage === 'prod') {
+      // createPlant answers its faults, so that Lambda sees no error in them.
+      createPlant.rollOutInSteps([monitoring.alarm('CreatePlantErrors'), monitoring.alarm('CreatePlantFaults')]);
+      authorizer.rollOutInSteps([monitoring.alarm('AuthorizerErrors')]);
+    }
 
     new CfnOutput(this, 'ApiUrl', { value: api.apiEndpoint });
     new CfnOutput(this, 'TableName', { value: table.tableName });
     new CfnOutput(this, 'Scope', { value: scope });
+    new CfnOutput(this, 'DashboardUrl', { value: monitoring.dashboardUrl });
     if (issuer instanceof TokenIssuer) {
       new CfnOutput(this, 'TokenUrl', { value: issuer.tokenUrl });
       new CfnOutput(this, 'ClientId', { value: issuer.clientId });
       new CfnOutput(this, 'UserPoolId', { value: issuer.userPoolId });
+    } else {
+      new CfnOutput(this, 'Issuer', { value: issuer.issuer });
     }
   }
 }

@@ -1,11 +1,22 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
+import type { Stage } from './settings.ts';
 
-/** The plants, one item each: `id` (number, the partition key), `name`, and `tag` where it was given. */
+/** The plants, one item each: `id` (number, the partition key), `name`, and `tag` where it was given. On demand. */
 export class PlantsTable extends TableV2 {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, { partitionKey: { name: 'id', type: AttributeType.NUMBER } });
+  constructor(scope: Construct, id: string, stage: Stage) {
+    super(scope, id, {
+      partitionKey: { name: 'id', type: AttributeType.NUMBER },
+      deletionProtection: stage === 'prod',
+      removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      pointInTimeRecoverySpecification: {
+        pointInTimeRecoveryEnabled: true,
+        // Days; 35 are the most there are.
+        recoveryPeriodInDays: stage === 'prod' ? 35 : 1,
+      },
+    });
   }
 
   /** Lets `grantee` add plants, and nothing else: it can neither read nor change nor delete. */

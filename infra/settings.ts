@@ -3,32 +3,79 @@ import type { Node } from 'constructs';
 /** The OpenID issuer whose access tokens the API accepts. `audience` is left out for issuers that set none. */
 export type TrustedIssuer = { issuer: string; jwksUri: string; audience?: string | undefined };
 
+/** `prod` keeps its plants whatever happens to the stack, and changes in steps; all of `dev` goes with the stack. */
+export type Stage = 'prod' | 'dev';
+
 /** Every choice that a deployment makes, as CDK context gives it (`npx cdk deploy -c key=value`, or cdk.json). */
 export type Settings = {
+  stage: Stage;
   /** Absent: the stack makes an issuer of its own, a Cognito user pool. */
   externalIssuer?: TrustedIssuer;
   /** The OAuth 2.0 scope that a token must carry. */
   scope: string;
+  /** Requests a second, and how many may come at once, before the gateway answers 429. */
+  throttle: { rateLimit: number; burstLimit: number };
+  /** Where alarms are sent. */
+  alarmEmail?: string | undefined;
 };
 
 /** @throws Error with one sentence that names the key, the value and what is allowed */
 export const readSettings = (node: Node): Settings => {
-  const issuer = url(node, 'issuer');
-  const scope = text(node, 'scope') ?? 'plants/create';
-  // RFC 6749 section 3.3
-  if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) throw refused('scope', scope, 'one scope, without spaces');
+  const externalIssuer = readIssuer(node);
+  return {
+    stage: readStage(node),
+    ...(externalIssuer && { externalIssuer }),
+    scope: readScope(node, externalIssuer),
+    throttle: { rateLimit: number(node, 'rateLimit') ?? 500, burstLimit: number(node, 'burstLimit') ?? 1_000 },
+    alarmEmail: readEmail(node),
+  };
+};
+
+const readStage = (node: Node): Stage => {
+  const stage = text(node, 'stage') ?? 'prod';
+  if (stage !== 'prod' && stage !== 'dev') throw refused('stage', stage, 'prod or dev');
+  return stage;
+};
+
+const readIssuer = (node: Node): TrustedIssuer | undefined => {
+  const issuer = text(node, 'issuer');
   if (issuer === undefined) {
-    // Cognito's way to write one.
-    if (!/^[\w.:-]+\/[\w.:-]+$/.test(scope))
-      throw refused('scope', scope, 'RESOURCE/PERMISSION, such as plants/create');
     for (const key of ['audience', 'jwksUri']) {
       if (text(node, key) !== undefined) throw refused(key, text(node, key), 'set only together with issuer');
     }
-    return { scope };
+    return undefined;
   }
-  const jwksUri = url(node, 'jwksUri') ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
-  const audience = text(node, 'audience');
-  return { scope, externalIssuer: { issuer, jwksUri, audience } };
+  // Only a name to compare with; the keys are never fetched over http.
+  if (!isUrl(issuer, /^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/)) {
+    throw refused('issuer', issuer, 'an https:// URL without user, query or fragment (http:// on 127.0.0.1)');
+  }
+  const jwksUri = text(node, 'jwksUri') ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
+  // The keys that decide who gets in must not come over a connection that anyone can change.
+  if (!isUrl(jwksUri, /^https:\/\//)) {
+    throw refused('jwksUri', jwksUri, 'an https:// URL without user, query or fragment');
+  }
+  return { issuer, jwksUri, audience: text(node, 'audience') };
+};
+
+const isUrl = (value: string, scheme: RegExp): boolean =>
+  scheme.test(value) && /^[^\s?#@]+$/.test(value) && URL.canParse(value);
+
+const readScope = (node: Node, externalIssuer: TrustedIssuer | undefined): string => {
+  const scope = text(node, 'scope') ?? 'plants/create';
+  // RFC 6749 section 3.3
+  if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) throw refused('scope', scope, 'one scope, without spaces');
+  // Cognito's way to write one.
+  if (externalIssuer === undefined && !/^[\w.:-]+\/[\w.:-]+$/.test(scope)) {
+    throw refused('scope', scope, 'RESOURCE/PERMISSION, such as plants/create');
+  }
+  return scope;
+};
+
+const readEmail = (node: Node): string | undefined => {
+  const email = text(node, 'alarmEmail');
+  if (email !== undefined && !/^[^\s@,;]+@[^\s@,;]+$/.test(email))
+    throw refused('alarmEmail', email, 'one email address');
+  return email;
 };
 
 const text = (node: Node, key: string): string | undefined => {
@@ -39,13 +86,14 @@ const text = (node: Node, key: string): string | undefined => {
   return value;
 };
 
-/** The keys that decide who gets in must not come over a connection that anyone can change. */
-const url = (node: Node, key: string): string | undefined => {
-  const value = text(node, key);
-  if (value !== undefined && !(/^https:\/\/[^\s?#@]+$/.test(value) && URL.canParse(value))) {
-    throw refused(key, value, 'an https:// URL without user, query or fragment');
+/** The command line has digits, cdk.json may have a number. */
+const number = (node: Node, key: string): number | undefined => {
+  const value: unknown = node.tryGetContext(key);
+  if (value === undefined) return undefined;
+  if (!/^[1-9]\d{0,8}$/.test(String(value)) || !['string', 'number'].includes(typeof value)) {
+    throw refused(key, value, 'a whole number from 1 to 999999999');
   }
-  return value;
+  return Number(value);
 };
 
 const refused = (key: string, value: unknown, allowed: string): Error =>

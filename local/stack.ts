@@ -47,7 +47,7 @@ export const synthesize = (folder: string, context: Record<string, string>): Loc
     // The rules for templates are for `cdk synth`: they are a third of the time that a start takes.
     builtinCloudFormationValidation: false,
   });
-  const stack = new PlantStoreStack(app, 'PlantStore', readSettings(app.node));
+  const stack = new PlantStoreStack(app, readSettings(app.node));
   const template: Template = app.synth().getStackArtifact(stack.artifactId).template;
   // The bundles are CommonJS, which a package.json in a folder above could deny.
   writeFileSync(path.join(folder, 'package.json'), '{"type":"commonjs"}');
@@ -58,6 +58,29 @@ export const synthesize = (folder: string, context: Record<string, string>): Loc
 export const readTemplate = (template: Template, folder: string): LocalStack => {
   const ofType = (type: string): [string, Resource][] =>
     Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);
+
+  /** What CloudFormation would put in an intrinsic function's place, with logical ids for physical names. */
+  const resolve = (value: unknown): string => {
+    if (typeof value === 'string') return value;
+    const [intrinsic, argument] = Object.entries(value ?? {})[0] ?? [];
+    if (intrinsic === 'Ref' && typeof argument === 'string') return pseudoParameters[argument] ?? refOf(argument);
+    if (intrinsic === 'Fn::Join') {
+      const [separator, parts] = argument as [string, unknown[]];
+      return parts.map(resolve).join(separator);
+    }
+    if (intrinsic === 'Fn::GetAtt') {
+      const [logicalId, attribute] = argument as [string, string];
+      if (attribute === 'Arn') return functionArn(logicalId);
+    }
+    throw new Error(`${JSON.stringify(value)} in the template cannot be resolved locally.`);
+  };
+
+  /** Of an alias, CloudFormation gives the ARN; of all else that is served here, the name. */
+  const refOf = (logicalId: string): string => {
+    const { Type, Properties: p } = template.Resources[logicalId] ?? {};
+    if (Type !== 'AWS::Lambda::Alias' || p === undefined) return logicalId;
+    return `${functionArn(resolve(p['FunctionName']))}:${resolve(p['Name'])}`;
+  };
 
   const functions = ofType('AWS::Lambda::Function').map(([name, { Properties: p, Metadata }]): FunctionSpec => {
     const { Variables: variables = {} } = (p['Environment'] ?? {}) as { Variables?: Record<string, unknown> };
@@ -74,22 +97,20 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
   const resource = (logicalId: string): Record<string, unknown> =>
     required(template.Resources[logicalId]?.Properties, `the resource ${logicalId}`);
 
-  /** The function behind an ARN, or behind API Gateway's path with an ARN in it. */
-  const functionNameIn = (arn: string): string => {
-    const name = /:function:(\w+)/.exec(arn)?.[1];
-    return required(
-      functions.find((candidate) => candidate.name === name),
-      `a function of the stack behind ${arn}`,
-    ).name;
-  };
-
-  /** API Gateway needs a permission for each function; without it every request ends in a 500. */
-  const invocable = (functionName: string): string => {
-    const permitted = ofType('AWS::Lambda::Permission').some(
-      ([, { Properties: p }]) =>
-        p['Principal'] === 'apigateway.amazonaws.com' && functionNameIn(resolve(p['FunctionName'])) === functionName,
+  /**
+   * The function behind an ARN, or behind API Gateway's path with an ARN in it. API Gateway needs a permission for that
+   * very ARN, of a function or of its alias; without it every request ends in a 500.
+   */
+  const invocable = (uri: string): string => {
+    const [arn = '', functionName] = /arn:aws:lambda:[^/]*:function:(\w+)[^/]*/.exec(uri) ?? [];
+    const { name } = required(
+      functions.find((candidate) => candidate.name === functionName),
+      `a function of the stack behind ${uri}`,
     );
-    return required(permitted ? functionName : undefined, `a permission for API Gateway to invoke ${functionName}`);
+    const isPermitted = ofType('AWS::Lambda::Permission').some(
+      ([, { Properties: p }]) => p['Principal'] === 'apigateway.amazonaws.com' && resolve(p['FunctionName']) === arn,
+    );
+    return required(isPermitted ? name : undefined, `a permission for API Gateway to invoke ${arn}`);
   };
 
   const readAuthorizer = (name: string): AuthorizerSpec => {
@@ -99,7 +120,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     const sources = (p['IdentitySource'] ?? []) as string[];
     const header = sources.length === 1 ? /^\$request\.header\.([\w-]+)$/.exec(sources[0] ?? '')?.[1] : undefined;
     return {
-      functionName: invocable(functionNameIn(resolve(p['AuthorizerUri']))),
+      functionName: invocable(resolve(p['AuthorizerUri'])),
       header: required(header, `${name}: one header as identity source`).toLowerCase(),
     };
   };
@@ -115,7 +136,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     if (type !== 'NONE') mustBe(name, p, { AuthorizationType: 'CUSTOM' });
     return {
       routeKey,
-      functionName: invocable(functionNameIn(resolve(integration['IntegrationUri']))),
+      functionName: invocable(resolve(integration['IntegrationUri'])),
       timeout: Number(integration['TimeoutInMillis'] ?? 30_000),
       ...(type === 'CUSTOM' && { authorizer: readAuthorizer(resolve(p['AuthorizerId'])) }),
     };
@@ -132,22 +153,6 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
   });
 
   return { routes, functions, tables };
-};
-
-/** What CloudFormation would put in an intrinsic function's place, with logical ids for physical names. */
-const resolve = (value: unknown): string => {
-  if (typeof value === 'string') return value;
-  const [intrinsic, argument] = Object.entries(value ?? {})[0] ?? [];
-  if (intrinsic === 'Ref' && typeof argument === 'string') return pseudoParameters[argument] ?? argument;
-  if (intrinsic === 'Fn::Join') {
-    const [separator, parts] = argument as [string, unknown[]];
-    return parts.map(resolve).join(separator);
-  }
-  if (intrinsic === 'Fn::GetAtt') {
-    const [logicalId, attribute] = argument as [string, string];
-    if (attribute === 'Arn') return functionArn(logicalId);
-  }
-  throw new Error(`${JSON.stringify(value)} in the template cannot be resolved locally.`);
 };
 
 const pseudoParameters: Record<string, string> = {

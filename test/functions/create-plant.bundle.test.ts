@@ -1,20 +1,22 @@
 /** Every answer again, from the bundle that would be deployed. */
-import { createRequire } from 'node:module';
+import { readFile } from 'node:fs/promises';
+import { createRequire, isBuiltin } from 'node:module';
 import path from 'node:path';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { synthesize } from '../../local/stack.ts';
 import { testAnswers } from '../answers.ts';
 import { externalIssuer } from '../infra/stacks.ts';
 import { temporaryFolder } from '../local-service.ts';
 import { type InProcess, startInProcess } from './in-process.ts';
 
+let bundle: string;
 let service: InProcess;
 let remove: () => Promise<void>;
 beforeAll(async () => {
   const temporary = await temporaryFolder();
   remove = temporary.remove;
   const { functions } = synthesize(temporary.folder, externalIssuer);
-  const bundle = path.join(functions.find(({ name }) => name.startsWith('CreatePlant'))?.folder ?? '', 'index.js');
+  bundle = path.join(functions.find(({ name }) => name.startsWith('CreatePlant'))?.folder ?? '', 'index.js');
   service = await startInProcess(async () => createRequire(bundle)(bundle));
 });
 afterAll(async () => {
@@ -23,3 +25,10 @@ afterAll(async () => {
 });
 
 testAnswers(() => service, true);
+
+test('the bundle brings all that it needs: the versions of the lock file, not those of the runtime', async () => {
+  const required = (await readFile(bundle, 'utf8')).matchAll(/require\("([^"]+)"\)/g);
+  const outside = [...required].map(([, name = '']) => name).filter((name) => !isBuiltin(name));
+  // The SDK looks for this one where a signature is asked for that DynamoDB does not ask for.
+  expect(new Set(outside)).toEqual(new Set(['@aws-sdk/signature-v4-crt']));
+});

@@ -8,14 +8,31 @@ const read = (context: Record<string, unknown>) => {
   return readSettings(node);
 };
 
+const defaults = { stage: 'prod', scope: 'plants/create', throttle: { rateLimit: 500, burstLimit: 1_000 } };
+
 describe('the settings', () => {
   test('have defaults', () => {
-    expect(read({})).toEqual({ scope: 'plants/create' });
+    expect(read({})).toEqual(defaults);
+  });
+
+  test('take a stage, a throttle and an address for alarms', () => {
+    expect(read({ stage: 'dev', rateLimit: '50', burstLimit: 7, alarmEmail: 'me@a.example' })).toEqual({
+      ...defaults,
+      stage: 'dev',
+      throttle: { rateLimit: 50, burstLimit: 7 },
+      alarmEmail: 'me@a.example',
+    });
   });
 
   test('take an issuer, its audience and the address of its keys', () => {
     const context = { issuer: 'https://a.example/x', audience: 'api', jwksUri: 'https://b.example/keys' };
-    expect(read(context)).toEqual({ scope: 'plants/create', externalIssuer: context });
+    expect(read(context)).toEqual({ ...defaults, externalIssuer: context });
+  });
+
+  test('take an issuer on this machine by http, but not its keys', () => {
+    const issuer = 'http://127.0.0.1:9000/x';
+    expect(read({ issuer, jwksUri: 'https://127.0.0.1:9001/keys' }).externalIssuer?.issuer).toBe(issuer);
+    expect(() => read({ issuer })).toThrow('jwksUri is "http://127.0.0.1:9000/x/.well-known/jwks.json"');
   });
 
   test.each(['create', 'write:plants', 'https://api.example/plants.create'])(
@@ -36,6 +53,18 @@ describe('the settings', () => {
   test.each([
     ['issuer', { issuer: 'http://a.example' }, '"http://a.example"'],
     ['issuer', { issuer: 'a.example' }, '"a.example"'],
+    ['issuer', { issuer: 'http://127.0.0.1.example' }, '"http://127.0.0.1.example"'],
+    ['stage', { stage: 'Prod' }, '"Prod"'],
+    ['stage', { stage: '' }, '""'],
+    ['rateLimit', { rateLimit: '0' }, '"0"'],
+    ['rateLimit', { rateLimit: '1e3' }, '"1e3"'],
+    ['rateLimit', { rateLimit: 1.5 }, '1.5'],
+    ['rateLimit', { rateLimit: true }, 'true'],
+    ['rateLimit', { rateLimit: ['5'] }, '["5"]'],
+    ['burstLimit', { burstLimit: '-1' }, '"-1"'],
+    ['burstLimit', { burstLimit: '' }, '""'],
+    ['alarmEmail', { alarmEmail: 'me' }, '"me"'],
+    ['alarmEmail', { alarmEmail: 'me@a.example,you@a.example' }, '"me@a.example,you@a.example"'],
     ['issuer', { issuer: 7 }, '7'],
     ['jwksUri', { issuer: 'https://a.example', jwksUri: 'http://a.example/keys' }, '"http://a.example/keys"'],
     ['jwksUri', { jwksUri: 'https://a.example/keys' }, '"https://a.example/keys"'],

@@ -18,7 +18,7 @@ export const templateOf = (context: Record<string, string> = {}): Template => {
       // They take long and change no template; app.test.ts runs them.
       builtinCloudFormationValidation: false,
     });
-    return Template.fromStack(new PlantStoreStack(app, 'PlantStore', readSettings(app.node)));
+    return Template.fromStack(new PlantStoreStack(app, readSettings(app.node)));
   } finally {
     rmSync(outdir, { recursive: true });
   }
@@ -28,4 +28,12 @@ export const externalIssuer = {
   issuer: 'https://issuer.example',
   audience: 'urn:plant-store',
   jwksUri: 'https://issuer.example/keys',
+};
+
+/** The four kinds of stack that there are, by the context that makes them. */
+export const kinds: Record<'prod' | 'prodWithIssuer' | 'dev' | 'devWithIssuer', Record<string, string>> = {
+  prod: {},
+  prodWithIssuer: externalIssuer,
+  dev: { stage: 'dev' },
+  devWithIssuer: { stage: 'dev', ...externalIssuer },
 };

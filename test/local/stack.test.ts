@@ -69,6 +69,15 @@ describe('what cannot be served here as deployed stops the start', () => {
     expect(() => readTemplate(json, '/assembly')).toThrow(named);
   });
 
+  test('a permission for the function itself, where its alias is called', () => {
+    const json = template();
+    const [permission] = resources(json, 'AWS::Lambda::Permission');
+    const [alias] = resources(json, 'AWS::Lambda::Alias');
+    expect(permission?.Properties['FunctionName']).toHaveProperty('Ref');
+    Object.assign(permission?.Properties ?? {}, { FunctionName: alias?.Properties['FunctionName'] });
+    expect(() => readTemplate(json, '/assembly')).toThrow(/a permission for API Gateway to invoke arn:.*:live/);
+  });
+
   test('a table of the older kind', () => {
     const json = template();
     for (const resource of resources(json, 'AWS::DynamoDB::GlobalTable')) resource.Type = 'AWS::DynamoDB::Table';

@@ -1,0 +1,28 @@
+import { Aws } from 'aws-cdk-lib';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import type { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
+
+/** Where alarms are sent, and the end of an alarm. Others than `email` may subscribe to it by hand. */
+export class AlarmTopic extends Topic {
+  constructor(scope: Construct, id: string, email: string | undefined) {
+    super(scope, id, { enforceSSL: true });
+    // A policy of its own takes the place of SNS's default one, by which alarms of the account may publish.
+    this.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [this.topicArn],
+        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
+      }),
+    );
+    if (email === undefined) return;
+    acknowledge(
+      this.addSubscription(new EmailSubscription(email)),
+      'Serverless-SNSRedrivePolicy',
+      'Nobody would look into a queue of undelivered mails; the dashboard shows the alarms anyway.',
+    );
+  }
+}

@@ -1,0 +1,269 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import type { IHttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
+import {
+  AlarmStatusWidget,
+  ComparisonOperator,
+  GraphWidget,
+  type IAlarm,
+  MathExpression,
+  type Metric,
+  Stats,
+  TextWidget,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { type ITable, Operation } from 'aws-cdk-lib/aws-dynamodb';
+import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import {
+  type CustomAlarmThreshold,
+  type CustomMetricWithAlarm,
+  DefaultDashboardFactory,
+  MonitoringFacade,
+  SnsAlarmActionStrategy,
+} from 'cdk-monitoring-constructs';
+import { Construct } from 'constructs';
+import { AlarmTopic } from './alarm-topic.ts';
+import { LogMetrics } from './log-metrics.ts';
+import type { PlantApi } from './plant-api.ts';
+import type { PlantsTable } from './plants-table.ts';
+import type { ServiceFunction } from './service-function.ts';
+
+type MonitoringProps = {
+  api: PlantApi;
+  createPlant: ServiceFunction;
+  authorizer: ServiceFunction;
+  table: PlantsTable;
+  alarmEmail?: string | undefined;
+};
+
+/** Within a minute: also for the five minutes in which a new version of a function is tried. */
+const atOnce = { period: Duration.minutes(1), evaluationPeriods: 1, datapointsToAlarm: 1 };
+
+/** Within five minutes: for what is wrong however short it is. */
+const soon = { period: Duration.minutes(5), evaluationPeriods: 1, datapointsToAlarm: 1 };
+
+/** After 15 minutes: for what may be the doing of a single client for a while. */
+const lasting = { period: Duration.minutes(5), evaluationPeriods: 3, datapointsToAlarm: 3 };
+
+/** Invocations under way in the account and region. Their quota is 1,000 by default. */
+const maxConcurrency = 800;
+
+/**
+ * The alarms, each with a section of its name in docs/runbook.md, and one dashboard: whether all is well on top, then
+ * where it is not, from the gateway to the table.
+ */
+export class Monitoring extends Construct {
+  readonly dashboardUrl: string;
+  readonly #prefix: string;
+  readonly #facade: MonitoringFacade;
+
+  constructor(scope: Construct, id: string, { api, createPlant, authorizer, table, alarmEmail }: MonitoringProps) {
+    super(scope, id);
+    const { stackName, region } = Stack.of(this);
+    this.#prefix = `${stackName}-`;
+    const topic = new AlarmTopic(this, 'Alarms', alarmEmail);
+    // Dashboards belong to the account, all its regions together.
+    const dashboard = `${stackName}-Health-${region}`;
+    this.#facade = new MonitoringFacade(this, 'Facade', {
+      alarmFactoryDefaults: {
+        alarmNamePrefix: stackName,
+        actionsEnabled: true,
+        action: new SnsAlarmActionStrategy({ onAlarmTopic: topic, onOkTopic: topic }),
+      },
+      dashboardFactory: new DefaultDashboardFactory(this, 'Dashboard', {
+        dashboardNamePrefix: dashboard,
+        createDashboard: true,
+        detailDashboardRange: Duration.hours(3),
+      }),
+    });
+    const logged = new LogMetrics(this, 'Logged', { createPlant, authorizer });
+
+    const alarms: IAlarm[] = [];
+    const title = `# ${stackName}: is it well?\nWhat an alarm means, and what to do: docs/runbook.md`;
+    this.#facade
+      .addWidget(new TextWidget({ markdown: title, width: 24, height: 2 }))
+      .addWidget(new AlarmStatusWidget({ title: 'Alarms', alarms, width: 24, height: 4 }));
+    this.#monitorAnswers(api, logged);
+    this.#facade.addWidget(
+      new GraphWidget({ title: 'Plants and tokens, from the log', left: logged.outcomes, width: 24, height: 6 }),
+    );
+    this.#monitorApi(api);
+    this.#monitorFunction('Authorizer', authorizer);
+    this.#monitorFunction('CreatePlant', createPlant);
+    this.#monitorTable(table);
+    // The widget on top shows all, the later ones too.
+    alarms.push(...this.#facade.createdAlarms().map(({ alarm }) => alarm));
+
+    const console = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}`;
+    this.dashboardUrl = `${console}#dashboards/dashboard/${dashboard}`;
+  }
+
+  /** The alarm with this section in the runbook. */
+  alarm(name: string): IAlarm {
+    const found = this.#facade.createdAlarms().find(({ alarmName }) => alarmName === this.#prefix + name);
+    if (found === undefined) throw new Error(`There is no alarm ${name}.`);
+    return found.alarm;
+  }
+
+  #monitorAnswers(api: PlantApi, { faults, keysNotFetched }: LogMetrics): void {
+    const all = api.metricCount();
+    this.#monitorCustom('What clients see', {
+      'Errors, % of all answers': [
+        this.#above(1, share(api.metricServerError(), all), {
+          ...soon,
+          ...this.#named('Api5xxRate', 'More than 1 % of the answers are 5xx.'),
+        }),
+        this.#above(25, share(api.metricClientError(), all), {
+          ...lasting,
+          ...this.#named('Api4xxRate', 'More than 25 % of the answers are 4xx, for 15 minutes.'),
+        }),
+      ],
+      'Faults, and keys of the issuer that could not be fetched': [
+        this.#above(0, faults, { ...atOnce, ...this.#named('CreatePlantFaults', 'createPlant answered 500.') }),
+        this.#above(0, keysNotFetched, {
+          ...atOnce,
+          ...this.#named('AuthorizerKeysNotFetched', 'The token issuer did not give its keys.'),
+        }),
+      ],
+    });
+  }
+
+  #monitorApi(api: PlantApi): void {
+    this.#facade.monitorApiGatewayV2HttpApi({
+      // As for ServiceFunction.live.
+      api: api as IHttpApi,
+      humanReadableName: 'Gateway',
+      alarmFriendlyName: 'Api',
+      addLatencyP99Alarm: {
+        Critical: {
+          maxLatency: Duration.millis(2_500),
+          ...lasting,
+          ...this.#named('ApiLatencyP99', 'One answer of 100 takes longer than 2.5 s, for 15 minutes.'),
+        },
+      },
+    });
+  }
+
+  /** Watches the alias, which is what is called. */
+  #monitorFunction(name: 'CreatePlant' | 'Authorizer', { live, timeLimit }: ServiceFunction): void {
+    this.#facade.monitorLambdaFunction({
+      lambdaFunction: live,
+      humanReadableName: name,
+      alarmFriendlyName: name,
+      isIterator: false,
+      addFaultCountAlarm: {
+        Critical: {
+          maxErrorCount: 0,
+          ...atOnce,
+          ...this.#named(`${name}Errors`, 'The function threw, crashed or timed out.'),
+        },
+      },
+      addThrottlesCountAlarm: {
+        Critical: {
+          maxErrorCount: 0,
+          ...soon,
+          ...this.#named(`${name}Throttles`, 'Lambda had no instance left for the function.'),
+        },
+      },
+      addMaxLatencyAlarm: {
+        Critical: {
+          maxLatency: Duration.millis(0.8 * timeLimit.toMilliseconds()),
+          ...soon,
+          ...this.#named(`${name}Duration`, 'An invocation took more than 80 % of the time-out.'),
+        },
+      },
+    });
+  }
+
+  #monitorTable(table: PlantsTable): void {
+    const invocations = LambdaFunction.metricAllConcurrentExecutions({ statistic: Stats.MAXIMUM });
+    // Of PutItem alone: the library's sum over all operations has no data, since most of them are never called.
+    const systemErrors = table.metric('SystemErrors', {
+      dimensionsMap: { TableName: table.tableName, Operation: Operation.PUT_ITEM },
+      statistic: Stats.SUM,
+    });
+    this.#monitorCustom('Limits and conflicts', {
+      'Invocations under way in the account': [
+        this.#above(maxConcurrency, invocations, {
+          ...soon,
+          ...this.#named('Concurrency', `More than ${maxConcurrency} invocations are under way in the account.`),
+        }),
+      ],
+      'Conflicts, % of all writes': [
+        this.#above(20, conflictShare(table), {
+          ...lasting,
+          ...this.#named('ConflictRate', 'More than 20 % of the writes meet another plant, for 15 minutes.'),
+        }),
+      ],
+      'Errors of DynamoDB': [
+        this.#above(0, systemErrors, { ...soon, ...this.#named('TableSystemErrors', 'DynamoDB answered 5xx.') }),
+      ],
+    });
+    this.#facade.monitorDynamoTable({
+      table: table as ITable,
+      humanReadableName: 'Table',
+      alarmFriendlyName: 'Table',
+      addWriteThrottledEventsCountAlarm: {
+        Critical: {
+          maxThrottledEventsThreshold: 0,
+          ...soon,
+          ...this.#named('TableWriteThrottles', 'DynamoDB refused writes for a while.'),
+        },
+      },
+    });
+  }
+
+  /** A row of graphs, by title. */
+  #monitorCustom(name: string, graphs: Record<string, CustomMetricWithAlarm[]>): void {
+    this.#facade.monitorCustom({
+      alarmFriendlyName: name,
+      humanReadableName: name,
+      metricGroups: Object.entries(graphs).map(([title, metrics]) => ({ title, metrics })),
+    });
+  }
+
+  #above(
+    threshold: number,
+    metric: Metric | MathExpression,
+    alarm: CustomAlarmThreshold & { alarmNameOverride: string },
+  ): CustomMetricWithAlarm {
+    const comparisonOperator = ComparisonOperator.GREATER_THAN_THRESHOLD;
+    const treatMissingDataOverride = TreatMissingData.NOT_BREACHING;
+    return {
+      metric,
+      alarmFriendlyName: alarm.alarmNameOverride,
+      addAlarm: { Critical: { threshold, comparisonOperator, treatMissingDataOverride, ...alarm } },
+    };
+  }
+
+  #named(name: string, description: string): { alarmNameOverride: string; alarmDescriptionOverride: string } {
+    return {
+      alarmNameOverride: this.#prefix + name,
+      alarmDescriptionOverride: `${description} What to do: docs/runbook.md, ${name}.`,
+    };
+  }
+}
+
+/** Percent of all requests. */
+const share = (some: Metric, all: Metric): MathExpression => {
+  // Ids must differ within a graph.
+  const id = `answers${some.metricName}`;
+  return new MathExpression({
+    expression: `IF(all > 0, 100 * FILL(${id}, 0) / all, 0)`,
+    usingMetrics: { [id]: some.with({ statistic: Stats.SUM }), all: all.with({ statistic: Stats.SUM }) },
+    label: some.metricName,
+  });
+};
+
+/** Percent of the writes. The latency of a write that was refused is not counted among the successful ones. */
+const conflictShare = (table: PlantsTable): MathExpression =>
+  new MathExpression({
+    expression: 'IF(refused > 0, 100 * refused / (refused + FILL(written, 0)), 0)',
+    usingMetrics: {
+      refused: table.metricConditionalCheckFailedRequests({ statistic: Stats.SUM }),
+      written: table.metricSuccessfulRequestLatency({
+        dimensionsMap: { TableName: table.tableName, Operation: Operation.PUT_ITEM },
+        statistic: Stats.SAMPLE_COUNT,
+      }),
+    },
+    label: 'Conflicts',
+  });

@@ -1,0 +1,15 @@
+/** Preloaded into infra/app.ts, puts into its stack what each pack of cdk-nag has something against. */
+import { App } from 'aws-cdk-lib';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Bucket } from 'aws-cdk-lib/aws-s3';
+
+const { synth } = App.prototype;
+App.prototype.synth = function (this: App, ...options) {
+  const stack = this.node.findChild('PlantStore-dev');
+  if (stack.node.tryFindChild('NaiveBucket') === undefined) {
+    new Bucket(stack, 'NaiveBucket');
+    const code = Code.fromInline('exports.handler = () => {}');
+    new LambdaFunction(stack, 'NaiveFunction', { code, handler: 'index.handler', runtime: Runtime.NODEJS_LATEST });
+  }
+  return synth.apply(this, options);
+};
