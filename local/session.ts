@@ -6,7 +6,10 @@ import type { LocalIssuer } from './issuer.ts';
 
 export type Session = { url: string } & TokenSource;
 
-type TokenSource = Pick<LocalIssuer, 'tokenUrl' | 'clientId' | 'clientSecret' | 'scope' | 'certificate'>;
+/** A token endpoint and a client of it. `certificate` (PEM) is there where no public authority vouches for it. */
+export type TokenSource = Pick<LocalIssuer, 'tokenUrl' | 'clientId' | 'clientSecret' | 'scope'> & {
+  certificate?: string;
+};
 
 export const sessionFile = (folder: string): string => path.join(folder, 'session.json');
 
@@ -21,21 +24,23 @@ export const readSession = async (folder: string): Promise<Session> => {
 
 /**
  * Gets an access token by OAuth 2.0 client credentials (RFC 6749 section 4.4), the secret by HTTP Basic. From then on
- * this process trusts the issuer's certificate too.
+ * this process trusts the local issuer's certificate too.
  * @throws Error in one sentence
  */
 export const fetchToken = async (source: TokenSource): Promise<string> => {
   const { tokenUrl, clientId, clientSecret, scope, certificate } = source;
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
+  if (certificate !== undefined) tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
   const response = await fetch(tokenUrl, {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
     body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
   }).catch((cause: unknown) => {
-    const message = `The local service does not answer at ${tokenUrl}; it must have been killed. Start it: npm start`;
-    throw new Error(message, { cause });
+    const advice = certificate === undefined ? '' : '; the local service must have been killed. Start it: npm start';
+    throw new Error(`The token issuer does not answer at ${tokenUrl}${advice}`, { cause });
   });
-  const answer = (await response.json()) as { access_token?: string; error_description?: string };
-  if (answer.access_token === undefined) throw new Error(`The local issuer refused: ${answer.error_description}`);
+  const answer = (await response.json().catch(() => ({}))) as Partial<Record<'access_token' | 'error', string>>;
+  if (answer.access_token === undefined) {
+    throw new Error(`The token issuer refused at ${tokenUrl}: ${answer.error ?? response.status}`);
+  }
   return answer.access_token;
 };

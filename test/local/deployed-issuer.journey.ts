@@ -1,0 +1,69 @@
+/** `npm run -s token -- --stack`, against stand-ins for CloudFormation, Cognito and its token endpoint. */
+import { createServer } from 'node:http';
+import { expect, test } from 'vitest';
+import { run } from '../local-service.ts';
+import { startServer } from '../servers.ts';
+
+/** What an AWS account answers, and what it was asked. */
+const startAccount = async (outputs: Record<string, string>, token: unknown = { access_token: 'a.b.c' }) => {
+  const asked: string[] = [];
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    const { authorization = '', 'x-amz-target': target = '' } = request.headers;
+    asked.push(`${request.url} ${target} ${authorization.startsWith('Basic ') ? authorization : ''} ${body}`);
+    if (request.url === '/oauth2/token') return response.end(JSON.stringify(token));
+    if (target !== '') return response.end(JSON.stringify({ UserPoolClient: { ClientSecret: 'shh' } }));
+    const members = Object.entries({ TokenUrl: `${url}/oauth2/token`, ...outputs }).map(
+      ([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
+    );
+    return response.end(
+      `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><Outputs>${members.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
+    );
+  });
+  const url: string = `http://127.0.0.1:${await startServer(server)}`;
+  const environment = {
+    // AWS's command line takes this one, too.
+    AWS_REGION: '',
+    AWS_DEFAULT_REGION: 'eu-central-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    AWS_ENDPOINT_URL: url,
+  };
+  const readToken = (name: string) => run('npm', ['run', '-s', 'token', '--', '--stack', name], environment).ended;
+  return { asked, readToken };
+};
+
+const outputs = { ClientId: 'client', UserPoolId: 'eu-central-1_pool', Scope: 'plants/create' };
+
+test("prints a token of the stack's own issuer", async () => {
+  const { asked, readToken } = await startAccount(outputs);
+  expect(await readToken('PlantStore')).toEqual({ code: 0, stdout: 'a.b.c\n', stderr: '' });
+  expect(asked).toEqual([
+    expect.stringMatching(/^\/ {3}.*Action=DescribeStacks.*StackName=PlantStore/),
+    expect.stringMatching(/DescribeUserPoolClient .*"ClientId":"client"/),
+    `/oauth2/token  Basic ${btoa('client:shh')} grant_type=client_credentials&scope=plants%2Fcreate`,
+  ]);
+});
+
+test.each<[what: string, outputs: Record<string, string>, token: unknown, sentence: string]>([
+  [
+    'the stack trusts another issuer',
+    { ...outputs, Issuer: 'https://issuer.example' },
+    {},
+    'The stack PlantStore takes the tokens of https://issuer.example: get one there, with the scope plants/create.',
+  ],
+  ['the stack is another one', {}, {}, 'The stack PlantStore has not the outputs of a Plant Store.'],
+  ['the client is not let in', outputs, { error: 'invalid_client' }, 'invalid_client'],
+])('says so where %s', async (_, given, token, sentence) => {
+  const { readToken } = await startAccount(given, token);
+  const { code, stdout, stderr } = await readToken('PlantStore');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(sentence);
+});
+
+test('says so where there is no such stack to be read', async () => {
+  const environment = { AWS_REGION: 'x', AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x', AWS_MAX_ATTEMPTS: '1' };
+  const nowhere = { ...environment, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' };
+  const { code, stderr } = await run('npm', ['run', '-s', 'token', '--', '--stack', 'Other'], nowhere).ended;
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^The stack Other cannot be read: .*\n$/)]);
+});
