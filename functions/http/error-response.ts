@@ -52,10 +52,14 @@ const evidence = (thrown: unknown, depth = 0): object => {
   // The stack begins with the message, and the message of these may quote what came over the network.
   const isQuote = '$response' in thrown || thrown instanceof SyntaxError;
   return {
-    name,
-    code,
+    name: word(name),
+    code: word(code),
     ...(!isQuote && { stack }),
     $metadata,
     ...(cause !== undefined && depth < 3 && { cause: evidence(cause, depth + 1) }),
   };
 };
+
+/** A name or code as programs have them: even that of an error of the store came over the network. */
+const word = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^[\w.-]{1,80}$/.test(value) ? value : undefined;

@@ -4,7 +4,7 @@ import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { CatalogueError, errors } from './errors.ts';
 
-/** Room for the largest plant (400 KB) and its escapes. The worst body of this size takes 1 to 1.6 s of a core to parse. */
+/** Room for the largest plant (400 KB) and its escapes. The worst body of this size takes 1 to 1.6 s of a core. */
 const maxBodyBytes = 1024 * 1024;
 
 /** RFC 6839 and RFC 9110 section 8.3.1: in all cases, with a `+json` suffix, parameters, optional white space. */

@@ -4,6 +4,7 @@ import {
   type DynamoDBClientConfig,
   PutItemCommand,
   type PutItemCommandInput,
+  type PutItemCommandOutput,
 } from '@aws-sdk/client-dynamodb';
 import { itemBytes, type NewPlant } from './plant.ts';
 
@@ -60,16 +61,23 @@ export const addPlantTo =
     const put = new PutItemCommand({ TableName: tableName, ...putUnlessOther(plant) });
     try {
       const { Attributes, $metadata } = await client.send(put, { abortSignal: deadline });
-      // Every answer of DynamoDB has one. A plant must not be acknowledged on the word of anything else.
-      if ($metadata.requestId === undefined) throw new StoreUnavailable('The answer is not from DynamoDB');
+      assertDynamoDB($metadata);
       if (Attributes === undefined) return 'created';
       return $metadata.attempts === 1 ? 'repeated' : 'stored';
     } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) throw new PlantConflict();
+      if (error instanceof ConditionalCheckFailedException) {
+        assertDynamoDB(error.$metadata);
+        throw new PlantConflict();
+      }
       if (isTemporary(error)) throw new StoreUnavailable('DynamoDB did not answer', { cause: error });
       throw error;
     }
   };
+
+/** Every answer of DynamoDB has an id. What happened to a plant must not be told on the word of anything else. */
+const assertDynamoDB = ({ requestId }: PutItemCommandOutput['$metadata']): void => {
+  if (requestId === undefined) throw new StoreUnavailable('The answer is not from DynamoDB');
+};
 
 /**
  * "No plant with this id, or this very plant": so a retry, the SDK's own after a lost answer or the client's, meets its

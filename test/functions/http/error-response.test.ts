@@ -51,6 +51,7 @@ test('causes are logged three deep, and a circle of them ends', async () => {
 
 test('an error is logged with its stack, but not with words that came over the network', async () => {
   const quoting = Object.defineProperty(new Error('secret'), '$response', { value: {}, enumerable: false });
+  Object.assign(quoting, { name: 'a secret name', code: 'a secret code' });
   const unparsed = new SyntaxError('"secret" is not valid JSON');
   for (const thrown of [quoting, unparsed]) {
     const { logged } = await answerTo(new Error('ours', { cause: thrown }));

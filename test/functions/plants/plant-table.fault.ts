@@ -122,6 +122,11 @@ describe.concurrent('a store that', () => {
     expect(store.calls(String(plant.id))).toBe(0);
   });
 
+  test('is not DynamoDB, and says that the id is taken, is unavailable', async () => {
+    const plant = plantWith(answer(400, 'ConditionalCheckFailedException'));
+    await expect(adder()(plant)).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+
   test('cannot be asked, for want of credentials, is a fault of ours', async () => {
     const none = Object.assign(new Error('none'), { name: 'CredentialsProviderError' });
     await expect(adder({ credentials: () => Promise.reject(none) })({ id: 1, name: 'Moss' })).rejects.toBe(none);
