@@ -28,7 +28,7 @@ describe('what is served', () => {
         authorizer: { functionName: authorizer?.name, header: 'authorization' },
       },
     ]);
-    expect(createPlant).toMatchObject({ handler: 'index.handler', timeout: 5_000, memoryMegabytes: 1_024 });
+    expect(createPlant).toMatchObject({ handler: 'index.handler', timeout: 5_000, memoryMegabytes: 1_769 });
     expect(createPlant?.environment).toEqual({ TABLE_NAME: tables[0]?.TableName });
     expect(authorizer?.environment).toMatchObject({ ISSUER: externalIssuer.issuer, AUDIENCE: externalIssuer.audience });
     expect(tables).toEqual([
