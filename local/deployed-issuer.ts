@@ -18,7 +18,7 @@ export const readDeployedIssuer = async (stackName: string): Promise<TokenSource
     throw new Error(`The stack ${stackName} takes the tokens of ${issuer}: get one there, with the scope ${scope}.`);
   }
   if (!tokenUrl || !clientId || !userPoolId || !scope) {
-    throw new Error(`The stack ${stackName} has not the outputs of a Plant Store.`);
+    throw new Error(`The stack ${stackName} does not have the outputs of a Plant Store.`);
   }
   const clientSecret = await readClientSecret(userPoolId, clientId);
   return { tokenUrl, clientId, clientSecret, scope };

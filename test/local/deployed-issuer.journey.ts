@@ -52,7 +52,7 @@ test.each<[what: string, outputs: Record<string, string>, token: unknown, senten
     {},
     'The stack PlantStore takes the tokens of https://issuer.example: get one there, with the scope plants/create.',
   ],
-  ['the stack is another one', {}, {}, 'The stack PlantStore has not the outputs of a Plant Store.'],
+  ['the stack is another one', {}, {}, 'The stack PlantStore does not have the outputs of a Plant Store.'],
   ['the client is not let in', outputs, { error: 'invalid_client' }, 'invalid_client'],
 ])('says so where %s', async (_, given, token, sentence) => {
   const { readToken } = await startAccount(given, token);
