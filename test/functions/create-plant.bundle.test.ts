@@ -20,8 +20,8 @@ beforeAll(async () => {
   service = await startInProcess(async () => createRequire(bundle)(bundle));
 });
 afterAll(async () => {
-  await service.close();
   await remove();
+  await service.close();
 });
 
 testAnswers(() => service, true);
