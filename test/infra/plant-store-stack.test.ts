@@ -314,7 +314,7 @@ describe.each(Object.entries(templates))('the stack: %s', (kind, template) => {
     expect(JSON.stringify(permission.Properties['SourceArn'])).toContain(JSON.stringify({ Ref: apiId }));
   });
 
-  test.each(functions)('rolls %s out in steps in prod, called back by alarms of its own', (name) => {
+  test.each(functions)('rolls %s out in steps in prod, rolled back by alarms of its own', (name) => {
     const [, alias] = named(template, 'AWS::Lambda::Alias', `${name}Live`);
     const functionId = functionNamed(template, name);
     expect(alias.Properties).toMatchObject({ Name: 'live', FunctionName: { Ref: functionId } });
