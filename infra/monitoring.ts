@@ -5,13 +5,13 @@ import {
   ComparisonOperator,
   GraphWidget,
   type IAlarm,
-  MathExpression,
+  type MathExpression,
   type Metric,
   Stats,
   TextWidget,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
-import { type ITable, Operation } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import {
   type CustomAlarmThreshold,
@@ -105,14 +105,13 @@ export class Monitoring extends Construct {
   }
 
   #monitorAnswers(api: PlantApi, { faults, keysNotFetched }: LogMetrics): void {
-    const all = api.metricCount();
     this.#monitorCustom('What clients see', {
       'Errors, % of all answers': [
-        this.#above(1, share(api.metricServerError(), all), {
+        this.#above(1, api.metricShare(api.metricServerError()), {
           ...soon,
           ...this.#named('Api5xxRate', 'More than 1 % of the answers are 5xx.'),
         }),
-        this.#above(25, share(api.metricClientError(), all), {
+        this.#above(25, api.metricShare(api.metricClientError()), {
           ...lasting,
           ...this.#named('Api4xxRate', 'More than 25 % of the answers are 4xx, for 15 minutes.'),
         }),
@@ -144,7 +143,7 @@ export class Monitoring extends Construct {
   }
 
   /** Watches the alias, which is what is called. */
-  #monitorFunction(name: 'CreatePlant' | 'Authorizer', { live, timeLimit }: ServiceFunction): void {
+  #monitorFunction(name: 'CreatePlant' | 'Authorizer', { live, timeout }: ServiceFunction): void {
     this.#facade.monitorLambdaFunction({
       lambdaFunction: live,
       humanReadableName: name,
@@ -166,7 +165,7 @@ export class Monitoring extends Construct {
       },
       addMaxLatencyAlarm: {
         Critical: {
-          maxLatency: Duration.millis(0.8 * timeLimit.toMilliseconds()),
+          maxLatency: Duration.millis(0.8 * timeout.toMilliseconds()),
           ...soon,
           ...this.#named(`${name}Duration`, 'An invocation took more than 80 % of the time-out.'),
         },
@@ -176,11 +175,6 @@ export class Monitoring extends Construct {
 
   #monitorTable(table: PlantsTable): void {
     const invocations = LambdaFunction.metricAllConcurrentExecutions({ statistic: Stats.MAXIMUM });
-    // Of PutItem alone: the library's sum over all operations has no data, since most of them are never called.
-    const systemErrors = table.metric('SystemErrors', {
-      dimensionsMap: { TableName: table.tableName, Operation: Operation.PUT_ITEM },
-      statistic: Stats.SUM,
-    });
     this.#monitorCustom('Limits and conflicts', {
       'Invocations under way in the account': [
         this.#above(maxConcurrency, invocations, {
@@ -189,13 +183,16 @@ export class Monitoring extends Construct {
         }),
       ],
       'Conflicts, % of all writes': [
-        this.#above(20, conflictShare(table), {
+        this.#above(20, table.metricConflictShare(), {
           ...lasting,
           ...this.#named('ConflictRate', 'More than 20 % of the writes meet another plant, for 15 minutes.'),
         }),
       ],
       'Errors of DynamoDB': [
-        this.#above(0, systemErrors, { ...soon, ...this.#named('TableSystemErrors', 'DynamoDB answered 5xx.') }),
+        this.#above(0, table.metricPutItemSystemErrors(), {
+          ...soon,
+          ...this.#named('TableSystemErrors', 'DynamoDB answered 5xx.'),
+        }),
       ],
     });
     this.#facade.monitorDynamoTable({
@@ -242,28 +239,3 @@ export class Monitoring extends Construct {
     };
   }
 }
-
-/** Percent of all requests. */
-const share = (some: Metric, all: Metric): MathExpression => {
-  // Ids must differ within a graph.
-  const id = `answers${some.metricName}`;
-  return new MathExpression({
-    expression: `IF(all > 0, 100 * FILL(${id}, 0) / all, 0)`,
-    usingMetrics: { [id]: some.with({ statistic: Stats.SUM }), all: all.with({ statistic: Stats.SUM }) },
-    label: some.metricName,
-  });
-};
-
-/** Percent of the writes. The latency of a write that was refused is not counted among the successful ones. */
-const conflictShare = (table: PlantsTable): MathExpression =>
-  new MathExpression({
-    expression: 'IF(refused > 0, 100 * refused / (refused + FILL(written, 0)), 0)',
-    usingMetrics: {
-      refused: table.metricConditionalCheckFailedRequests({ statistic: Stats.SUM }),
-      written: table.metricSuccessfulRequestLatency({
-        dimensionsMap: { TableName: table.tableName, Operation: Operation.PUT_ITEM },
-        statistic: Stats.SAMPLE_COUNT,
-      }),
-    },
-    label: 'Conflicts',
-  });

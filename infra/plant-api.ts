@@ -9,6 +9,7 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { MathExpression, type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { ServiceLog } from './service-log.ts';
@@ -40,6 +41,20 @@ export class PlantApi extends HttpApi {
       throttle,
       detailedMetricsEnabled: true,
       accessLogSettings: { destination: new LogGroupLogDestination(this.accessLog), format: accessLogFormat },
+    });
+  }
+
+  /** Percent of all requests. `some` counts some of them. */
+  metricShare(some: Metric): MathExpression {
+    // Ids must differ within a graph.
+    const id = `answers${some.metricName}`;
+    return new MathExpression({
+      expression: `IF(all > 0, 100 * FILL(${id}, 0) / all, 0)`,
+      usingMetrics: {
+        [id]: some.with({ statistic: Stats.SUM }),
+        all: this.metricCount({ statistic: Stats.SUM }),
+      },
+      label: some.metricName,
     });
   }
 }

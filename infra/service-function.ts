@@ -36,8 +36,8 @@ export class ServiceFunction extends NodejsFunction {
   readonly log: ServiceLog;
   /** What callers call: the version that was rolled out last, or two while one is tried. */
   readonly live: IFunction;
-  /** After which Lambda ends an invocation. */
-  readonly timeLimit: Duration;
+  /** Always given. */
+  declare readonly timeout: Duration;
   readonly #alias: Alias;
 
   constructor(scope: Construct, id: string, { entry, environment, timeout, stage }: ServiceFunctionProps) {
@@ -95,7 +95,6 @@ export class ServiceFunction extends NodejsFunction {
       'It is for events that nobody waits for. API Gateway waits, and its clients get the error.',
     );
     this.log = log;
-    this.timeLimit = timeout;
     // CDK's classes are declared without regard to exactOptionalPropertyTypes: hence `as`, here and elsewhere.
     this.#alias = new Alias(this, 'Live', { aliasName: 'live', version: this.currentVersion as IVersion });
     this.live = this.#alias as IFunction;
