@@ -37,17 +37,21 @@ export const newId = (): string => String(randomBytes(8).readBigInt64BE());
 
 const contentType = 'application/json';
 
+const ok = (name: string, tag?: string) => ({ status: 200, body: tag === undefined ? { name } : { name, tag } });
+
+const refusal = (error: number) => ({ status: Math.floor(error / 100), body: { error } });
+
+/** The item that a plant must be in the store. */
+export const item = (id: string, name: string, tag?: string): Item => ({
+  id: { N: id },
+  name: { S: name },
+  ...(tag !== undefined && { tag: { S: tag } }),
+});
+
 /** `hasFaults` says whether `service` will have `faults`. */
 export const testAnswers = (service: () => PlantService, hasFaults: boolean): void => {
   const post = (body: PlantRequest['body']): Promise<PlantAnswer> => service().send({ body, contentType });
   const read = (id: string): Promise<Item | undefined> => service().read(id);
-  const ok = (name: string, tag?: string) => ({ status: 200, body: tag === undefined ? { name } : { name, tag } });
-  const item = (id: string, name: string, tag?: string): Item => ({
-    id: { N: id },
-    name: { S: name },
-    ...(tag !== undefined && { tag: { S: tag } }),
-  });
-  const refusal = (error: number) => ({ status: Math.floor(error / 100), body: { error } });
 
   describe('a NewPlant is stored as sent and answered as a Plant', () => {
     test.each<[what: string, members: string, name: string, tag?: string]>([
@@ -298,19 +302,13 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
     });
   });
 
-  if (hasFaults) testFaults(service, { ok, item, refusal });
-};
-
-type Expected = {
-  ok: (name: string) => object;
-  item: (id: string, name: string) => Item;
-  refusal: (error: number) => object;
+  if (hasFaults) testFaults(service);
 };
 
 /** No line of a log and no answer may hold this. */
 const name = 'secret Moss';
 
-const testFaults = (service: () => PlantService, { ok, item, refusal }: Expected): void => {
+const testFaults = (service: () => PlantService): void => {
   const plant = (id: string): PlantRequest => ({ body: `{"id":${id},"name":"${name}"}`, contentType });
   const fail = (id: string, fault?: Fault): void => service().faults?.fail(id, fault);
 

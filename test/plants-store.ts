@@ -35,12 +35,10 @@ export const startPlantsStore = async (tableName?: string): Promise<PlantsStore>
       }),
     );
   }
+  const onlyTable = async (): Promise<string> => (await client.send(new ListTablesCommand())).TableNames?.[0] ?? '';
   return {
     endpoint,
-    read: async (id) => {
-      const { TableNames = [] } = await client.send(new ListTablesCommand());
-      return readItem(client, TableNames[0] ?? '', id);
-    },
+    read: async (id) => readItem(client, tableName ?? (await onlyTable()), id),
     close: async () => {
       client.destroy();
       await new Promise((resolve) => server.close(resolve));

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc, { type GeneratorValue } from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { item } from '../answers.ts';
 import { proxyEvent } from '../gateway-events.ts';
 import type { Item } from '../plants-store.ts';
 import { type InProcess, startInProcess } from './in-process.ts';
@@ -69,14 +70,14 @@ test('any NewPlant, in any JSON spelling, is answered as a Plant and stored exac
     fc.asyncProperty(anyPlant(), fc.gen(), async (plant, gen) => {
       const { id, name, tag } = plant;
       const shown = tag === undefined ? { name } : { name, tag };
-      const item: Item = { id: { N: String(id) }, name: { S: name }, ...(tag !== undefined && { tag: { S: tag } }) };
+      const sent = item(String(id), name, tag);
       // Small ids come up again, with other content.
-      const known = stored.get(id) ?? item;
+      const known = stored.get(id) ?? sent;
       const answer = await service.send({ body: asSent(gen, spellPlant(gen, plant)), contentType });
-      if (isDeepStrictEqual(known, item)) {
+      if (isDeepStrictEqual(known, sent)) {
         expect(answer.status).toBe(200);
         expect(answer.body).toStrictEqual(shown);
-        stored.set(id, item);
+        stored.set(id, sent);
       } else {
         expect(answer).toMatchObject({ status: 409, body: { error: 40901 } });
       }
