@@ -39,6 +39,7 @@ const loggable = (values: unknown[]): unknown => {
 };
 
 for (const [method, level] of Object.entries({
+  trace: 'TRACE',
   debug: 'DEBUG',
   log: 'INFO',
   info: 'INFO',

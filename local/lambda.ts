@@ -27,8 +27,25 @@ const maxInstances = 8;
 /** Milliseconds that Lambda gives a function to load. */
 const initTimeout = 10_000;
 
-/** "Request must be smaller than 6291556 bytes for the Invoke operation", says Lambda. */
-const eventLimit = 6_291_556;
+/**
+ * "Request must be smaller than 6291556 bytes for the Invoke operation", says Lambda, and "Response payload size exceeded
+ * maximum allowed payload size (6291556 bytes)".
+ */
+const payloadLimit = 6_291_556;
+
+/** The functions of a stack, by name. They are loaded at `warmUp`. */
+export const localFunctions = (specs: FunctionSpec[], certificate?: string) => {
+  const functions = new Map(specs.map((spec) => [spec.name, localFunction(spec, certificate)]));
+  const each = async (act: (one: LocalFunction) => Promise<void>): Promise<void> => {
+    await Promise.all([...functions.values()].map(act));
+  };
+  return {
+    invoke: async (name: string, event: unknown): Promise<Outcome> =>
+      (await functions.get(name)?.invoke(event)) ?? { failure: `no ${name}`, log: [] },
+    warmUp: () => each((one) => one.warmUp()),
+    close: () => each((one) => one.close()),
+  };
+};
 
 /** A Lambda function in worker threads: one event at a time in each, each with nothing but its own environment. */
 export const localFunction = (spec: FunctionSpec, certificate?: string): LocalFunction => {
@@ -61,7 +78,8 @@ export const localFunction = (spec: FunctionSpec, certificate?: string): LocalFu
 
   const invoke = async (event: unknown): Promise<Outcome> => {
     const payload = JSON.stringify(event);
-    if (Buffer.byteLength(payload) >= eventLimit) return { failure: 'the event is over 6 MB', tooLarge: true, log: [] };
+    if (Buffer.byteLength(payload) >= payloadLimit)
+      return { failure: 'the event is over 6 MB', tooLarge: true, log: [] };
     const instance = await take();
     try {
       return await instance.run(payload);
@@ -83,6 +101,9 @@ export const localFunction = (spec: FunctionSpec, certificate?: string): LocalFu
     },
   };
 };
+
+const withinLimit = (result: string): Answer =>
+  Buffer.byteLength(result) > payloadLimit ? { failure: 'the answer is over 6 MB' } : { result };
 
 type Instance = {
   /** Resolves with the reason where the function cannot be loaded. */
@@ -124,7 +145,7 @@ const startInstance = (spec: FunctionSpec, certificate?: string): Instance => {
   worker.on('message', (message: RuntimeMessage) => {
     if (message.kind === 'ready') ready.resolve(undefined);
     else if (message.kind === 'log') log.push({ functionName: spec.name, ...message });
-    else if (message.kind === 'result') settle({ result: message.result });
+    else if (message.kind === 'result') settle(withinLimit(message.result));
     else settle({ failure: message.reason });
   });
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { dataFolder, takeDataFolder } from './data-folder.ts';
 import { gateway } from './gateway.ts';
 import { startIssuer } from './issuer.ts';
-import { type LocalFunction, localFunction } from './lambda.ts';
+import { localFunctions } from './lambda.ts';
 import { accessLine, curlLine, title } from './lines.ts';
 import { listen } from './listen.ts';
 import { type Session, sessionFile } from './session.ts';
@@ -60,17 +60,16 @@ const start = async (): Promise<void> => {
   await store.createTables(stack.tables);
 
   say(`Loading ${stack.functions.map(({ name }) => title(name)).join(' and ')} ...`);
-  const functions = new Map<string, LocalFunction>();
-  for (const spec of stack.functions) {
-    const environment = { ...store.environment, ...spec.environment };
-    functions.set(spec.name, localFunction({ ...spec, environment }, issuer.certificate));
-  }
-  undo.push(() => Promise.all([...functions.values()].map((each) => each.close())));
-  await Promise.all([...functions.values()].map((each) => each.warmUp()));
+  const functions = localFunctions(
+    stack.functions.map((spec) => ({ ...spec, environment: { ...store.environment, ...spec.environment } })),
+    issuer.certificate,
+  );
+  undo.push(functions.close);
+  await functions.warmUp();
 
   const server = gateway({
     routes: stack.routes,
-    invoke: async (name, event) => (await functions.get(name)?.invoke(event)) ?? { failure: `no ${name}`, log: [] },
+    invoke: functions.invoke,
     onRequest: (entry) => say(accessLine(entry)),
   });
   const url = `http://127.0.0.1:${await listen(server, port)}`;

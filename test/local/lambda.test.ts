@@ -142,6 +142,13 @@ test('an instance that died between two events is not asked again', async () => 
   expect(next).toHaveProperty('result');
 });
 
+test('a function may log at any level', async () => {
+  const fn = await functionOf(`exports.handler = async () => {
+    for (const level of ['trace', 'debug', 'log', 'info', 'warn', 'error']) console[level](level) }`);
+  const { log } = await fn.invoke({});
+  expect(log.map(({ level }) => level)).toEqual(['TRACE', 'DEBUG', 'INFO', 'INFO', 'WARN', 'ERROR']);
+});
+
 test.each([
   '{ id: 2n ** 63n }',
   '(() => { const a = {}; a.a = a; return a })()',
@@ -164,6 +171,12 @@ test.each([
   const fn = await functionOf(code);
   await expect(fn.warmUp()).rejects.toThrow(reason);
   expect(await fn.invoke({})).toMatchObject({ failure: expect.stringContaining(reason) });
+});
+
+test('an answer over 6 MB is a failure', async () => {
+  const fn = await functionOf("exports.handler = async (size) => 'x'.repeat(size)");
+  expect(await fn.invoke(6_291_554)).toMatchObject({ result: expect.any(String) });
+  expect(await fn.invoke(6_291_555)).toMatchObject({ failure: 'the answer is over 6 MB' });
 });
 
 test('an event over 6 MB does not reach the function', async () => {
