@@ -102,6 +102,9 @@ const putUnlessOther = ({ id, name, tag }: NewPlant): Omit<PutItemCommandInput, 
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
  */
 const temporaryErrors = new Set([
+  // Our clock is off, or was: by the answer's date the SDK has set it right. (Lambda's keys, of which DynamoDB would say
+  // the same where they were wrong, come from the function's role.)
+  'InvalidSignatureException',
   // DynamoDB's, with a status of 400.
   'LimitExceededException',
   'ProvisionedThroughputExceededException',

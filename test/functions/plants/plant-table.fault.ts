@@ -55,6 +55,7 @@ describe.concurrent('a store that', () => {
     ['writes the item in another region', 400, 'ReplicatedWriteConflictException'],
     ['is out of a limit', 400, 'LimitExceededException'],
     ['waited for too long', 400, 'RequestTimeoutException'],
+    ['has another time than ours', 400, 'InvalidSignatureException'],
     ['has too many requests', 429, 'Whatever'],
     ['has an error of its own', 599, 'Whatever'],
   ])('%s is unavailable', async (_, status, type) => {
