@@ -2,8 +2,9 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    // The suffix says the kind: unit, property, fault, and journeys over HTTP.
-    include: ['test/**/*.{test,fuzz,fault,journey}.ts'],
+    // The suffix says the kind: unit, property, fault, trial, and journeys over HTTP.
+    include: ['test/**/*.{test,fuzz,fault,trial,journey}.ts'],
+    globalSetup: 'test/bundled-stack.ts',
     setupFiles: 'test/fuzz-runs.ts',
     // A journey starts the whole local service, on a machine that may be busy.
     testTimeout: 60_000,

@@ -30,10 +30,7 @@ const tokenLifetime = 3_600;
  * secret and its certificate are made for this start. It speaks https since the authorizer takes keys from nothing else.
  */
 export const startIssuer = async (): Promise<LocalIssuer> => {
-  const { private: key, cert: certificate } = await generate(
-    [{ name: 'commonName', value: 'Plant Store local issuer' }],
-    { keyType: 'ec', extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }] },
-  );
+  const { key, certificate } = await makeCertificate();
   const server = createServer({ key, cert: certificate });
   const issuer = `https://127.0.0.1:${await listen(server, 0)}`;
   const clientSecret = randomBytes(24).toString('base64url');
@@ -87,6 +84,15 @@ export const startIssuer = async (): Promise<LocalIssuer> => {
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };
+};
+
+/** A certificate for 127.0.0.1 that no authority vouches for, and its key, in PEM. */
+export const makeCertificate = async (): Promise<{ key: string; certificate: string }> => {
+  const { private: key, cert: certificate } = await generate(
+    [{ name: 'commonName', value: 'Plant Store local issuer' }],
+    { keyType: 'ec', extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }] },
+  );
+  return { key, certificate };
 };
 
 /** Signed access tokens by client_credentials leave the provider nothing to keep. (Its own adapter warns at each start.) */

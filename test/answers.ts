@@ -305,6 +305,22 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
   if (hasFaults) testFaults(service);
 };
 
+/** What a store may do for as long as a request lasts, so that the answer is 503, and how often it is asked. */
+export const heldFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
+  ['answers 500', answer(500, 'InternalServerError'), [3, 3]],
+  ['answers 503', answer(503, 'ServiceUnavailable'), [3, 3]],
+  ['throttles', answer(400, 'ThrottlingException'), [2, 3]],
+  ['hangs up', hangUp, [3, 3]],
+  ['hangs', hang, [3, 3]],
+  ['drips', drip, [1, 3]],
+  ['loses every answer after the write', loseAnswer, [3, 3]],
+  ['cuts every answer in the middle', cutAnswer, [1, 3]],
+  ['answers nonsense', garbleAnswer, [1, 3]],
+  ['does not speak HTTP', talkNonsense, [1, 3]],
+  ['asks for patience', askForPatience, [1, 3]],
+  ['is not DynamoDB', answerForDynamo, [1, 3]],
+];
+
 /** No line of a log and no answer may hold this. */
 const name = 'secret Moss';
 
@@ -321,20 +337,7 @@ const testFaults = (service: () => PlantService): void => {
 
   // The faults share the quota of retries that the SDK gives to a client: 500 tokens, of which each row takes up to 28.
   describe.concurrent('the store', () => {
-    test.each<[what: string, fault: Fault, calls: [least: number, most: number]]>([
-      ['answers 500', answer(500, 'InternalServerError'), [3, 3]],
-      ['answers 503', answer(503, 'ServiceUnavailable'), [3, 3]],
-      ['throttles', answer(400, 'ThrottlingException'), [2, 3]],
-      ['hangs up', hangUp, [3, 3]],
-      ['hangs', hang, [3, 3]],
-      ['drips', drip, [1, 3]],
-      ['loses every answer after the write', loseAnswer, [3, 3]],
-      ['cuts every answer in the middle', cutAnswer, [1, 3]],
-      ['answers nonsense', garbleAnswer, [1, 3]],
-      ['does not speak HTTP', talkNonsense, [1, 3]],
-      ['asks for patience', askForPatience, [1, 3]],
-      ['is not DynamoDB', answerForDynamo, [1, 3]],
-    ])('%s: 503, to be tried again, in time', async (_, fault, [least, most]) => {
+    test.each(heldFaults)('%s: 503, to be tried again, in time', async (_, fault, [least, most]) => {
       const id = newId();
       fail(id, fault);
       const unavailable = await service().send(plant(id));

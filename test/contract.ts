@@ -25,7 +25,12 @@ export const contract = parse(readFileSync(new URL('../schemas/openapi.yaml', im
 
 export const createPlantOperation = contract.paths['/plants']?.['post'] as Operation;
 
-const ajv = new Ajv2020({ allErrors: true, formats: { int32: true, int64: true }, keywords: ['components'] });
+const ajv = new Ajv2020({
+  allErrors: true,
+  strictTypes: false,
+  formats: { int32: true, int64: true },
+  keywords: ['components'],
+});
 ajv.addSchema({ $id: 'openapi', components: contract.components }, undefined, false, false);
 
 /** A validator of a schema of the document. */

@@ -9,6 +9,8 @@ type Call = {
   response: ServerResponse;
   /** 1 for the first call for this plant. */
   number: number;
+  /** When its sender's clock says that it was signed, in milliseconds since the epoch. */
+  signedAt: number;
   /** Puts the item into the store. @returns the store's answer, which the caller has not got yet */
   put: () => Promise<StoreAnswer>;
 };
@@ -41,14 +43,15 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
       const requestId = answer.headers.get('x-amzn-requestid') ?? '';
       return { status: answer.status, requestId, body: await answer.text() };
     };
+    const signedAt = readBasicDate(headers['x-amz-date'] ?? '');
     if (!headers['x-amz-target']?.endsWith('.PutItem')) {
-      await pass({ response, number: 1, put });
+      await pass({ response, number: 1, signedAt, put });
       return;
     }
     const id: string = JSON.parse(body.toString()).Item.id.N;
     const number = (calls.get(id) ?? 0) + 1;
     calls.set(id, number);
-    await (faults.get(id) ?? pass)({ response, number, put });
+    await (faults.get(id) ?? pass)({ response, number, signedAt, put });
   });
   const port = await listen(proxy, 0);
   const leave = async (): Promise<void> => {
@@ -77,13 +80,45 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
   };
 };
 
+/** 20261121T130509Z */
+const readBasicDate = (text: string): number =>
+  Date.parse(text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
+
 const jsonType = { 'content-type': 'application/x-amz-json-1.0' };
 
 /** No fault. */
-const pass: Fault = async ({ response, put }) => {
+export const pass: Fault = async ({ response, put }) => {
   const { status, requestId, body } = await put();
   response.writeHead(status, { ...jsonType, 'x-amzn-requestid': requestId }).end(body);
 };
+
+/** Waits before `fault`, whether or not the caller does. */
+export const later =
+  (milliseconds: number, fault: Fault): Fault =>
+  async (call) => {
+    await new Promise((resolve) => setTimeout(resolve, milliseconds));
+    await fault(call);
+  };
+
+/** Puts the item, and lets the caller wait for the answer. */
+export const answerLate =
+  (milliseconds: number): Fault =>
+  async (call) => {
+    const answered = await call.put();
+    await later(milliseconds, pass)({ ...call, put: async () => answered });
+  };
+
+/**
+ * Has a clock that is ahead, and takes no signature that is more than five minutes off by it.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
+ */
+export const clockAhead =
+  (minutes: number): Fault =>
+  async (call) => {
+    const now = Date.now() + minutes * 60_000;
+    call.response.setHeader('date', new Date(now).toUTCString());
+    await (Math.abs(now - call.signedAt) > 5 * 60_000 ? answer(400, 'InvalidSignatureException') : pass)(call);
+  };
 
 /** Answers an error of DynamoDB's, with a message that must not be passed on, and puts nothing. */
 export const answer =

@@ -4,6 +4,7 @@ import {
   DynamoDBClient,
   GetItemCommand,
   ListTablesCommand,
+  ScanCommand,
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { listen } from '../local/listen.ts';
@@ -13,6 +14,8 @@ export type PlantsStore = {
   endpoint: string;
   /** The item with this id as DynamoDB holds it. */
   read: (id: string) => Promise<Item | undefined>;
+  /** How many items there are. */
+  size: () => Promise<number>;
   close: () => Promise<void>;
 };
 export type Item = Record<string, AttributeValue>;
@@ -39,6 +42,10 @@ export const startPlantsStore = async (tableName?: string): Promise<PlantsStore>
   return {
     endpoint,
     read: async (id) => readItem(client, tableName ?? (await onlyTable()), id),
+    size: async () => {
+      const { Count = 0 } = await client.send(new ScanCommand({ TableName: tableName ?? (await onlyTable()) }));
+      return Count;
+    },
     close: async () => {
       client.destroy();
       await new Promise((resolve) => server.close(resolve));

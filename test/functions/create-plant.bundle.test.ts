@@ -2,27 +2,18 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { synthesize } from '../../local/stack.ts';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { testAnswers } from '../answers.ts';
-import { externalIssuer } from '../infra/stacks.ts';
-import { temporaryFolder } from '../local-service.ts';
 import { type InProcess, startInProcess } from './in-process.ts';
 
-let bundle: string;
+const { functions } = inject('stack');
+const bundle = path.join(functions.find(({ name }) => name.startsWith('CreatePlant'))?.folder ?? '', 'index.js');
+
 let service: InProcess;
-let remove: () => Promise<void>;
 beforeAll(async () => {
-  const temporary = await temporaryFolder();
-  remove = temporary.remove;
-  const { functions } = synthesize(temporary.folder, externalIssuer);
-  bundle = path.join(functions.find(({ name }) => name.startsWith('CreatePlant'))?.folder ?? '', 'index.js');
   service = await startInProcess(async () => createRequire(bundle)(bundle));
 });
-afterAll(async () => {
-  await remove();
-  await service.close();
-});
+afterAll(() => service.close());
 
 testAnswers(() => service, true);
 

@@ -1,0 +1,20 @@
+/** Synthesizes the stack and bundles its functions once, for all test files that run the bundles. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { type LocalStack, synthesize } from '../local/stack.ts';
+
+export default async ({ provide }: TestProject) => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
+  const issuer = 'https://issuer.example';
+  provide('stack', synthesize(folder, { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' }));
+  return () => rm(folder, { recursive: true });
+};
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Its functions trust an issuer that is nowhere. */
+    stack: LocalStack;
+  }
+}

@@ -1,0 +1,23 @@
+/** Plants, as the contract has them. */
+import fc from 'fast-check';
+
+export type Plant = { id: bigint; name: string; tag?: string };
+
+export const [minId, maxId] = [-(2n ** 63n), 2n ** 63n - 1n];
+
+/** Any text without unpaired surrogates. */
+export const texts = fc.string({ unit: 'binary', maxLength: 20 });
+
+export const plants: fc.Arbitrary<Plant> = fc.record(
+  { id: fc.bigInt({ min: minId, max: maxId }), name: texts, tag: texts },
+  { requiredKeys: ['id', 'name'] },
+);
+
+/** The same plants for the same seed, each with an id of its own. */
+export const somePlants = (count: number, seed: number): Plant[] => {
+  const distinct = fc.uniqueArray(plants, { selector: ({ id }) => id, minLength: count, maxLength: count });
+  return fc.sample(distinct, { seed, numRuns: 1 })[0] ?? [];
+};
+
+/** As a request body. */
+export const toJson = ({ id, ...texts }: Plant): string => `{"id":${id},${JSON.stringify(texts).slice(1)}`;

@@ -1,0 +1,212 @@
+/** createPlant over a store that fails. */
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { heldFaults, item, newId, type PlantAnswer } from '../answers.ts';
+import {
+  answer,
+  answerLate,
+  clockAhead,
+  cutAnswer,
+  type Fault,
+  type FaultyStore,
+  garbleAnswer,
+  hang,
+  hangUp,
+  later,
+  loseAnswer,
+  pass,
+  startFaultyStore,
+} from '../faulty-store.ts';
+import { type Plant, somePlants, toJson } from '../plants.ts';
+import { eachOf, portion, progress, report, seed } from './scale.ts';
+import { type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
+
+/** Fails an event whose answer takes more than 2.5 s, by a timer that shares the thread, and its load, with the function. */
+const inTime =
+  (handler: Handler): Handler =>
+  (event, context) => {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new Error('no answer within 2.5 s')), 2_500);
+    return Promise.race([handler(event, context), late.promise]).finally(() => clearTimeout(timer));
+  };
+
+let store: FaultyStore;
+let stack: TrialStack;
+const startStack = (environment: Record<string, string> = {}): Promise<TrialStack> =>
+  startTrialStack(store.endpoint, { CreatePlant: { wrapper: inTime, environment } });
+beforeAll(async () => {
+  store = await startFaultyStore('plants');
+  stack = await startStack();
+});
+afterAll(async () => {
+  await stack.close();
+  await store.close();
+});
+
+const post = (plant: Plant): Promise<PlantAnswer> => stack.send(toJson(plant));
+
+const itemOf = ({ id, name, tag }: Plant) => item(String(id), name, tag);
+
+/** As many at a time as the local service has instances of a function, so that none waits for its turn. */
+const width = 8;
+
+/** What may happen to a call. Its chance is one of the seed, the plant and the number of the call alone. */
+const chances: readonly Fault[] = [
+  ...Array<Fault>(8).fill(pass),
+  later(300, pass),
+  // The caller has given up by then: it is the next call that finds the plant, or this one that finds the next one's.
+  later(1_000, pass),
+  answerLate(300),
+  answerLate(1_000),
+  hang,
+  hangUp,
+  loseAnswer,
+  loseAnswer,
+  cutAnswer,
+  garbleAnswer,
+  answer(500, 'InternalServerError'),
+  answer(503, 'ServiceUnavailable'),
+  answer(400, 'ThrottlingException'),
+];
+
+const failAtRandom =
+  (id: string): Fault =>
+  (call) => {
+    const chance = createHash('sha256').update(`${seed} ${id} ${call.number}`).digest().readUInt32BE();
+    return chances[chance % chances.length]?.(call);
+  };
+
+const creates = portion(1_000, 60);
+
+test(`${creates} creates through a store that fails at random (seed ${seed}): what is acknowledged is stored as sent`, async () => {
+  const plants = somePlants(creates, seed);
+  for (const { id } of plants) store.fail(String(id), failAtRandom(String(id)));
+  const [before, size] = [store.calls(), await store.size()];
+  const tick = progress('creates', creates);
+  const answers = await eachOf(plants, width, async (plant) => {
+    const { status } = await post(plant);
+    tick();
+    return { plant, status };
+  });
+  const count = (wanted: number): number => answers.filter(({ status }) => status === wanted).length;
+  const failed = answers.filter(({ status }) => status !== 200);
+  report(
+    `${creates} creates: ${count(200)} × 200, ${count(503)} × 503, ${count(409)} × 409, ${store.calls() - before} calls`,
+  );
+  // A 500 would be an answer too late, a 409 a conflict of a plant with itself.
+  expect(failed.map(({ status }) => status)).toEqual(failed.map(() => 503));
+  expect(failed.length).toBeGreaterThan(0);
+  expect(failed.length).toBeLessThan(creates / 2);
+
+  const stored = await Promise.all(plants.map(({ id }) => store.read(String(id))));
+  const isAsSent = plants.map((plant, index) => isDeepStrictEqual({ ...stored[index] }, itemOf(plant)));
+  expect(answers.filter(({ status }, index) => status === 200 && !isAsSent[index])).toEqual([]);
+  expect(plants.filter((_, index) => stored[index] !== undefined && !isAsSent[index])).toEqual([]);
+  const unknown = failed.filter(({ plant }) => isAsSent[plants.indexOf(plant)]).length;
+  report(`  of those that failed, stored all the same: ${unknown}`);
+
+  let tries = 0;
+  await eachOf(failed, width, async ({ plant }) => {
+    for (let status = 503; status !== 200; tries += 1) {
+      ({ status } = await post(plant));
+      expect([200, 503]).toContain(status);
+    }
+  });
+  report(`  sent again until answered: ${tries} tries`);
+  expect(await Promise.all(plants.map(({ id }) => store.read(String(id))))).toEqual(plants.map(itemOf));
+  expect(await store.size()).toBe(size + creates);
+  expect(stack.log.filter(({ error }) => error !== undefined)).toEqual([]);
+});
+
+describe('a store that, for as long as a request lasts,', () => {
+  /** Sends a plant. @returns status, or `error` where there is one, and the number of calls to the store */
+  const outcome = async (what: string, fault: Fault, to = stack): Promise<[code: unknown, calls: number]> => {
+    const id = newId();
+    store.fail(id, fault);
+    const started = performance.now();
+    const { status, body } = await to.send(`{"id":${id},"name":"Moss"}`);
+    const { error } = body as { error?: number };
+    const [code, calls] = [error ?? status, store.calls(id)];
+    report(`${what}: ${code}, ${calls} calls, ${Math.round(performance.now() - started)} ms`);
+    return [code, calls];
+  };
+
+  /** With a function of its own. */
+  const outcomeIn = async (environment: Record<string, string>, what: string) => {
+    const other = await startStack(environment);
+    onTestFinished(other.close);
+    return outcome(what, pass, other);
+  };
+
+  test('does wrong: 503 in time, after three calls at most', async () => {
+    await eachOf(heldFaults, width, async ([what, fault]) => {
+      const [code, calls] = await outcome(what, fault);
+      expect([what, code]).toEqual([what, 50301]);
+      expect(calls).toBeLessThanOrEqual(3);
+    });
+  });
+
+  test('refuses connections: 503', async () => {
+    const refused = await store.gone(() => outcome('refuses connections', pass));
+    expect(refused).toEqual([50301, 0]);
+  });
+
+  test('has a name that nobody knows: 503', async () => {
+    const environment = { AWS_ENDPOINT_URL_DYNAMODB: 'http://store.invalid' };
+    expect(await outcomeIn(environment, 'unknown name')).toEqual([50301, 0]);
+  });
+
+  test('finds our credentials expired: 500', async () => {
+    expect(await outcome('expired credentials', answer(400, 'ExpiredTokenException'))).toEqual([50001, 1]);
+  });
+
+  test('has no such table: 500', async () => {
+    expect(await outcomeIn({ TABLE_NAME: 'lost' }, 'missing table')).toEqual([50001, 1]);
+  });
+
+  test.each([10, -10])('has a clock %i minutes ahead: 200 at the second call, then at the first', async (minutes) => {
+    const fresh = await startStack();
+    onTestFinished(fresh.close);
+    const what = `clock ${minutes} minutes ahead`;
+    expect(await outcome(what, clockAhead(minutes), fresh)).toEqual([200, 2]);
+    expect(await outcome(what, clockAhead(minutes), fresh)).toEqual([200, 1]);
+    // The SDK tries again where it has to correct its clock, not where it takes a correction back.
+    expect(await outcome('clock right again', clockAhead(0), fresh)).toEqual([50301, 1]);
+    expect(await outcome('clock right again', clockAhead(0), fresh)).toEqual([200, 1]);
+  });
+});
+
+describe('creates of one id at the same time', () => {
+  const racers = portion(1_000, 50);
+
+  /** As a client does that is told to try again: so many at once may be too much for a small machine. */
+  const sendAll = async (bodies: string[]): Promise<number[]> => {
+    let repeats = 0;
+    const sendUntilAnswered = async (body: string): Promise<number> => {
+      const { status } = await stack.send(body);
+      if (status !== 503) return status;
+      repeats += 1;
+      return sendUntilAnswered(body);
+    };
+    const statuses = await Promise.all(bodies.map(sendUntilAnswered));
+    report(`${bodies.length} at once: ${repeats} were told 503, and sent again`);
+    return statuses;
+  };
+
+  test(`${racers} that differ: one is acknowledged, and is the one that is stored`, async () => {
+    const id = BigInt(newId());
+    const plants = Array.from({ length: racers }, (_, index) => ({ id, name: `racer ${index}` }));
+    const statuses = await sendAll(plants.map(toJson));
+    const winners = plants.filter((_, index) => statuses[index] === 200);
+    expect(winners).toHaveLength(1);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(racers - 1);
+    expect(await store.read(String(id))).toEqual(winners.map(itemOf)[0]);
+  });
+
+  test(`${racers} that are the same: each is acknowledged`, async () => {
+    const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
+    expect(await sendAll(Array(racers).fill(toJson(plant)))).toEqual(Array(racers).fill(200));
+    expect(await store.read(String(plant.id))).toEqual(itemOf(plant));
+  });
+});

@@ -1,0 +1,65 @@
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:https';
+import { makeCertificate } from '../../local/issuer.ts';
+import { listen } from '../../local/listen.ts';
+import { makeKey, type SigningKey } from '../access-tokens.ts';
+
+/** A token issuer that publishes, and does, what a trial tells it. `certificate` is in PEM. */
+export type TrialIssuer = {
+  issuer: string;
+  jwksUri: string;
+  certificate: string;
+  /** The key that its JWKS shows from the start. */
+  key: SigningKey;
+  /** The path of every request that came. */
+  requests: string[];
+  /** From now on shows these keys. */
+  publish: (...keys: SigningKey[]) => void;
+  /** From now on answers so. */
+  answer: (listener: RequestListener) => void;
+  /** Refuses connections while `during` runs. */
+  gone: <T>(during: () => Promise<T>) => Promise<T>;
+  close: () => Promise<void>;
+};
+
+export const startTrialIssuer = async (): Promise<TrialIssuer> => {
+  const [{ key: privateKey, certificate }, key] = await Promise.all([makeCertificate(), makeKey('ES256', 'trial')]);
+  const requests: string[] = [];
+  const showing =
+    (...keys: SigningKey[]): RequestListener =>
+    (_, response) =>
+      response.end(JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }));
+  let listener = showing(key);
+  const server = createServer({ key: privateKey, cert: certificate }, (request, response) => {
+    requests.push(request.url ?? '');
+    listener(request, response);
+  });
+  const port = await listen(server, 0);
+  const leave = (): Promise<void> => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(() => resolve()));
+  };
+  const issuer = `https://127.0.0.1:${port}`;
+  return {
+    issuer,
+    jwksUri: `${issuer}/jwks`,
+    certificate,
+    key,
+    requests,
+    publish: (...keys) => {
+      listener = showing(...keys);
+    },
+    answer: (next) => {
+      listener = next;
+    },
+    gone: async (during) => {
+      await leave();
+      try {
+        return await during();
+      } finally {
+        await listen(server, port);
+      }
+    },
+    close: leave,
+  };
+};

@@ -1,0 +1,99 @@
+/** The stack as `npm start` serves it (template, bundles, gateway), with a store and a token issuer that a trial rules. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { inject } from 'vitest';
+import { type AccessLogEntry, gateway } from '../../local/gateway.ts';
+import { localFunctions } from '../../local/lambda.ts';
+import { listen } from '../../local/listen.ts';
+import type { FunctionSpec } from '../../local/stack.ts';
+import { audience, claims, sign } from '../access-tokens.ts';
+import type { PlantAnswer } from '../answers.ts';
+import { expectInContract } from '../contract.ts';
+import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
+
+export type Handler = (event: never, context: object) => unknown;
+
+/** Put around a bundle's handler. It goes as text into a file of its own: nothing outside of it is in its reach. */
+export type Wrapper = (handler: Handler) => Handler;
+
+type Change = { wrapper?: Wrapper; environment?: Record<string, string>; timeout?: number };
+
+export type TrialStack = {
+  url: string;
+  issuer: TrialIssuer;
+  /** A valid token. */
+  token: string;
+  /** What `npm start` would print of each request. */
+  log: AccessLogEntry[];
+  /** Sends to POST /plants, with the valid token where `headers` have no other, and holds the answer against the contract. */
+  send: (body: string, headers?: Record<string, string>) => Promise<PlantAnswer>;
+  /** Past the gateway. */
+  invoke: (functionName: FunctionName, event: unknown) => ReturnType<ReturnType<typeof localFunctions>['invoke']>;
+  close: () => Promise<void>;
+};
+
+type FunctionName = 'CreatePlant' | 'Authorizer';
+
+/** `storeEndpoint` is where createPlant finds its store. */
+export const startTrialStack = async (
+  storeEndpoint: string,
+  change: Partial<Record<FunctionName, Change>> = {},
+): Promise<TrialStack> => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-trial-'));
+  const issuer = await startTrialIssuer();
+  const own: Record<FunctionName, Record<string, string>> = {
+    CreatePlant: {
+      AWS_ENDPOINT_URL_DYNAMODB: storeEndpoint,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      TABLE_NAME: 'plants',
+    },
+    Authorizer: { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: audience },
+  };
+  const { functions: specs, routes } = inject('stack');
+  const fullName = (name: FunctionName): string => specs.find((spec) => spec.name.startsWith(name))?.name ?? '';
+
+  const changed = async (spec: FunctionSpec): Promise<FunctionSpec> => {
+    const name = spec.name === fullName('Authorizer') ? 'Authorizer' : 'CreatePlant';
+    const { wrapper, environment = {}, timeout = spec.timeout } = change[name] ?? {};
+    const all = { ...spec, timeout, environment: { ...spec.environment, ...own[name], ...environment } };
+    if (wrapper === undefined) return all;
+    const wrapped = path.join(folder, name);
+    await mkdir(wrapped);
+    await writeFile(path.join(wrapped, 'package.json'), '{"type":"commonjs"}');
+    const bundle = JSON.stringify(path.join(spec.folder, 'index.js'));
+    await writeFile(path.join(wrapped, 'index.js'), `exports.handler = (${wrapper})(require(${bundle}).handler);`);
+    return { ...all, folder: wrapped };
+  };
+
+  const functions = localFunctions(await Promise.all(specs.map(changed)), issuer.certificate);
+  const log: AccessLogEntry[] = [];
+  const server = gateway({ routes, invoke: functions.invoke, onRequest: (entry) => log.push(entry) });
+  await functions.warmUp();
+  const url = `http://127.0.0.1:${await listen(server, 0)}`;
+  const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
+
+  return {
+    url,
+    issuer,
+    token,
+    log,
+    send: async (body, headers = {}) => {
+      const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const response = await fetch(`${url}/plants`, { method: 'POST', headers: { ...own, ...headers }, body });
+      const text = await response.text();
+      expectInContract(response.status, response.headers.get('content-type'), text);
+      return { status: response.status, headers: Object.fromEntries(response.headers), body: JSON.parse(text) };
+    },
+    invoke: (name, event) => functions.invoke(fullName(name), event),
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await functions.close();
+      await issuer.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+};
