@@ -45,21 +45,25 @@ const toResponse = ({ entry, message }: CatalogueError): APIGatewayProxyStructur
   };
 };
 
+/** What the AWS SDK tells of a call, as far as it is logged: what to give to AWS's support, and how hard was tried. */
+type ServiceMetadata = { httpStatusCode?: number; attempts?: number; requestId?: string };
+
 /** What a reader of the log needs of an error and its causes, and nothing of the request. */
 const evidence = (thrown: unknown, depth = 0): object => {
   if (!(thrown instanceof Error)) return { name: typeof thrown };
-  const { name, cause, code, stack, $metadata } = thrown as Error & { code?: unknown; $metadata?: unknown };
+  const { name, cause, code, stack, $metadata } = thrown as Error & { code?: unknown; $metadata?: ServiceMetadata };
+  const { httpStatusCode, attempts, requestId } = $metadata ?? {};
   // The stack begins with the message, and the message of these may quote what came over the network.
   const isQuote = '$response' in thrown || thrown instanceof SyntaxError;
   return {
     name: word(name),
     code: word(code),
     ...(!isQuote && { stack }),
-    $metadata,
+    ...($metadata && { $metadata: { httpStatusCode, attempts, requestId: word(requestId) } }),
     ...(cause !== undefined && depth < 3 && { cause: evidence(cause, depth + 1) }),
   };
 };
 
-/** A name or code as programs have them: even that of an error of the store came over the network. */
+/** A name, code or id as programs have them: even that of an error of the store came over the network. */
 const word = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[\w.-]{1,80}$/.test(value) ? value : undefined;

@@ -49,9 +49,16 @@ test('causes are logged three deep, and a circle of them ends', async () => {
   expect(JSON.stringify(logged).match(/"name"/g)).toHaveLength(4);
 });
 
+test('an error of the AWS SDK is logged with its status, the number of its attempts and its id', async () => {
+  const $metadata = { httpStatusCode: 400, attempts: 2, requestId: 'A1B2' };
+  const { logged } = await answerTo(Object.assign(new Error('no'), { $metadata: { ...$metadata, cfId: 'x' } }));
+  expect(logged).toEqual([['error', expect.objectContaining({ cause: expect.objectContaining({ $metadata }) })]]);
+});
+
 test('an error is logged with its stack, but not with words that came over the network', async () => {
   const quoting = Object.defineProperty(new Error('secret'), '$response', { value: {}, enumerable: false });
   Object.assign(quoting, { name: 'a secret name', code: 'a secret code' });
+  Object.assign(quoting, { $metadata: { requestId: 'a secret id', cfId: 'secret', extendedRequestId: 'secret' } });
   const unparsed = new SyntaxError('"secret" is not valid JSON');
   for (const thrown of [quoting, unparsed]) {
     const { logged } = await answerTo(new Error('ours', { cause: thrown }));
