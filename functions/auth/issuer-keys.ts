@@ -1,3 +1,4 @@
+import { JwksValidationError } from 'aws-jwt-verify/error';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
 import { type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
 
@@ -37,7 +38,7 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
     try {
       held = { jwks: await jwksCache.getJwks(jwksUri), fetchedAt: startedAt };
     } catch (error) {
-      failure = error instanceof Error ? error.message : String(error);
+      failure = reasonOf(error);
       console.warn({ outcome: 'keys not fetched', cause: failure });
     }
     endedAt = Date.now();
@@ -57,4 +58,10 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
     renewed,
     current: async () => (held !== undefined && Date.now() - held.fetchedAt < freshFor ? held.jwks : await renewed()),
   };
+};
+
+/** For the log. What the issuer answered in place of a key set is not repeated, as aws-jwt-verify does in part. */
+const reasonOf = (error: unknown): string => {
+  if (error instanceof JwksValidationError) return 'the answer is no key set';
+  return error instanceof Error ? error.message : String(error);
 };
