@@ -1,0 +1,111 @@
+/** Many requests to one warm instance of each function. */
+import { createServer } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { claims, sign } from '../access-tokens.ts';
+import { authorizerEvent, proxyEvent } from '../gateway-events.ts';
+import { startServer } from '../servers.ts';
+import { portion, progress, report } from './scale.ts';
+import { type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
+
+/** What a process may lose hold of, after garbage was collected. Memory is in bytes. */
+type Holdings = { heap: number; buffers: number; handles: Record<string, number>; listeners: number };
+
+/** Answers the event 'holdings' with those of the instance. */
+const open =
+  (handler: Handler): Handler =>
+  (event, context) => {
+    if (event !== 'holdings') return handler(event, context);
+    const v8 = require('node:v8');
+    v8.setFlagsFromString('--expose-gc');
+    const collectGarbage = require('node:vm').runInNewContext('gc');
+    collectGarbage();
+    collectGarbage();
+    const handles: Record<string, number> = {};
+    for (const kind of process.getActiveResourcesInfo()) handles[kind] = (handles[kind] ?? 0) + 1;
+    const listeners = process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
+    const { arrayBuffers } = process.memoryUsage();
+    return { heap: v8.getHeapStatistics().used_heap_size, buffers: arrayBuffers, handles, listeners };
+  };
+
+const requests = portion(200_000, 2_000);
+/** Requests until the code is compiled and the caches are full. */
+const warmUp = portion(20_000, 1_000);
+
+/** Bytes. A leak of 6 bytes a request would be more, in the full trial. */
+const tolerance = 1024 * 1024;
+
+/** Calls `ask` again and again. @returns what the instance held after the warm-up, and at the end */
+const endure = async (name: 'CreatePlant' | 'Authorizer', stack: TrialStack, ask: (turn: number) => Promise<void>) => {
+  const holdings = async (): Promise<Holdings> => {
+    const outcome = await stack.invoke(name, 'holdings');
+    if (!('result' in outcome)) throw new Error(outcome.failure);
+    return JSON.parse(outcome.result);
+  };
+  const tick = progress(name, requests);
+  for (let turn = 0; turn < warmUp; turn += 1) await ask(turn);
+  const before = await holdings();
+  for (let turn = 0; turn < requests; turn += 1) {
+    await ask(turn);
+    tick();
+  }
+  const after = await holdings();
+  report(`${name}, ${requests} requests: ${JSON.stringify(before)} before, ${JSON.stringify(after)} after`);
+  return { before, after };
+};
+
+const expectHeld = ({ before, after }: { before: Holdings; after: Holdings }): void => {
+  expect(after.heap - before.heap).toBeLessThan(tolerance);
+  expect(after.buffers - before.buffers).toBeLessThan(tolerance);
+  expect(after.handles).toEqual(before.handles);
+  expect(after.listeners).toBe(before.listeners);
+};
+
+test(`createPlant holds no more after ${requests} requests than when it was warm`, async () => {
+  // A store that answers at once. The name says what.
+  const store = createServer(async (request, response) => {
+    const { Item } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    if (Item.name.S === 'lost') response.destroy();
+    const __type = 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException';
+    const [status, body] = Item.name.S === 'taken' ? [400, { __type }] : [200, {}];
+    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': 'A1' });
+    response.end(JSON.stringify(body));
+  });
+  const stack = await startTrialStack(`http://127.0.0.1:${await startServer(store)}`, {
+    CreatePlant: { wrapper: open },
+  });
+  onTestFinished(stack.close);
+  /** One in a hundred, or in a thousand, is of its kind; all others are good. */
+  const bodies: Record<number, [body: string, status: number]> = {
+    1: ['{"id":1,"name":"taken"}', 409],
+    2: ['{"id":1}', 400],
+    3: ['{"id":', 400],
+    4: ['{"id":9223372036854775807.0,"name":"exact"}', 200],
+    5: [`{"id":1,"name":"${'x'.repeat(10_000)}"}`, 200],
+    501: ['{"id":1,"name":"lost"}', 503],
+  };
+  const held = await endure('CreatePlant', stack, async (turn) => {
+    const [body, status] = bodies[turn % 1_000] ?? bodies[turn % 100] ?? [`{"id":${turn},"name":"Moss"}`, 200];
+    const outcome = await stack.invoke('CreatePlant', proxyEvent(body));
+    expect('result' in outcome && JSON.parse(outcome.result).statusCode).toBe(status);
+  });
+  expectHeld(held);
+});
+
+test(`the authorizer holds no more after ${requests} requests than when it was warm`, async () => {
+  const stack = await startTrialStack('http://127.0.0.1:9', { Authorizer: { wrapper: open } });
+  onTestFinished(stack.close);
+  const { issuer, key } = stack.issuer;
+  const scarce: Record<number, string> = {
+    1: await sign(key, claims({ iss: issuer, scope: 'plants/read' })),
+    2: await sign(key, claims({ iss: `${issuer}/` })),
+    3: stack.token.replace(/.{9}$/, 'AAAAAAAAA'),
+    4: await sign(key, claims({ iss: issuer }), { kid: 'unknown' }),
+    5: 'a.b.c',
+  };
+  const held = await endure('Authorizer', stack, async (turn) => {
+    const token = scarce[turn % 10];
+    const outcome = await stack.invoke('Authorizer', authorizerEvent(`Bearer ${token ?? stack.token}`));
+    expect('result' in outcome && JSON.parse(outcome.result).isAuthorized).toBe(token === undefined);
+  });
+  expectHeld(held);
+});

@@ -1,0 +1,72 @@
+/** `kill -9` of the local service, as `npm start` runs it, under load. */
+import { expect, onTestFinished, test } from 'vitest';
+import { fetchToken, readSession } from '../../local/session.ts';
+import { type LocalService, post, startLocalService, temporaryFolder } from '../local-service.ts';
+import { type Plant, somePlants, toJson } from '../plants.ts';
+import { eachOf, portion, report, seed } from './scale.ts';
+
+const rounds = portion(10, 1);
+
+/** Creates that are acknowledged before the service is killed, while `width` more are under way. */
+const load = portion(400, 50);
+const width = 8;
+
+type Running = { service: LocalService; token: string; milliseconds: number };
+
+const start = async (folder: string): Promise<Running> => {
+  const started = performance.now();
+  const service = await startLocalService(folder);
+  const milliseconds = performance.now() - started;
+  return { service, milliseconds, token: await fetchToken(await readSession(folder)) };
+};
+
+test(`${rounds} times killed under load: what was acknowledged is there after the next start (seed ${seed})`, async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  let running = await start(folder);
+  onTestFinished(() => void running.service.stop('SIGKILL'));
+  const first = running.milliseconds;
+  const starts: number[] = [];
+  const all = somePlants(rounds * 2 * load, seed);
+  let acknowledgedInAll = 0;
+
+  for (let round = 0; round < rounds; round += 1) {
+    const { service, token } = running;
+    const acknowledged: Plant[] = [];
+    const unanswered: Plant[] = [];
+    await eachOf(all.slice(round * 2 * load, (round + 1) * 2 * load), width, async (plant) => {
+      try {
+        const status = await post(service.url, toJson(plant), token);
+        expect(status).toBe(200);
+        acknowledged.push(plant);
+      } catch (error) {
+        // fetch's own, since the service is dead.
+        if (!(error instanceof TypeError)) throw error;
+        unanswered.push(plant);
+      }
+      if (acknowledged.length === load) void service.stop('SIGKILL');
+    });
+    await service.ended;
+    expect(unanswered.length).toBeGreaterThan(0);
+
+    running = await start(folder);
+    starts.push(running.milliseconds);
+    const again = (plant: Plant): Promise<number> => post(running.service.url, toJson(plant), running.token);
+    // Another plant under the id is a conflict only if the id is taken; it must come first, or it would mend a loss.
+    const others = await eachOf(acknowledged, width, (plant) => again({ ...plant, name: `not ${plant.name}` }));
+    expect(others).toEqual(acknowledged.map(() => 409));
+    expect(await eachOf(acknowledged, width, again)).toEqual(acknowledged.map(() => 200));
+    expect(await eachOf(unanswered, width, again)).toEqual(unanswered.map(() => 200));
+    acknowledgedInAll += acknowledged.length;
+    report(`round ${round + 1}: ${acknowledged.length} acknowledged, all there; ${unanswered.length} sent again`);
+  }
+  const slowest = Math.max(...starts);
+  report(
+    `killed ${rounds} times: ${acknowledgedInAll} acknowledged, 0 missing; slowest start ${ratio(slowest, first)}`,
+  );
+  // Beside other tests, a start may take any time.
+  if (rounds > 1) expect(slowest / first).toBeLessThan(2);
+});
+
+const ratio = (time: number, normal: number): string =>
+  `${(time / normal).toFixed(2)} of the first (${Math.round(normal)} ms)`;

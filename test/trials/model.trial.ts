@@ -1,0 +1,188 @@
+/** The service beside a plain model of it: a map from ids to plants. */
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { item, newId } from '../answers.ts';
+import {
+  answer,
+  answerForDynamo,
+  atFirst,
+  cutAnswer,
+  type Fault,
+  type FaultyStore,
+  garbleAnswer,
+  hangUp,
+  loseAnswer,
+  startFaultyStore,
+} from '../faulty-store.ts';
+import { type Plant, toJson } from '../plants.ts';
+import type { Item } from '../plants-store.ts';
+import { portion, progress, seed } from './scale.ts';
+import { startTrialStack, type TrialStack } from './trial-stack.ts';
+
+let store: FaultyStore;
+let stack: TrialStack;
+beforeAll(async () => {
+  store = await startFaultyStore('plants');
+  stack = await startTrialStack(store.endpoint);
+});
+afterAll(async () => {
+  await stack.close();
+  await store.close();
+});
+
+type Model = Map<string, Item>;
+type Command = fc.AsyncCommand<Model, object>;
+
+/** How an id stands in the commands: its place among those of a run. */
+const places = 3;
+
+/** The ids of the run under way, which no other run has used. */
+let ids: string[];
+
+const contents = fc.record(
+  { name: fc.constantFrom('Moss', 'Fern', ''), tag: fc.constantFrom('green', '') },
+  { requiredKeys: ['name'] },
+);
+type Content = Omit<Plant, 'id'>;
+
+const faults: Record<string, Fault> = {
+  hangUp,
+  loseAnswer,
+  cutAnswer,
+  garbleAnswer,
+  answerForDynamo,
+  internalError: answer(500, 'InternalServerError'),
+};
+
+/** Sends a create, and says what the model says of it. */
+const create = async (model: Model, place: number, { name, tag }: Content) => {
+  const id = ids[place] ?? '';
+  const { status } = await stack.send(toJson({ id: BigInt(id), name, ...(tag !== undefined && { tag }) }));
+  const sent = item(id, name, tag);
+  const known = model.get(id);
+  return { id, sent, known, status, expected: known === undefined || isDeepStrictEqual(known, sent) ? 200 : 409 };
+};
+
+const expectStored = async (model: Model): Promise<void> => {
+  for (const id of ids) expect(await store.read(id)).toEqual(model.get(id));
+};
+
+class Create implements Command {
+  readonly place: number;
+  readonly content: Content;
+  constructor(place: number, content: Content) {
+    this.place = place;
+    this.content = content;
+  }
+  check = () => true;
+  async run(model: Model): Promise<void> {
+    const { id, sent, status, expected } = await create(model, this.place, this.content);
+    expect(status).toBe(expected);
+    if (status === 200) model.set(id, sent);
+    await expectStored(model);
+  }
+  toString = () => `create ${this.place} ${JSON.stringify(this.content)}`;
+}
+
+/** As long as the fault lasts, the answer may also be 503; what was unknown is then stored or not. */
+class CreateInTrouble extends Create {
+  readonly fault: string;
+  readonly isHeld: boolean;
+  constructor(place: number, content: Content, fault: string, isHeld: boolean) {
+    super(place, content);
+    this.fault = fault;
+    this.isHeld = isHeld;
+  }
+  override async run(model: Model): Promise<void> {
+    const fault = faults[this.fault] as Fault;
+    const now = ids[this.place] ?? '';
+    const before = store.calls(now);
+    store.fail(now, (call) => (this.isHeld ? fault : atFirst(fault))({ ...call, number: call.number - before }));
+    const { id, sent, known, status, expected } = await create(model, this.place, this.content);
+    store.fail(now);
+    expect([this.isHeld ? 503 : expected, 503]).toContain(status);
+    const stored = await store.read(id);
+    if (status === 200) model.set(id, sent);
+    else if (known === undefined && stored !== undefined) model.set(id, sent);
+    await expectStored(model);
+  }
+  override toString = () =>
+    `create ${this.place} ${JSON.stringify(this.content)}, ${this.isHeld ? 'held' : 'once'}: ${this.fault}`;
+}
+
+class Race extends Create {
+  readonly other: Content;
+  constructor(place: number, content: Content, other: Content) {
+    super(place, content);
+    this.other = other;
+  }
+  override async run(model: Model): Promise<void> {
+    const racers = await Promise.all([this.content, this.other].map((content) => create(model, this.place, content)));
+    const winner = racers.find(({ status }) => status === 200);
+    if (winner !== undefined) model.set(winner.id, winner.sent);
+    // Each was answered as if it had come after the winner.
+    for (const { id, sent, status } of racers) {
+      expect(status).toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);
+    }
+    await expectStored(model);
+  }
+  override toString = () => `race ${this.place} ${JSON.stringify([this.content, this.other])}`;
+}
+
+class CreateInvalid implements Command {
+  readonly place: number;
+  readonly body: string;
+  readonly status: number;
+  constructor(place: number, [body, status]: readonly [string, number]) {
+    this.place = place;
+    this.body = body;
+    this.status = status;
+  }
+  check = () => true;
+  async run(model: Model): Promise<void> {
+    const calls = store.calls();
+    const { status } = await stack.send(this.body.replace('ID', ids[this.place] ?? ''));
+    expect(status).toBe(this.status);
+    expect(store.calls()).toBe(calls);
+    await expectStored(model);
+  }
+  toString = () => `invalid ${this.body}`;
+}
+
+const invalid = [
+  ['{"id":ID,"name":null}', 400],
+  ['{"id":"ID","name":"Moss"}', 400],
+  ['{"id":ID.5,"name":"Moss"}', 400],
+  ['{"id":ID}', 400],
+  ['{"id":ID,', 400],
+  [`{"id":ID,"name":"${'x'.repeat(409_600)}"}`, 413],
+] as const;
+
+const place = fc.nat({ max: places - 1 });
+const commands = fc.commands(
+  [
+    fc.tuple(place, contents).map((args) => new Create(...args)),
+    fc.tuple(place, contents).map((args) => new Create(...args)),
+    fc.tuple(place, contents, contents).map((args) => new Race(...args)),
+    fc.tuple(place, fc.constantFrom(...invalid)).map((args) => new CreateInvalid(...args)),
+    fc
+      .tuple(place, contents, fc.constantFrom(...Object.keys(faults)), fc.boolean())
+      .map((args) => new CreateInTrouble(...args)),
+  ],
+  { maxCommands: 25 },
+);
+
+const runs = portion(1_000, 20);
+
+test(`${runs} sequences of creates: the service does what the model does (seed ${seed})`, async () => {
+  const tick = progress('sequences', runs);
+  await fc.assert(
+    fc.asyncProperty(commands, async (sequence) => {
+      ids = Array.from({ length: places }, newId);
+      await fc.asyncModelRun(() => ({ model: new Map<string, Item>(), real: {} }), sequence);
+      tick();
+    }),
+    { seed, numRuns: runs },
+  );
+});

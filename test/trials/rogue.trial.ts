@@ -1,0 +1,119 @@
+/** Functions that misbehave, beside what they are for: the gateway answers as documented, and the next request is served. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../answers.ts';
+import { type PlantsStore, startPlantsStore } from '../plants-store.ts';
+import { report } from './scale.ts';
+import { type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
+
+/** Does the deed that the request's headers name for this function, or what the function is for. */
+const rogue =
+  (handler: Handler): Handler =>
+  async (event: { headers: Record<string, string>; type?: string }, context) => {
+    const deed = event.headers[event.type === 'REQUEST' ? 'x-authorizer' : 'x-function'];
+    switch (deed) {
+      case 'throws':
+        throw new TypeError('oops');
+      case 'throws no error':
+        throw 7;
+      case 'exits':
+        return process.exit(0);
+      case 'never answers':
+        return new Promise(() => {});
+      case 'loops for ever':
+        for (;;);
+      case 'throws where nobody can catch':
+        setTimeout(() => {
+          throw new Error('late');
+        });
+        return new Promise(() => {});
+      case 'leaves a timer behind':
+        setInterval(() => {}, 1);
+        break;
+      case 'closes its own ports':
+        require('node:worker_threads').parentPort.close();
+        break;
+      case undefined:
+        break;
+      default:
+        // Rubbish that a header could not carry as JSON.
+        return require('node:vm').runInThisContext(`(${deed})`);
+    }
+    return handler(event as never, context);
+  };
+
+let store: PlantsStore;
+let stack: TrialStack;
+beforeAll(async () => {
+  store = await startPlantsStore('plants');
+  // Time-outs short enough to be waited for.
+  const change = { wrapper: rogue, timeout: 400 };
+  stack = await startTrialStack(store.endpoint, { CreatePlant: change, Authorizer: change });
+});
+afterAll(async () => {
+  await stack.close();
+  await store.close();
+});
+
+const post = async (headers: Record<string, string> = {}): Promise<[status: number, body: string]> => {
+  const response = await fetch(`${stack.url}/plants`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', ...headers },
+    body: `{"id":${newId()},"name":"Moss"}`,
+  });
+  return [response.status, await response.text()];
+};
+
+const served: [number, string] = [200, '{"name":"Moss"}'];
+const failed: [number, string] = [500, '{"message":"Internal Server Error"}'];
+
+/** What Node cannot live through, or API Gateway cannot read. */
+const deeds: [deed: string, answer: [number, string]][] = [
+  ['throws', failed],
+  ['throws no error', failed],
+  ['exits', failed],
+  ['never answers', failed],
+  ['loops for ever', failed],
+  ['throws where nobody can catch', failed],
+  ['leaves a timer behind', served],
+  ['closes its own ports', failed],
+  ['{ statusCode: 200, isAuthorized: true, body: 7n }', failed],
+  ['(() => { const loop = { statusCode: 200, isAuthorized: true }; return (loop.body = loop) })()', failed],
+];
+
+test.each<[deed: string, answer: [number, string]]>([
+  ...deeds,
+  ['{ statusCode: "x" }', failed],
+  ['{ statusCode: 42 }', failed],
+  ['{ statusCode: 200, body: {} }', failed],
+  ['{ statusCode: 200, headers: "x" }', failed],
+  ['{ statusCode: 200, headers: { "a b": 1 } }', failed],
+  ['{ statusCode: 200, cookies: 1 }', failed],
+  ['{ statusCode: 200, body: "x".repeat(7e6) }', failed],
+  // The documented answer to whatever has no status: the value itself, as JSON.
+  ['undefined', [200, 'null']],
+  ['"rubbish"', [200, '"rubbish"']],
+  ['{ name: "rubbish" }', [200, '{"name":"rubbish"}']],
+])('createPlant: %s', async (deed, answer) => {
+  expect(await post({ 'x-function': deed })).toEqual(answer);
+  expect(await post()).toEqual(served);
+  report(`createPlant: ${deed}: ${answer[0]}, the next: 200`);
+});
+
+test.each<[deed: string, answer: [number, string]]>([
+  ...deeds,
+  ['undefined', failed],
+  ['null', failed],
+  ['"rubbish"', failed],
+  ['[]', failed],
+  ['{}', failed],
+  ['{ isAuthorized: 1 }', failed],
+  ['{ isAuthorized: "true" }', failed],
+  ['{ isAuthorized: [true] }', failed],
+  ['{ isAuthorized: true, context: "rubbish" }', failed],
+  ['{ isAuthorized: true, context: null }', failed],
+  ['{ principalId: "me", policyDocument: { Statement: [{ Effect: "Allow" }] } }', failed],
+])('authorizer: %s', async (deed, answer) => {
+  expect(await post({ 'x-authorizer': deed })).toEqual(answer);
+  expect(await post()).toEqual(served);
+  report(`authorizer: ${deed}: ${answer[0]}, the next: 200`);
+});

@@ -1,0 +1,168 @@
+/** Marked secrets, wherever a client or the store can put one: no log line and no answer may hold any of them. */
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { assemble, claims, makeKey, sign } from '../access-tokens.ts';
+import {
+  answer,
+  type Fault,
+  type FaultyStore,
+  garbleAnswer,
+  hangUp,
+  loseAnswer,
+  startFaultyStore,
+} from '../faulty-store.ts';
+import { report } from './scale.ts';
+import { startTrialStack, type TrialStack } from './trial-stack.ts';
+
+/** In each secret, whatever its place. */
+const mark = `m${randomInt(2 ** 40).toString(36)}k`;
+
+/** In each id, since an id has digits only. */
+const markedDigits = String(randomInt(10 ** 12, 10 ** 13));
+
+/** A store's words, which may quote what it was sent. */
+const quoting =
+  (status: number, type: string): Fault =>
+  ({ response }) =>
+    response
+      .writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': `id of ${mark}` })
+      .end(JSON.stringify({ __type: `x#${type}`, message: mark, Item: { [mark]: mark }, CancellationReasons: [mark] }));
+
+let store: FaultyStore;
+let stack: TrialStack;
+/** All that this process and the functions write to its output. */
+let written: string;
+beforeAll(async () => {
+  store = await startFaultyStore('plants');
+  // Every level that Lambda and the SDK know.
+  const environment = { AWS_LAMBDA_LOG_LEVEL: 'TRACE', LOG_LEVEL: 'trace', DEBUG: '*' };
+  stack = await startTrialStack(store.endpoint, { CreatePlant: { environment }, Authorizer: { environment } });
+});
+afterAll(async () => {
+  await stack.close();
+  await store.close();
+});
+
+/** Every header that a client may send, and some that gateways add. */
+const markedHeaders = {
+  cookie: `session=${mark}`,
+  [`x-${mark}`]: mark,
+  'user-agent': mark,
+  'x-forwarded-for': mark,
+  'x-amzn-trace-id': `Root=1-${mark}`,
+  'x-request-id': mark,
+  accept: mark,
+  referer: `https://x.example/${mark}`,
+};
+
+/** A NewPlant with secrets everywhere, and then some. */
+const plant = (change: Record<string, unknown> = {}, id = newMarkedId()): string =>
+  JSON.stringify({ id: 'ID', name: mark, tag: mark, [mark]: { [mark]: [mark] }, id_token: mark, ...change }).replace(
+    '"ID"',
+    id,
+  );
+
+const newMarkedId = (): string => `${markedDigits}${randomInt(10_000)}`;
+
+type Sent = { body: string; headers?: Record<string, string> };
+
+test('no marked secret is in any log line or answer', async () => {
+  written = '';
+  for (const stream of [process.stdout, process.stderr]) {
+    vi.spyOn(stream, 'write').mockImplementation((chunk) => {
+      written += chunk;
+      return true;
+    });
+  }
+  const honest = await sign(stack.issuer.key, claims({ iss: stack.issuer.issuer, jti: mark, sub: mark, note: mark }));
+  const stranger = await makeKey('ES256', 'trial');
+  const authorized = { authorization: `Bearer ${honest}` };
+  const type = (contentType: string) => ({ ...authorized, 'content-type': contentType });
+
+  const requests: Sent[] = [
+    // Refused by the authorizer, each for another reason.
+    ...[
+      mark,
+      `Bearer ${mark}`,
+      `Basic ${Buffer.from(`me:${mark}`).toString('base64')}`,
+      `Bearer ${honest}${mark}`,
+      `Bearer ${assemble({ alg: mark, kid: mark }, claims({ iss: mark }))}`,
+      `Bearer ${assemble({ alg: 'ES256', kid: mark, typ: mark }, { iss: mark })}`,
+      `Bearer ${assemble({ alg: 'ES256', kid: mark }, claims({ iss: stack.issuer.issuer, sub: mark }))}`,
+      `Bearer ${await sign(stranger, claims({ iss: stack.issuer.issuer, scope: mark }))}`,
+      `Bearer ${await sign(stack.issuer.key, claims({ iss: stack.issuer.issuer, scope: mark, sub: mark }))}`,
+      `Bearer ${await sign(stack.issuer.key, claims({ iss: stack.issuer.issuer, aud: mark }))}`,
+      `Bearer ${await sign(stack.issuer.key, claims({ iss: stack.issuer.issuer, exp: mark }))}`,
+      `Bearer ${await sign(stack.issuer.key, `"${mark}"`)}`,
+    ].map((authorization) => ({ body: plant(), headers: { authorization } })),
+    // Refused by createPlant.
+    ...[
+      mark,
+      `{"${mark}`,
+      `"${mark}"`,
+      `{"__proto__":"${mark}","id":1,"name":"${mark}"}`,
+      plant({ id: mark }),
+      plant({ name: 7 }),
+      plant({ name: [mark] }),
+      plant({ tag: { [mark]: mark } }),
+      plant({ name: `${mark}\ud800` }),
+      plant({ name: mark.repeat(100_000) }),
+    ].map((body) => ({ body, headers: authorized })),
+    { body: plant(), headers: type(mark) },
+    { body: plant(), headers: type(`text/${mark}`) },
+  ];
+
+  const answers: string[] = [];
+  const send = async ({ body, headers = {} }: Sent): Promise<number> => {
+    const answered = await stack.send(body, { ...markedHeaders, ...headers });
+    answers.push(JSON.stringify([answered.headers, answered.body]));
+    return answered.status;
+  };
+
+  for (const request of requests) expect(await send(request)).toBeLessThan(500);
+  // Failures of the store, and faults of ours, whose cause is logged.
+  for (const fault of [
+    quoting(400, 'ValidationException'),
+    quoting(400, 'AccessDeniedException'),
+    quoting(400, 'ConditionalCheckFailedException'),
+    quoting(400, 'TransactionConflictException'),
+    quoting(400, 'ThrottlingException'),
+    quoting(400, `An error of ${mark}`),
+    quoting(500, 'InternalServerError'),
+    quoting(302, 'Moved'),
+    answer(403, 'UnrecognizedClientException'),
+    garbleAnswer,
+    loseAnswer,
+    hangUp,
+    ({ response }: Parameters<Fault>[0]) => response.socket?.end(`${mark}\r\n\r\n`),
+    ({ response }: Parameters<Fault>[0]) => response.writeHead(200).end(`{"Attributes":{"name":{"S":"${mark}`),
+    ({ response }: Parameters<Fault>[0]) => response.writeHead(403).end(`<html>${mark}`),
+  ]) {
+    const id = newMarkedId();
+    store.fail(id, fault);
+    expect(await send({ body: plant({}, id), headers: authorized })).toBeGreaterThanOrEqual(400);
+  }
+  // An issuer that shows no keys.
+  const lost = await startTrialStack(store.endpoint);
+  onTestFinished(lost.close);
+  lost.issuer.answer((_, response) => response.end(`${mark} { "${mark}": `));
+  expect((await lost.send(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` })).status).toBe(500);
+  // An acknowledged plant: its answer has name and tag, as it must, and nothing else.
+  expect(await send({ body: plant({ name: 'Moss', tag: '' }), headers: authorized })).toBe(200);
+  expect((await stack.send(plant(), { ...markedHeaders, ...authorized })).body).toEqual({ name: mark, tag: mark });
+  vi.restoreAllMocks();
+
+  const lines = [...stack.log, ...lost.log].map((line) => JSON.stringify(line));
+  expect(lines).toHaveLength(answers.length + 2);
+  // The functions did log: a refusal, an acknowledgement, and the cause of each failure.
+  expect(lines.filter((line) => line.includes('"outcome":"failed"'))).toHaveLength(14);
+  for (const text of [...lines, ...answers, written]) {
+    expect(text).not.toContain(mark);
+    expect(text).not.toContain(markedDigits);
+    expect(text).not.toContain(honest.split('.')[1]);
+    expect(text).not.toContain(honest.split('.')[2]);
+  }
+  report(
+    `${answers.length} requests with secrets in all places: none in ${lines.length} lines of the log, nor in an answer`,
+  );
+});
