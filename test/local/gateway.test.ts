@@ -161,6 +161,13 @@ describe('a function gets an event of payload 2.0', () => {
     );
   });
 
+  test('with its path decoded, and by the decoded path it is found', async () => {
+    const { port, event } = await start();
+    expect((await post(port, '', [token], '/pl%61nts')).status).toBe(200);
+    const { rawPath, routeKey, requestContext } = event<APIGatewayProxyEventV2>('Plants');
+    expect([rawPath, routeKey, requestContext.http.path]).toEqual(['/plants', 'POST /plants', '/plants']);
+  });
+
   test('with text that is not UTF-8 as the bytes that came', async () => {
     const { port, event } = await start();
     await post(port, Buffer.from([0x22, 0xff, 0x22]), [token, json]);
@@ -169,20 +176,32 @@ describe('a function gets an event of payload 2.0', () => {
 });
 
 describe('the authorizer', () => {
-  test('gets the request without its body', async () => {
+  test('gets the request without its body, as in the sample of the documentation', async () => {
+    // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
     const { port, event } = await start();
-    await post(port, '{}', [token, json]);
+    const headers = ['Header1: value1', 'Header2: value1', 'Header2: value2', 'Cookie: cookie1', 'Cookie: cookie2'];
+    await post(port, '{}', [token, json, ...headers], '/plants?parameter1=value1&parameter1=value2&parameter2=value');
     const authorizerEvent = event<APIGatewayRequestAuthorizerEventV2>('Authorizer');
-    expect(authorizerEvent).toMatchObject({
-      version: '2.0',
+    const { body: _, isBase64Encoded: __, ...shared } = event<APIGatewayProxyEventV2>('Plants');
+    const { authorizer: ___, ...requestContext } = shared.requestContext as APIGatewayProxyEventV2['requestContext'] & {
+      authorizer: unknown;
+    };
+    expect(authorizerEvent).toEqual({
+      ...shared,
+      requestContext,
       type: 'REQUEST',
       routeArn: `arn:aws:execute-api:${account.region}:000000000000:local/$default/POST/plants`,
       identitySource: ['Bearer t'],
-      routeKey: 'POST /plants',
-      headers: { authorization: 'Bearer t' },
     });
-    expect(authorizerEvent).not.toHaveProperty('body');
-    expect(authorizerEvent.requestContext).not.toHaveProperty('authorizer');
+    expect(authorizerEvent).toMatchObject({
+      version: '2.0',
+      routeKey: 'POST /plants',
+      rawPath: '/plants',
+      rawQueryString: 'parameter1=value1&parameter1=value2&parameter2=value',
+      cookies: ['cookie1', 'cookie2'],
+      headers: { authorization: 'Bearer t', header1: 'value1', header2: 'value1,value2' },
+      queryStringParameters: { parameter1: 'value1,value2', parameter2: 'value' },
+    });
   });
 
   test.each([[[]], [['Authorization:']]])(
