@@ -1,4 +1,5 @@
 /** `kill -9` of the local service, as `npm start` runs it, under load. */
+import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../local/session.ts';
 import { type LocalService, post, startLocalService, temporaryFolder } from '../local-service.ts';
@@ -11,12 +12,16 @@ const rounds = portion(10, 1);
 const load = portion(400, 50);
 const width = 8;
 
+const authorities = tls.getCACertificates('default');
+
 type Running = { service: LocalService; token: string; milliseconds: number };
 
 const start = async (folder: string): Promise<Running> => {
   const started = performance.now();
   const service = await startLocalService(folder);
   const milliseconds = performance.now() - started;
+  // Certificates of former starts have the same name, and would be tried in place of this one.
+  tls.setDefaultCACertificates(authorities);
   return { service, milliseconds, token: await fetchToken(await readSession(folder)) };
 };
 
