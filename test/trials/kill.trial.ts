@@ -19,6 +19,7 @@ type Running = { service: LocalService; token: string; milliseconds: number };
 const start = async (folder: string): Promise<Running> => {
   const started = performance.now();
   const service = await startLocalService(folder);
+  onTestFinished(() => void service.stop('SIGKILL'));
   const milliseconds = performance.now() - started;
   // Certificates of former starts have the same name, and would be tried in place of this one.
   tls.setDefaultCACertificates(authorities);
@@ -29,7 +30,6 @@ test(`${rounds} times killed under load: what was acknowledged is there after th
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   let running = await start(folder);
-  onTestFinished(() => void running.service.stop('SIGKILL'));
   const first = running.milliseconds;
   const starts: number[] = [];
   const all = somePlants(rounds * 2 * load, seed);

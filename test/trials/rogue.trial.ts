@@ -84,6 +84,7 @@ test.each<[deed: string, answer: [number, string]]>([
   ...deeds,
   ['{ statusCode: "x" }', failed],
   ['{ statusCode: 42 }', failed],
+  ['{ statusCode: 200.5 }', failed],
   ['{ statusCode: 200, body: {} }', failed],
   ['{ statusCode: 200, headers: "x" }', failed],
   ['{ statusCode: 200, headers: { "a b": 1 } }', failed],
