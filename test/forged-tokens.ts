@@ -1,0 +1,475 @@
+/** Tokens that must not be let in, each with the reason: one table for the verifier alone and for the whole stack. */
+import { constants, createSign } from 'node:crypto';
+import { deflateRawSync } from 'node:zlib';
+import { CompactEncrypt, type JWK } from 'jose';
+import type { Refusal } from '../functions/auth/unverified-token.ts';
+import { assembleSigned, audience, inSeconds, scope, sign } from './access-tokens.ts';
+import {
+  base64url,
+  claiming,
+  declaring,
+  flip,
+  hmac,
+  issuedBy,
+  type MakeToken,
+  otherLastLetter,
+  p256Order,
+  privateKey,
+  publicKey,
+  signedAs,
+  spelling,
+  unsigned,
+  withHalves,
+  withHeader,
+  withPart,
+  withPayload,
+  withSignature,
+} from './odd-tokens.ts';
+
+type Forgery = [reason: Refusal, what: string, forge: MakeToken];
+
+/** By a stranger, whose key the header brings along or tells where to find. */
+const bringing =
+  (headerOf: (stranger: JWK, elsewhere: string) => object): MakeToken =>
+  ({ stranger, claims, elsewhere }) =>
+    sign(stranger, claims(), { ...headerOf(stranger.jwk, elsewhere) });
+
+/** DER, as most libraries make an ECDSA signature, and JWS does not want it. */
+const inDer: MakeToken = async ({ es, claims }) => {
+  const key = await privateKey(es);
+  return assembleSigned({ alg: 'ES256', kid: 'es', typ: 'at+jwt' }, claims(), (input) =>
+    createSign('SHA256').update(input).sign(key, 'base64url'),
+  );
+};
+
+const algorithms: Forgery[] = [
+  ...['none', 'None', 'NONE', 'nOnE', 'none ', '', 'null'].map(
+    (alg): Forgery => ['algorithm', `alg ${JSON.stringify(alg)}`, unsigned({ alg })],
+  ),
+  ['algorithm', 'alg none over an honest signature', withHeader('{"alg":"none","kid":"es","typ":"at+jwt"}')],
+  [
+    'malformed',
+    'alg none without a signature',
+    async (from) => (await unsigned({ alg: 'none' })(from)).replace(/[^.]*$/, ''),
+  ],
+  [
+    'malformed',
+    'alg none in two parts',
+    async (from) => (await unsigned({ alg: 'none' })(from)).replace(/\.[^.]*$/, ''),
+  ],
+  ['algorithm', 'no alg', declaring({ alg: undefined })],
+  ...[
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    'es256',
+    'ES256 ',
+    'ES256\0',
+    'ES256,none',
+    'ＥＳ256',
+  ].map((alg): Forgery => ['algorithm', `alg ${JSON.stringify(alg)}`, declaring({ alg })]),
+  ...[null, 7, true, ['ES256'], { ES256: 1 }].map(
+    (alg): Forgery => ['malformed', `an alg of ${JSON.stringify(alg)}`, declaring({ alg })],
+  ),
+  ['algorithm', 'alg twice, the last none', withHeader('{"alg":"ES256","alg":"none","kid":"es","typ":"at+jwt"}')],
+  [
+    'algorithm',
+    'HS256 with the public key in PEM',
+    hmac({ alg: 'HS256', kid: 'rs' }, ({ rs }) => publicKey(rs).export({ type: 'spki', format: 'pem' })),
+  ],
+  [
+    'algorithm',
+    'HS256 with the public key in DER',
+    hmac({ alg: 'HS256', kid: 'es' }, ({ es }) => publicKey(es).export({ type: 'spki', format: 'der' })),
+  ],
+  [
+    'algorithm',
+    'HS256 with the public key as in the JWKS',
+    hmac({ alg: 'HS256', kid: 'es' }, ({ es }) => JSON.stringify(es.jwk)),
+  ],
+  ['algorithm', 'HS256 with an empty secret', hmac({ alg: 'HS256', kid: 'es' }, () => '')],
+  [
+    'signature',
+    'HS256 that says it is RS256',
+    hmac({ alg: 'RS256', kid: 'rs' }, ({ rs }) => publicKey(rs).export({ type: 'spki', format: 'pem' })),
+  ],
+  [
+    'algorithm',
+    'PS256 by a key for RS256',
+    signedAs({ alg: 'PS256', kid: 'rs' }, 'rs', 'SHA256', constants.RSA_PKCS1_PSS_PADDING),
+  ],
+  [
+    'algorithm',
+    'PS256 by a key that names no algorithm',
+    signedAs({ alg: 'PS256', kid: 'bare' }, 'bare', 'SHA256', constants.RSA_PKCS1_PSS_PADDING),
+  ],
+  [
+    'signature',
+    'PS256 that says it is RS256',
+    signedAs({ alg: 'RS256', kid: 'rs' }, 'rs', 'SHA256', constants.RSA_PKCS1_PSS_PADDING),
+  ],
+  ['signature', 'SHA-1 that says it is RS256', signedAs({ alg: 'RS256', kid: 'rs' }, 'rs', 'SHA1')],
+  ['signature', 'SHA-512 that says it is RS256', signedAs({ alg: 'RS256', kid: 'rs' }, 'rs', 'SHA512')],
+  ['algorithm', 'RS384 by a key for RS256', signedAs({ alg: 'RS384', kid: 'rs' }, 'rs', 'SHA384')],
+  ['algorithm', 'RS512 by a key that names no algorithm', signedAs({ alg: 'RS512', kid: 'bare' }, 'bare', 'SHA512')],
+  [
+    'algorithm',
+    'ES384 by a key that names no algorithm',
+    signedAs({ alg: 'ES384', kid: 'bare-es384' }, 'bareEs384', 'SHA384'),
+  ],
+  ['algorithm', 'ES256 by a P-384 key', signedAs({ alg: 'ES256', kid: 'bare-es384' }, 'bareEs384', 'SHA256')],
+  [
+    'algorithm',
+    'ES256 in the header over a signature of RS256',
+    signedAs({ alg: 'ES256', kid: 'bare' }, 'bare', 'SHA256'),
+  ],
+  ['algorithm', 'RS256 by an elliptic key', signedAs({ alg: 'RS256', kid: 'bare-es256' }, 'bareEs256', 'SHA256')],
+  [
+    'algorithm',
+    "RS256 in the header over another algorithm's key",
+    ({ rs, claims }) => sign(rs, claims(), { kid: 'es' }),
+  ],
+  ['algorithm', 'ES256K', unsigned({ alg: 'ES256K' })],
+  ['algorithm', 'EdDSA', unsigned({ alg: 'EdDSA' })],
+];
+
+const keys: Forgery[] = [
+  ['signature', "another issuer's key under the same kid", ({ stranger, claims }) => sign(stranger, claims())],
+  ['signature', 'the kid of another key of the issuer', ({ es, claims }) => sign(es, claims(), { kid: 'bare-es256' })],
+  ...[
+    '../../es',
+    '/dev/null',
+    "es' OR '1'='1",
+    "x' UNION SELECT 'key' --",
+    '__proto__',
+    'constructor',
+    'toString',
+    '0',
+    'keys',
+    '',
+    'ES',
+    ' es',
+    'es ',
+    'es\0',
+    'es\0../../dev/null',
+    'ｅｓ',
+    'e\u200bs',
+    '*',
+    'k'.repeat(4_000),
+  ].map(
+    (kid): Forgery => [
+      'unknown key',
+      `the kid ${JSON.stringify(kid.slice(0, 30))}`,
+      ({ es, claims }) => sign(es, claims(), { kid }),
+    ],
+  ),
+  ['unknown key', 'a kid that is a URL', bringing((_, elsewhere) => ({ kid: elsewhere }))],
+  ['unknown key', 'no kid', ({ es, claims }) => sign(es, claims(), { kid: undefined })],
+  ...[1, 0, null, true, ['es'], { es: 'es' }].map(
+    (kid): Forgery => ['malformed', `a kid of ${JSON.stringify(kid)}`, declaring({ kid })],
+  ),
+  ['unknown key', 'a jwk in place of a kid', bringing((jwk) => ({ jwk, kid: undefined }))],
+  ['signature', 'a jwk beside a known kid', bringing((jwk) => ({ jwk }))],
+  ['unknown key', 'a jwk with its own kid', bringing((jwk) => ({ jwk: { ...jwk, kid: 'mine' }, kid: 'mine' }))],
+  ['signature', 'a jku beside a known kid', bringing((_, jku) => ({ jku }))],
+  ['unknown key', 'a jku with its own kid', bringing((_, jku) => ({ jku, kid: 'mine' }))],
+  ['unknown key', 'a jku in place of a kid', bringing((_, jku) => ({ jku, kid: undefined }))],
+  ['signature', 'an x5u beside a known kid', bringing((_, x5u) => ({ x5u }))],
+  ['unknown key', 'an x5u in place of a kid', bringing((_, x5u) => ({ x5u, kid: undefined }))],
+  ['signature', 'an x5c beside a known kid', bringing((jwk) => ({ x5c: [base64url(JSON.stringify(jwk))] }))],
+  ['unknown key', 'an x5t in place of a kid', bringing((jwk) => ({ 'x5t#S256': jwk.x, kid: undefined }))],
+  ['signature', 'every way to bring a key', bringing((jwk, url) => ({ jwk, jku: url, x5u: url, x5c: [jwk.x] }))],
+  ['critical extension', 'crit with a known name', declaring({ crit: ['exp'], exp: 1 })],
+  ...[['x-mine'], [], null, 'exp', {}].map(
+    (crit): Forgery => ['critical extension', `a crit of ${JSON.stringify(crit)}`, declaring({ crit })],
+  ),
+  ['critical extension', 'b64 false', declaring({ b64: false })],
+  ['critical extension', 'b64 false, named as critical', declaring({ b64: false, crit: ['b64'] })],
+  ['critical extension', 'b64 true', declaring({ b64: true })],
+];
+
+const signatures: Forgery[] = [
+  ['signature', 'a signature of zeros', withHalves(0n, 0n)],
+  ['signature', 'a signature of ones', withSignature((bytes) => bytes.fill(0xff))],
+  ['signature', 'r of zero', withHalves(0n, undefined)],
+  ['signature', 's of zero', withHalves(undefined, 0n)],
+  ['signature', 'r and s of one', withHalves(1n, 1n)],
+  ['signature', 'r of the order', withHalves(p256Order, undefined)],
+  ['signature', 's of the order', withHalves(undefined, p256Order)],
+  ['signature', 'r and s of the order', withHalves(p256Order, p256Order)],
+  [
+    'signature',
+    'r and s swapped',
+    withSignature((bytes) => Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)])),
+  ],
+  ['unverifiable', 'a truncated signature', withPart(2, (part) => part.slice(0, -2))],
+  ['unverifiable', 'half a signature', withSignature((bytes) => bytes.subarray(0, 32))],
+  ['unverifiable', 'a signature of one byte', withSignature((bytes) => bytes.subarray(0, 1))],
+  ['unverifiable', 'a signature twice', withSignature((bytes) => Buffer.concat([bytes, bytes]))],
+  ['unverifiable', 'a signature with a byte more', withSignature((bytes) => Buffer.concat([bytes, Buffer.alloc(1)]))],
+  [
+    'unverifiable',
+    'r and s with zeros before them',
+    withSignature((bytes) =>
+      Buffer.concat([Buffer.alloc(1), bytes.subarray(0, 32), Buffer.alloc(1), bytes.subarray(32)]),
+    ),
+  ],
+  ['unverifiable', 'a signature in DER', inDer],
+  ['signature', 'an RSA signature of zeros', withSignature((bytes) => bytes.fill(0), 'rs')],
+  ['signature', 'an RSA signature of one', withSignature((bytes) => bytes.fill(0).fill(1, bytes.length - 1), 'rs')],
+  ['signature', 'a truncated RSA signature', withSignature((bytes) => bytes.subarray(0, -1), 'rs')],
+  [
+    'signature',
+    'an RSA signature with a zero before it',
+    withSignature((bytes) => Buffer.concat([Buffer.alloc(1), bytes]), 'rs'),
+  ],
+  ['malformed', 'no signature', withPart(2, () => '')],
+  [
+    'signature',
+    'the signature of another token',
+    async (from) => {
+      const other = (await sign(from.es, from.claims({ sub: 'other' }))).split('.')[2] ?? '';
+      return withPart(2, () => other)(from);
+    },
+  ],
+  [
+    'signature',
+    'another payload',
+    async (from) => {
+      const other = (await sign(from.es, from.claims({ sub: 'root' }))).split('.')[1] ?? '';
+      return withPart(1, () => other)(from);
+    },
+  ],
+  ['unknown key', 'a bit of the header flipped', flip(0, 'es"')],
+  ['malformed', 'a bit of the header flipped that JSON needs', flip(0, '{')],
+  ['signature', 'a bit of the payload flipped', flip(1, 'client-1')],
+  [
+    'signature',
+    'a bit of the signature flipped',
+    withSignature((bytes) => bytes.fill(bytes.readUInt8(40) ^ 1, 40, 41)),
+  ],
+];
+
+const encodings: Forgery[] = [
+  ['malformed', 'another spelling of the signature', withPart(2, otherLastLetter)],
+  ...[0, 1, 2].flatMap((index): Forgery[] => [
+    ['malformed', `padding after part ${index}`, withPart(index, (part) => `${part}=`)],
+    ['malformed', `white space in part ${index}`, withPart(index, (part) => `${part.slice(0, 4)} ${part.slice(4)}`)],
+    ['malformed', `a line feed after part ${index}`, withPart(index, (part) => `${part}\n`)],
+    [
+      'malformed',
+      `a zero-width space in part ${index}`,
+      withPart(index, (part) => `${part.slice(0, 4)}\u200b${part.slice(4)}`),
+    ],
+    ['malformed', `U+0000 after part ${index}`, withPart(index, (part) => `${part}\0`)],
+    [
+      'malformed',
+      `full-width letters in part ${index}`,
+      withPart(index, (part) => String.fromCharCode(part.charCodeAt(0) + 0xfee0) + part.slice(1)),
+    ],
+    ['malformed', `an empty part ${index}`, withPart(index, () => '')],
+  ]),
+  [
+    'malformed',
+    'base64 in place of base64url',
+    ({ es, claims }) =>
+      sign(es, claims({ note: '>>>>???>>>>' })).then((token) => token.replaceAll('-', '+').replaceAll('_', '/')),
+  ],
+  ['malformed', 'a fourth part', async ({ es, claims }) => `${await sign(es, claims())}.x`],
+  [
+    'malformed',
+    'a JWE of five parts',
+    ({ es, claims }) =>
+      new CompactEncrypt(Buffer.from(JSON.stringify(claims())))
+        .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A128GCM', kid: 'es' })
+        .encrypt(publicKey(es)),
+  ],
+  [
+    'malformed',
+    'the JSON form of a JWS',
+    async ({ es, claims }) => {
+      const [header, payload, signature] = (await sign(es, claims())).split('.');
+      return JSON.stringify({ payload, signatures: [{ protected: header, signature }] });
+    },
+  ],
+  ['malformed', 'a header that is no JSON', withPart(0, () => 'bm9uc2Vuc2U')],
+  ['malformed', 'a header that is a list', withHeader('[]')],
+  ['malformed', 'a header that is null', withHeader('null')],
+  ['malformed', 'a header with a byte order mark', withHeader('\ufeff{"alg":"ES256","kid":"es"}')],
+  [
+    'malformed',
+    'a header that is not UTF-8',
+    withHeader(Buffer.from('{"alg":"ES256","kid":"es","note":"\xff"}', 'latin1')),
+  ],
+  [
+    'malformed',
+    'a header in an overlong spelling',
+    withHeader(Buffer.from('{"alg":"ES256","kid":"es","note":"\xc0\xaf"}', 'latin1')),
+  ],
+  ['malformed', 'a payload with a byte order mark', withPayload((honest) => `\ufeff${honest}`)],
+  [
+    'malformed',
+    'a payload that is not UTF-8',
+    withPayload((honest) => Buffer.from(honest.replace('client-1', 'é'), 'latin1')),
+  ],
+  ['malformed', 'a payload in UTF-16', withPayload((honest) => Buffer.from(honest, 'utf16le'))],
+  [
+    'malformed',
+    'a payload with a surrogate',
+    withPayload((honest) => Buffer.from(honest.replace('client-1', '\xed\xa0\x80'), 'latin1')),
+  ],
+  ['malformed', 'a payload with more after it', withPayload((honest) => `${honest}{}`)],
+  ['malformed', 'a payload that is cut', withPayload((honest) => honest.slice(0, -1))],
+  ['malformed', 'a compressed payload', withPayload((honest) => deflateRawSync(honest), { zip: 'DEF' })],
+  ...['["x"]', 'null', '"x"', '7', 'true', ' '].map(
+    (text): Forgery => ['malformed', `a payload of ${text}`, withPayload(() => text)],
+  ),
+  ['issuer', 'a payload of {}', withPayload(() => '{}')],
+  [
+    'malformed',
+    'a token in a token',
+    async ({ es, claims }) => sign(es, Buffer.from(await sign(es, claims())), { cty: 'JWT' }),
+  ],
+];
+
+const purposes: Forgery[] = [
+  ...['id+jwt', 'logout+jwt', 'dpop+jwt', 'JWE', 'at+jwt ', '', 'application/jwt'].map(
+    (typ): Forgery => ['type', `the typ ${JSON.stringify(typ)}`, claiming({}, { typ })],
+  ),
+  ...[1, null, ['at+jwt']].map((typ): Forgery => ['type', `a typ of ${JSON.stringify(typ)}`, claiming({}, { typ })]),
+  ['not an access token', 'a refresh token', claiming({ token_use: 'refresh' })],
+  ['not an access token', 'an ID token of Cognito', claiming({ token_use: 'id' }, { typ: undefined })],
+  ...['Access', ['access'], null, ''].map(
+    (use): Forgery => ['not an access token', `a token_use of ${JSON.stringify(use)}`, claiming({ token_use: use })],
+  ),
+  [
+    'audience',
+    'an ID token',
+    claiming({ aud: 'client-1', nonce: 'n', at_hash: 'h', scope: undefined }, { typ: 'JWT' }),
+  ],
+];
+
+const issuers: Forgery[] = [
+  ['issuer', 'another issuer', claiming({ iss: 'https://other.example' })],
+  [
+    'issuer',
+    'an issuer that the stranger rules',
+    ({ stranger, claims, elsewhere }) => sign(stranger, claims({ iss: elsewhere })),
+  ],
+  ['issuer', 'another issuer beside ours', issuedBy((issuer) => `${issuer}/other`)],
+  ['issuer', 'the issuer with a slash more', issuedBy((issuer) => `${issuer}/`)],
+  ['issuer', 'the issuer in capitals', issuedBy((issuer) => issuer.toUpperCase())],
+  ['issuer', 'the issuer over http', issuedBy((issuer) => issuer.replace('https', 'http'))],
+  ['issuer', 'the issuer as a user', issuedBy((issuer) => `${issuer}@other.example`)],
+  ['issuer', 'the issuer with a space', issuedBy((issuer) => `${issuer} `)],
+  ['issuer', 'the issuer with U+0000', issuedBy((issuer) => `${issuer}\0`)],
+  ['issuer', 'the issuer with a zero-width space', issuedBy((issuer) => `${issuer}\u200b`)],
+  ['issuer', 'the issuer with a fragment', issuedBy((issuer) => `${issuer}#`)],
+  ['issuer', 'no issuer', claiming({ iss: undefined })],
+  ['issuer', 'an empty issuer', claiming({ iss: '' })],
+  ['malformed', 'the issuer in a list', issuedBy((issuer) => [issuer])],
+  ['malformed', 'the issuer in an object', issuedBy((issuer) => ({ iss: issuer }))],
+  ['malformed', 'an issuer of null', claiming({ iss: null })],
+  ['issuer', 'the issuer twice, the last another', spelling('iss', '"https://other.example"')],
+];
+
+const audiences: Forgery[] = [
+  ...[
+    'urn:other',
+    audience.toUpperCase(),
+    `${audience}/`,
+    `${audience} `,
+    `urn:other,${audience}`,
+    `urn:other ${audience}`,
+    audience.slice(0, -1),
+    '',
+  ].map((aud): Forgery => ['audience', `the audience ${JSON.stringify(aud)}`, claiming({ aud })]),
+  ['audience', 'no audience', claiming({ aud: undefined })],
+  ['audience', 'an empty list of audiences', claiming({ aud: [] })],
+  ['audience', 'a list of others', claiming({ aud: ['urn:other', audience.toUpperCase(), ''] })],
+  ...[[[audience]], [audience, 7], { [audience]: audience }, null, 7, true].map(
+    (aud): Forgery => ['malformed', `an audience of ${JSON.stringify(aud)}`, claiming({ aud })],
+  ),
+];
+
+const times: Forgery[] = [
+  ['no expiry', 'no exp', claiming({ exp: undefined })],
+  ['expired', 'a past exp', (from) => claiming({ exp: inSeconds(-1) })(from)],
+  ['expired', 'an exp of now', (from) => claiming({ exp: inSeconds(0) })(from)],
+  ['expired', 'an exp of half a second ago', (from) => claiming({ exp: inSeconds(0) - 0.5 })(from)],
+  ['malformed', 'an exp that is a string', (from) => claiming({ exp: String(inSeconds(60)) })(from)],
+  ['malformed', 'an exp in a list', (from) => claiming({ exp: [inSeconds(60)] })(from)],
+  ['malformed', 'an exp that is a date', claiming({ exp: '2999-01-01T00:00:00Z' })],
+  ['malformed', 'an exp of null', claiming({ exp: null })],
+  ['malformed', 'an exp of true', claiming({ exp: true })],
+  ['malformed', 'an exp beyond doubles', spelling('exp', '1e400')],
+  ['malformed', 'an exp of NaN', spelling('exp', 'NaN')],
+  ...['0', '-1', '-0', '-1e300', '1e-400'].map((exp): Forgery => ['expired', `an exp of ${exp}`, spelling('exp', exp)]),
+  ['not yet valid', 'an nbf ahead by more than a minute', (from) => claiming({ nbf: inSeconds(90) })(from)],
+  ['not yet valid', 'an nbf beyond all time', claiming({ nbf: 1e300 })],
+  ['not yet valid', 'an iat ahead by more than a minute', (from) => claiming({ iat: inSeconds(90) })(from)],
+  [
+    'not yet valid',
+    'times in milliseconds',
+    (from) => claiming({ iat: inSeconds(0) * 1000, exp: inSeconds(3600) * 1000 })(from),
+  ],
+  ['malformed', 'an nbf that is a string', claiming({ nbf: '0' })],
+  ['malformed', 'an nbf beyond doubles', spelling('nbf', '1e400')],
+  ['malformed', 'an iat of null', claiming({ iat: null })],
+];
+
+const scopes: Forgery[] = [
+  ...[
+    'plants/read',
+    `${scope}-all`,
+    `${scope}/`,
+    `x${scope}`,
+    'plants/creat',
+    'plants',
+    'plants/*',
+    '*',
+    'create',
+    scope.toUpperCase(),
+    `plants/read\t${scope}`,
+    `plants/read\n${scope}`,
+    `plants/read,${scope}`,
+    `plants/read\u00a0${scope}`,
+    `${scope}\0`,
+    'plants\\create',
+    'plants/ｃreate',
+    'plants／create',
+    'plants/\u200bcreate',
+    'plants%2Fcreate',
+    '',
+    ' ',
+  ].map((other): Forgery => ['scope', `the scope ${JSON.stringify(other)}`, claiming({ scope: other })]),
+  ['scope', 'no scope', claiming({ scope: undefined })],
+  [
+    'scope',
+    'the scope under another name',
+    claiming({ scope: undefined, scp: scope, scopes: [scope], permissions: [scope] }),
+  ],
+  [
+    'scope',
+    'the scope in a prototype',
+    withPayload((honest) =>
+      honest.replace('"scope":', '"__proto__":{"x":1},"__proto__":').replace(`"${scope}"`, `{"scope":"${scope}"}`),
+    ),
+  ],
+  ...[[scope], { [scope]: true }, null, true].map(
+    (other): Forgery => ['malformed', `a scope of ${JSON.stringify(other)}`, claiming({ scope: other })],
+  ),
+];
+
+export const forgedTokens: readonly Forgery[] = [
+  ...algorithms,
+  ...keys,
+  ...signatures,
+  ...encodings,
+  ...purposes,
+  ...issuers,
+  ...audiences,
+  ...times,
+  ...scopes,
+];

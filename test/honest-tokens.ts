@@ -1,0 +1,45 @@
+/** Tokens in unusual dress that must be let in: one table for the verifier alone and for the whole stack. */
+import { audience, inSeconds, scope, sign } from './access-tokens.ts';
+import {
+  claiming,
+  type MakeToken,
+  p256Order,
+  spelling,
+  withHeader,
+  withPayload,
+  withSecondHalf,
+} from './odd-tokens.ts';
+
+export const honestTokens: readonly [what: string, make: MakeToken][] = [
+  ['ES256', claiming({})],
+  ['RS256', ({ rs, claims }) => sign(rs, claims())],
+  ['RS256 by a key that names no algorithm', ({ bare, claims }) => sign(bare, claims())],
+  ['ES256 by a key that names no algorithm', ({ bareEs256, claims }) => sign(bareEs256, claims())],
+  ['no typ, as from Cognito', claiming({ token_use: 'access' }, { typ: undefined })],
+  ['typ JWT', claiming({}, { typ: 'JWT' })],
+  ['typ application/at+jwt', claiming({}, { typ: 'application/AT+JWT' })],
+  ['several audiences, ours among them', claiming({ aud: ['urn:other', audience] })],
+  ['one audience in a list', claiming({ aud: [audience] })],
+  ['several scopes, ours among them', claiming({ scope: `plants/read ${scope} openid` })],
+  ['scopes with two spaces between', claiming({ scope: `plants/read  ${scope}` })],
+  ['no iat', claiming({ iat: undefined })],
+  ['an iat and nbf a little ahead', (from) => claiming({ iat: inSeconds(50), nbf: inSeconds(50) })(from)],
+  ['a past nbf', (from) => claiming({ nbf: inSeconds(-1) })(from)],
+  ['an exp with a fraction', (from) => claiming({ exp: inSeconds(60) + 0.5 })(from)],
+  ['an exp in another spelling', spelling('exp', '9.9e9')],
+  ['an exp beyond all time', claiming({ exp: 1e300 })],
+  ['no sub, client_id and jti', claiming({ sub: undefined, client_id: undefined, jti: undefined })],
+  ['claims that we do not know', claiming({ groups: ['a', { b: [null] }], name: 'naïve 🌱', ['constructor']: 'x' })],
+  ['a payload with white space', withPayload((honest) => `\n${JSON.stringify(JSON.parse(honest), null, 2)}\n`)],
+  // RFC 7519 section 4: a parser may take the last one, as JSON.parse does.
+  ['a claim twice, the last ours', withPayload((honest) => `{"scope":"none",${honest.slice(1)}`)],
+  ['a header in another order and spelling', withHeader('{ "kid": "\\u0065s", "x": {}, "alg": "ES256" }')],
+  // RFC 7515 section 4.1: they may be ignored where the key is found without them.
+  [
+    'a jku and an x5u, which nobody follows',
+    ({ es, claims, elsewhere }) => sign(es, claims(), { jku: elsewhere, x5u: elsewhere }),
+  ],
+  ['6,000 characters', claiming({ note: 'x'.repeat(4_200) })],
+  // ECDSA holds for s and n - s, and JWS asks for neither: half of all honest signatures are the one, half the other.
+  ['the other s of the same signature', withSecondHalf((s) => p256Order - s)],
+];

@@ -1,0 +1,303 @@
+/** Forged and damaged tokens, and honest ones in unusual dress, at the gateway and straight at the authorizer. */
+import { connect, createServer, type Server } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listen } from '../../local/listen.ts';
+import { sign } from '../access-tokens.ts';
+import { newId } from '../answers.ts';
+import { forgedTokens } from '../forged-tokens.ts';
+import { authorizerEvent } from '../gateway-events.ts';
+import { honestTokens } from '../honest-tokens.ts';
+import { makeTokenIssuer, type TokenIssuer } from '../odd-tokens.ts';
+import { type PlantsStore, startPlantsStore } from '../plants-store.ts';
+import { eachOf, portion, progress, report, seed } from './scale.ts';
+import { startTrialStack, type TrialStack } from './trial-stack.ts';
+
+let store: PlantsStore;
+let stack: TrialStack;
+/** `elsewhere` is a path of the issuer's own, where the stranger's key is shown: whoever looks there lets it in. */
+let from: TokenIssuer;
+/** The same with a server of the stranger's for `elsewhere`. */
+let fromDecoy: TokenIssuer;
+let decoy: Server;
+/** Connections that the decoy got, whatever they were to say. */
+let looked: number;
+let honest: string;
+beforeAll(async () => {
+  store = await startPlantsStore('plants');
+  stack = await startTrialStack(store.endpoint);
+  looked = 0;
+  decoy = createServer((socket) => {
+    looked += 1;
+    socket.destroy();
+  });
+  const port = await listen(decoy, 0);
+  const { issuer } = stack.issuer;
+  from = await makeTokenIssuer(issuer, `${issuer}/elsewhere`);
+  fromDecoy = { ...from, elsewhere: `http://127.0.0.1:${port}/jwks` };
+  stack.issuer.answer(({ url }, response) => {
+    response.end(JSON.stringify(url === '/jwks' ? from.jwks : { keys: [from.stranger.jwk] }));
+  });
+  honest = await sign(from.es, from.claims());
+});
+afterAll(async () => {
+  decoy.close();
+  await stack.close();
+  await store.close();
+});
+
+/** As many at a time as the local service has instances of a function. */
+const width = 8;
+
+/** Sends these bytes as they are. @returns the status of the one answer */
+const sendBytes = async (bytes: string | Buffer): Promise<number> => {
+  const socket = connect(Number(new URL(stack.url).port), '127.0.0.1');
+  socket.write(bytes);
+  let answer = '';
+  for await (const chunk of socket.setEncoding('latin1')) answer += chunk;
+  const statuses = [...answer.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status));
+  expect(statuses).toHaveLength(1);
+  return statuses[0] ?? 0;
+};
+
+const plant = (): string => `{"id":${newId()},"name":"Moss"}`;
+
+/** A request with these header lines, and what comes before and after them. */
+const request = (lines: string, target = '/plants', framed?: string): string => {
+  const body = plant();
+  const framing = framed ?? `content-length: ${body.length}\r\n\r\n${body}`;
+  return `POST ${target} HTTP/1.1\r\nhost: x\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json\r\n${framing}`;
+};
+
+const atGateway = (authorization: string): Promise<number> => sendBytes(request(`authorization: ${authorization}`));
+
+/** What the function makes of a header that a gateway might not let through. @returns true or false, or its failure */
+const atFunction = async (authorization: string): Promise<{ verdict: unknown; reason: unknown }> => {
+  const outcome = await stack.invoke('Authorizer', authorizerEvent(authorization));
+  const [line] = outcome.log.map(({ message }) => message as { reason?: string });
+  const verdict = 'result' in outcome ? JSON.parse(outcome.result).isAuthorized : outcome.failure;
+  return { verdict, reason: line?.reason };
+};
+
+/** The gateway's own refusals among them: of bytes that are no header, of none, of too many. */
+const refusals = [400, 401, 403, 431];
+
+test(`${forgedTokens.length} forged tokens: none is let in, none ends in a 5xx, no URL in them is looked at`, async () => {
+  const statuses = await eachOf(forgedTokens, width, async ([, what, forge]) => {
+    const [own, decoyed] = await Promise.all([forge(from), forge(fromDecoy)]);
+    const { verdict, reason } = await atFunction(`Bearer ${own}`);
+    return { what, verdict, reason, status: await atGateway(`Bearer ${decoyed}`) };
+  });
+  expect(statuses.filter(({ verdict }) => verdict !== false)).toEqual([]);
+  expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
+  const unexpected = statuses.filter(
+    ({ reason }, at) => ![forgedTokens[at]?.[0], 'no bearer token'].includes(`${reason}`),
+  );
+  expect(unexpected).toEqual([]);
+  expect(looked).toBe(0);
+  expect(new Set(stack.issuer.requests)).toEqual(new Set(['/jwks']));
+  // The decoys would have noticed.
+  await expect(fetch(fromDecoy.elsewhere)).rejects.toThrow();
+  expect(looked).toBe(1);
+  const counts = Object.entries(Object.groupBy(statuses, ({ status }) => status)).map(
+    ([status, of]) => `${of?.length} × ${status}`,
+  );
+  report(`${statuses.length} forged tokens: function: ${statuses.length} refused; gateway: ${counts.join(', ')}`);
+});
+
+test.each(honestTokens)('an honest token is let in: %s', async (_, make) => {
+  const requests = stack.issuer.requests.length;
+  const [own, decoyed] = await Promise.all([make(from), make(fromDecoy)]);
+  expect(await atFunction(`Bearer ${own}`)).toEqual({ verdict: true, reason: undefined });
+  expect(await atGateway(`Bearer ${decoyed}`)).toBe(200);
+  expect(stack.issuer.requests.slice(requests).filter((path) => path !== '/jwks')).toEqual([]);
+});
+
+/** Authorization headers that are none of ours, around an honest token. */
+const headers: [what: string, authorization: (token: string) => string][] = [
+  ['no scheme', (token) => token],
+  ['the scheme alone', () => 'Bearer'],
+  ['another scheme', (token) => `Basic ${token}`],
+  ['a scheme for bound tokens', (token) => `DPoP ${token}`],
+  ['user and password', (token) => `Basic ${Buffer.from(`Bearer:${token}`).toString('base64')}`],
+  ['a scheme that ours begins', (token) => `BearerX ${token}`],
+  ['a scheme that ours ends', (token) => `XBearer ${token}`],
+  ['no space', (token) => `Bearer${token}`],
+  ['a tab', (token) => `Bearer\t${token}`],
+  ['a space and a tab', (token) => `Bearer \t${token}`],
+  ['a no-break space', (token) => `Bearer\u00a0${token}`],
+  ['a zero-width space', (token) => `Bearer \u200b${token}`],
+  ['a colon', (token) => `Bearer: ${token}`],
+  ['an equals sign', (token) => `Bearer=${token}`],
+  ['a name', (token) => `Bearer token=${token}`],
+  ['quotes', (token) => `Bearer "${token}"`],
+  ['the scheme twice', (token) => `Bearer Bearer ${token}`],
+  ['full-width letters', (token) => `Ｂｅａｒｅｒ ${token}`],
+  ['a letter that looks alike', (token) => `Веarer ${token}`],
+  ['a zero-width space in the scheme', (token) => `Bea\u200brer ${token}`],
+  ['a byte order mark', (token) => `\ufeffBearer ${token}`],
+  [
+    'a full-width token',
+    (token) => `Bearer ${token.replace(/[a-z]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0))}`,
+  ],
+  ['a full-width dot', (token) => `Bearer ${token.replace('.', '．')}`],
+  ['an escaped token', (token) => `Bearer ${token.replaceAll('.', '%2E')}`],
+  ['two tokens, joined', (token) => `Bearer ${token},Bearer ${token}`],
+  ['two tokens, joined with a space', (token) => `Bearer ${token}, Bearer ${token}`],
+  ['two tokens of one scheme', (token) => `Bearer ${token},${token}`],
+  ['a token and a comma', (token) => `Bearer ${token},`],
+  ['a comma and a token', (token) => `,Bearer ${token}`],
+  ['a password and a token', (token) => `Basic eDp5,Bearer ${token}`],
+  ['a parameter after the token', (token) => `Bearer ${token}; a=b`],
+  ['a second token after a space', (token) => `Bearer ${token} ${token}`],
+  ['a part more', (token) => `Bearer ${token}.x`],
+  ['a dot more', (token) => `Bearer ${token}.`],
+  ['padding', (token) => `Bearer ${token}=`],
+  ['8,193 characters', (token) => `Bearer${' '.repeat(8_193 - 6 - token.length)}${token}`],
+  ['64 KB', (token) => `Bearer ${token}${'A'.repeat(65_536)}`],
+  ['64 KB of spaces', (token) => `Bearer${' '.repeat(65_536)}${token}`],
+  ['64 KB of dots', () => `Bearer ${'.'.repeat(65_536)}`],
+];
+
+/** What HTTP strips, or cannot carry: for the function alone. */
+const headersOfNoHttp: typeof headers = [
+  ['nothing', () => ''],
+  ['a space before it', (token) => ` Bearer ${token}`],
+  ['a space after it', (token) => `Bearer ${token} `],
+  ['a tab after it', (token) => `Bearer ${token}\t`],
+  ['a line feed after it', (token) => `Bearer ${token}\n`],
+  ['a line feed before it', (token) => `\nBearer ${token}`],
+  ['a line feed within', (token) => `Bearer\n${token}`],
+  ['a line of its own', (token) => `x\nBearer ${token}\ny`],
+  ['a folded line', (token) => `Bearer\r\n ${token}`],
+  ['a line separator', (token) => `Bearer ${token}\u2028`],
+  ['U+0000 after it', (token) => `Bearer ${token}\0`],
+];
+
+/** Requests that are no way to bring a token, around an honest one. */
+const requests: [what: string, bytes: (token: string) => string | Buffer][] = [
+  ['bytes that are not UTF-8', (token) => Buffer.from(request(`authorization: Bearer ${token}\xff`), 'latin1')],
+  ['a stray byte before the token', (token) => Buffer.from(request(`authorization: Bearer \xff${token}`), 'latin1')],
+  ['two headers', (token) => request(`authorization: Bearer ${token}\r\nauthorization: Bearer ${token}`)],
+  ['two headers in two spellings', (token) => request(`authorization: Bearer ${token}\r\nAuthorization: Basic eDp5`)],
+  ['an empty header and a good one', (token) => request(`authorization: \r\nauthorization: Bearer ${token}`)],
+  ['an empty header', () => request('authorization:')],
+  ['no header', () => request('accept: */*')],
+  ['a folded header', (token) => request(`authorization: Bearer\r\n ${token}`)],
+  ['a header folded in the token', (token) => request(`authorization: Bearer ${token.replace('.', '\r\n .')}`)],
+  ['a line feed after the scheme', (token) => request(`authorization: Bearer\n${token}`)],
+  ['a carriage return in the token', (token) => request(`authorization: Bearer ${token.replace('.', '\r.')}`)],
+  ['U+0000 after the token', (token) => request(`authorization: Bearer ${token}\0`)],
+  ['a space before the colon', (token) => request(`authorization : Bearer ${token}`)],
+  ['a header named alike', (token) => request(`authorization_: Bearer ${token}\r\nx-authorization: Bearer ${token}`)],
+  ['a full-width header name', (token) => request(`ａuthorization: Bearer ${token}`)],
+  ["a proxy's header", (token) => request(`proxy-authorization: Bearer ${token}`)],
+  [
+    "a forwarder's header",
+    (token) => request(`x-forwarded-authorization: Bearer ${token}\r\nx-original-authorization: Bearer ${token}`),
+  ],
+  ['a cookie', (token) => request(`cookie: authorization=Bearer ${token}; access_token=${token}`)],
+  ['a query', (token) => request('accept: */*', `/plants?access_token=${token}&authorization=Bearer%20${token}`)],
+  [
+    'a trailer',
+    (token) => {
+      const body = plant();
+      const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\nauthorization: Bearer ${token}\r\n\r\n`;
+      return request('trailer: authorization', '/plants', `transfer-encoding: chunked\r\n\r\n${chunks}`);
+    },
+  ],
+  [
+    'a body',
+    (token) => {
+      const body = `access_token=${token}`;
+      return request('accept: */*', '/plants', `content-length: ${body.length}\r\n\r\n${body}`);
+    },
+  ],
+  [
+    '64 KB in 64 headers',
+    (token) =>
+      request(
+        Array(64)
+          .fill(`authorization: Bearer ${token}${'A'.repeat(500)}`)
+          .join('\r\n'),
+      ),
+  ],
+];
+
+test(`an honest token in ${headers.length + headersOfNoHttp.length + requests.length} dresses that are no bearer's: refused`, async () => {
+  const verdicts = await eachOf([...headers, ...headersOfNoHttp], width, async ([what, authorization]) => ({
+    what,
+    ...(await atFunction(authorization(honest))),
+  }));
+  expect(verdicts.filter(({ verdict }) => verdict !== false)).toEqual([]);
+  expect(new Set(verdicts.map(({ reason }) => reason))).toEqual(new Set(['no bearer token']));
+  const all = [
+    ...headers.map(([what, authorization]) => [what, request(`authorization: ${authorization(honest)}`)] as const),
+    ...requests.map(([what, bytes]) => [what, bytes(honest)] as const),
+  ];
+  const statuses = await eachOf(all, width, async ([what, bytes]) => ({ what, status: await sendBytes(bytes) }));
+  expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
+  const counts = Object.entries(Object.groupBy(statuses, ({ status }) => status)).map(
+    ([status, of]) => `${of?.length} × ${status}`,
+  );
+  report(`honest tokens in wrong dress: function: ${verdicts.length} refused; gateway: ${counts.join(', ')}`);
+});
+
+test.each<[what: string, bytes: (token: string) => string]>([
+  ['bearer', (token) => request(`authorization: bearer ${token}`)],
+  ['BEARER', (token) => request(`authorization: BEARER ${token}`)],
+  ['two spaces', (token) => request(`authorization: Bearer  ${token}`)],
+  ['8,192 characters', (token) => request(`authorization: Bearer${' '.repeat(8_192 - 6 - token.length)}${token}`)],
+  // RFC 9110 section 5.5: white space around a value is no part of it.
+  ['white space around the value', (token) => request(`authorization: \t Bearer ${token} \t`)],
+  ['no white space before the value', (token) => request(`AUTHORIZATION:Bearer ${token}`)],
+  ['a request for a whole URL', (token) => request(`authorization: Bearer ${token}`, 'http://127.0.0.1/plants')],
+  ['a query beside it', (token) => request(`authorization: Bearer ${token}`, '/plants?access_token=none')],
+])('an honest token is let in with %s', async (_, bytes) => {
+  expect(await sendBytes(bytes(honest))).toBe(200);
+});
+
+/** Every way to damage a token in one place: each character changed to each other, left out, doubled, swapped; each bit flipped. */
+const damages = (token: string): string[] => {
+  const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ~\0é'];
+  const characters = [...token].flatMap((character, at) => {
+    const [before, after] = [token.slice(0, at), token.slice(at + 1)];
+    const others = letters.filter((letter) => letter !== character).map((letter) => before + letter + after);
+    const swapped =
+      after[0] === undefined || after[0] === character ? [] : [before + after[0] + character + after.slice(1)];
+    return [...others, before + after, before + character + character + after, before, ...swapped];
+  });
+  const parts = token.split('.');
+  const bits = parts.flatMap((part, index) => {
+    const bytes = Buffer.from(part, 'base64url');
+    return Array.from({ length: bytes.length * 8 }, (_, bit) => {
+      const flipped = Buffer.from(bytes);
+      flipped.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+      return parts.with(index, flipped.toString('base64url')).join('.');
+    });
+  });
+  return [...characters, ...bits];
+};
+
+/** A prime: it meets every place and every kind of damage. */
+const stride = portion(1, 149);
+const strideOverHttp = portion(13, 1_499);
+
+test(`an honest token with damage in one place, one in ${stride} of all (seed ${seed}): refused`, async () => {
+  const tokens = [honest, await sign(from.rs, from.claims())];
+  const all = tokens.flatMap(damages);
+  expect(all.filter((damaged) => tokens.includes(damaged))).toEqual([]);
+  const at = (one: number) => all.filter((_, index) => (index + seed) % one === 0);
+  const tick = progress('damaged tokens', at(stride).length);
+  const verdicts = await eachOf(at(stride), width, async (damaged) => {
+    tick();
+    return { damaged, ...(await atFunction(`Bearer ${damaged}`)) };
+  });
+  expect(verdicts.filter(({ verdict }) => verdict !== false)).toEqual([]);
+  const statuses = await eachOf(at(strideOverHttp), width, async (damaged) => ({
+    damaged,
+    status: await atGateway(`Bearer ${damaged}`),
+  }));
+  expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
+  report(`${verdicts.length} damaged tokens at the function, ${statuses.length} at the gateway: all refused`);
+  for (const token of tokens) expect((await atFunction(`Bearer ${token}`)).verdict).toBe(true);
+});
