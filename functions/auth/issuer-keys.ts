@@ -1,6 +1,8 @@
+import { createPublicKey } from 'node:crypto';
 import { JwksValidationError } from 'aws-jwt-verify/error';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
-import { type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { assertIsSignatureJwk, type Jwk, type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { algorithms } from './unverified-token.ts';
 
 /** A key that the issuer took back stops working after this many milliseconds, while the issuer answers. */
 const freshFor = 5 * 60_000;
@@ -36,7 +38,11 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   const fetchKeys = async (): Promise<void> => {
     const startedAt = Date.now();
     try {
-      held = { jwks: await jwksCache.getJwks(jwksUri), fetchedAt: startedAt };
+      const { keys } = await jwksCache.getJwks(jwksUri);
+      const usable = keys.filter(isUsable);
+      // The issuer has taken back what was held; but without any key of its own no token can be judged.
+      held = usable.length > 0 ? { jwks: { keys: usable }, fetchedAt: startedAt } : undefined;
+      if (held === undefined) throw new Error('the key set has no key to verify a token with');
     } catch (error) {
       failure = reasonOf(error);
       console.warn({ outcome: 'keys not fetched', cause: failure });
@@ -58,6 +64,17 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
     renewed,
     current: async () => (held !== undefined && Date.now() - held.fetchedAt < freshFor ? held.jwks : await renewed()),
   };
+};
+
+/** RFC 7517 section 5: a key of a kind that is not understood, or a broken one, is as good as none. */
+const isUsable = (jwk: Jwk): boolean => {
+  try {
+    assertIsSignatureJwk(jwk);
+    createPublicKey({ key: jwk, format: 'jwk' });
+  } catch {
+    return false;
+  }
+  return jwk.kid !== undefined && Object.values(algorithms).some((fits) => fits(jwk));
 };
 
 /** For the log. What the issuer answered in place of a key set is not repeated, as aws-jwt-verify does in part. */

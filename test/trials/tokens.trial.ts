@@ -89,8 +89,9 @@ test(`${forgedTokens.length} forged tokens: none is let in, none ends in a 5xx, 
   });
   expect(statuses.filter(({ verdict }) => verdict !== false)).toEqual([]);
   expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
+  // What is no header for the gateway, and keys of no use, are left out before the token's turn comes.
   const unexpected = statuses.filter(
-    ({ reason }, at) => ![forgedTokens[at]?.[0], 'no bearer token'].includes(`${reason}`),
+    ({ reason }, at) => ![forgedTokens[at]?.[0], 'no bearer token', 'unknown key'].includes(`${reason}`),
   );
   expect(unexpected).toEqual([]);
   expect(looked).toBe(0);

@@ -2,7 +2,15 @@ import { type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type IssuerKeys, issuerKeys } from '../../../functions/auth/issuer-keys.ts';
 
-const jwks = (kid: string): Jwks => ({ keys: [{ kid, kty: 'EC' }] });
+/** The base point of P-256: as good a public key as any. */
+const point = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY',
+  y: 'T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',
+};
+
+const jwks = (kid: string): Jwks => ({ keys: [{ kid, ...point }] });
 
 const seconds = (count: number): void => {
   vi.advanceTimersByTime(count * 1000);
@@ -36,8 +44,9 @@ afterEach(() => {
 describe('the keys of an issuer that answers', () => {
   test('are fetched at the first need, and then held', async () => {
     expect(fetches).toEqual([]);
-    expect(await keys.current()).toBe(published);
-    expect(await keys.current()).toBe(published);
+    const held = await keys.current();
+    expect(held).toEqual(published);
+    expect(await keys.current()).toBe(held);
     expect(fetches).toEqual(['https://issuer.example/jwks']);
   });
 
@@ -65,6 +74,29 @@ describe('the keys of an issuer that answers', () => {
     seconds(1);
     expect(await keys.renewed()).toEqual(jwks('b'));
     expect(fetches).toHaveLength(2);
+  });
+
+  test('are those that may verify a token, and no others', async () => {
+    const others = [
+      { kid: 'secret', kty: 'oct', k: 'c2VjcmV0' },
+      { kid: 'ed25519', kty: 'OKP', crv: 'Ed25519', x: point.x },
+      { kid: 'encryption', ...point, use: 'enc' },
+      { kid: 'no point', ...point, y: point.x },
+      point,
+    ];
+    published = { keys: [...others, ...jwks('a').keys] };
+    expect(await keys.current()).toEqual(jwks('a'));
+  });
+
+  test('are none where it shows none: what was held is taken back, and it is asked again after 10 seconds', async () => {
+    await keys.current();
+    published = { keys: [] };
+    seconds(300);
+    for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('has no key');
+    expect(fetches).toHaveLength(2);
+    published = jwks('b');
+    seconds(10);
+    expect(await keys.current()).toEqual(jwks('b'));
   });
 });
 
