@@ -19,6 +19,8 @@ export type TrialIssuer = {
   answer: (listener: RequestListener) => void;
   /** Refuses connections while `during` runs. */
   gone: <T>(during: () => Promise<T>) => Promise<T>;
+  /** Shows a certificate that nobody trusts while `during` runs. */
+  untrusted: <T>(during: () => Promise<T>) => Promise<T>;
   close: () => Promise<void>;
 };
 
@@ -58,6 +60,16 @@ export const startTrialIssuer = async (): Promise<TrialIssuer> => {
         return await during();
       } finally {
         await listen(server, port);
+      }
+    },
+    untrusted: async (during) => {
+      const other = await makeCertificate();
+      server.setSecureContext({ key: other.key, cert: other.certificate });
+      server.closeAllConnections();
+      try {
+        return await during();
+      } finally {
+        server.setSecureContext({ key: privateKey, cert: certificate });
       }
     },
     close: leave,

@@ -1,0 +1,411 @@
+/** The issuer's keys: asked for too often, changed, taken back, and not to be had; with a clock that a request moves. */
+import type { RequestListener } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { claims, inSeconds, makeKey, type SigningKey, sign } from '../access-tokens.ts';
+import { newId } from '../answers.ts';
+import { type PlantsStore, startPlantsStore } from '../plants-store.ts';
+import { eachOf, portion, report } from './scale.ts';
+import { type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
+
+/** Stops the function's clock at the time that a request names; starts the function anew where one asks for it. */
+const clocked = (handler: Handler): Handler => {
+  const { now } = Date;
+  let current = handler;
+  return (event: { headers: Record<string, string> }, context) => {
+    const time = event.headers['x-trial-clock'];
+    Date.now = time === undefined ? now : () => Number(time);
+    if (event.headers['x-trial-start'] !== undefined) {
+      const bundle = module.children[0]?.id ?? '';
+      delete require.cache[bundle];
+      current = require(bundle).handler;
+    }
+    return current(event as never, context);
+  };
+};
+
+let store: PlantsStore;
+let stack: TrialStack;
+/** Of the issuer; under the kid of its key, of a stranger; not of the issuer yet. */
+let key: SigningKey;
+let stranger: SigningKey;
+let next: SigningKey;
+let honest: string;
+const startStack = (): Promise<TrialStack> => startTrialStack(store.endpoint, { Authorizer: { wrapper: clocked } });
+const signed = (by: SigningKey, change = {}, of = stack): Promise<string> =>
+  sign(by, claims({ iss: of.issuer.issuer, exp: inSeconds(4 * 3_600), ...change }));
+beforeAll(async () => {
+  store = await startPlantsStore('plants');
+  stack = await startStack();
+  key = stack.issuer.key;
+  [stranger, next] = await Promise.all([makeKey('ES256', key.kid), makeKey('RS256', 'next')]);
+  honest = await signed(key);
+});
+afterAll(async () => {
+  await stack.close();
+  await store.close();
+});
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** The function's time, in milliseconds after the start of the trial. It moves when a test says so. */
+let ahead: number;
+const epoch = Date.now();
+/** Whether the next request meets a function that has just started. */
+let isCold: boolean;
+beforeEach(() => {
+  stack.issuer.publish(key);
+  ahead = 0;
+  isCold = true;
+});
+
+/** Sends a plant. @returns the status */
+const send = async (token: string): Promise<number> => {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'x-trial-clock': String(epoch + ahead),
+    ...(isCold && { 'x-trial-start': '1' }),
+  };
+  isCold = false;
+  return (await stack.send(`{"id":${newId()},"name":"Moss"}`, headers)).status;
+};
+
+const sendAt = (milliseconds: number, token = honest): Promise<number> => {
+  ahead = milliseconds;
+  return send(token);
+};
+
+/** A token of a stranger under a kid that nobody has. */
+const unknownKid = (): Promise<string> => signed(stranger).then((token) => withKid(token, newId()));
+
+const withKid = (token: string, kid: string): string => {
+  const header = Buffer.from(JSON.stringify({ alg: 'ES256', kid })).toString('base64url');
+  return [header, ...token.split('.').slice(1)].join('.');
+};
+
+/** What the issuer is asked for while `during` runs: its keys and nothing else. @returns how often */
+const fetchesDuring = async (during: () => Promise<void>, issuer = stack.issuer): Promise<number> => {
+  const before = issuer.requests.length;
+  await during();
+  const requests = issuer.requests.slice(before);
+  expect(requests.filter((path) => path !== '/jwks')).toEqual([]);
+  return requests.length;
+};
+
+const hangUp: RequestListener = ({ socket }) => socket.destroy();
+
+describe('tokens with unknown kids', () => {
+  const flood = portion(1_000, 40);
+
+  test.each<[string, RequestListener | undefined]>([
+    ['is well', undefined],
+    ['answers 500', (_, response) => response.writeHead(500).end()],
+    ['hangs up', hangUp],
+    ['answers rubbish', (_, response) => response.end('rubbish')],
+  ])(
+    `${flood} within 10 s while the issuer %s: at most 4 fetches, and honest tokens are let in`,
+    async (what, trouble) => {
+      expect(await send(honest)).toBe(200);
+      if (trouble !== undefined) stack.issuer.answer(trouble);
+      const tokens = await Promise.all(Array.from({ length: flood }, unknownKid));
+      const fetches = await fetchesDuring(async () => {
+        for (const [index, token] of tokens.entries()) {
+          // From the moment that the first fetch may be repeated to the one that the second may.
+          ahead = 10 * second + Math.ceil((index * 10 * second) / (flood - 1));
+          expect(await send(token)).toBe(403);
+          if (index % 10 === 0) expect(await send(honest)).toBe(200);
+        }
+      });
+      report(`${flood} unknown kids while the issuer ${what}: ${fetches} fetches`);
+      expect(fetches).toBeGreaterThan(0);
+      expect(fetches).toBeLessThanOrEqual(4);
+    },
+  );
+
+  test(`${flood} within 10 s, cold, while the issuer hangs up: at most 4 fetches, and no verdict`, async () => {
+    stack.issuer.answer(hangUp);
+    const fetches = await fetchesDuring(async () => {
+      for (let index = 0; index < flood; index += 1)
+        expect(await sendAt(Math.ceil((index * 10 * second) / (flood - 1)), await unknownKid())).toBe(500);
+    });
+    expect(fetches).toBeLessThanOrEqual(4);
+    stack.issuer.publish(key);
+    expect(await sendAt(20 * second)).toBe(200);
+  });
+
+  /** The local service has 8 at most. */
+  const instances = portion(8, 2);
+
+  test(`${flood}, ${instances} at a time: at most 4 fetches of each instance`, async () => {
+    const other = await startStack();
+    onTestFinished(other.close);
+    const [good, ...tokens] = await Promise.all([
+      signed(other.issuer.key, {}, other),
+      ...Array.from({ length: flood }, async () => withKid(await signed(stranger, {}, other), newId())),
+    ]);
+    const sendOther = async (token: string) =>
+      (await other.send(`{"id":${newId()},"name":"Moss"}`, { authorization: `Bearer ${token}` })).status;
+    const fetches = await fetchesDuring(async () => {
+      expect(new Set(await eachOf(tokens, instances, sendOther))).toEqual(new Set([403]));
+      expect(new Set(await eachOf(Array<string>(16).fill(good), instances, sendOther))).toEqual(new Set([200]));
+    }, other.issuer);
+    report(`${flood} unknown kids, ${instances} at a time: ${fetches} fetches`);
+    expect(fetches).toBeLessThanOrEqual(4 * instances);
+  });
+});
+
+describe('keys that change', () => {
+  test('a new key works within the cooldown, also among unknown kids that use it up', async () => {
+    const rotated = await signed(next);
+    expect(await send(honest)).toBe(200);
+    expect(await send(rotated)).toBe(403);
+    stack.issuer.publish(key, next);
+    for (let waited = second; waited < 10 * second; waited += second)
+      expect(await sendAt(waited, await unknownKid())).toBe(403);
+    expect(await sendAt(10 * second, rotated)).toBe(200);
+    expect(await send(honest)).toBe(200);
+  });
+
+  test('a new key works at once where no fetch was just before', async () => {
+    expect(await send(honest)).toBe(200);
+    stack.issuer.publish(next);
+    expect(await sendAt(4 * minute, await signed(next))).toBe(200);
+    expect(await send(honest)).toBe(403);
+  });
+
+  test('a key that left the JWKS stops working within 5 minutes, and not by a minute of use', async () => {
+    expect(await send(honest)).toBe(200);
+    stack.issuer.publish(next);
+    for (let age = 0; age < 5 * minute; age += minute) expect(await sendAt(age)).toBe(200);
+    expect(await sendAt(5 * minute - 1)).toBe(200);
+    expect(await sendAt(5 * minute)).toBe(403);
+    expect(await send(await signed(next))).toBe(200);
+  });
+
+  test('a new key under an old kid takes its place within 5 minutes', async () => {
+    expect(await send(honest)).toBe(200);
+    stack.issuer.publish(stranger);
+    expect(await sendAt(5 * minute)).toBe(403);
+    expect(await send(await signed(stranger))).toBe(200);
+  });
+
+  test('a key that left the JWKS stops working within an hour, whatever the issuer answers since', async () => {
+    expect(await send(honest)).toBe(200);
+    stack.issuer.answer(hangUp);
+    expect(await sendAt(hour)).toBe(500);
+  });
+});
+
+type Trouble = <T>(during: () => Promise<T>) => Promise<T>;
+
+const answering =
+  (listener: RequestListener): Trouble =>
+  (during) => {
+    stack.issuer.answer(listener);
+    return during();
+  };
+
+const saying = (body: string | Buffer, status = 200, headers: Record<string, string> = {}): Trouble =>
+  answering((_, response) => response.writeHead(status, headers).end(body));
+
+/** Says what can only be said once there is a key. */
+const sayingOf = (body: () => string | Buffer, headers: Record<string, string> = {}): Trouble =>
+  answering((_, response) => response.writeHead(200, headers).end(body()));
+
+const keySet = () => JSON.stringify({ keys: [key.jwk] });
+
+/** Answers that are no key set. */
+const rubbish: [what: string, trouble: Trouble][] = [
+  ['refuses connections', (during) => stack.issuer.gone(during)],
+  ['hangs up', answering(hangUp)],
+  ['shows an untrusted certificate', (during) => stack.issuer.untrusted(during)],
+  ['does not speak HTTP', answering(({ socket }) => socket.end('hello\r\n\r\n'))],
+  ['answers 500', saying('{"keys":[]}', 500)],
+  ['answers 404', saying('{"keys":[]}', 404)],
+  ['answers 204', saying('', 204)],
+  ['answers 429', saying('', 429, { 'retry-after': '1' })],
+  [
+    'sends elsewhere',
+    answering(({ url }, response) =>
+      response.writeHead(url === '/jwks' ? 302 : 200, { location: '/moved' }).end(keySet()),
+    ),
+  ],
+  ['answers in HTML', saying('<!doctype html><title>Sign in</title>', 200, { 'content-type': 'text/html' })],
+  ['answers nothing', saying('')],
+  ['answers a cut key set', sayingOf(() => keySet().slice(0, -1))],
+  [
+    'hangs up within a key set',
+    answering((_, response) =>
+      response
+        .writeHead(200, { 'content-length': keySet().length })
+        .write(keySet().slice(0, -1), () => response.destroy()),
+    ),
+  ],
+  ['answers a key set that is not UTF-8', saying(Buffer.from('{"keys":[],"note":"\xff"}', 'latin1'))],
+  ['answers a key set with a byte order mark', sayingOf(() => `\ufeff${keySet()}`)],
+  ['answers a compressed key set', sayingOf(() => gzipSync(keySet()), { 'content-encoding': 'gzip' })],
+  ['answers two key sets', sayingOf(() => keySet() + keySet())],
+  ...[
+    '{}',
+    'null',
+    '[]',
+    '7',
+    '"keys"',
+    'true',
+    '{"keys":null}',
+    '{"keys":{}}',
+    '{"keys":"x"}',
+    '{"Keys":[]}',
+    '{"keys":[null]}',
+    '{"keys":[[]]}',
+    '{"keys":["x"]}',
+    '{"keys":[{}]}',
+  ].map((text): [string, Trouble] => [`answers ${text}`, saying(text)]),
+  ['answers a key alone', sayingOf(() => JSON.stringify(key.jwk))],
+  ['answers a list of keys', sayingOf(() => JSON.stringify([key.jwk]))],
+  ['answers a key with a number for kid', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, kid: 7 }] }))],
+  ['answers a key with a list for x', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, x: [key.jwk.x] }] }))],
+  ['answers a key without kty', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, kty: undefined }] }))],
+];
+
+/** In each, 3 s pass at every fetch. */
+const slow: [what: string, trouble: Trouble][] = [
+  ['never answers', answering(() => {})],
+  [
+    'drips',
+    answering((_, response) => {
+      response.write(keySet().slice(0, -1));
+      const drops = setInterval(() => response.write(' '), 100);
+      response.on('close', () => clearInterval(drops));
+    }),
+  ],
+  [
+    'does not end',
+    answering((_, response) => {
+      const spaces = Buffer.alloc(65_536, ' ');
+      const pour = (): void => {
+        while (response.write(spaces));
+      };
+      response.on('drain', pour);
+      pour();
+    }),
+  ],
+];
+
+/** Key sets that hold no key which could verify an honest token. */
+const withoutKeys: [what: string, keys: () => object[]][] = [
+  ['no key', () => []],
+  ['a secret', () => [{ kid: key.kid, kty: 'oct', k: 'c2VjcmV0' }]],
+  ['an Ed25519 key', () => [{ kid: key.kid, kty: 'OKP', crv: 'Ed25519', x: key.jwk.x }]],
+  ['a key of another kind', () => [{ kid: key.kid, kty: 'ML-DSA' }]],
+  ['a key of another curve', () => [{ ...key.jwk, crv: 'secp256k1' }]],
+  ['a key that is no point of its curve', () => [{ ...key.jwk, y: key.jwk.x }]],
+  ['half a key', () => [{ ...key.jwk, y: undefined }]],
+  ['a key cut short', () => [{ ...key.jwk, x: key.jwk.x?.slice(0, 20) }]],
+  ['an empty RSA key', () => [{ kid: key.kid, kty: 'RSA', n: '', e: 'AQAB' }]],
+  ['a key for encryption', () => [{ ...key.jwk, use: 'enc' }]],
+  ['a key without a kid', () => [{ ...key.jwk, kid: undefined }]],
+];
+
+/** No verdict where no keys are to be had; the next fetch after the cooldown. */
+const expectNoVerdict = async (): Promise<void> => {
+  const others = await Promise.all([signed(next), unknownKid(), signed(stranger)]);
+  const fetches = await fetchesDuring(async () => {
+    expect(await send(honest)).toBe(500);
+    for (const token of [honest, ...others]) expect(await send(token)).toBe(500);
+    // What the keys could not make good is refused without them.
+    expect(await send(await signed(key, { scope: undefined, exp: 1 }))).toBe(403);
+  });
+  expect(fetches).toBeLessThanOrEqual(2);
+};
+
+const expectWell = async (): Promise<void> => {
+  stack.issuer.publish(key);
+  ahead += 10 * second;
+  expect(await send(honest)).toBe(200);
+  expect(await send(await signed(stranger))).toBe(403);
+};
+
+const cold = async (_: string, trouble: Trouble): Promise<void> => {
+  await trouble(expectNoVerdict);
+  await expectWell();
+};
+
+/** Held keys serve on for an hour. A fetch takes 3 s at most, and the next request comes within the cooldown. */
+const warm = async (what: string, trouble: Trouble): Promise<void> => {
+  const rotated = await signed(next);
+  expect(await send(honest)).toBe(200);
+  await trouble(async () => {
+    for (const age of [5 * minute, hour - 1]) {
+      const fetches = await fetchesDuring(async () => {
+        const started = performance.now();
+        expect(await sendAt(age)).toBe(200);
+        const waited = performance.now();
+        expect(await send(honest)).toBe(200);
+        for (const token of [rotated, await unknownKid(), await signed(stranger)]) expect(await send(token)).toBe(403);
+        const ended = performance.now();
+        report(
+          `warm, ${what}: waited ${Math.round(waited - started)} ms, the next five ${Math.round(ended - waited)} ms`,
+        );
+        // The time-outs of two tries, and what a busy machine adds.
+        expect(waited - started).toBeLessThan(4_000);
+        expect(ended - waited).toBeLessThan(1_400);
+      });
+      expect(fetches).toBeLessThanOrEqual(2);
+    }
+    // Late enough for another fetch, too.
+    ahead = hour + 10 * second;
+    await expectNoVerdict();
+  });
+  await expectWell();
+};
+
+describe('an issuer that', () => {
+  test.each(rubbish)('%s, cold: no verdict', cold);
+  test.each(rubbish.slice(0, portion(rubbish.length, 12)))('%s, warm: held keys serve for an hour', warm);
+
+  /** They take their time. */
+  const triedSlow = slow.slice(0, portion(slow.length, 0));
+  test.each(triedSlow)('%s, cold: no verdict', cold);
+  test.each(triedSlow)('%s, warm: held keys serve for an hour', warm);
+
+  test('takes its time, cold: the token is let in when the keys are there', async () => {
+    stack.issuer.answer((_, response) => void setTimeout(() => response.end(keySet()), portion(1_000, 100)));
+    expect(await send(honest)).toBe(200);
+  });
+});
+
+describe('a key set with', () => {
+  test.each(withoutKeys)('%s, cold: no verdict', (what, keys) =>
+    cold(
+      what,
+      sayingOf(() => JSON.stringify({ keys: keys() })),
+    ),
+  );
+
+  test.each(withoutKeys)('%s, warm: what was held is taken back within 5 minutes', async (_, keys) => {
+    expect(await send(honest)).toBe(200);
+    await sayingOf(() => JSON.stringify({ keys: keys() }))(async () => {
+      expect(await sendAt(5 * minute - 1)).toBe(200);
+      ahead = 5 * minute;
+      await expectNoVerdict();
+    });
+    await expectWell();
+  });
+
+  test.each(withoutKeys)(
+    '%s, and a good one: the good one counts, and the kid of the other is unknown',
+    async (_, keys) => {
+      stack.issuer.answer((_, response) => {
+        const others = keys().map((other) =>
+          'kid' in other && other.kid !== undefined ? { ...other, kid: 'other' } : other,
+        );
+        response.end(JSON.stringify({ keys: [...others, key.jwk] }));
+      });
+      expect(await send(honest)).toBe(200);
+      for (const kid of ['other', '', 'undefined']) expect(await send(withKid(honest, kid))).toBe(403);
+    },
+  );
+});
