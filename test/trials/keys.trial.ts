@@ -97,7 +97,7 @@ const fetchesDuring = async (during: () => Promise<void>, issuer = stack.issuer)
 const hangUp: RequestListener = ({ socket }) => socket.destroy();
 
 describe('tokens with unknown kids', () => {
-  const flood = portion(1_000, 40);
+  const flood = portion(1_000, 20);
 
   test.each<[string, RequestListener | undefined]>([
     ['is well', undefined],
@@ -364,7 +364,7 @@ const warm = async (what: string, trouble: Trouble): Promise<void> => {
 
 describe('an issuer that', () => {
   test.each(rubbish)('%s, cold: no verdict', cold);
-  test.each(rubbish.slice(0, portion(rubbish.length, 12)))('%s, warm: held keys serve for an hour', warm);
+  test.each(rubbish.slice(0, portion(rubbish.length, 5)))('%s, warm: held keys serve for an hour', warm);
 
   /** They take their time. */
   const triedSlow = slow.slice(0, portion(slow.length, 0));
