@@ -4,6 +4,6 @@
  */
 export const fromEnvironment = (name: string): string => {
   const value = process.env[name];
-  if (value === undefined || value === '') throw new Error(`The environment variable ${name} must be set.`);
+  if (!value) throw new Error(`The environment variable ${name} must be set.`);
   return value;
 };

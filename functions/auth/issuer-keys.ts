@@ -22,7 +22,7 @@ const responseTimeout = 1_500;
 export type IssuerKeys = {
   /** The issuer's keys, fetched where there are none or they are old. @throws where no usable keys can be had */
   current: () => Promise<Jwks>;
-  /** The keys after another look at the issuer; the same object where the cooldown forbids one. @throws as `current` */
+  /** The keys after another look at the issuer, unless the cooldown forbids one. @throws as `current` */
   renewed: () => Promise<Jwks>;
 };
 
@@ -31,7 +31,7 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   // Brings the fetch over https with one retry at once, and the check of the answer's shape.
   const jwksCache = new SimpleJwksCache({ fetcher: new SimpleFetcher({ defaultRequestOptions: { responseTimeout } }) });
   let held: { jwks: Jwks; fetchedAt: number } | undefined;
-  let failure = '';
+  let failure: string | undefined;
   let endedAt = Number.NEGATIVE_INFINITY;
   let fetching: Promise<void> | undefined;
 

@@ -25,12 +25,10 @@ export const verifyToken = async (token: string, rules: TokenRules, keys: Issuer
   // Before any key is looked up, so that no token of another kind or issuer costs a fetch.
   const refused = refuseUnverified(token, rules.issuer);
   if (refused) return { refused };
-  const current = await keys.current();
-  const verdict = verifyWith(current, token, rules);
+  const verdict = verifyWith(await keys.current(), token, rules);
   if (!('refused' in verdict && verdict.refused === 'unknown key')) return verdict;
   // The issuer may have a new key.
-  const renewed = await keys.renewed();
-  return renewed === current ? verdict : verifyWith(renewed, token, rules);
+  return verifyWith(await keys.renewed(), token, rules);
 };
 
 const verifyWith = (jwks: Jwks, token: string, { issuer, audience, scope }: TokenRules): Verdict => {

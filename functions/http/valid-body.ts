@@ -16,7 +16,7 @@ export const validBody = <Event>(eventSchema: Validator<Event>): MiddlewareObj<E
       try {
         await before?.(request);
       } catch (error) {
-        if (!(error instanceof Error && 'statusCode' in error && error.statusCode === 400)) throw error;
+        if ((error as { statusCode?: unknown }).statusCode !== 400) throw error;
         throw new CatalogueError(errors.notValid, sentence(eventSchema.errors ?? []));
       }
     },
@@ -26,7 +26,7 @@ export const validBody = <Event>(eventSchema: Validator<Event>): MiddlewareObj<E
 const sentence = (faults: ErrorObject[]): string => [...new Set(faults.map(clause))].join('; ');
 
 const clause = ({ keyword, instancePath, params, message }: ErrorObject): string => {
-  const member = instancePath.replace(/^\/body\/?/, '');
+  const member = instancePath.slice('/body/'.length);
   if (keyword === 'required') return `${params['missingProperty']} is required`;
   return `${member || 'the request body'} ${keyword === 'type' ? `must be ${article[params['type']]}` : message}`;
 };

@@ -90,6 +90,12 @@ describe('the authorizer', () => {
     expect(logged).toEqual([{ outcome: 'refused', reason: 'scope' }]);
   });
 
+  test('asks for the audience of AUDIENCE', async () => {
+    const handler = await load({ AUDIENCE: 'urn:other' });
+    expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({ isAuthorized: false });
+    expect(logged).toEqual([{ outcome: 'refused', reason: 'audience' }]);
+  });
+
   test('asks for no audience where none is set', async () => {
     const handler = await load({ AUDIENCE: '' });
     expect(await handler(authorizerEvent(`Bearer ${token}`))).toMatchObject({ isAuthorized: true });

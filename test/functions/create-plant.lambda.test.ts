@@ -53,9 +53,19 @@ describe('the log', () => {
     const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:9' });
     const { status, log } = await broken(proxyEvent('{"id":31,"name":"secret"}'));
     expect(status).toBe(503);
-    const cause = { name: 'StoreUnavailable', cause: { code: 'ECONNREFUSED' } };
+    const stack = expect.stringContaining('DynamoDB did not answer');
+    const cause = { name: 'StoreUnavailable', stack, cause: { code: 'ECONNREFUSED' } };
     expect(log).toMatchObject([{ level: 'warn', entry: { outcome: 'failed', error: 50301, cause } }]);
   });
+});
+
+test.each([
+  ['without headers', { headers: undefined }, 41501],
+  ['whose body is no text', { body: 7 }, 40001],
+  ['that is empty', { headers: undefined, body: undefined }, 40001],
+])('an event %s, which no gateway sends, is refused', async (_, change, error) => {
+  const { body } = await service.invoke({ ...proxyEvent('{"id":32,"name":"Moss"}'), ...change });
+  expect(body).toMatchObject({ error });
 });
 
 test('the everyday id pays no second parse', async () => {

@@ -1,3 +1,4 @@
+import { JwksValidationError } from 'aws-jwt-verify/error';
 import { type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type IssuerKeys, issuerKeys } from '../../../functions/auth/issuer-keys.ts';
@@ -130,6 +131,12 @@ describe('the keys of an issuer that is down', () => {
     published = undefined;
     await expect(keys.current()).rejects.toThrow('the issuer is down');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the issuer is down' });
+  });
+
+  test('leave no words of the issuer in the log', async () => {
+    vi.mocked(SimpleJwksCache.prototype.getJwks).mockRejectedValue(new JwksValidationError('"secret" is no JSON'));
+    await expect(keys.current()).rejects.toThrow('the answer is no key set');
+    expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the answer is no key set' });
   });
 
   test('serve on for an hour, then let nobody in', async () => {

@@ -1,7 +1,8 @@
-import type { Jwks } from 'aws-jwt-verify/jwk';
+import type { Jwk, Jwks } from 'aws-jwt-verify/jwk';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { IssuerKeys } from '../../../functions/auth/issuer-keys.ts';
 import type { Refusal } from '../../../functions/auth/unverified-token.ts';
+import { algorithms } from '../../../functions/auth/unverified-token.ts';
 import { verifyToken } from '../../../functions/auth/verify-token.ts';
 import { audience, claims, inSeconds, issuer, makeKey, scope, sign } from '../../access-tokens.ts';
 import { forgedTokens } from '../../forged-tokens.ts';
@@ -67,6 +68,7 @@ describe('refuses', () => {
     ['algorithm', unsigned({ alg: 'toString' })],
     ['key id', claiming({}, { kid: undefined })],
     ['expiry', claiming({ exp: now - 1 })],
+    ['expiry now', claiming({ exp: now })],
   ])('a token that cannot be good for its %s without looking for a key', async (_, forge) => {
     expect(await verify(await forge(from))).toHaveProperty('refused');
     expect(fetches).toBe(0);
@@ -74,7 +76,7 @@ describe('refuses', () => {
 
   test('a token that expires while the keys are looked for', async () => {
     const current = async () => {
-      vi.advanceTimersByTime(2_000);
+      vi.advanceTimersByTime(1_000);
       return jwks;
     };
     const slow = { current, renewed: async () => jwks };
@@ -90,6 +92,24 @@ describe('the keys of the issuer', () => {
     const rotating = { current: async () => jwks, renewed: async () => renewed };
     const token = await sign(fresh);
     expect(await verifyToken(token, { issuer, audience, scope }, rotating)).toHaveProperty('claims');
+  });
+
+  test('are looked at once for a key that is known, whatever the verdict', async () => {
+    const once = { current: async () => jwks, renewed: () => Promise.reject(new Error('looked at again')) };
+    const rules = { issuer, audience, scope };
+    expect(await verifyToken(await sign(from.es), rules, once)).toHaveProperty('claims');
+    expect(await verifyToken(await sign(from.es, claims({ scope: 'other' })), rules, once)).toEqual({
+      refused: 'scope',
+    });
+  });
+
+  test('fit an algorithm by their kind and, where there are several, by their curve', () => {
+    const fits = (jwk: Partial<Jwk>) =>
+      Object.entries(algorithms).flatMap(([alg, takes]) => (takes(jwk as Jwk) ? [alg] : []));
+    expect(fits({ kty: 'RSA', crv: 'P-256' })).toEqual(['RS256']);
+    expect(fits({ kty: 'EC', crv: 'P-256' })).toEqual(['ES256']);
+    expect(fits({ kty: 'EC', crv: 'P-384' })).toEqual([]);
+    expect(fits({ kty: 'oct' })).toEqual([]);
   });
 
   test('that cannot be had are no verdict', async () => {

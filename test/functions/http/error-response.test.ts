@@ -9,6 +9,8 @@ class Taken extends Error {
   override readonly name = 'Taken';
 }
 
+class Busy extends Error {}
+
 /** The answer to whatever `thrown` is, and what was logged. */
 const answerTo = async (thrown: unknown) => {
   const logged: unknown[] = [];
@@ -18,21 +20,31 @@ const answerTo = async (thrown: unknown) => {
     });
   }
   const handler = middy()
-    .use(errorResponse([[Taken, errors.conflict]]))
+    .use(
+      errorResponse([
+        [Taken, errors.conflict],
+        [Busy, errors.storeUnavailable],
+      ]),
+    )
     .handler(() => {
       throw thrown;
     });
   const { statusCode, headers, body } = await handler({}, lambdaContext);
   expectInContract(statusCode, headers['content-type'], body);
-  return { status: statusCode, error: JSON.parse(body).error, logged };
+  return { status: statusCode, headers, error: JSON.parse(body).error, logged };
 };
 
 test.each([undefined, null, 'text', 7, {}])('anything thrown is an answer, no error too: %j', async (thrown) => {
-  expect(await answerTo(thrown)).toEqual({
+  expect(await answerTo(thrown)).toMatchObject({
     status: 500,
     error: 50001,
     logged: [['error', { outcome: 'failed', error: 50001, cause: { name: typeof thrown } }]],
   });
+});
+
+test('only an answer of 503 says when to try again', async () => {
+  expect((await answerTo(new Busy())).headers).toEqual({ 'content-type': 'application/json', 'retry-after': '1' });
+  expect((await answerTo(new Taken())).headers).toEqual({ 'content-type': 'application/json' });
 });
 
 test('an error of another room is translated as told, and an error that extends it too', async () => {
@@ -47,6 +59,12 @@ test('causes are logged three deep, and a circle of them ends', async () => {
   first.cause = new Error('second', { cause: first });
   const { logged } = await answerTo(first);
   expect(JSON.stringify(logged).match(/"name"/g)).toHaveLength(4);
+});
+
+test('an error is logged with its name and code, where they are words, and no cause where there is none', async () => {
+  const { logged } = await answerTo(Object.assign(new RangeError('no'), { code: 7 }));
+  const cause = { name: 'RangeError', code: undefined, stack: expect.any(String) };
+  expect(logged).toStrictEqual([['error', { outcome: 'failed', error: 50001, cause }]]);
 });
 
 test('an error of the AWS SDK is logged with its status, the number of its attempts and its id', async () => {

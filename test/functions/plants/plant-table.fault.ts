@@ -125,7 +125,9 @@ describe.concurrent('a store that', () => {
 
   test('is not DynamoDB, and says that the id is taken, is unavailable', async () => {
     const plant = plantWith(answer(400, 'ConditionalCheckFailedException'));
-    await expect(adder()(plant)).rejects.toBeInstanceOf(StoreUnavailable);
+    const error = await adder()(plant).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(error.message).toBe('The answer is not from DynamoDB');
   });
 
   test('cannot be asked, for want of credentials, is a fault of ours', async () => {

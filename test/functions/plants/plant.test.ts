@@ -16,21 +16,36 @@ afterAll(async () => {
   await store.close();
 });
 
-test.each([0, -0, 1, -1, 10, 99, 100, 101, -100, 1000, 1010, 123456, 9007199254740993n, 2n ** 63n - 1n, -(2n ** 63n)])(
-  'the size of a plant with id %s is the size that the store measures, to the byte',
-  async (id) => {
-    const room = maxItemBytes - itemBytes({ id, name: '', tag: '' });
-    const put = (tag: string) =>
-      client.send(
-        new PutItemCommand({
-          TableName: 'plants',
-          Item: { id: { N: String(id) }, name: { S: '' }, tag: { S: tag } },
-        }),
-      );
-    await expect(put('x'.repeat(room))).resolves.toBeDefined();
-    await expect(put('x'.repeat(room + 1))).rejects.toThrow('Item size has exceeded the maximum allowed size');
-  },
-);
+test.each([
+  0,
+  -0,
+  1,
+  -1,
+  10,
+  99,
+  100,
+  101,
+  -12,
+  -100,
+  1000,
+  1010,
+  1_000_000,
+  123456,
+  9007199254740993n,
+  2n ** 63n - 1n,
+  -(2n ** 63n),
+])('the size of a plant with id %s is the size that the store measures, to the byte', async (id) => {
+  const room = maxItemBytes - itemBytes({ id, name: '', tag: '' });
+  const put = (tag: string) =>
+    client.send(
+      new PutItemCommand({
+        TableName: 'plants',
+        Item: { id: { N: String(id) }, name: { S: '' }, tag: { S: tag } },
+      }),
+    );
+  await expect(put('x'.repeat(room))).resolves.toBeDefined();
+  await expect(put('x'.repeat(room + 1))).rejects.toThrow('Item size has exceeded the maximum allowed size');
+});
 
 test('text counts in bytes of UTF-8', () => {
   const empty = itemBytes({ id: 1, name: '' });

@@ -1,0 +1,15 @@
+import middy from '@middy/core';
+import { expect, test } from 'vitest';
+import type { Validator } from '../../../functions/generated/validators.js';
+import { validBody } from '../../../functions/http/valid-body.ts';
+import { lambdaContext } from '../../gateway-events.ts';
+
+test('a validator that fails is no refusal of the body', async () => {
+  const broken = (() => {
+    throw new TypeError('oops');
+  }) as unknown as Validator<object>;
+  const handler = middy<object, unknown>()
+    .use(validBody(broken))
+    .handler(() => 'let in');
+  await expect(handler({}, lambdaContext)).rejects.toThrow(TypeError);
+});
