@@ -1,0 +1,42 @@
+/**
+ * What `npm ci` does not look at in the lock file. lockfile-lint 5.0.1 passes an entry without integrity and one that is
+ * another package's, where no download addresses are.
+ */
+import { describe, expect, test } from 'vitest';
+import lock from '../package-lock.json' with { type: 'json' };
+
+type Entry = { [member: string]: unknown };
+
+const packages: Record<string, Entry> = lock.packages;
+
+const faultsOf = (entries: Record<string, Entry>): string[] =>
+  Object.entries(entries).flatMap(([location, { integrity, inBundle, resolved, link, name }]) => {
+    if (location === '') return [];
+    // What is in the archive of another package is under that one's hash.
+    const isHashed = inBundle === true || /^sha512-[\w+/]{86}==$/.test(String(integrity));
+    return [
+      ...(isHashed ? [] : [`${location} has no SHA-512`]),
+      ...(resolved === undefined && link === undefined ? [] : [`${location} is from an address of its own`]),
+      // npm installs the package of this name in the place of the one that is asked for.
+      ...(name === undefined ? [] : [`${location} is ${name}`]),
+    ];
+  });
+
+describe('every package of the lock file', () => {
+  test('is what its name says, from the registry of whoever installs it, and under a SHA-512', () => {
+    expect(Object.keys(packages).length).toBeGreaterThan(100);
+    expect(faultsOf(packages)).toEqual([]);
+  });
+
+  test.each<[fault: string, damage: Entry]>([
+    ['has no SHA-512', { integrity: undefined }],
+    ['has no SHA-512', { integrity: 'sha1-bJbI9EKgdjz2QDFkkuDlzNgMu2k=' }],
+    ['is from an address of its own', { resolved: 'https://evil.example/core-7.9.2.tgz' }],
+    ['is from an address of its own', { resolved: 'git+ssh://git@evil.example/core.git' }],
+    ['is from an address of its own', { resolved: '../core', link: true }],
+    ['is @evil/core', { name: '@evil/core' }],
+  ])('%s where it is damaged: %j', (fault, damage) => {
+    const location = 'node_modules/@middy/core';
+    expect(faultsOf({ [location]: { ...packages[location], ...damage } })).toEqual([`${location} ${fault}`]);
+  });
+});
