@@ -3,6 +3,7 @@
  * another package's, where no download addresses are.
  */
 import { describe, expect, test } from 'vitest';
+import mutationLock from '../.ci/mutation/package-lock.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
 
 type Entry = { [member: string]: unknown };
@@ -22,10 +23,13 @@ const faultsOf = (entries: Record<string, Entry>): string[] =>
     ];
   });
 
-describe('every package of the lock file', () => {
-  test('is what its name says, from the registry of whoever installs it, and under a SHA-512', () => {
-    expect(Object.keys(packages).length).toBeGreaterThan(100);
-    expect(faultsOf(packages)).toEqual([]);
+describe('every package of a lock file', () => {
+  test.each<[file: string, packages: Record<string, Entry>]>([
+    ['package-lock.json', packages],
+    ['.ci/mutation/package-lock.json', mutationLock.packages],
+  ])('is what its name says, from the registry of whoever installs it, and under a SHA-512: %s', (_, entries) => {
+    expect(Object.keys(entries).length).toBeGreaterThan(100);
+    expect(faultsOf(entries)).toEqual([]);
   });
 
   test.each<[fault: string, damage: Entry]>([
