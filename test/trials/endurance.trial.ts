@@ -27,9 +27,9 @@ const open =
     return { heap: v8.getHeapStatistics().used_heap_size, buffers: arrayBuffers, handles, listeners };
   };
 
-const requests = portion(200_000, 2_000);
+const requests = portion(200_000, 1_000);
 /** Requests until the code is compiled and the caches are full. */
-const warmUp = portion(20_000, 1_000);
+const warmUp = portion(20_000, 500);
 
 /** Bytes. A leak of 6 bytes a request would be more, in the full trial. */
 const tolerance = 1024 * 1024;
