@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
-import { JwksValidationError } from 'aws-jwt-verify/error';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
-import { assertIsSignatureJwk, type Jwk, type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { assertIsJwk, assertIsSignatureJwk, type Jwk, type Jwks } from 'aws-jwt-verify/jwk';
+import type { Json } from 'aws-jwt-verify/safe-json-parse';
 import { algorithms } from './unverified-token.ts';
 
 /** A key that the issuer took back stops working after this many milliseconds, while the issuer answers. */
@@ -28,8 +28,9 @@ export type IssuerKeys = {
 
 /** The key set that the issuer publishes at `jwksUri` (RFC 7517), held between invocations. */
 export const issuerKeys = (jwksUri: string): IssuerKeys => {
-  // Brings the fetch over https with one retry at once, and the check of the answer's shape.
-  const jwksCache = new SimpleJwksCache({ fetcher: new SimpleFetcher({ defaultRequestOptions: { responseTimeout } }) });
+  // Over https only, with one retry at once. (The library's cache of key sets would throw a whole set away for one key
+  // that is malformed.)
+  const fetcher = new SimpleFetcher({ defaultRequestOptions: { responseTimeout } });
   let held: { jwks: Jwks; fetchedAt: number } | undefined;
   let failure: string | undefined;
   let endedAt = Number.NEGATIVE_INFINITY;
@@ -38,13 +39,12 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   const fetchKeys = async (): Promise<void> => {
     const startedAt = Date.now();
     try {
-      const { keys } = await jwksCache.getJwks(jwksUri);
-      const usable = keys.filter(isUsable);
+      const usable = usableKeys(await fetcher.fetch(jwksUri));
       // The issuer has taken back what was held; but without any key of its own no token can be judged.
       held = usable.length > 0 ? { jwks: { keys: usable }, fetchedAt: startedAt } : undefined;
       if (held === undefined) throw new Error('the key set has no key to verify a token with');
     } catch (error) {
-      failure = reasonOf(error);
+      failure = error instanceof Error ? error.message : String(error);
       console.warn({ outcome: 'keys not fetched', cause: failure });
     }
     endedAt = Date.now();
@@ -66,19 +66,35 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   };
 };
 
-/** RFC 7517 section 5: a key of a kind that is not understood, or a broken one, is as good as none. */
-const isUsable = (jwk: Jwk): boolean => {
+/** Those of a key set that may verify a token. */
+const usableKeys = (answer: ArrayBuffer): Jwk[] => {
   try {
+    const { keys } = JSON.parse(Buffer.from(answer).toString()) as { keys: Json[] };
+    return keys.filter(isUsable);
+  } catch {
+    // The error may quote what the issuer answered: it ends here, so that no log can show it.
+    throw new Error('the answer is no key set');
+  }
+};
+
+/** RFC 7518 section 3.3, in bits. */
+const minModulusLength = 2_048;
+
+/** RFC 7517 section 5: a key of a kind that is not understood, or a broken one, is as good as none. */
+const isUsable = (jwk: Json): jwk is Jwk & Json => {
+  try {
+    assertIsJwk(jwk);
     assertIsSignatureJwk(jwk);
-    createPublicKey({ key: jwk, format: 'jwk' });
+    const { asymmetricKeyDetails: { modulusLength = minModulusLength } = {} } = createPublicKey({
+      key: jwk,
+      format: 'jwk',
+    });
+    return (
+      jwk.kid !== undefined &&
+      modulusLength >= minModulusLength &&
+      Object.values(algorithms).some((isOfKind) => isOfKind(jwk))
+    );
   } catch {
     return false;
   }
-  return jwk.kid !== undefined && Object.values(algorithms).some((fits) => fits(jwk));
-};
-
-/** For the log. What the issuer answered in place of a key set is not repeated, as aws-jwt-verify does in part. */
-const reasonOf = (error: unknown): string => {
-  if (error instanceof JwksValidationError) return 'the answer is no key set';
-  return error instanceof Error ? error.message : String(error);
 };

@@ -27,7 +27,7 @@ export const algorithms = {
 };
 
 export const isAlgorithm = (alg: string | undefined): alg is keyof typeof algorithms =>
-  Object.hasOwn(algorithms, String(alg));
+  alg !== undefined && Object.hasOwn(algorithms, alg);
 
 /** RFC 9068 section 2.1; Cognito and others leave `typ` out or say JWT. */
 const accessTokenTypes = new Set(['at+jwt', 'application/at+jwt', 'jwt']);

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import tls from 'node:tls';
-import { type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { SimpleFetcher } from 'aws-jwt-verify/https';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
 import { listen } from '../../local/listen.ts';
@@ -64,7 +64,8 @@ describe('the authorizer', () => {
 
   test('hands on flat strings, whatever the token says of its client', async () => {
     const key = await makeKey('ES256', 'other');
-    vi.spyOn(SimpleJwksCache.prototype, 'getJwks').mockResolvedValue({ keys: [key.jwk] } as Jwks);
+    const answer = new TextEncoder().encode(JSON.stringify({ keys: [key.jwk] })).buffer;
+    vi.spyOn(SimpleFetcher.prototype, 'fetch').mockResolvedValue(answer);
     const contextFor = async (change: Record<string, unknown>) => {
       const handler = await load();
       const token = await sign(key, claims({ iss: issuer.issuer, aud: issuer.audience, ...change }));

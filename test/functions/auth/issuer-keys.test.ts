@@ -1,5 +1,6 @@
-import { JwksValidationError } from 'aws-jwt-verify/error';
-import { type Jwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { generateKeyPairSync } from 'node:crypto';
+import { SimpleFetcher } from 'aws-jwt-verify/https';
+import type { Jwks } from 'aws-jwt-verify/jwk';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type IssuerKeys, issuerKeys } from '../../../functions/auth/issuer-keys.ts';
 
@@ -17,8 +18,8 @@ const seconds = (count: number): void => {
   vi.advanceTimersByTime(count * 1000);
 };
 
-/** What the issuer answers: keys, or nothing at all. */
-let published: Jwks | undefined;
+/** What the issuer answers: keys, or what else it may, or nothing at all. */
+let published: unknown;
 /** Seconds that the issuer takes to answer. */
 let delay: number;
 let fetches: string[];
@@ -30,11 +31,11 @@ beforeEach(() => {
   published = jwks('a');
   delay = 0;
   fetches = [];
-  vi.spyOn(SimpleJwksCache.prototype, 'getJwks').mockImplementation(async (uri) => {
+  vi.spyOn(SimpleFetcher.prototype, 'fetch').mockImplementation(async (uri) => {
     fetches.push(uri);
     if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay * 1000));
     if (published === undefined) throw new Error('the issuer is down');
-    return published;
+    return new TextEncoder().encode(JSON.stringify(published)).buffer;
   });
   keys = issuerKeys('https://issuer.example/jwks');
 });
@@ -77,16 +78,29 @@ describe('the keys of an issuer that answers', () => {
     expect(fetches).toHaveLength(2);
   });
 
-  test('are those that may verify a token, and no others', async () => {
-    const others = [
-      { kid: 'secret', kty: 'oct', k: 'c2VjcmV0' },
-      { kid: 'ed25519', kty: 'OKP', crv: 'Ed25519', x: point.x },
-      { kid: 'encryption', ...point, use: 'enc' },
-      { kid: 'no point', ...point, y: point.x },
-      point,
-    ];
-    published = { keys: [...others, ...jwks('a').keys] };
+  test.each<[what: string, other: unknown]>([
+    ['a secret one', { kid: 'b', kty: 'oct', k: 'c2VjcmV0' }],
+    ['one of another curve', { kid: 'b', kty: 'OKP', crv: 'Ed25519', x: point.x }],
+    ['one for encryption', { kid: 'b', ...point, use: 'enc' }],
+    ['one that is no point', { kid: 'b', ...point, y: point.x }],
+    ['one without a kid', point],
+    ['one with a kid that is no text', { ...point, kid: 7 }],
+    ['one without a kind', { kid: 'b' }],
+    ['one that is null', null],
+    ['one whose use is no text', { kid: 'b', ...point, use: 1 }],
+    [
+      'one of RSA with 2,047 bits',
+      { kid: 'b', ...generateKeyPairSync('rsa', { modulusLength: 2_047 }).publicKey.export({ format: 'jwk' }) },
+    ],
+  ])('are those that may verify a token, and not %s', async (_, other) => {
+    published = { keys: [other, ...jwks('a').keys] };
     expect(await keys.current()).toEqual(jwks('a'));
+  });
+
+  test('are of RSA too, from 2,048 bits on', async () => {
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.export({ format: 'jwk' });
+    published = { keys: [{ kid: 'rsa', ...rsa }] };
+    expect(await keys.current()).toEqual(published);
   });
 
   test('are none where it shows none: what was held is taken back, and it is asked again after 10 seconds', async () => {
@@ -133,11 +147,14 @@ describe('the keys of an issuer that is down', () => {
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the issuer is down' });
   });
 
-  test('leave no words of the issuer in the log', async () => {
-    vi.mocked(SimpleJwksCache.prototype.getJwks).mockRejectedValue(new JwksValidationError('"secret" is no JSON'));
-    await expect(keys.current()).rejects.toThrow('the answer is no key set');
-    expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the answer is no key set' });
-  });
+  test.each<unknown>(['secret', null, [], {}, { keys: 'secret' }, { keys: { secret: 1 } }])(
+    'leave no words of an answer that is no key set in the log: %j',
+    async (answer) => {
+      published = answer;
+      await expect(keys.current()).rejects.toThrow('the answer is no key set');
+      expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the answer is no key set' });
+    },
+  );
 
   test('serve on for an hour, then let nobody in', async () => {
     const held = await keys.current();
