@@ -45,7 +45,7 @@ const toResponse = ({ entry, message }: CatalogueError): APIGatewayProxyStructur
   };
 };
 
-/** What the AWS SDK tells of a call, as far as it is logged: what to give to AWS's support, and how hard was tried. */
+/** What the AWS SDK tells of a call, as far as it is logged: what AWS's support asks for, and how hard was tried. */
 type ServiceMetadata = { httpStatusCode?: number; attempts?: number; requestId?: string };
 
 /** What a reader of the log needs of an error and its causes, and nothing of the request. */
@@ -53,17 +53,21 @@ const evidence = (thrown: unknown, depth = 0): object => {
   if (!(thrown instanceof Error)) return { name: typeof thrown };
   const { name, cause, code, stack, $metadata } = thrown as Error & { code?: unknown; $metadata?: ServiceMetadata };
   const { httpStatusCode, attempts, requestId } = $metadata ?? {};
-  // The stack begins with the message, and the message of these may quote what came over the network.
+  // Made of an answer from the network, as an error of DynamoDB is: all of its words are those of whoever answered. The
+  // stack begins with the message.
   const isQuote = '$response' in thrown || thrown instanceof SyntaxError;
   return {
-    name: word(name),
-    code: word(code),
-    ...(!isQuote && { stack }),
-    ...($metadata && { $metadata: { httpStatusCode, attempts, requestId: word(requestId) } }),
+    name: like(errorName, name),
+    ...(!isQuote && { code: like(errorCode, code), stack }),
+    ...($metadata && { $metadata: { httpStatusCode, attempts, requestId: like(awsRequestId, requestId) } }),
     ...(cause !== undefined && depth < 3 && { cause: evidence(cause, depth + 1) }),
   };
 };
 
-/** A name, code or id as programs have them: even that of an error of the store came over the network. */
-const word = (value: unknown): string | undefined =>
-  typeof value === 'string' && /^[\w.-]{1,80}$/.test(value) ? value : undefined;
+/** As programs name their errors. What else stands in their place may be anybody's secret. */
+const errorName = /^(?:[A-Z][A-Za-z]{0,60})?(?:Exception|Error|Failure|Exceeded|Unavailable)$/;
+const errorCode = /^[A-Z][A-Z\d_]{1,60}$/;
+const awsRequestId = /^(?:[A-Z\d]{52}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
+
+const like = (pattern: RegExp, value: unknown): string | undefined =>
+  typeof value === 'string' && pattern.test(value) ? value : undefined;

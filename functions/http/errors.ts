@@ -32,6 +32,7 @@ export type CatalogueEntry = (typeof errors)[keyof typeof errors];
 
 /** A refusal that is already in the words of the catalogue. `detail` replaces the entry's message where it says more. */
 export class CatalogueError extends Error {
+  override readonly name = 'CatalogueError';
   readonly entry: CatalogueEntry;
 
   constructor(entry: CatalogueEntry, detail: string = entry.message) {

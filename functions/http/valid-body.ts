@@ -26,7 +26,7 @@ export const validBody = <Event>(eventSchema: Validator<Event>): MiddlewareObj<E
 const sentence = (faults: ErrorObject[]): string => [...new Set(faults.map(clause))].join('; ');
 
 const clause = ({ keyword, instancePath, params, message }: ErrorObject): string => {
-  const member = instancePath.slice('/body/'.length);
+  const member = instancePath.replace(/^\/body\/?/, '');
   if (keyword === 'required') return `${params['missingProperty']} is required`;
   return `${member || 'the request body'} ${keyword === 'type' ? `must be ${article[params['type']]}` : message}`;
 };

@@ -25,8 +25,8 @@ const quoting =
   (status: number, type: string): Fault =>
   ({ response }) =>
     response
-      .writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': `id of ${mark}` })
-      .end(JSON.stringify({ __type: `x#${type}`, message: mark, Item: { [mark]: mark }, CancellationReasons: [mark] }));
+      .writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': mark })
+      .end(JSON.stringify({ __type: `x#${type}`, message: mark, code: mark, Item: { [mark]: mark }, [mark]: mark }));
 
 let store: FaultyStore;
 let stack: TrialStack;
@@ -62,7 +62,11 @@ const plant = (change: Record<string, unknown> = {}, id = newMarkedId()): string
     id,
   );
 
-const newMarkedId = (): string => `${markedDigits}${randomInt(10_000)}`;
+let ids = 0;
+const newMarkedId = (): string => {
+  ids += 1;
+  return `${markedDigits}${ids}`;
+};
 
 type Sent = { body: string; headers?: Record<string, string> };
 
@@ -128,6 +132,8 @@ test('no marked secret is in any log line or answer', async () => {
     quoting(400, 'TransactionConflictException'),
     quoting(400, 'ThrottlingException'),
     quoting(400, `An error of ${mark}`),
+    quoting(400, mark),
+    quoting(500, mark),
     quoting(500, 'InternalServerError'),
     quoting(302, 'Moved'),
     answer(403, 'UnrecognizedClientException'),
@@ -155,7 +161,7 @@ test('no marked secret is in any log line or answer', async () => {
   const lines = [...stack.log, ...lost.log].map((line) => JSON.stringify(line));
   expect(lines).toHaveLength(answers.length + 2);
   // The functions did log: a refusal, an acknowledgement, and the cause of each failure.
-  expect(lines.filter((line) => line.includes('"outcome":"failed"'))).toHaveLength(14);
+  expect(lines.filter((line) => line.includes('"outcome":"failed"'))).toHaveLength(16);
   for (const text of [...lines, ...answers, written]) {
     expect(text).not.toContain(mark);
     expect(text).not.toContain(markedDigits);

@@ -68,7 +68,7 @@ test('an error is logged with its name and code, where they are words, and no ca
 });
 
 test('an error of the AWS SDK is logged with its status, the number of its attempts and its id', async () => {
-  const $metadata = { httpStatusCode: 400, attempts: 2, requestId: 'A1B2' };
+  const $metadata = { httpStatusCode: 400, attempts: 2, requestId: 'A1'.repeat(26) };
   const { logged } = await answerTo(Object.assign(new Error('no'), { $metadata: { ...$metadata, cfId: 'x' } }));
   expect(logged).toEqual([['error', expect.objectContaining({ cause: expect.objectContaining({ $metadata }) })]]);
 });
