@@ -9,10 +9,14 @@ import {
 import { itemBytes, type NewPlant } from './plant.ts';
 
 /** The id belongs to a plant with other content, which stays untouched. */
-export class PlantConflict extends Error {}
+export class PlantConflict extends Error {
+  override readonly name = 'PlantConflict';
+}
 
 /** The plant is larger than DynamoDB's item limit. Nothing was sent. */
-export class PlantTooLarge extends Error {}
+export class PlantTooLarge extends Error {
+  override readonly name = 'PlantTooLarge';
+}
 
 /** The store gave no final answer: the plant may be stored or not, and adding it again is safe. `cause` says more. */
 export class StoreUnavailable extends Error {
@@ -97,7 +101,7 @@ const putUnlessOther = ({ id, name, tag }: NewPlant): Omit<PutItemCommandInput, 
  * else is a fault of ours: access denied, a missing table, a request that is not valid, no credentials, no region.
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
  */
-const temporaryErrors = new Set<string | undefined>([
+const temporaryErrors = new Set([
   // Our clock is off, or was: by the answer's date the SDK has set it right. (Lambda's keys, of which DynamoDB would say
   // the same where they were wrong, come from the function's role.)
   'InvalidSignatureException',
@@ -128,15 +132,16 @@ const temporaryErrors = new Set<string | undefined>([
 ]);
 
 const isTemporary = (error: unknown): boolean => {
-  const { name, code, $response: { statusCode = 0 } = {} } = error as SdkError;
+  const { name, code = '', $response: { statusCode = 0 } = {} } = error as SdkError;
   return (
     statusCode === 200 ||
     statusCode === 429 ||
     statusCode >= 500 ||
-    [name, code].some((word) => temporaryErrors.has(word)) ||
-    code?.startsWith('HPE_') === true
+    temporaryErrors.has(name) ||
+    temporaryErrors.has(code) ||
+    code.startsWith('HPE_')
   );
 };
 
 /** What the SDK throws, as far as it is looked at. */
-type SdkError = { name?: string; code?: string; $response?: { statusCode?: number } };
+type SdkError = { name: string; code?: string; $response?: { statusCode?: number } };
