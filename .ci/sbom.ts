@@ -6,7 +6,7 @@
  * AWS SDK, and lists production dependencies of which nothing is bundled.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
@@ -41,8 +41,7 @@ const deployedBundles = (): Buffer[] => {
  * that it uploads.
  */
 const bundledPackages = (bundle: Buffer): string[] => {
-  const entries = ['functions/create-plant.lambda.ts', 'functions/authorizer.lambda.ts'];
-  for (const entry of entries) {
+  for (const entry of globSync('functions/*.lambda.ts')) {
     const { metafile, outputFiles } = buildSync({
       entryPoints: [entry],
       // As infra/service-function.ts has it, which the comparison holds to.

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import mutationLock from '../.ci/mutation/package-lock.json' with { type: 'json' };
+import project from '../package.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
 
 type Entry = { [member: string]: unknown };
@@ -14,7 +15,9 @@ const faultsOf = (entries: Record<string, Entry>): string[] =>
   Object.entries(entries).flatMap(([location, { integrity, inBundle, resolved, link, name }]) => {
     if (location === '') return [];
     // What is in the archive of another package is under that one's hash.
-    const isHashed = inBundle === true || /^sha512-[\w+/]{86}==$/.test(String(integrity));
+    const bringer = entries[location.replace(/\/node_modules\/(?:@[^/]+\/)?[^/]+$/, '')];
+    const isBrought = inBundle === true && bringer?.['bundleDependencies'] !== undefined;
+    const isHashed = isBrought || /^sha512-[\w+/]{86}==$/.test(String(integrity));
     return [
       ...(isHashed ? [] : [`${location} has no SHA-512`]),
       ...(resolved === undefined && link === undefined ? [] : [`${location} is from an address of its own`]),
@@ -35,6 +38,7 @@ describe('every package of a lock file', () => {
   test.each<[fault: string, damage: Entry]>([
     ['has no SHA-512', { integrity: undefined }],
     ['has no SHA-512', { integrity: 'sha1-bJbI9EKgdjz2QDFkkuDlzNgMu2k=' }],
+    ['has no SHA-512', { integrity: undefined, inBundle: true }],
     ['is from an address of its own', { resolved: 'https://evil.example/core-7.9.2.tgz' }],
     ['is from an address of its own', { resolved: 'git+ssh://git@evil.example/core.git' }],
     ['is from an address of its own', { resolved: '../core', link: true }],
@@ -42,5 +46,16 @@ describe('every package of a lock file', () => {
   ])('%s where it is damaged: %j', (fault, damage) => {
     const location = 'node_modules/@middy/core';
     expect(faultsOf({ [location]: { ...packages[location], ...damage } })).toEqual([`${location} ${fault}`]);
+  });
+
+  test('that brings an install script is on the list in package.json, which only npm 11 minds', () => {
+    const { '': __, ...mutationPackages } = mutationLock.packages as Record<string, Entry>;
+    const scripted = (all: Record<string, Entry>): string[] =>
+      Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
+        hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
+      );
+    expect(scripted(packages)).toContain('esbuild');
+    expect(scripted(packages).filter((name) => !Object.hasOwn(project.allowScripts, name))).toEqual([]);
+    expect(scripted(mutationPackages)).toEqual([]);
   });
 });
