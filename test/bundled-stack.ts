@@ -7,9 +7,15 @@ import { type LocalStack, synthesize } from '../local/stack.ts';
 
 export default async ({ provide }: TestProject) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
+  const remove = () => rm(folder, { recursive: true });
   const issuer = 'https://issuer.example';
-  provide('stack', synthesize(folder, { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' }));
-  return () => rm(folder, { recursive: true });
+  try {
+    provide('stack', synthesize(folder, { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' }));
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return remove;
 };
 
 declare module 'vitest' {

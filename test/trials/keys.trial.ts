@@ -146,7 +146,12 @@ describe('tokens with unknown kids', () => {
       ...Array.from({ length: flood }, async () => withKid(await signed(stranger, {}, other), newId())),
     ]);
     const sendOther = async (token: string) =>
-      (await other.send(`{"id":${newId()},"name":"Moss"}`, { authorization: `Bearer ${token}` })).status;
+      (
+        await other.send(`{"id":${newId()},"name":"Moss"}`, {
+          authorization: `Bearer ${token}`,
+          'x-trial-clock': String(epoch),
+        })
+      ).status;
     const fetches = await fetchesDuring(async () => {
       expect(new Set(await eachOf(tokens, instances, sendOther))).toEqual(new Set([403]));
       expect(new Set(await eachOf(Array<string>(16).fill(good), instances, sendOther))).toEqual(new Set([200]));

@@ -85,7 +85,10 @@ class Create implements Command {
   toString = () => `create ${this.place} ${JSON.stringify(this.content)}`;
 }
 
-/** As long as the fault lasts, the answer may also be 503; what was unknown is then stored or not. */
+/**
+ * The answer may also be 503: always while the fault is held, and where the SDK has used up its quota of retries, which it
+ * keeps for many requests. What was unknown is then stored or not.
+ */
 class CreateInTrouble extends Create {
   readonly fault: string;
   readonly isHeld: boolean;
@@ -121,6 +124,7 @@ class Race extends Create {
     const racers = await Promise.all([this.content, this.other].map((content) => create(model, this.place, content)));
     const winner = racers.find(({ status }) => status === 200);
     if (winner !== undefined) model.set(winner.id, winner.sent);
+    expect(model.has(ids[this.place] ?? '')).toBe(true);
     // Each was answered as if it had come after the winner.
     for (const { id, sent, status } of racers) {
       expect(status).toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);

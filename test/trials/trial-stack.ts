@@ -40,8 +40,14 @@ export const startTrialStack = async (
   storeEndpoint: string,
   change: Partial<Record<FunctionName, Change>> = {},
 ): Promise<TrialStack> => {
+  const undo: (() => unknown)[] = [];
+  const close = async (): Promise<void> => {
+    for (const each of undo.reverse()) await each();
+  };
   const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-trial-'));
+  undo.push(() => rm(folder, { recursive: true }));
   const issuer = await startTrialIssuer();
+  undo.push(issuer.close);
   const own: Record<FunctionName, Record<string, string>> = {
     CreatePlant: {
       AWS_ENDPOINT_URL_DYNAMODB: storeEndpoint,
@@ -69,10 +75,20 @@ export const startTrialStack = async (
   };
 
   const functions = localFunctions(await Promise.all(specs.map(changed)), issuer.certificate);
+  undo.push(functions.close);
   const log: AccessLogEntry[] = [];
   const server = gateway({ routes, invoke: functions.invoke, onRequest: (entry) => log.push(entry) });
-  await functions.warmUp();
+  try {
+    await functions.warmUp();
+  } catch (error) {
+    await close();
+    throw error;
+  }
   const url = `http://127.0.0.1:${await listen(server, 0)}`;
+  undo.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
 
   return {
@@ -88,12 +104,6 @@ export const startTrialStack = async (
       return { status: response.status, headers: Object.fromEntries(response.headers), body: JSON.parse(text) };
     },
     invoke: (name, event) => functions.invoke(fullName(name), event),
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await functions.close();
-      await issuer.close();
-      await rm(folder, { recursive: true });
-    },
+    close,
   };
 };
