@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
-import { assertIsJwk, assertIsSignatureJwk, type Jwk, type Jwks } from 'aws-jwt-verify/jwk';
+import { assertIsSignatureJwk, isJwk, type Jwk, type Jwks } from 'aws-jwt-verify/jwk';
 import type { Json } from 'aws-jwt-verify/safe-json-parse';
 import { algorithms } from './unverified-token.ts';
 
@@ -66,24 +66,27 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   };
 };
 
-/** Those of a key set that may verify a token. */
+/** Those of a key set that may verify a token. @throws Error where the answer is no key set */
 const usableKeys = (answer: ArrayBuffer): Jwk[] => {
   try {
-    const { keys } = JSON.parse(Buffer.from(answer).toString()) as { keys: Json[] };
-    return keys.filter(isUsable);
+    const { keys } = JSON.parse(utf8.decode(answer)) as { keys: Json[] };
+    // Rubbish, too, is what has no key among its keys: then those that are held serve on.
+    if (keys.length > 0 && !keys.some(isJwk)) throw new TypeError();
+    return keys.filter(isJwk).filter(isUsable);
   } catch {
     // The error may quote what the issuer answered: it ends here, so that no log can show it.
     throw new Error('the answer is no key set');
   }
 };
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** RFC 7518 section 3.3, in bits. */
 const minModulusLength = 2_048;
 
 /** RFC 7517 section 5: a key of a kind that is not understood, or a broken one, is as good as none. */
-const isUsable = (jwk: Json): jwk is Jwk & Json => {
+const isUsable = (jwk: Jwk): boolean => {
   try {
-    assertIsJwk(jwk);
     assertIsSignatureJwk(jwk);
     const { asymmetricKeyDetails: { modulusLength = minModulusLength } = {} } = createPublicKey({
       key: jwk,

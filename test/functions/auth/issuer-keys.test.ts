@@ -147,14 +147,28 @@ describe('the keys of an issuer that is down', () => {
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the issuer is down' });
   });
 
-  test.each<unknown>(['secret', null, [], {}, { keys: 'secret' }, { keys: { secret: 1 } }])(
-    'leave no words of an answer that is no key set in the log: %j',
-    async (answer) => {
-      published = answer;
-      await expect(keys.current()).rejects.toThrow('the answer is no key set');
-      expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the answer is no key set' });
-    },
-  );
+  test.each<unknown>([
+    'secret',
+    null,
+    [],
+    {},
+    { keys: 'secret' },
+    { keys: { secret: 1 } },
+    { keys: ['secret', null, {}] },
+  ])('leave no words of an answer that is no key set in the log: %j', async (answer) => {
+    published = answer;
+    await expect(keys.current()).rejects.toThrow('the answer is no key set');
+    expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the answer is no key set' });
+  });
+
+  test('serve on where it answers what is no key set', async () => {
+    const held = await keys.current();
+    for (const rubbish of [null, { keys: [{}] }, { keys: [{ ...point, kid: 7 }] }]) {
+      published = rubbish;
+      seconds(300);
+      expect(await keys.current()).toBe(held);
+    }
+  });
 
   test('serve on for an hour, then let nobody in', async () => {
     const held = await keys.current();
