@@ -59,7 +59,7 @@ const evidence = (thrown: unknown, depth = 0): object => {
   return {
     name: like(errorName, name),
     ...(!isQuote && { code: like(errorCode, code), stack }),
-    ...($metadata && { $metadata: { httpStatusCode, attempts, requestId: like(awsRequestId, requestId) } }),
+    ...($metadata && { $metadata: { httpStatusCode, attempts, requestId: like(requestIdOfDynamoDB, requestId) } }),
     ...(cause !== undefined && depth < 3 && { cause: evidence(cause, depth + 1) }),
   };
 };
@@ -67,7 +67,7 @@ const evidence = (thrown: unknown, depth = 0): object => {
 /** As programs name their errors. What else stands in their place may be anybody's secret. */
 const errorName = /^(?:[A-Z][A-Za-z]{0,60})?(?:Exception|Error|Failure|Exceeded|Unavailable)$/;
 const errorCode = /^[A-Z][A-Z\d_]{1,60}$/;
-const awsRequestId = /^(?:[A-Z\d]{52}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
+const requestIdOfDynamoDB = /^[A-Z\d]{52}$/;
 
 const like = (pattern: RegExp, value: unknown): string | undefined =>
   typeof value === 'string' && pattern.test(value) ? value : undefined;

@@ -35,7 +35,8 @@ beforeEach(() => {
     fetches.push(uri);
     if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay * 1000));
     if (published === undefined) throw new Error('the issuer is down');
-    return new TextEncoder().encode(JSON.stringify(published)).buffer;
+    return (published instanceof Uint8Array ? published : new TextEncoder().encode(JSON.stringify(published)))
+      .buffer as ArrayBuffer;
   });
   keys = issuerKeys('https://issuer.example/jwks');
 });
@@ -159,6 +160,16 @@ describe('the keys of an issuer that is down', () => {
     published = answer;
     await expect(keys.current()).rejects.toThrow('the answer is no key set');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the answer is no key set' });
+  });
+
+  test.each([
+    ['a byte order mark', `\ufeff${JSON.stringify(jwks('b'))}`, 'utf8'],
+    ['another encoding', JSON.stringify({ keys: [{ ...point, kid: 'é' }] }), 'latin1'],
+  ] as const)('serve on where it answers with %s', async (_, text, encoding) => {
+    const held = await keys.current();
+    published = Uint8Array.from(Buffer.from(text, encoding));
+    seconds(300);
+    expect(await keys.current()).toBe(held);
   });
 
   test('serve on where it answers what is no key set', async () => {

@@ -67,6 +67,36 @@ test('an error is logged with its name and code, where they are words, and no ca
   expect(logged).toStrictEqual([['error', { outcome: 'failed', error: 50001, cause }]]);
 });
 
+const id = 'A1'.repeat(26);
+
+test.each<[member: string, good: string[], bad: unknown[]]>([
+  [
+    'name',
+    ['Error', 'TypeError', 'StoreUnavailable', 'ThrottlingException', 'InternalFailure', 'RequestLimitExceeded'],
+    [
+      'Moss',
+      'secret',
+      'errorError',
+      'a TypeError',
+      'TypeError of Moss',
+      'Error7',
+      `A${'a'.repeat(61)}Error`,
+      ['Error'],
+    ],
+  ],
+  ['code', ['ECONNREFUSED', 'HPE_INVALID_VERSION', 'E2BIG'], ['Moss', 'a ECONN', 'ECONN of Moss', '7E', 7, ['EPIPE']]],
+  ['requestId', [id], ['Moss', `${id}A`, `a${id}`, id.toLowerCase(), id.slice(1), [id]]],
+])("an error's %s is logged where it looks like one, and not else", async (member, good, bad) => {
+  const loggedOf = async (value: unknown): Promise<unknown> => {
+    const own = member === 'requestId' ? { $metadata: { requestId: value } } : { [member]: value };
+    const { logged } = await answerTo(Object.assign(new Error('no'), own));
+    const [[, { cause }]] = logged as [[string, { cause: Record<string, unknown> & { $metadata?: object } }]];
+    return { ...cause, ...cause.$metadata }[member];
+  };
+  expect(await Promise.all(good.map(loggedOf))).toEqual(good);
+  expect(await Promise.all(bad.map(loggedOf))).toEqual(bad.map(() => undefined));
+});
+
 test('an error of the AWS SDK is logged with its status, the number of its attempts and its id', async () => {
   const $metadata = { httpStatusCode: 400, attempts: 2, requestId: 'A1'.repeat(26) };
   const { logged } = await answerTo(Object.assign(new Error('no'), { $metadata: { ...$metadata, cfId: 'x' } }));
