@@ -6,12 +6,10 @@
  * AWS SDK, and lists production dependencies of which nothing is bundled.
  */
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { globSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { buildSync } from 'esbuild';
-import { synthesize } from '../local/stack.ts';
 import lock from '../package-lock.json' with { type: 'json' };
+import { bundledPackages } from '../scripts/bundled-packages.ts';
 
 type Component = { 'bom-ref': string; licenses?: { license?: { id: string }; expression?: string }[] };
 type Sbom = {
@@ -25,45 +23,9 @@ const allowed = new Set(['Apache-2.0', 'MIT']);
 
 process.chdir(path.resolve(import.meta.dirname, '..'));
 
-/** The bundles that are deployed, byte by byte. */
-const deployedBundles = (): Buffer[] => {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-sbom-'));
-  try {
-    const { functions } = synthesize(folder, { issuer: 'https://issuer.example' });
-    return functions.map((each) => readFileSync(path.join(each.folder, 'index.js')));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-};
-
-/**
- * The folders of the packages that a bundle has something of. Made anew, since CDK could list them only in the very folder
- * that it uploads.
- */
-const bundledPackages = (bundle: Buffer): string[] => {
-  for (const entry of globSync('functions/*.lambda.ts')) {
-    const { metafile, outputFiles } = buildSync({
-      entryPoints: [entry],
-      // As infra/service-function.ts has it, which the comparison holds to.
-      bundle: true,
-      minify: true,
-      platform: 'node',
-      target: 'node24',
-      format: 'cjs',
-      mainFields: ['module', 'main'],
-      write: false,
-      metafile: true,
-    });
-    if (!outputFiles[0] || !bundle.equals(outputFiles[0].contents)) continue;
-    const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
-    return inputs.flatMap((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input) ?? []);
-  }
-  throw new Error('A deployed bundle is not what esbuild makes of an entry here.');
-};
-
 const entriesOfLock: Record<string, { version?: string }> = lock.packages;
 const bundled = new Set(
-  deployedBundles()
+  globSync('*.lambda.ts', { cwd: 'functions' })
     .flatMap(bundledPackages)
     .map((location) => `${location.replace(/^.*node_modules\//, '')}@${entriesOfLock[location]?.version}`),
 );

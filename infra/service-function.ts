@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
@@ -9,14 +8,15 @@ import {
   Architecture,
   type IFunction,
   type IVersion,
+  Function as LambdaFunction,
   LoggingFormat,
   Runtime,
   SystemLogLevel,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
-import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import { bundled } from './bundling.ts';
 import { ServiceLog } from './service-log.ts';
 import type { Stage } from './settings.ts';
 
@@ -28,10 +28,8 @@ type ServiceFunctionProps = {
   stage: Stage;
 };
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-
 /** A function of this service: all of them are built and run alike. */
-export class ServiceFunction extends NodejsFunction {
+export class ServiceFunction extends LambdaFunction {
   /** What the function logs. */
   readonly log: ServiceLog;
   /** What callers call: the version that was rolled out last, or two while one is tried. */
@@ -46,9 +44,8 @@ export class ServiceFunction extends NodejsFunction {
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     log.grantWrite(role);
     super(scope, id, {
-      entry: fileURLToPath(new URL(`../functions/${entry}`, import.meta.url)),
-      projectRoot: root,
-      depsLockFilePath: fileURLToPath(new URL('../package-lock.json', import.meta.url)),
+      code: bundled(entry),
+      handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       // CPU grows with memory: 1,769 MB are one whole core. The worst body that is allowed takes up to 1.6 s of one to
@@ -73,16 +70,6 @@ export class ServiceFunction extends NodejsFunction {
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       systemLogLevelV2: SystemLogLevel.INFO,
       tracing: Tracing.ACTIVE,
-      bundling: {
-        // What is tested is what runs: the SDK of the lock file, not the one that the runtime happens to bring.
-        bundleAwsSDK: true,
-        minify: true,
-        // CommonJS output starts faster than ESM, whose import of node:http also loads undici.
-        format: OutputFormat.CJS,
-        // Libraries' ESM sources can be shaken, their CommonJS builds cannot: 195 KB less.
-        mainFields: ['module', 'main'],
-        logLevel: LogLevel.WARNING,
-      },
     });
     acknowledge(
       role.node.findChild('DefaultPolicy'),

@@ -31,8 +31,12 @@ const arrows: { of: RegExp; may: RegExp[] }[] = [
     of: /^functions\/plants\//,
     may: [/^functions\/plants\//, /^functions\/generated\/contract\.ts$/, /^@aws-sdk\/client-dynamodb$/],
   },
+  { of: /^functions\/replaced\//, may: [/^@aws-sdk\/credential-provider-env$/] },
   { of: /^functions\/auth\//, may: [/^functions\/auth\//, /^aws-jwt-verify\//, /^node:/] },
-  { of: /^infra\//, may: [/^infra\//, /^aws-cdk-lib/, /^(constructs|cdk-nag|cdk-monitoring-constructs)$/, /^node:/] },
+  {
+    of: /^infra\//,
+    may: [/^infra\//, /^aws-cdk-lib/, /^(constructs|cdk-nag|cdk-monitoring-constructs|esbuild)$/, /^node:/],
+  },
   {
     of: /^local\//,
     may: [
@@ -42,7 +46,10 @@ const arrows: { of: RegExp; may: RegExp[] }[] = [
       /^node:/,
     ],
   },
-  { of: /^scripts\//, may: [/^(ajv|json-schema-to-typescript|yaml)/, /^node:/] },
+  {
+    of: /^scripts\//,
+    may: [/^infra\/bundling\.ts$/, /^(ajv|esbuild|json-schema-to-typescript|yaml)/, /^node:/],
+  },
 ];
 
 const files = ['functions', 'infra', 'local', 'scripts']

@@ -1,0 +1,2 @@
+/** For @smithy/core/event-streams: PutItem has none. */
+export {};

@@ -1,0 +1,58 @@
+/** What the bundles hold: exact budgets, since each byte and package is paid for at every cold start. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, inject, test } from 'vitest';
+import { bundledPackages } from '../../scripts/bundled-packages.ts';
+
+const bundleOf = (name: string) => {
+  const { folder = '' } = inject('stack').functions.find((each) => each.name.startsWith(name)) ?? {};
+  return { folder, bytes: readFileSync(path.join(folder, 'index.js')) };
+};
+
+describe.each<[name: string, entry: string, budget: number, packages: string[]]>([
+  [
+    'CreatePlant',
+    'create-plant.lambda.ts',
+    184_900,
+    [
+      '@aws-sdk/client-dynamodb',
+      '@aws-sdk/core',
+      '@aws-sdk/credential-provider-env',
+      '@aws-sdk/dynamodb-codec',
+      '@aws/lambda-invoke-store',
+      '@middy/core',
+      '@middy/http-json-body-parser',
+      '@middy/util',
+      '@middy/validator',
+      '@middy/validator/node_modules/@middy/util',
+      '@smithy/core',
+      '@smithy/node-http-handler',
+      '@smithy/signature-v4',
+      '@smithy/types',
+    ],
+  ],
+
+  ['Authorizer', 'authorizer.lambda.ts', 13_500, ['aws-jwt-verify']],
+])('the bundle of %s', (name, entry, budget, packages) => {
+  const { folder, bytes } = bundleOf(name);
+
+  test(`has at most ${budget} bytes, and not many less`, () => {
+    expect(bytes.length).toBeLessThanOrEqual(budget);
+    // So that the budget follows what is gained.
+    expect(bytes.length).toBeGreaterThan(budget - 2_000);
+  });
+
+  test('is the only file that is deployed', () => {
+    expect(readdirSync(folder)).toEqual(['index.js']);
+  });
+
+  test('holds these packages: a new one is a decision', () => {
+    expect(bundledPackages(entry).map((location) => location.replace('node_modules/', ''))).toEqual(packages);
+  });
+
+  test('is CommonJS: an import of node:http in ESM would load undici', () => {
+    const text = bytes.toString();
+    expect(text).not.toMatch(/\bimport\s*[{*"'\w][^;]*\bfrom\s*["']/);
+    expect(text).toContain('require("node:');
+  });
+});
