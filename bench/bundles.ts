@@ -1,0 +1,51 @@
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { App, Stack } from 'aws-cdk-lib';
+import { Runtime } from 'aws-cdk-lib/aws-lambda';
+import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { synthesize } from '../local/stack.ts';
+
+/** `file` is where Lambda would load the handler from. */
+export type Bundle = { name: string; file: string; bytes: number };
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** Those of the service as its stack makes them, and two to compare them with, made by CDK in their usual ways. */
+export const makeBundles = (folder: string): Bundle[] => {
+  const service = path.join(folder, 'service');
+  mkdirSync(service);
+  const own = synthesize(service, { issuer: 'https://issuer.example' }).functions.map(({ name, folder }) =>
+    bundle(name.startsWith('CreatePlant') ? 'createPlant' : 'authorizer', path.join(folder, 'index.js')),
+  );
+  const others = path.join(folder, 'others');
+  const app = new App({ outdir: others, context: { 'aws:cdk:enable-asset-metadata': true } });
+  const stack = new Stack(app, 'Bench');
+  const add = (id: string, bundling: BundlingOptions) =>
+    new NodejsFunction(stack, id, {
+      entry: path.join(root, 'bench', `${id}.lambda.ts`),
+      projectRoot: root,
+      depsLockFilePath: path.join(root, 'package-lock.json'),
+      runtime: Runtime.NODEJS_24_X,
+      bundling: { minify: true, bundleAwsSDK: true, ...bundling },
+    });
+  add('bare', { mainFields: ['module', 'main'], format: OutputFormat.CJS });
+  // What a bundle of ESM needs for libraries that are CommonJS, as everyone has it.
+  const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+  add('usual', { format: OutputFormat.ESM, banner });
+  const { template } = app.synth().getStackArtifact(stack.artifactId);
+  // The bundles are CommonJS, which a package.json in a folder above could deny.
+  writeFileSync(path.join(others, 'package.json'), '{"type":"commonjs"}');
+  const asset = (id: string): string => {
+    const resource = Object.entries<{ Type: string; Metadata?: Record<string, string> }>(template.Resources).find(
+      ([name, { Type }]) => name.startsWith(id) && Type === 'AWS::Lambda::Function',
+    );
+    return path.join(others, resource?.[1].Metadata?.['aws:asset:path'] ?? '');
+  };
+  return [
+    bundle('bare', path.join(asset('bare'), 'index.js')),
+    bundle('usual', path.join(asset('usual'), 'index.mjs')),
+    ...own,
+  ];
+};
+
+const bundle = (name: string, file: string): Bundle => ({ name, file, bytes: statSync(file).size });

@@ -1,0 +1,47 @@
+/** The same as most projects have it: Middy, a schema compiled at run time by Ajv, Powertools' logger, errors as text. */
+import { Logger } from '@aws-lambda-powertools/logger';
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import middy from '@middy/core';
+import httpErrorHandler from '@middy/http-error-handler';
+import httpJsonBodyParser from '@middy/http-json-body-parser';
+import validator from '@middy/validator';
+import { transpileSchema } from '@middy/validator/transpile';
+
+const client = new DynamoDBClient({});
+const logger = new Logger({ serviceName: 'plants' });
+
+const eventSchema = transpileSchema({
+  type: 'object',
+  required: ['body'],
+  properties: {
+    body: {
+      type: 'object',
+      required: ['id', 'name'],
+      properties: { id: { type: 'integer' }, name: { type: 'string' }, tag: { type: 'string' } },
+    },
+  },
+});
+
+type Plant = { id: number; name: string; tag?: string };
+
+export const handler = middy<{ body: Plant }>()
+  .use(injectLambdaContext(logger))
+  .use(httpErrorHandler())
+  .use(httpJsonBodyParser())
+  .use(validator({ eventSchema }))
+  .handler(async ({ body: { id, name, tag } }) => {
+    await client.send(
+      new PutItemCommand({
+        TableName: process.env['TABLE_NAME'],
+        Item: { id: { N: String(id) }, name: { S: name }, ...(tag !== undefined && { tag: { S: tag } }) },
+        ConditionExpression: 'attribute_not_exists(id)',
+      }),
+    );
+    logger.info('created');
+    return {
+      statusCode: 200,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name, tag }),
+    };
+  });
