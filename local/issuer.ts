@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
 import { generate } from 'selfsigned';
-import { listen } from './listen.ts';
+import { leave, listen } from './listen.ts';
 
 /** How a client gets a token, and whom the stack is to trust. `certificate` (PEM) is the issuer's own. */
 export type LocalIssuer = {
@@ -79,10 +79,7 @@ export const startIssuer = async (): Promise<LocalIssuer> => {
     clientId,
     clientSecret,
     certificate,
-    close: () => {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
+    close: () => leave(server),
   };
 };
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 
 /** Starts `server` on 127.0.0.1; 0 is any free port. @returns the port @throws Error with the system's code */
@@ -6,4 +7,10 @@ export const listen = async (server: Server, port: number): Promise<number> => {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
+};
+
+/** Ends an HTTP server, and every connection of it, whatever is under way. */
+export const leave = (server: HttpServer): Promise<void> => {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
 };

@@ -1,7 +1,6 @@
 /** A store behind a proxy that does wrong to the calls for chosen plants. */
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { listen } from '../local/listen.ts';
+import { leave, listen } from '../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 
 /** One PutItem at the proxy. */
@@ -54,11 +53,6 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     await (faults.get(id) ?? pass)({ response, number, signedAt, put });
   });
   const port = await listen(proxy, 0);
-  const leave = async (): Promise<void> => {
-    proxy.close();
-    proxy.closeAllConnections();
-    await once(proxy, 'close');
-  };
 
   return {
     ...store,
@@ -66,7 +60,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     fail: (id, fault = pass) => faults.set(id, fault),
     calls: (id) => (id === undefined ? [...calls.values()].reduce((sum, each) => sum + each, 0) : (calls.get(id) ?? 0)),
     gone: async (during) => {
-      await leave();
+      await leave(proxy);
       try {
         return await during();
       } finally {
@@ -74,7 +68,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
       }
     },
     close: async () => {
-      await leave();
+      await leave(proxy);
       await store.close();
     },
   };

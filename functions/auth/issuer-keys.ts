@@ -71,8 +71,9 @@ const usableKeys = (answer: ArrayBuffer): Jwk[] => {
   try {
     const { keys } = JSON.parse(utf8.decode(answer)) as { keys: Json[] };
     // Rubbish, too, is what has no key among its keys: then those that are held serve on.
-    if (keys.length > 0 && !keys.some(isJwk)) throw new TypeError();
-    return keys.filter(isJwk).filter(isUsable);
+    const wellFormed = keys.filter(isJwk);
+    if (keys.length > 0 && wellFormed.length === 0) throw new TypeError();
+    return wellFormed.filter(isUsable);
   } catch {
     // The error may quote what the issuer answered: it ends here, so that no log can show it.
     throw new Error('the answer is no key set');

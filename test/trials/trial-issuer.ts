@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { makeCertificate } from '../../local/issuer.ts';
-import { listen } from '../../local/listen.ts';
+import { leave, listen } from '../../local/listen.ts';
 import { makeKey, type SigningKey } from '../access-tokens.ts';
 
 /** A token issuer that publishes, and does, what a trial tells it. `certificate` is in PEM. */
@@ -37,10 +37,6 @@ export const startTrialIssuer = async (): Promise<TrialIssuer> => {
     listener(request, response);
   });
   const port = await listen(server, 0);
-  const leave = (): Promise<void> => {
-    server.closeAllConnections();
-    return new Promise((resolve) => server.close(() => resolve()));
-  };
   const issuer = `https://127.0.0.1:${port}`;
   return {
     issuer,
@@ -55,7 +51,7 @@ export const startTrialIssuer = async (): Promise<TrialIssuer> => {
       listener = next;
     },
     gone: async (during) => {
-      await leave();
+      await leave(server);
       try {
         return await during();
       } finally {
@@ -72,6 +68,6 @@ export const startTrialIssuer = async (): Promise<TrialIssuer> => {
         server.setSecureContext({ key: privateKey, cert: certificate });
       }
     },
-    close: leave,
+    close: () => leave(server),
   };
 };

@@ -1,15 +1,15 @@
 /** The stack as `npm start` serves it (template, bundles, gateway), with a store and a token issuer that a trial rules. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inject } from 'vitest';
 import { type AccessLogEntry, gateway } from '../../local/gateway.ts';
 import { localFunctions } from '../../local/lambda.ts';
-import { listen } from '../../local/listen.ts';
+import { leave, listen } from '../../local/listen.ts';
 import type { FunctionSpec } from '../../local/stack.ts';
 import { audience, claims, sign } from '../access-tokens.ts';
 import type { PlantAnswer } from '../answers.ts';
 import { expectInContract } from '../contract.ts';
+import { temporaryFolder } from '../local-service.ts';
 import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
 
 export type Handler = (event: never, context: object) => unknown;
@@ -44,8 +44,8 @@ export const startTrialStack = async (
   const close = async (): Promise<void> => {
     for (const each of undo.reverse()) await each();
   };
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-trial-'));
-  undo.push(() => rm(folder, { recursive: true }));
+  const { folder, remove } = await temporaryFolder();
+  undo.push(remove);
   const issuer = await startTrialIssuer();
   undo.push(issuer.close);
   const own: Record<FunctionName, Record<string, string>> = {
@@ -85,10 +85,7 @@ export const startTrialStack = async (
     throw error;
   }
   const url = `http://127.0.0.1:${await listen(server, 0)}`;
-  undo.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  undo.push(() => leave(server));
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
 
   return {
