@@ -1,3 +1,4 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import {
   JwtExpiredError,
   JwtInvalidAudienceError,
@@ -33,20 +34,33 @@ export const verifyToken = async (token: string, rules: TokenRules, keys: Issuer
 
 const verifyWith = (jwks: Jwks, token: string, { issuer, audience, scope }: TokenRules): Verdict => {
   try {
-    const claims = verifyJwtSync(token, jwks, {
+    const options = {
       issuer,
       audience: audience ?? null,
       scope,
       graceSeconds: clockSkew,
-      customJwtCheck: (jwt) => {
+      customJwtCheck: (jwt: { header: JwtHeader; payload: JwtPayload; jwk: Jwk }) => {
         assertKeyFits(jwt);
         assertNotExpired(jwt);
       },
-    });
-    return { claims };
+    };
+    return { claims: verifyJwtSync(token, jwks, options, publicKeyOf) };
   } catch (error) {
     return { refused: refusals.find(([errorClass]) => error instanceof errorClass)?.[1] ?? 'unverifiable' };
   }
+};
+
+/**
+ * By the JWK itself, so that a key set that was fetched anew brings keys of its own. (The library's cache goes by key id,
+ * and would serve on with a key whose id the issuer has given to another.)
+ */
+const publicKeys = new WeakMap<Jwk, KeyObject>();
+
+/** To be made once: it takes as long as a signature's check. */
+const publicKeyOf = (jwk: Jwk): KeyObject => {
+  const publicKey = publicKeys.get(jwk) ?? createPublicKey({ key: jwk, format: 'jwk' });
+  publicKeys.set(jwk, publicKey);
+  return publicKey;
 };
 
 /** aws-jwt-verify takes any key for any algorithm where the key names none: RS256 for an ES256 that is none. */

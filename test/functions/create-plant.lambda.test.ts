@@ -1,8 +1,11 @@
 /** Every answer, from the source; and what only a look into the process can tell. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newId, testAnswers } from '../answers.ts';
 import { atFirst, hang, loseAnswer } from '../faulty-store.ts';
 import { proxyEvent } from '../gateway-events.ts';
+import { temporaryFolder } from '../local-service.ts';
 import { type InProcess, type Invoke, invoker, startInProcess } from './in-process.ts';
 
 let service: InProcess;
@@ -87,6 +90,16 @@ test('a configuration that cannot work is no reason to ask again', async () => {
   expect((await broken(proxyEvent('{"id":33,"name":"x"}'))).body).toMatchObject({ error: 50001 });
 });
 
-test('without the name of its table the function does not start, and says why', async () => {
-  await expect(load({ TABLE_NAME: '' })).rejects.toThrow('TABLE_NAME');
+test('what stands in files of the AWS SDK has no say, and costs no time', async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  // With which the SDK would refuse an endpoint.
+  const AWS_CONFIG_FILE = path.join(folder, 'config');
+  await writeFile(AWS_CONFIG_FILE, '[default]\nuse_fips_endpoint = true\n');
+  const configured = await load({ AWS_CONFIG_FILE, HOME: folder });
+  expect((await configured(proxyEvent(`{"id":${newId()},"name":"Moss"}`))).status).toBe(200);
+});
+
+test.each(['TABLE_NAME', 'AWS_REGION'])('without %s the function does not start, and says why', async (name) => {
+  await expect(load({ [name]: '' })).rejects.toThrow(name);
 });

@@ -13,7 +13,7 @@ describe.each<[name: string, entry: string, budget: number, packages: string[]]>
   [
     'CreatePlant',
     'create-plant.lambda.ts',
-    184_900,
+    185_500,
     [
       '@aws-sdk/client-dynamodb',
       '@aws-sdk/core',

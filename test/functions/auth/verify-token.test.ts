@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import type { Jwk, Jwks } from 'aws-jwt-verify/jwk';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { IssuerKeys } from '../../../functions/auth/issuer-keys.ts';
@@ -8,6 +9,8 @@ import { audience, claims, inSeconds, issuer, makeKey, scope, sign } from '../..
 import { forgedTokens } from '../../forged-tokens.ts';
 import { honestTokens } from '../../honest-tokens.ts';
 import { claiming, type MakeToken, makeTokenIssuer, type TokenIssuer, unsigned } from '../../odd-tokens.ts';
+
+vi.mock('node:crypto', { spy: true });
 
 let from: TokenIssuer;
 let jwks: Jwks;
@@ -126,4 +129,17 @@ describe('the keys of the issuer', () => {
     });
     expect(verdict).toEqual({ refused: 'unverifiable' });
   });
+});
+
+test('a key of a key set is made once; another under its kid is another key', async () => {
+  const token = await sign(from.es, claims());
+  const stranger = await makeKey('ES256', from.es.kid);
+  const first = { keys: [structuredClone(from.es.jwk)] } as Jwks;
+  const verdictBy = (keySet: Jwks) =>
+    verifyToken(token, { issuer, audience, scope }, { current: async () => keySet, renewed: async () => keySet });
+  const made = vi.mocked(createPublicKey);
+  made.mockClear();
+  for (let each = 0; each < 3; each += 1) expect(await verdictBy(first)).toHaveProperty('claims');
+  expect(made).toHaveBeenCalledTimes(1);
+  expect(await verdictBy({ keys: [stranger.jwk] } as Jwks)).toEqual({ refused: 'signature' });
 });

@@ -1,0 +1,41 @@
+import middy from '@middy/core';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { deadline, type WithDeadline } from '../../../functions/http/deadline.ts';
+import { lambdaContext } from '../../gateway-events.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const invoke = (handler: (deadline: AbortSignal) => unknown): Promise<unknown> =>
+  middy({ timeoutEarlyInMillis: 0 })
+    .use(deadline(2_300))
+    .handler(async (_, context: WithDeadline) => handler(context.deadline))({}, lambdaContext as WithDeadline);
+
+test('aborts when its time is over, and not before', async () => {
+  let signal: AbortSignal | undefined;
+  const answer = invoke((deadline) => {
+    signal = deadline;
+    return new Promise((resolve) => deadline.addEventListener('abort', resolve));
+  });
+  await vi.advanceTimersByTimeAsync(2_299);
+  expect(signal?.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(signal?.aborted).toBe(true);
+  await answer;
+});
+
+test.each([
+  ['an answer', () => 'answer'],
+  ['an error', () => Promise.reject(new Error())],
+])('leaves no timer behind after %s', async (_, handler) => {
+  let during = 0;
+  await invoke(() => {
+    during = vi.getTimerCount();
+    return handler();
+  }).catch(() => undefined);
+  expect([during, vi.getTimerCount()]).toEqual([1, 0]);
+});

@@ -1,0 +1,18 @@
+import { expect, test, vi } from 'vitest';
+import { defaultProvider } from '../../../functions/replaced/credentials.ts';
+
+test('the credentials are those of the environment, read once', async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'first');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+  vi.stubEnv('AWS_SESSION_TOKEN', 'token');
+  const provide = defaultProvider({});
+  const credentials = { accessKeyId: 'first', secretAccessKey: 'secret', sessionToken: 'token' };
+  expect(await provide()).toMatchObject(credentials);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'second');
+  expect(await provide()).toMatchObject(credentials);
+});
+
+test('where there are none, that is an error', async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', '');
+  await expect(defaultProvider({})()).rejects.toThrow('environment');
+});
