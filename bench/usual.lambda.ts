@@ -7,6 +7,7 @@ import httpErrorHandler from '@middy/http-error-handler';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import validator from '@middy/validator';
 import { transpileSchema } from '@middy/validator/transpile';
+import { put } from './put.ts';
 
 const client = new DynamoDBClient({});
 const logger = new Logger({ serviceName: 'plants' });
@@ -31,13 +32,7 @@ export const handler = middy<{ body: Plant }>()
   .use(httpJsonBodyParser())
   .use(validator({ eventSchema }))
   .handler(async ({ body: { id, name, tag } }) => {
-    await client.send(
-      new PutItemCommand({
-        TableName: process.env['TABLE_NAME'],
-        Item: { id: { N: String(id) }, name: { S: name }, ...(tag !== undefined && { tag: { S: tag } }) },
-        ConditionExpression: 'attribute_not_exists(id)',
-      }),
-    );
+    await client.send(new PutItemCommand(put({ id, name, ...(tag !== undefined && { tag }) })));
     logger.info('created');
     return {
       statusCode: 200,

@@ -1,10 +1,9 @@
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AssetHashType, DockerImage } from 'aws-cdk-lib';
-import { Code } from 'aws-cdk-lib/aws-lambda';
-import { type BuildOptions, buildSync } from 'esbuild';
+import { type BuildOptions, build, buildSync, type OutputFile } from 'esbuild';
 
-const functions = fileURLToPath(new URL('../functions', import.meta.url));
+export const functions = fileURLToPath(new URL('../functions', import.meta.url));
 
 /**
  * Parts of the AWS SDK that no function here uses, though the SDK imports them, and the files below functions/ that a
@@ -32,22 +31,22 @@ export const esbuildOptions = (entry: string) =>
     mainFields: ['module', 'main'],
     alias: Object.fromEntries(Object.entries(replaced).map(([part, file]) => [part, path.join(functions, file)])),
     logLevel: 'warning',
+    write: false,
   }) satisfies BuildOptions;
 
-/** The code of a function, index.js alone. NodejsFunction would make the same, through npx, which takes longer than esbuild. */
-export const bundled = (entry: string): Code =>
-  Code.fromAsset(functions, {
-    assetHashType: AssetHashType.OUTPUT,
-    bundling: {
-      // For where the bundling below would say that it cannot be done here, which it does not.
-      image: DockerImage.fromRegistry('none'),
-      // CDK takes assets for the same that have the same source and options; the function below is none to it.
-      command: [entry],
-      local: {
-        tryBundle: (folder) => {
-          buildSync({ ...esbuildOptions(entry), outfile: path.join(folder, 'index.js') });
-          return true;
-        },
-      },
-    },
-  });
+/** The bundles that were made ahead, by entry. */
+const ahead = new Map<string, OutputFile[]>();
+
+/** Has all bundles made by esbuild's own process while this one is busy, with loading the CDK say. */
+export const bundleAhead = async (): Promise<void> => {
+  const entries = readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
+  const make = async (entry: string) => ahead.set(entry, (await build(esbuildOptions(entry))).outputFiles);
+  await Promise.all(entries.map(make));
+};
+
+/** An entry as one file of JavaScript. */
+export const bundle = (entry: string): Uint8Array => {
+  const [file] = ahead.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles;
+  if (file === undefined) throw new Error(`esbuild made nothing of ${entry}`);
+  return file.contents;
+};

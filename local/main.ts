@@ -1,15 +1,15 @@
 /** `npm start`: the synthesized stack, served on this machine. PORT and DATA_DIR are its settings. */
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import path from 'node:path';
+import { bundleAhead } from '../infra/bundling.ts';
 import { dataFolder, takeDataFolder } from './data-folder.ts';
 import { gateway } from './gateway.ts';
-import { startIssuer } from './issuer.ts';
 import { localFunctions } from './lambda.ts';
 import { accessLine, curlLine, title } from './lines.ts';
-import { listen } from './listen.ts';
+import { leave, listen } from './listen.ts';
 import { type Session, sessionFile } from './session.ts';
-import { synthesize } from './stack.ts';
 import { openStore } from './store.ts';
 
 const say = (line: string): void => console.log(line);
@@ -39,17 +39,28 @@ const stop = async (): Promise<void> => {
 
 const start = async (): Promise<void> => {
   const port = readPort();
+  // What is in the way is said at once, not after all the rest.
+  const trial = createServer();
+  await listen(trial, port);
+  await leave(trial);
 
   say('Opening the store ...');
   undo.push(await takeDataFolder(dataFolder()));
   const store = await openStore(dataFolder());
   undo.push(store.close);
 
+  // These two take half of the start's time to load: only now, and at the same time as the functions are bundled.
+  const [{ startIssuer }, { synthesize }] = await Promise.all([
+    import('./issuer.ts'),
+    import('./stack.ts'),
+    bundleAhead(),
+  ]);
+
   say('Starting a token issuer ...');
   const issuer = await startIssuer();
   undo.push(issuer.close);
 
-  say('Synthesizing the stack, bundling its functions ...');
+  say('Synthesizing the stack ...');
   const folder = path.join(dataFolder(), 'assembly');
   const removeAssembly = () => rm(folder, { recursive: true, force: true });
   await removeAssembly();
