@@ -29,6 +29,7 @@ export const run = (
 
 /** The local service, started as `npm start` does it, on ports of its own. */
 export type LocalService = {
+  pid: number;
   url: string;
   ended: Promise<Ended>;
   output: () => string;
@@ -50,6 +51,7 @@ export const startLocalService = async (
   const early = await Promise.race([serving, ended]);
   if (early !== undefined) throw new Error(`The local service ended (${early.code}): ${early.stdout}${early.stderr}`);
   return {
+    pid: child.pid ?? 0,
     url: /at (http:\S+)/.exec(output())?.[1] ?? '',
     ended,
     output,
