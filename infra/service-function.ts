@@ -54,7 +54,7 @@ export class ServiceFunction extends LambdaFunction {
       // Not taken, since it gains nothing here or does not hold: provisioned concurrency (paid by the hour, for a cold start
       // of some 100 ms), a compile cache in the bundle (V8 takes it from the very Node.js and processor that made it, and
       // Lambda updates its own), connections or keys fetched at init (the caller waits for init as well, and a fetch that
-      // fails there would be a failed start), SnapStart (there is none for Node.js).
+      // fails there would be a failed start), SnapStart (not for the managed runtimes of Node.js).
       // CPU grows with memory, and 1,769 MB are one whole core. By bench/README.md, on a core of x64: the first answer of a
       // cold start takes 50 ms of CPU time beside Node's own 30, a warm one less than 1 ms, the worst body that is allowed
       // 0.9 s and more, of the 2.3 s in which createPlant must answer. At 1,024 MB (0.58 of a core) that body would leave the
