@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process';
 import { globSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import lock from '../package-lock.json' with { type: 'json' };
-import { bundledPackages } from '../scripts/bundled-packages.ts';
+import { bundleInputs } from '../scripts/bundle-inputs.ts';
 
 type Component = { 'bom-ref': string; licenses?: { license?: { id: string }; expression?: string }[] };
 type Sbom = {
@@ -26,7 +26,7 @@ process.chdir(path.resolve(import.meta.dirname, '..'));
 const entriesOfLock: Record<string, { version?: string }> = lock.packages;
 const bundled = new Set(
   globSync('*.lambda.ts', { cwd: 'functions' })
-    .flatMap(bundledPackages)
+    .flatMap((entry) => bundleInputs(entry).packages)
     .map((location) => `${location.replace(/^.*node_modules\//, '')}@${entriesOfLock[location]?.version}`),
 );
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
-import { bundledPackages } from '../../scripts/bundled-packages.ts';
+import { bundleInputs } from '../../scripts/bundle-inputs.ts';
 
 const bundleOf = (name: string) => {
   const { folder = '' } = inject('stack').functions.find((each) => each.name.startsWith(name)) ?? {};
@@ -47,7 +47,13 @@ describe.each<[name: string, entry: string, budget: number, packages: string[]]>
   });
 
   test('holds these packages: a new one is a decision', () => {
-    expect(bundledPackages(entry).map((location) => location.replace('node_modules/', ''))).toEqual(packages);
+    expect(bundleInputs(entry).packages.map((location) => location.replace('node_modules/', ''))).toEqual(packages);
+  });
+
+  test('holds no file that is for development', () => {
+    const { files } = bundleInputs(entry);
+    expect(files).toContain(`functions/${entry}`);
+    expect(files.filter((file) => !file.startsWith('functions/'))).toEqual([]);
   });
 
   test('is CommonJS: an import of node:http in ESM would load undici', () => {
