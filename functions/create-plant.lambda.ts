@@ -30,6 +30,8 @@ const settled: DynamoDBClientConfig = {
 };
 
 const client = new DynamoDBClient({ ...settled, ...storeLimits });
+// It copies what is sent and answered for a logger that there is not.
+client.middlewareStack.remove('loggerMiddleware');
 const create = createPlant(addPlantTo(fromEnvironment('TABLE_NAME'), client));
 
 /**
