@@ -174,7 +174,7 @@ const panel = (what: string, along: string, at: number[], figures: Figures[]) =>
 ];
 writeFileSync(
   path.join(import.meta.dirname, 'growth.svg'),
-  plot([
+  plot('Latency and memory of the local service, by clients and by table', [
     ...panel('clients', 'clients at a time, table of 1,000 plants', clientCounts, byClients),
     ...panel('table', 'plants in the table, 8 clients', tableSizes, byTable),
   ]),

@@ -46,9 +46,10 @@ const drawPanel = ({ title, along, unit, at, lines }: Panel, index: number): str
 };
 
 /** Small multiples, two in a row, as an SVG document. All values start at 0. */
-export const plot = (panels: Panel[]): string =>
+export const plot = (title: string, panels: Panel[]): string =>
   [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${2 * width} ${Math.ceil(panels.length / 2) * height}" font-family="sans-serif" font-size="11">`,
+    `<title>${title}</title>`,
     '<rect width="100%" height="100%" fill="white"/>',
     ...panels.map(drawPanel),
     '</svg>\n',
