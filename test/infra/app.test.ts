@@ -5,9 +5,7 @@ import cdkJson from '../../cdk.json' with { type: 'json' };
 import { run, temporaryFolder } from '../local-service.ts';
 import { externalIssuer, kinds } from './stacks.ts';
 
-/** What `npx cdk` runs, but for the bundling, and for npx, which takes half a second each time. */
-const app = cdkJson.app.replace('npx --no-install ', '');
-
+/** What `npx cdk` runs, as it runs it, but for the bundling. */
 const synthesize = async (context: Record<string, string>, NODE_OPTIONS = '') => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -15,7 +13,7 @@ const synthesize = async (context: Record<string, string>, NODE_OPTIONS = '') =>
   // CloudFormation's own rules take half of the time. One run has them here, and each in .ci/run.
   const CDK_VALIDATION = String(context === kinds.prod);
   const environment = { CDK_OUTDIR: folder, CDK_CONTEXT_JSON, CDK_VALIDATION, NODE_OPTIONS };
-  const { code, stdout, stderr } = await run('sh', ['-c', app], environment).ended;
+  const { code, stdout, stderr } = await run('sh', ['-c', cdkJson.app], environment).ended;
   const said = (stdout + stderr).split('\n').filter((line) => line !== '' && !line.startsWith('npm '));
   return { code, said, read: (name: string) => readFile(path.join(folder, name), 'utf8') };
 };
