@@ -9,7 +9,8 @@ import { gateway } from './gateway.ts';
 import { localFunctions } from './lambda.ts';
 import { accessLine, curlLine, title } from './lines.ts';
 import { leave, listen } from './listen.ts';
-import { type Session, sessionFile } from './session.ts';
+import { withReference } from './reference.ts';
+import { fetchToken, type Session, sessionFile } from './session.ts';
 import { openStore } from './store.ts';
 
 const say = (line: string): void => console.log(line);
@@ -78,11 +79,12 @@ const start = async (): Promise<void> => {
   undo.push(functions.close);
   await functions.warmUp();
 
-  const server = gateway({
+  const api = gateway({
     routes: stack.routes,
     invoke: functions.invoke,
     onRequest: (entry) => say(accessLine(entry)),
   });
+  const server = withReference(api, () => fetchToken(issuer));
   const url = `http://127.0.0.1:${await listen(server, port)}`;
   undo.push(async () => {
     server.close();
@@ -99,6 +101,7 @@ const start = async (): Promise<void> => {
 
   say(`Serving ${stack.routes.map(({ routeKey }) => routeKey).join(', ')} at ${url} (store: ${store.description}).`);
   say(`Try it, in another terminal:\n\n${curlLine(url)}\n`);
+  say(`Or in a browser: ${url}/docs`);
   say('Ctrl-C stops the service. One line per request:');
 };
 

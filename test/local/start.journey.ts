@@ -11,6 +11,8 @@ describe('npm start', () => {
   test('serves; the line it prints, pasted, answers 200; SIGTERM ends it; the plant survives', async ({ at }) => {
     const first = await at.start({}, ['npm', 'start']);
     expect(await at.paste(first)).toBe('200 {"name":"Swiss cheese plant","tag":"climber"}\n');
+    expect(first.output()).toContain(`${first.url}/docs\n`);
+    expect((await fetch(`${first.url}/docs`)).status).toBe(200);
     await first.stop('SIGTERM');
     expect(first.output()).toContain('Stopping');
     expect(at.has('session.json')).toBe(false);

@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { gateway } from '../../local/gateway.ts';
+import { withReference } from '../../local/reference.ts';
+import { contract } from '../contract.ts';
+import { startServer } from '../servers.ts';
+
+type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
+
+/** A gateway without routes behind the page, which numbers the tokens it hands out. */
+const start = async (newToken?: () => Promise<string>) => {
+  let tokens = 0;
+  const api = gateway({ routes: [], invoke: () => Promise.reject(new Error('nobody')), onRequest: () => {} });
+  const port = await startServer(withReference(api, newToken ?? (async () => `token-${++tokens}`)));
+  const ask = (path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port, path, method, setHost: false };
+      request({ ...options, headers: { host: `127.0.0.1:${port}`, ...headers } }, async (answer) =>
+        resolve({ status: answer.statusCode, headers: answer.headers, body: await text(answer) }),
+      )
+        .on('error', reject)
+        .end();
+    });
+  return { port, ask, tokens: () => tokens };
+};
+
+const dataOf = ({ body }: Answer): { token: string; contract: object } =>
+  JSON.parse(/<script id="data" type="application\/json">(.*)<\/script>/.exec(body)?.[1] ?? '');
+
+const notFound = { status: 404, body: '{"message":"Not Found"}' };
+
+test('GET /docs is a page with the contract, this address as its server, and a token of its own', async () => {
+  const { port, ask } = await start();
+  const first = await ask('/docs');
+  expect(first).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
+  expect(first.body).toContain('on your machine only');
+  expect(dataOf(first)).toMatchObject({
+    token: 'token-1',
+    contract: { info: contract.info, servers: [{ url: `http://127.0.0.1:${port}` }] },
+  });
+  expect(dataOf(await ask('/docs?again')).token).toBe('token-2');
+});
+
+test('the page names nothing that is not there, and nothing elsewhere', async () => {
+  const { ask } = await start();
+  const { body } = await ask('/docs');
+  const addresses = [...body.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, address = '']) => address);
+  expect(addresses).toHaveLength(5);
+  for (const address of addresses) expect(await ask(address)).toMatchObject({ status: 200 });
+});
+
+test.each([
+  ['/docs/swagger-ui.css', 'text/css', 'node_modules/swagger-ui-dist/swagger-ui.css'],
+  ['/docs/swagger-ui-bundle.js', 'text/javascript', 'node_modules/swagger-ui-dist/swagger-ui-bundle.js'],
+  ['/docs/page.css', 'text/css', 'local/reference/page.css'],
+  ['/docs/page.js', 'text/javascript', 'local/reference/page.js'],
+])('GET %s is %s, from %s', async (path, type, file) => {
+  const { ask } = await start();
+  const answer = await ask(path);
+  expect(answer).toMatchObject({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` } });
+  expect(answer.body).toBe(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'));
+});
+
+test.each(['127.0.0.1', 'localhost'])(
+  'GET /openapi.json is the contract, exact, its server as it was asked for: %s',
+  async (name) => {
+    const { port, ask } = await start();
+    const answer = await ask('/openapi.json', 'GET', { host: `${name}:${port}` });
+    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } });
+    expect(JSON.parse(answer.body)).toEqual({ ...contract, servers: [{ url: `http://${name}:${port}` }] });
+    expect(answer.body).toContain('"id":-9223372036854775808,');
+  },
+);
+
+test.each(['/docs', '/docs/page.js', '/openapi.json'])('HEAD %s is GET without a body', async (path) => {
+  const { ask } = await start();
+  const [head, get] = [await ask(path, 'HEAD'), await ask(path)];
+  expect(head).toMatchObject({ status: 200, body: '' });
+  expect(head.headers).toMatchObject({ 'content-length': String(Buffer.byteLength(get.body)) });
+});
+
+test.each(['/docs', '/docs/page.js', '/openapi.json'])('nothing reads %s but a page of this origin', async (path) => {
+  const { port, ask } = await start();
+  const { headers } = await ask(path, 'GET', { origin: 'http://evil.example' });
+  expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+  expect(headers).toMatchObject({
+    'cross-origin-resource-policy': 'same-origin',
+    'content-security-policy': expect.stringMatching(/^default-src 'none';.*; frame-ancestors 'none'$/),
+    'cache-control': 'no-store',
+  });
+  expect(headers['content-security-policy']).not.toMatch(/https?:|\*|unsafe/);
+  // DNS rebinding: the name is the attacker's, the address is ours.
+  for (const host of ['', 'evil.example', `evil.example:${port}`, `localhost.evil.example:${port}`, '127.0.0.1:1']) {
+    expect(await ask(path, 'GET', { host })).toMatchObject({
+      status: 421,
+      body: `This is http://127.0.0.1:${port}, and nothing else.\n`,
+    });
+  }
+});
+
+test('no token is made for a page that is not shown', async () => {
+  const { ask, tokens } = await start();
+  await ask('/docs', 'GET', { host: 'evil.example' });
+  await ask('/docs', 'OPTIONS');
+  await ask('/openapi.json');
+  expect(tokens()).toBe(0);
+});
+
+test.each([
+  ...['POST', 'PUT', 'DELETE', 'OPTIONS'].flatMap((method) => [
+    [method, '/docs'] as const,
+    [method, '/openapi.json'] as const,
+  ]),
+  ...[
+    '/',
+    '/docs/',
+    '/docs/page.html',
+    '/docs/swagger-ui.js',
+    '/docs//page.css',
+    '//docs',
+    '/Docs',
+    '/docs/../package.json',
+    '/docs/..%2fpackage.json',
+    '/docs/%2e%2e/%2e%2e/package.json',
+    '/docs/page.css/../../../package.json',
+    '/docs/..\\package.json',
+    '/docs/page.css%00',
+    '/openapi.yaml',
+  ].map((path) => ['GET', path] as const),
+])('%s %s is the gateway’s to answer', async (method, path) => {
+  const { ask } = await start();
+  expect(await ask(path, method)).toMatchObject(notFound);
+});
+
+test('a page without a token is a fault, said in one line', async () => {
+  const { ask } = await start(() => Promise.reject(new Error('The token issuer does not answer')));
+  expect(await ask('/docs')).toMatchObject({ status: 500, body: 'Error: The token issuer does not answer\n' });
+});
