@@ -1,0 +1,22 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import path from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+
+/** Starts the Chromium that CHROMIUM names, or the one on PATH. @throws Error in one sentence where there is none */
+export const startChromium = async (proxy: string): Promise<Browser> => {
+  const { CHROMIUM, PATH = '' } = process.env;
+  const places = CHROMIUM ? [CHROMIUM] : PATH.split(path.delimiter).map((folder) => path.join(folder, 'chromium'));
+  for (const executablePath of places) {
+    const isThere = await access(executablePath, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return chromium.launch({ executablePath, proxy: { server: proxy, bypass: '127.0.0.1' } });
+  }
+  throw new Error(
+    CHROMIUM
+      ? `CHROMIUM is ${CHROMIUM}, which is no program.`
+      : 'There is no chromium on PATH. Install it (Debian: apt-get install chromium), or set CHROMIUM to the path of one.',
+  );
+};

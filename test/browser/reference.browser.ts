@@ -1,0 +1,183 @@
+/** The page at /docs, as a person meets it: a real browser, the whole local service, a store that can be read. */
+import { createServer } from 'node:http';
+import type { Page } from 'playwright-core';
+import { test as base, expect, onTestFinished } from 'vitest';
+import { errors } from '../../functions/http/errors.ts';
+import { leave, listen } from '../../local/listen.ts';
+import { createPlantOperation } from '../contract.ts';
+import { startLocalService, temporaryFolder } from '../local-service.ts';
+import { startPlantsStore } from '../plants-store.ts';
+import { startServer } from '../servers.ts';
+import { startChromium } from './chromium.ts';
+
+const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures a fixture needs
+  .extend('store', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const store = await startPlantsStore();
+    onCleanup(store.close);
+    return store;
+  })
+  // biome-ignore lint/correctness/noEmptyPattern: as above
+  .extend('folder', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const { folder, remove } = await temporaryFolder();
+    onCleanup(remove);
+    return folder;
+  })
+  .extend('url', { scope: 'file' }, async ({ folder, store }, { onCleanup }) => {
+    const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
+    onCleanup(async () => void (await service.stop()));
+    return service.url;
+  })
+  // All that would leave the machine arrives here: the page's, and what Chromium itself asks of its maker.
+  // biome-ignore lint/correctness/noEmptyPattern: as above
+  .extend('elsewhere', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const requests: string[] = [];
+    const proxy = createServer((request, response) => {
+      requests.push(`${request.method} ${request.url}`);
+      response.end();
+    }).on('connect', (request, socket) => {
+      requests.push(`CONNECT ${request.url}`);
+      socket.destroy();
+    });
+    const port = await listen(proxy, 0);
+    onCleanup(() => leave(proxy));
+    return { proxy: `http://127.0.0.1:${port}`, requests };
+  })
+  .extend('browser', { scope: 'file' }, async ({ elsewhere }, { onCleanup }) => {
+    const browser = await startChromium(elsewhere.proxy);
+    onCleanup(() => browser.close());
+    return browser;
+  })
+  /** The page, opened, what its console complains of, and the addresses that it asks. */
+  .extend('open', async ({ browser, url }) => async (width = 1280) => {
+    const page = await browser.newPage({ viewport: { width, height: 800 } });
+    onTestFinished(() => page.close());
+    const complaints: string[] = [];
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    page.on('pageerror', ({ message }) => complaints.push(message));
+    await page.goto(`${url}/docs`);
+    await page.locator('.execute').waitFor();
+    return { page, complaints, requests };
+  });
+
+/** Sends the request body, or the one that is filled in. @returns status and body of the answer, as the page shows them */
+const execute = async (page: Page, body?: string) => {
+  if (body !== undefined) await page.locator('textarea').fill(body);
+  await page.locator('.execute').click();
+  const answer = page.locator('.live-responses-table .response');
+  return {
+    status: Number(await answer.locator('.response-col_status').first().innerText()),
+    body: JSON.parse(await answer.locator('.highlight-code').first().innerText()),
+  };
+};
+
+test('shows the operation, this service as its server, and that it is here only', async ({ open, url }) => {
+  const { page, complaints } = await open();
+  expect(await page.title()).toBe('Plant Store API');
+  expect(await page.locator('.notice').innerText()).toContain('on your machine only');
+  expect(await page.locator('.opblock-summary').innerText()).toMatch(/POST\s+\/plants\s+Add a plant/);
+  expect(await page.locator('.servers select').inputValue()).toBe(url);
+  expect(complaints).toEqual([]);
+});
+
+test('shows every example of every status, and so each `error`', async ({ open }) => {
+  const { page, complaints } = await open();
+  const shown: unknown[] = [];
+  for (const [status, { content }] of Object.entries(createPlantOperation.responses)) {
+    const row = page.locator(`.responses-table .response[data-code="${status}"]`);
+    const values = [];
+    for (const name of Object.keys(content['application/json'].examples)) {
+      await row.locator('.examples-select select').selectOption(name);
+      values.push(JSON.parse(await row.locator('.highlight-code').innerText()));
+    }
+    expect(values).toEqual(Object.values(content['application/json'].examples).map(({ value }) => value));
+    shown.push(...values.flatMap(({ error }) => error ?? []));
+  }
+  expect(shown).toEqual(Object.values(errors).map(({ error }) => error));
+  expect(complaints).toEqual([]);
+});
+
+test('adds a plant with one click', async ({ open, store }) => {
+  const { page, complaints } = await open();
+  expect(await execute(page)).toEqual({ status: 200, body: { name: 'Swiss cheese plant', tag: 'climber' } });
+  expect(await store.read('1')).toEqual({
+    id: { N: '1' },
+    name: { S: 'Swiss cheese plant' },
+    tag: { S: 'climber' },
+  });
+  expect(complaints).toEqual([]);
+});
+
+test('sends ids beyond 2^53 as they are: the example’s, and one that is typed', async ({ open, store }) => {
+  const { page } = await open();
+  await page.locator('.opblock-section-request-body .examples-select select').selectOption('withoutTag');
+  expect(await execute(page)).toEqual({ status: 200, body: { name: 'Moss' } });
+  expect(await store.read('-9223372036854775808')).toMatchObject({ name: { S: 'Moss' } });
+
+  const { page: another } = await open();
+  expect(await execute(another, '{"id":9007199254740993,"name":"Fern"}')).toMatchObject({ status: 200 });
+  expect(await store.read('9007199254740993')).toMatchObject({ name: { S: 'Fern' } });
+});
+
+test('shows the Error that a bad plant gets', async ({ open, store }) => {
+  const { page, complaints } = await open();
+  expect(await execute(page, '{"id":2}')).toEqual({
+    status: 400,
+    body: { error: errors.notValid.error, message: 'name is required' },
+  });
+  expect(await store.read('2')).toBeUndefined();
+  // Chromium’s own words for any answer of 400.
+  expect(complaints).toEqual(['Failed to load resource: the server responded with a status of 400 (Bad Request)']);
+});
+
+test('is readable at the width of a phone, before and after a try', async ({ open }) => {
+  const { page } = await open(360);
+  const width = () => page.evaluate<number>('document.documentElement.scrollWidth');
+  expect(await width()).toBe(360);
+  await execute(page);
+  expect(await width()).toBe(360);
+  for (const part of ['.info', 'textarea', '.execute', '.response .response-col_description']) {
+    const boxes = await page.locator(part).all();
+    for (const box of boxes)
+      expect((await box.boundingBox())?.width, part).toBeGreaterThan(part === '.execute' ? 100 : 250);
+  }
+});
+
+test('sends nothing elsewhere, and could not', async ({ open, url, browser, elsewhere }) => {
+  const { page, requests } = await open();
+  await execute(page);
+  expect(requests).toHaveLength(6);
+  expect(requests.filter((each) => new URL(each).origin !== url)).toEqual([]);
+
+  let reached = 0;
+  const port = await startServer(createServer((_, response) => response.end(String(++reached))));
+  for (const address of ['http://plants.example/', `http://127.0.0.1:${port}/`]) {
+    expect(await page.evaluate(`fetch('${address}', { mode: 'no-cors' }).catch(String)`)).toContain('TypeError');
+    await page.evaluate(`new Promise((done) => Object.assign(new Image(), { onerror: done, src: '${address}' }))`);
+  }
+  expect(reached).toBe(0);
+  const toPlants = () => elsewhere.requests.filter((each) => each.includes('plants.example'));
+  expect(toPlants()).toEqual([]);
+
+  const free = await browser.newPage();
+  await free.goto('http://plants.example/');
+  expect(toPlants()).not.toEqual([]);
+});
+
+test('keeps its token from pages of other origins', async ({ browser, url }) => {
+  const frame = `<iframe src="${url}/docs"></iframe>`;
+  const port = await startServer(createServer((_, response) => response.end(`<!doctype html>${frame}`)));
+  const page = await browser.newPage();
+  onTestFinished(() => page.close());
+  await page.goto(`http://127.0.0.1:${port}/`);
+  const read = await page.evaluate((to) => fetch(to).then((answer) => answer.text(), String), `${url}/docs`);
+  expect(read).toBe('TypeError: Failed to fetch');
+  expect(page.frames().map((each) => each.url())).toEqual([
+    `http://127.0.0.1:${port}/`,
+    'chrome-error://chromewebdata/',
+  ]);
+});
