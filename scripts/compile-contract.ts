@@ -1,6 +1,7 @@
 /**
- * Derives from schemas/openapi.yaml what the functions need of it: the TypeScript types of its schemas, and for every
- * operation with a JSON body a validator of the event whose `body` has been parsed.
+ * Derives from schemas/openapi.yaml what functions/ and client/ need of it: the TypeScript types of its schemas; for the
+ * client the numbers of its errors; for the functions, and every operation with a JSON body, a validator of the event
+ * whose `body` has been parsed.
  *
  * The validators are compiled here because Ajv at run time would cost the function half its cold start.
  */
@@ -13,6 +14,7 @@ import { parse } from 'yaml';
 type Schema = { [keyword: string]: unknown };
 type Operation = {
   operationId: string;
+  responses: Record<string, { content: { 'application/json': { examples: Record<string, { value: unknown }> } } }>;
   requestBody?: { content: { 'application/json': { schema: Schema } } };
 };
 type Contract = {
@@ -21,7 +23,8 @@ type Contract = {
 };
 
 const contractFile = new URL('../schemas/openapi.yaml', import.meta.url);
-const generated = new URL('../functions/generated/', import.meta.url);
+const functionsFolder = new URL('../functions/generated/', import.meta.url);
+const clientFolder = new URL('../client/generated/', import.meta.url);
 
 /** Applies `change` to every schema object inside `value`, the innermost first. */
 const mapSchemas = (value: unknown, change: (schema: Schema) => Schema): unknown => {
@@ -135,10 +138,23 @@ const compileContractTypes = ({ components }: Contract): Promise<string> => {
   );
 };
 
+/** The permanent number of every error that the examples show. */
+const compileErrorCodes = ({ paths }: Contract): string => {
+  const examples = Object.values(paths)
+    .flatMap((path) => Object.values(path))
+    .flatMap(({ responses }) => Object.values(responses))
+    .flatMap(({ content }) => Object.values(content['application/json'].examples));
+  const codes = examples.flatMap(({ value }) => (value instanceof Object && 'error' in value ? [value.error] : []));
+  return `${header}export const errorCodes = ${JSON.stringify([...new Set(codes)])} as const;\n`;
+};
+
 const contract = parse(await readFile(contractFile, 'utf8')) as Contract;
 const validators = compileValidators(contract);
 const types = await compileContractTypes(contract);
-await mkdir(generated, { recursive: true });
-await writeFile(new URL('contract.ts', generated), types);
-await writeFile(new URL('validators.js', generated), validators.js);
-await writeFile(new URL('validators.d.ts', generated), validators.dts);
+for (const folder of [functionsFolder, clientFolder]) {
+  await mkdir(folder, { recursive: true });
+  await writeFile(new URL('contract.ts', folder), types);
+}
+await writeFile(new URL('error-codes.ts', clientFolder), compileErrorCodes(contract));
+await writeFile(new URL('validators.js', functionsFolder), validators.js);
+await writeFile(new URL('validators.d.ts', functionsFolder), validators.dts);

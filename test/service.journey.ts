@@ -4,10 +4,11 @@
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createPlantStoreClient, type NewPlant } from '../client/plant-store-client.ts';
 import { fetchToken, readSession } from '../local/session.ts';
-import { newId, type PlantRequest, type PlantService, testAnswers } from './answers.ts';
+import { item, newId, type PlantRequest, type PlantService, testAnswers } from './answers.ts';
 import { expectInContract } from './contract.ts';
-import { startFaultyStore } from './faulty-store.ts';
+import { answer, pass, startFaultyStore } from './faulty-store.ts';
 import { startLocalService, temporaryFolder } from './local-service.ts';
 import { readItem } from './plants-store.ts';
 
@@ -97,4 +98,46 @@ test.each([
 ])('there is no %s %s', async (method, path) => {
   const response = await fetch(reached.url + path, { method, headers: { authorization: `Bearer ${reached.token}` } });
   expect([response.status, await response.json()]).toEqual([404, { message: 'Not Found' }]);
+});
+
+describe('the client', () => {
+  const create = (plant: NewPlant, token = reached.token) =>
+    createPlantStoreClient({ baseUrl: reached.url, token }).createPlant(plant);
+
+  test('stores a plant under an id beyond 2^53, and again; another one under it is a conflict', async () => {
+    const id = 2n ** 62n + BigInt.asIntN(62, BigInt(newId()));
+    const stored = { ok: true, plant: { name: 'Löwenzahn 🌱', tag: '' } };
+    expect(await create({ id, name: 'Löwenzahn 🌱', tag: '' })).toEqual(stored);
+    expect(await create({ id, name: 'Löwenzahn 🌱', tag: '' })).toEqual(stored);
+    expect(await create({ id, name: 'Moss' })).toMatchObject({ ok: false, status: 409, error: 40901 });
+    expect(await reached.read(String(id))).toEqual(item(String(id), 'Löwenzahn 🌱', ''));
+  });
+
+  test.each<[what: string, plant: NewPlant, error: number]>([
+    ['an id beyond int64', { id: 2n ** 63n, name: 'Moss' }, 40002],
+    ['an unpaired surrogate', { id: 1n, name: '\ud800' }, 40002],
+    ['a name of 500 KB', { id: 1n, name: 'x'.repeat(500_000) }, 41301],
+  ])('is told of %s', async (_, plant, error) => {
+    expect(await create(plant)).toMatchObject({ ok: false, error, message: expect.stringMatching(/./) });
+  });
+
+  test('is told of a token that is not valid, and gets another', async () => {
+    const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
+    const plant = { id: BigInt(newId()), name: 'Moss' };
+    expect(await create(plant, 'x')).toEqual(refused);
+    const token = ({ refused }: { refused: boolean }) => (refused ? reached.token : 'x');
+    const { createPlant } = createPlantStoreClient({ baseUrl: reached.url, token });
+    expect(await createPlant(plant)).toMatchObject({ ok: true });
+  });
+
+  if (!isDeployed) {
+    test('sends a plant again that the store could not take', async () => {
+      const id = newId();
+      // The service itself tries three times before it answers 503.
+      reached.faults?.fail(id, (call) => (call.number <= 3 ? answer(500, 'InternalServerError') : pass)(call));
+      expect(await create({ id: BigInt(id), name: 'Moss' })).toMatchObject({ ok: true });
+      expect(reached.faults?.calls(id)).toBe(4);
+      expect(await reached.read(id)).toEqual(item(id, 'Moss'));
+    });
+  }
 });

@@ -1,0 +1,81 @@
+/** What a stranger gets: the packed client, installed into an empty project. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { run, temporaryFolder } from '../local-service.ts';
+import { answer, startScriptedService } from '../scripted-service.ts';
+
+/** The compiler insists on every kind of error, and on the lines that must not compile. */
+const sample = `
+import { createPlantStoreClient } from 'plant-store-client';
+import type { CreatePlantResult, ErrorCode, NewPlant, Plant } from 'plant-store-client';
+
+const token = async ({ refused }: { refused: boolean }) => (refused ? 'new' : 'old');
+const client = createPlantStoreClient({ baseUrl: process.argv[2] ?? '', token });
+const moss: NewPlant = { id: 9223372036854775807n, name: 'Moss' };
+
+// @ts-expect-error An id is no text.
+const wrongId: NewPlant = { id: '1', name: 'Moss' };
+// @ts-expect-error There is no such error.
+const wrongCode: ErrorCode = 40099;
+
+const tell = (result: CreatePlantResult): string => {
+  // @ts-expect-error There may be none.
+  result.plant;
+  if (result.ok) return result.plant.name;
+  switch (result.error) {
+    case 40001: case 40002: case 40901: case 41301: case 41501: case 50001: case 50301: case 'gateway':
+      return \`\${result.status} \${result.message}\`;
+    case 'no answer':
+      return result.message;
+  }
+};
+
+const fern: Plant = { name: 'Fern', tag: 'shade' };
+console.log(tell(await client.createPlant(moss)), tell(await client.createPlant({ id: 1, ...fern })));
+`;
+
+test('the package installs without a network, type-checks, and runs', async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const npm = async (...args: string[]) => {
+    // npm's cache and its log are the test's own.
+    const options = ['--offline', '--no-audit', '--no-fund', '--cache', path.join(folder, 'cache')];
+    const { code, stdout, stderr } = await run('npm', [...args, ...options]).ended;
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+  await npm('pack', './client', '--pack-destination', folder);
+
+  const home = path.join(folder, 'project');
+  await mkdir(home);
+  await writeFile(path.join(home, 'package.json'), '{"type":"module"}');
+  await npm('install', '--prefix', home, path.join(folder, 'plant-store-client-1.0.0.tgz'));
+  const installed = path.join(home, 'node_modules/plant-store-client');
+  const manifest = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8'));
+  expect(manifest.dependencies).toBeUndefined();
+  expect(await readFile(path.join(installed, 'dist/LICENSE.ky'), 'utf8')).toContain('MIT License');
+
+  const file = path.join(home, 'sample.ts');
+  await writeFile(file, `declare const process: { argv: string[] };${sample}`);
+  const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
+  await writeFile(path.join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+  const checked = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', home]).ended;
+  expect([checked.stdout, checked.code]).toEqual(['', 0]);
+
+  const { baseUrl, received } = await startScriptedService(
+    answer(403, { message: 'Forbidden' }),
+    answer(200, { name: 'Moss' }),
+    answer(409, { error: 40901, message: 'taken' }),
+  );
+  expect(await run(process.execPath, [file, baseUrl]).ended).toEqual({
+    code: 0,
+    stdout: 'Moss 409 taken\n',
+    stderr: '',
+  });
+  expect(received.map(({ authorization, body }) => `${authorization} ${body}`)).toEqual([
+    'Bearer old {"id":9223372036854775807,"name":"Moss"}',
+    'Bearer new {"id":9223372036854775807,"name":"Moss"}',
+    'Bearer old {"id":1,"name":"Fern","tag":"shade"}',
+  ]);
+});

@@ -1,0 +1,23 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { startServer } from './servers.ts';
+
+export type Received = { authorization: string | undefined; body: string };
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => unknown;
+
+export const answer =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+
+/** A service that gives these answers, one a request, and the last one from then on. */
+export const startScriptedService = async (...answers: [Answer, ...Answer[]]) => {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    received.push({ authorization: request.headers.authorization, body });
+    const [next = answers[0]] = answers.length > 1 ? answers.splice(0, 1) : answers;
+    next(response, request);
+  });
+  return { baseUrl: `http://127.0.0.1:${await startServer(server)}`, received };
+};
