@@ -42,6 +42,8 @@ const arrows: { of: RegExp; may: RegExp[] }[] = [
     may: [
       /^local\//,
       /^infra\//,
+      /^client\/plant-store-client\.ts$/,
+      /^(cli-progress|commander|p-map)$/,
       /^(aws-cdk-lib|aws-lambda|dynalite|jose|level|oidc-provider|selfsigned|yaml|@aws-sdk\/client-[a-z-]+)$/,
       /^node:/,
     ],

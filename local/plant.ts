@@ -1,0 +1,151 @@
+/**
+ * `npm run -s plant -- add --id 7 --name 'Swiss cheese plant'` and `npm run -s plant -- import plants.ndjson`: plants
+ * for the running local service, or for the one at `--url`.
+ */
+import { appendFile, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { SingleBar } from 'cli-progress';
+import { Command, InvalidArgumentError } from 'commander';
+import {
+  type CreatePlantResult,
+  createPlantStoreClient,
+  type PlantStoreClient,
+  type Token,
+} from '../client/plant-store-client.ts';
+import { dataFolder } from './data-folder.ts';
+import { ImportEnded, importLines } from './import-lines.ts';
+import { fetchToken, readSession } from './session.ts';
+
+type Target = { url?: string; token?: string };
+
+const again = 'Run it again: plants that are stored already are not stored twice.';
+
+/** @throws Error in one sentence */
+const connect = async ({ url, token }: Target): Promise<PlantStoreClient & { url: string }> => {
+  if (url !== undefined && token !== undefined) return { url, ...createPlantStoreClient({ baseUrl: url, token }) };
+  if (url !== undefined || token !== undefined) throw new Error('Give --url and --token together, or neither.');
+  const session = await readSession(dataFolder());
+  let held: Promise<string> | undefined;
+  const fresh: Token = ({ refused }) => {
+    if (held === undefined || refused) held = fetchToken(session);
+    return held;
+  };
+  return { url: session.url, ...createPlantStoreClient({ baseUrl: session.url, token: fresh }) };
+};
+
+/** What to do about it, in a sentence. */
+const explain = (result: CreatePlantResult & { ok: false }, url: string): string => {
+  const { error, message } = result;
+  if (error === 'no answer') return `Nothing answers at ${url} (${message}): check --url, or start it: npm start`;
+  if (error !== 'gateway') return `The plant is not stored (${error}): ${message}`;
+  switch (result.status) {
+    case 401:
+    case 403:
+      return `The token is refused at ${url} (${result.status}): get another one, such as that of npm run -s token`;
+    case 413:
+    case 429:
+    case 500:
+    case 503:
+      return `The plant is not stored (${result.status}: ${message}): try again later, which is safe.`;
+    default:
+      return `No Plant Store answers at ${url} (${result.status}): check --url.`;
+  }
+};
+
+const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** npm runs its scripts in the project's folder, and says where it was called. */
+const fromCaller = (file: string): string => path.resolve(process.env['INIT_CWD'] ?? '', file);
+
+const add = async ({ id, name, tag, ...target }: Target & { id: bigint; name: string; tag?: string }) => {
+  const { url, createPlant } = await connect(target);
+  const result = await createPlant({ id, name, ...(tag !== undefined && { tag }) });
+  if (!result.ok) throw new Error(explain(result, url));
+  console.log(JSON.stringify(result.plant));
+};
+
+const importFile = async (given: string, target: Target): Promise<void> => {
+  const file = fromCaller(given);
+  const found = await stat(file).catch(() => undefined);
+  if (!found?.isFile()) throw new Error(`There is no file ${file}: give one with a plant in JSON a line.`);
+  const { url, createPlant } = await connect(target);
+
+  const failedFile = `${file}.failed.ndjson`;
+  await rm(failedFile, { force: true });
+  const stop = new AbortController();
+  // A Ctrl-C arrives twice: from the terminal, and handed on by npm.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
+
+  // Without a terminal it draws nothing.
+  const bar = new SingleBar({
+    format: '{bar} {percentage}% | {stored} stored, {failed} failed | {eta_formatted} left',
+  });
+  let [stored, failed] = [0, 0];
+  bar.start(found.size, 0, { stored, failed });
+  try {
+    for await (const line of importLines(file, (plant) => createPlant(plant, { signal: stop.signal }))) {
+      stop.signal.throwIfAborted();
+      if (line.failure === undefined) stored += 1;
+      else {
+        failed += 1;
+        await appendFile(failedFile, `${JSON.stringify({ line: line.number, ...line.failure, text: line.text })}\n`);
+      }
+      bar.update(line.end, { stored, failed });
+    }
+  } catch (error) {
+    bar.stop();
+    const soFar = `${stored} stored, ${failed} failed so far. ${again}`;
+    if (stop.signal.aborted) {
+      console.error(`Stopped: ${soFar}`);
+      process.exit(130);
+    }
+    throw new Error(`${error instanceof ImportEnded ? explain(error.result, url) : sentence(error)}\n${soFar}`);
+  }
+  bar.stop();
+  console.log(`${stored} stored, ${failed} failed${failed > 0 ? `: see ${failedFile}` : ''}`);
+  process.exitCode = failed > 0 ? 1 : 0;
+};
+
+const integer = (text: string): bigint => {
+  if (!/^-?\d+$/.test(text)) throw new InvalidArgumentError('It must be an integer.');
+  return BigInt(text);
+};
+
+const httpUrl = (text: string): string => {
+  const protocol = URL.parse(text)?.protocol ?? '';
+  if (!/^https?:$/.test(protocol)) throw new InvalidArgumentError('It must be an address such as https://host.example');
+  return text;
+};
+
+const accessToken = (text: string): string => {
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new Error('The token of --token must be one word of ASCII letters.');
+  return text;
+};
+
+const program = new Command('plant')
+  .description('Adds plants to the running local service, or to the one at --url.')
+  .showHelpAfterError('See: npm run -s plant -- --help');
+
+const command = (name: string, description: string): Command =>
+  program
+    .command(name)
+    .description(description)
+    .option('--url <url>', 'the service, in place of the local one; needs --token', httpUrl)
+    .option('--token <token>', 'an access token for it', accessToken);
+
+command('add', 'Adds a plant, and prints it.')
+  .requiredOption('--id <integer>', 'names the plant in the store, 64 bits', integer)
+  .requiredOption('--name <text>', 'any text')
+  .option('--tag <text>', 'any text')
+  .action(add);
+
+command('import', 'Adds the plants of a file, a JSON object a line. To run it again is safe.')
+  .argument('<file>', 'such lines as {"id":7,"name":"Moss"}; those that fail go to <file>.failed.ndjson')
+  .action(importFile);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(sentence(error));
+  process.exit(1);
+}

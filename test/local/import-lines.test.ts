@@ -1,0 +1,108 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { CreatePlantResult, NewPlant } from '../../client/plant-store-client.ts';
+import { type Create, ImportEnded, type ImportedLine, importLines } from '../../local/import-lines.ts';
+import { temporaryFolder } from '../local-service.ts';
+import { plants, toJson } from '../plants.ts';
+
+const stored: CreatePlantResult = { ok: true, plant: { name: 'x' } };
+
+/** Imports a file with this content. */
+const importText = async (content: string | Buffer, create: Create = async () => stored) => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const file = path.join(folder, 'plants.ndjson');
+  await writeFile(file, content);
+  const created: NewPlant[] = [];
+  const lines: ImportedLine[] = [];
+  const note: Create = (plant) => {
+    created.push(plant);
+    return create(plant);
+  };
+  for await (const line of importLines(file, note)) lines.push(line);
+  return { created, lines };
+};
+
+test('every plant reaches the client as it stands in its line, whatever the line ends', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(plants), fc.constantFrom('\n', '\r\n', '\n\n \n'), async (all, end) => {
+      const { created } = await importText(all.map((plant) => toJson(plant) + end).join(''));
+      expect(created).toEqual(all);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('U+2028 and U+2029 end no line, as they may stand in JSON text; a byte order mark is no part of one', async () => {
+  const { created } = await importText('\ufeff{"id":1,"name":"a\u2028b\u2029c"}');
+  expect(created).toEqual([{ id: 1n, name: 'a\u2028b\u2029c' }]);
+});
+
+test('lines are numbered as an editor numbers them, and come in their order, with their end in bytes', async () => {
+  const late: Create = async ({ id }) => {
+    await new Promise((resolve) => setTimeout(resolve, id === 1n ? 50 : 0));
+    return stored;
+  };
+  const { lines } = await importText('{"id":1,"name":"é"}\n\n{"id":2,"name":"b"}', late);
+  expect(lines.map(({ number, end }) => [number, end])).toEqual([
+    [1, 21],
+    [3, 41],
+  ]);
+});
+
+test('a file longer than one portion of reading is whole', async () => {
+  const all = Array.from({ length: 5000 }, (_, index) => ({ id: BigInt(index), name: 'é'.repeat(index % 97) }));
+  const { created } = await importText(all.map(toJson).join('\n'));
+  expect(created).toEqual(all);
+});
+
+test('no more than 16 are under way at a time', async () => {
+  let [now, most] = [0, 0];
+  await importText('{}\n'.repeat(100), async () => {
+    now += 1;
+    most = Math.max(most, now);
+    await new Promise((resolve) => setImmediate(resolve));
+    now -= 1;
+    return stored;
+  });
+  expect(most).toBe(16);
+});
+
+test.each([
+  ['{"id":1', 'the line is not JSON in UTF-8'],
+  [Buffer.from('{"id":1,"name":"\xe9"}', 'latin1'), 'the line is not JSON in UTF-8'],
+  ['null', 'the line is JSON, but no object'],
+  ['[{"id":1}]', 'the line is JSON, but no object'],
+  ['{"id":9007199254740993.0,"name":"x"}', 'id must be an integer in digits alone'],
+])('%s is not sent', async (content, message) => {
+  const { created, lines } = await importText(content);
+  expect(created).toEqual([]);
+  expect(lines).toMatchObject([{ number: 1, failure: { error: 'not sent', message } }]);
+});
+
+test('a file of one endless line is given up, not loaded whole', async () => {
+  await expect(importText('x'.repeat(1_200_000))).rejects.toThrow('Line 1 is over 1 MiB');
+});
+
+describe('a failure', () => {
+  test.each<[CreatePlantResult & { ok: false }]>([
+    [{ ok: false, error: 40901, status: 409, message: 'taken' }],
+    [{ ok: false, error: 50301, status: 503, message: 'later' }],
+    [{ ok: false, error: 'gateway', status: 429, message: 'Too Many Requests' }],
+  ])('of one line leaves the others: %j', async (result) => {
+    const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? result : stored));
+    const { error, message } = result;
+    expect(lines).toMatchObject([{ failure: { error, message } }, { number: 2 }]);
+    expect(lines[1]?.failure).toBeUndefined();
+  });
+
+  test.each<[CreatePlantResult & { ok: false }]>([
+    [{ ok: false, error: 'no answer', message: 'gone', cause: undefined }],
+    [{ ok: false, error: 'gateway', status: 403, message: 'Forbidden' }],
+    [{ ok: false, error: 'gateway', status: 404, message: 'Not Found' }],
+  ])('that every line would meet ends the import: %j', async (result) => {
+    await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
+  });
+});
