@@ -1,0 +1,86 @@
+/** What actionlint (`npm run lint:workflows`) does not look at: what runs in the workflows, and with which rights. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+
+type Step = { uses?: string; run?: string; with?: Record<string, unknown> };
+type Job = { uses?: string; steps?: Step[]; permissions?: Permissions; environment?: string; concurrency?: string };
+type Permissions = Record<string, string>;
+type Workflow = { on: object; permissions?: Permissions; jobs: Record<string, Job & { 'timeout-minutes'?: number }> };
+
+const github = path.resolve(import.meta.dirname, '../.github');
+const files = readdirSync(path.join(github, 'workflows'));
+
+const read = (file: string): { text: string; workflow: Workflow } => {
+  const text = readFileSync(path.join(github, 'workflows', file), 'utf8');
+  return { text, workflow: parse(text) };
+};
+
+const jobsOf = (file: string) => Object.values(read(file).workflow.jobs);
+const stepsOf = (file: string): Step[] => jobsOf(file).flatMap(({ steps = [] }) => steps);
+
+describe.each(files)('%s', (file) => {
+  test('names each action of others by its commit, with the version beside it, and all the same', () => {
+    const used = [...jobsOf(file), ...stepsOf(file)].flatMap(({ uses }) => uses ?? []);
+    expect(used.length).toBeGreaterThan(0);
+    const lines = read(file).text.split('\n');
+    for (const action of used.filter((each) => !each.startsWith('./'))) {
+      expect(action).toMatch(/^[\w-]+\/[\w/-]+@[\da-f]{40}$/);
+      const ends = lines.filter((line) => line.includes(action)).map((line) => line.split(action)[1]);
+      for (const end of ends) expect(end, action).toMatch(/^ # v\d+\.\d+\.\d+$/);
+    }
+  });
+
+  test('may read the repository, and a job more only where it must', () => {
+    expect(read(file).workflow.permissions).toEqual({ contents: 'read' });
+    const writes = Object.entries(read(file).workflow.jobs).flatMap(([name, { permissions = {} }]) =>
+      Object.entries(permissions).flatMap(([scope, right]) => (right === 'read' ? [] : [`${name} ${scope}`])),
+    );
+    const allowed: Record<string, string[]> = {
+      'deploy.yml': ['dev id-token', 'prod id-token'],
+      'codeql.yml': ['analyze security-events'],
+    };
+    expect(writes).toEqual(allowed[file] ?? []);
+  });
+
+  test('leaves no token in the checked out repository, has no secrets, and ends', () => {
+    const checkouts = stepsOf(file).filter(({ uses }) => uses?.startsWith('actions/checkout@'));
+    expect(checkouts.map((step) => step.with)).toEqual(checkouts.map(() => ({ 'persist-credentials': false })));
+    expect(read(file).text).not.toMatch(/secrets|pull_request_target|workflow_run/);
+    const endless = jobsOf(file).filter((job) => job.uses === undefined && !job['timeout-minutes']);
+    expect(endless).toEqual([]);
+  });
+});
+
+test('of an action, all workflows use one commit', () => {
+  const pinned = new Set(files.flatMap(stepsOf).flatMap(({ uses }) => uses?.replace('/init@', '/analyze@') ?? []));
+  const names = [...pinned].map((action) => action.split('@')[0]);
+  expect(names).toEqual([...new Set(names)]);
+});
+
+test('CI is .ci/run, and nothing of its own', () => {
+  expect(stepsOf('ci.yml').flatMap(({ run }) => run ?? [])).toEqual(['.ci/run']);
+});
+
+test('a deployment comes from main, after CI, and one stage after the other', () => {
+  const { on, jobs } = read('deploy.yml').workflow;
+  expect(on).toEqual({ push: { branches: ['main'] } });
+  expect(jobs).toMatchObject({
+    ci: { uses: './.github/workflows/ci.yml' },
+    dev: { needs: 'ci', environment: 'dev', concurrency: 'deploy-dev' },
+    prod: { needs: 'dev', environment: 'prod', concurrency: 'deploy-prod' },
+  });
+});
+
+test('every lock file and every workflow is updated, weekly and in one go', () => {
+  const { updates } = parse(readFileSync(path.join(github, 'dependabot.yml'), 'utf8'));
+  expect(updates).toMatchObject([
+    { 'package-ecosystem': 'npm', directories: ['/', '/.ci/mutation'] },
+    { 'package-ecosystem': 'github-actions', directory: '/' },
+  ]);
+  for (const update of updates) {
+    expect(update).toMatchObject({ schedule: { interval: 'weekly' } });
+    expect(Object.values(update.groups)).toEqual([{ patterns: ['*'] }]);
+  }
+});
