@@ -9,8 +9,14 @@ const home = async () => {
   const { folder, remove } = await temporaryFolder();
   const end = new AbortController();
   const ended: Promise<unknown>[] = [];
+  const withCurl = async (): Promise<string> => {
+    await writeFile(path.join(folder, 'curl'), curl, { mode: 0o755 });
+    return folder;
+  };
   return {
     folder,
+    /** @returns a folder with a `curl` in it */
+    curl: withCurl,
     has: (...names: string[]) => existsSync(path.join(folder, ...names)),
     start: async (environment: Record<string, string> = {}, command?: [string, ...string[]]) => {
       const service = await startLocalService(folder, environment, command, end.signal);
@@ -28,9 +34,8 @@ const home = async () => {
     token: () => run('npm', ['run', '-s', 'token'], { DATA_DIR: folder }).ended,
     /** Pastes the line that the service printed into a shell, changed. */
     paste: async (service: LocalService, change = (line: string): string => line): Promise<string> => {
-      await writeFile(path.join(folder, 'curl'), curl, { mode: 0o755 });
       const line = /^curl .*$/m.exec(service.output())?.[0] ?? '';
-      const PATH = `${folder}:${process.env['PATH']}`;
+      const PATH = `${await withCurl()}:${process.env['PATH']}`;
       const { stdout, stderr } = await run('sh', ['-c', change(line)], { PATH }).ended;
       return stdout + stderr;
     },

@@ -1,0 +1,76 @@
+/** What the documents tell a reader to do, done: README's calls against a service, and every script and link there is. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
+import { test } from './local-home.ts';
+import { run } from './local-service.ts';
+
+const root = path.resolve(import.meta.dirname, '..');
+const documents = globSync(['*.md', '{bench,client,docs,.github}/**/*.md'], { cwd: root });
+const read = (document: string): string => readFileSync(path.join(root, document), 'utf8');
+
+/** The blocks of code of a language below a heading of README. */
+const blocks = (heading: string, language: string): string[] => {
+  const [, section = ''] = read('README.md').split(`### ${heading}\n`);
+  const [own = ''] = section.split(/^##/m);
+  return [...own.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) => code);
+};
+
+describe('a reader of README', () => {
+  test('adds a plant with curl, from the command line, from a file and from TypeScript', async ({ at }) => {
+    const { url } = await at.start();
+    const here = (code: string): string =>
+      code.replaceAll('http://127.0.0.1:3000', url).replaceAll('plants.ndjson', path.join(at.folder, 'plants.ndjson'));
+    const shell = async (code: string) => {
+      const environment = { DATA_DIR: at.folder, PATH: `${await at.curl()}:${process.env['PATH']}` };
+      return run('sh', ['-ec', here(code)], environment).ended;
+    };
+
+    const [curl = ''] = blocks('With curl, or in the browser', 'sh');
+    expect(await shell(curl)).toMatchObject({ code: 0, stdout: '200 {"name":"Swiss cheese plant","tag":"climber"}\n' });
+    expect((await fetch(`${url}/docs`)).status).toBe(200);
+
+    await writeFile(path.join(at.folder, 'plants.ndjson'), '{"id":8,"name":"Moss"}\n{"id":9,"name":"Fern"}\n');
+    const [commands = ''] = blocks('From the command line', 'sh');
+    expect(await shell(commands)).toMatchObject({ code: 0 });
+
+    const [sample = ''] = blocks('From TypeScript', 'ts');
+    const client = pathToFileURL(path.join(root, 'client/plant-store-client.ts')).href;
+    const { stdout: token } = await at.token();
+    const program = `const getToken = ${JSON.stringify(token.trim())};\n${here(sample).replace('plant-store-client', client)}`;
+    const file = path.join(at.folder, 'sample.ts');
+    await writeFile(file, program);
+    expect(await run(process.execPath, [file]).ended).toMatchObject({ code: 0, stdout: 'Swiss cheese plant\n' });
+  });
+});
+
+describe.each(documents)('%s', (document) => {
+  test('names no script that there is not', () => {
+    const named = [...read(document).matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map(([, script = '']) => script);
+    expect(named.filter((script) => !(script in packageJson.scripts))).toEqual([]);
+  });
+
+  test('links to files and headings that there are', () => {
+    const links = [...read(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+    const dead = links.filter((link) => {
+      if (/^[a-z]+:/.test(link)) return false;
+      const [file = '', heading] = link.split('#');
+      const target = path.join(root, file === '' ? document : path.join(path.dirname(document), file));
+      if (!existsSync(target)) return true;
+      return heading !== undefined && !headings(readFileSync(target, 'utf8')).includes(heading);
+    });
+    expect(dead).toEqual([]);
+  });
+});
+
+/** As GitHub makes them. */
+const headings = (markdown: string): string[] =>
+  [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
