@@ -58,6 +58,8 @@ test('the package installs without a network, type-checks, and runs', async () =
 
   const file = path.join(home, 'sample.ts');
   await writeFile(file, `declare const process: { argv: string[] };${sample}`);
+  const [, readme = ''] = /^```ts\n(.*?)^```/ms.exec(await readFile('README.md', 'utf8')) ?? [];
+  await writeFile(path.join(home, 'readme.ts'), `declare const getToken: () => Promise<string>;\n${readme}`);
   const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
   await writeFile(path.join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
   const checked = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', home]).ended;
