@@ -15,6 +15,22 @@ import { openStore } from './store.ts';
 
 const say = (line: string): void => console.log(line);
 
+const usage = `Usage: npm start
+Serves the stack on this machine. Settings are variables of the environment, as in PORT=3001 npm start:
+  PORT                       port on 127.0.0.1, 0 for any free one (3000)
+  DATA_DIR                   where the plants are kept (.plant-store)
+  AWS_ENDPOINT_URL_DYNAMODB  a store to use in place of the one that comes along`;
+
+const [argument] = process.argv.slice(2);
+if (argument === '--help' || argument === '-h') {
+  say(usage);
+  process.exit(0);
+}
+if (argument !== undefined) {
+  console.error(`npm start takes no ${argument}.\n${usage}`);
+  process.exit(1);
+}
+
 /** @throws Error in one sentence */
 const readPort = (): number => {
   const text = process.env['PORT'] || '3000';

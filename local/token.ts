@@ -2,13 +2,19 @@
  * `npm run -s token`: an access token for the running local service, and nothing else, on standard output;
  * `npm run -s token -- --stack PlantStore`: one for a deployed stack.
  */
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { dataFolder } from './data-folder.ts';
 import { readDeployedIssuer } from './deployed-issuer.ts';
 import { fetchToken, readSession } from './session.ts';
 
+const { stack } = new Command('token')
+  .description('Prints an access token for the running local service, or for a stack in the AWS account.')
+  .option('--stack <name>', 'the name of a deployed stack, such as PlantStore')
+  .showHelpAfterError('See: npm run -s token -- --help')
+  .parse()
+  .opts<{ stack?: string }>();
+
 try {
-  const { stack } = parseArgs({ options: { stack: { type: 'string' } } }).values;
   console.log(
     await fetchToken(stack === undefined ? await readSession(dataFolder()) : await readDeployedIssuer(stack)),
   );

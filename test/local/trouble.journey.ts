@@ -51,11 +51,28 @@ describe('npm start', () => {
   });
 });
 
+test('npm run token has --help, and names an option that it has not', async () => {
+  const token = (...args: string[]) => run(process.execPath, ['local/token.ts', ...args]).ended;
+  expect(await token('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('--stack <name>') });
+  const { code, stdout, stderr } = await token('--stak', 'PlantStore');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/unknown option '--stak'.*npm run -s token -- --help/s);
+});
+
 describe('npm start says in a sentence what is wrong, and ends with code 1', () => {
   test.for(['abc', '65536'])('for PORT=%s', async (port, { at }) => {
     expect(await at.failure({ PORT: port })).toBe(
       `PORT is "${port}", but it must be a number from 0 (any free port) to 65535.`,
     );
+  });
+
+  test('for an argument, of which it takes none but --help', async () => {
+    const start = (...args: string[]) => run(process.execPath, ['local/main.ts', ...args]).ended;
+    const help = await start('--help');
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    const { code, stderr } = await start('--port', '4000');
+    expect([code, stderr]).toEqual([1, `npm start takes no --port.\n${help.stdout}`]);
+    for (const setting of ['PORT', 'DATA_DIR', 'AWS_ENDPOINT_URL_DYNAMODB']) expect(help.stdout).toContain(setting);
   });
 
   test('for a port in use', async ({ at }) => {
