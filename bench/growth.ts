@@ -2,7 +2,8 @@
  * `npm run growth`: how latency and memory of the local service grow with its clients and with its table. Prints both
  * and draws bench/growth.svg; the slopes are explained in bench/README.md.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
@@ -16,6 +17,7 @@ import { eachOf } from '../test/trials/scale.ts';
 import { plot } from './plot.ts';
 
 const clientCounts = [1, 8, 64];
+/** At the start of a run, which adds the plants of its warm-up and of its requests. */
 const tableSizes = [1_000, 100_000, 1_000_000];
 
 /** Of the runs over all counts, of which the medians count. */
@@ -26,13 +28,20 @@ const requests = 1_500;
 const warmUp = 1_500;
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-growth-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+const end = new AbortController();
+process.on('exit', () => {
+  end.abort();
+  rmSync(folder, { recursive: true, force: true });
+});
+// Which by itself would end without 'exit'.
+process.on('SIGINT', () => process.exit(130));
+const filled = path.join(folder, 'filled');
 const authorities = tls.getCACertificates('default');
 const say = (line: string): void => console.error(line);
 
 /** Fills the service's table, while it does not run, up to `size`. */
 const fill = async (from: number, size: number): Promise<void> => {
-  const server = dynalite({ path: path.join(folder, 'dynamodb'), createTableMs: 0 });
+  const server = dynalite({ path: path.join(filled, 'dynamodb'), createTableMs: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
   const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
@@ -79,32 +88,32 @@ const load = async (url: string, token: string, clients: number, count: number):
   return times;
 };
 
-/** Of Linux; elsewhere there is none. */
-const residentMegabytes = (pid: number): number => {
-  const [, kilobytes = 'NaN'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) / 1_024;
-};
+/** By ps, which counts in kilobytes. */
+const residentMegabytes = (pid: number): number =>
+  Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1_024;
 
 const quantile = (numbers: number[], part: number): number =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * part)] ?? Number.NaN;
 
-/** Starts the service on the table as it is, and loads it with each number of clients. */
-const measure = async (counts: number[]): Promise<Figures[]> => {
-  const service = await startLocalService(folder);
+/**
+ * Starts the service and loads it. Each time anew, on a copy of the table: neither memory that was taken once nor plants that
+ * were added before have a part.
+ */
+const measure = async (clients: number): Promise<Figures> => {
+  const data = path.join(folder, 'copy');
+  cpSync(filled, data, { recursive: true });
+  const service = await startLocalService(data, {}, undefined, end.signal);
   // Certificates of former starts have the same name, and would be tried in place of this one.
   tls.setDefaultCACertificates(authorities);
-  const token = await fetchToken(await readSession(folder));
-  const figures: Figures[] = [];
-  for (const clients of counts) {
-    await load(service.url, token, clients, warmUp);
-    const started = performance.now();
-    const times = await load(service.url, token, clients, requests);
-    const perSecond = requests / ((performance.now() - started) / 1_000);
-    const megabytes = residentMegabytes(service.pid);
-    figures.push({ median: quantile(times, 0.5), p99: quantile(times, 0.99), perSecond, megabytes });
-  }
+  const token = await fetchToken(await readSession(data));
+  await load(service.url, token, clients, warmUp);
+  const started = performance.now();
+  const times = await load(service.url, token, clients, requests);
+  const perSecond = requests / ((performance.now() - started) / 1_000);
+  const megabytes = residentMegabytes(service.pid);
   await service.stop();
-  return figures;
+  rmSync(data, { recursive: true });
+  return { median: quantile(times, 0.5), p99: quantile(times, 0.99), perSecond, megabytes };
 };
 
 /** The medians of several runs, figure by figure. */
@@ -118,9 +127,11 @@ const together = (runs: Figures[]): Figures => {
 };
 
 const repeat = async (counts: number[]): Promise<Figures[]> => {
-  const runs: Figures[][] = [];
-  for (let round = 0; round < rounds; round += 1) runs.push(await measure(counts));
-  return counts.map((_, index) => together(runs.flatMap((run) => run[index] ?? [])));
+  const runs = counts.map((): Figures[] => []);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, clients] of counts.entries()) runs[index]?.push(await measure(clients));
+  }
+  return runs.map(together);
 };
 
 const print = (what: string, at: number[], figures: Figures[]): void =>
@@ -137,12 +148,12 @@ const print = (what: string, at: number[], figures: Figures[]): void =>
 const byTable: Figures[] = [];
 let byClients: Figures[] = [];
 // Makes the table.
-await (await startLocalService(folder)).stop();
-let filled = 0;
-for (const size of tableSizes) {
-  say(`Filling the table up to ${size.toLocaleString('en')} plants ...`);
-  await fill(filled, size);
-  filled = size;
+await (await startLocalService(filled)).stop();
+let size = 0;
+for (const next of tableSizes) {
+  say(`Filling the table up to ${next.toLocaleString('en')} plants ...`);
+  await fill(size, next);
+  size = next;
   if (byClients.length === 0) {
     say(`Loading the service with ${clientCounts.join(', ')} clients ...`);
     byClients = await repeat(clientCounts);

@@ -42,6 +42,8 @@ const targets: Target[] = [
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+// Which by itself would end without 'exit'.
+process.on('SIGINT', () => process.exit(130));
 console.log('Bundling ...');
 const bundles = makeBundles(folder);
 
@@ -98,13 +100,21 @@ const run = (task: Task, { name, file }: Bundle): Promise<Numbers> =>
       env: { ...environment, EVENT: events[name] ?? plant },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    child.on('message', (numbers: Numbers) =>
-      resolve(task === 'first' ? { first: performance.now() - started } : numbers),
+    let answer: Numbers | undefined;
+    child.on('message', (numbers: Numbers) => {
+      answer = task === 'first' ? { first: performance.now() - started } : numbers;
+    });
+    // Not before: its end would take time of the next one.
+    child.on('exit', (code) =>
+      code === 0 && answer ? resolve(answer) : reject(new Error(`${task} of ${name} failed`)),
     );
-    child.on('exit', (code) => code !== 0 && reject(new Error(`${task} of ${name} failed`)));
   });
 
-const median = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+const median = (numbers: number[]): number => {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const [one = 0, other = 0] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
+  return (one + other) / 2;
+};
 
 /** Of the authorizer there is nothing to compare a first answer with, and only the warm request depends on the algorithm. */
 const isMeasured = (task: Task, name: string): boolean =>
@@ -146,13 +156,23 @@ const sizes = [
   { of: 'createPlant', against: 'bare', bound: 0.62 },
   { of: 'createPlant', against: 'usual', bound: 0.4 },
 ].map(({ of, against, bound }) => ({ what: 'bundle bytes', of, against, bound, median: bytes(of) / bytes(against) }));
-const timed = targets.map(({ measure, ...target }) => ({
+const timed = targets.map((target) => ({
   ...target,
-  ...summary(ratios(measure, target.of, target.against)),
+  ...summary(ratios(target.measure, target.of, target.against)),
 }));
-const rows: (Omit<Target, 'measure'> & { median: number; min?: number; max?: number })[] = [...sizes, ...timed];
+const rows: (Omit<Target, 'measure'> & { measure?: Measure; median: number; min?: number; max?: number })[] = [
+  ...sizes,
+  ...timed,
+];
 const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
   isLeast ? median >= bound : median <= bound;
+
+/** How much the bare handler differs from itself, in the median of its pairs. */
+const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
+
+/** Where a median is nearer to its bound than the bare handler is to itself, another run may decide otherwise. */
+const isDecided = ({ measure, median, bound }: (typeof rows)[number]): boolean =>
+  measure === undefined || Math.abs(median / bound - 1) >= Math.abs((noise[measure] ?? 1) - 1);
 
 const digits = (number: number | undefined): string => (number === undefined ? '' : number.toFixed(3));
 console.table(
@@ -162,7 +182,7 @@ console.table(
     median: digits(row.median),
     max: digits(row.max),
     target: `${row.isLeast ? '>=' : '<='} ${row.bound}`,
-    met: isMet(row),
+    met: `${isMet(row) ? 'yes' : 'no'}${isDecided(row) ? '' : ', within the noise'}`,
   })),
 );
 const authorizer = {
@@ -177,7 +197,6 @@ console.log(
     .join(', ')} (at most 0.2)`,
 );
 
-const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 const tooNoisy = Object.entries(noise).filter(([, ratio]) => Math.abs(ratio - 1) > tolerance);
 console.log(
   `the bare handler against itself: ${Object.entries(noise)
@@ -204,5 +223,8 @@ const results = {
 };
 writeFileSync(path.join(import.meta.dirname, 'results.json'), `${JSON.stringify(results, null, 2)}\n`);
 const isGood =
-  tooNoisy.length === 0 && rows.every(isMet) && authorizer.bytes <= 25_600 && authorizer.warm.RS256.median <= 0.2;
+  tooNoisy.length === 0 &&
+  rows.every(isMet) &&
+  authorizer.bytes <= 25_600 &&
+  Object.values(authorizer.warm).every(({ median }) => median <= 0.2);
 process.exitCode = isGood ? 0 : 1;

@@ -81,7 +81,14 @@ const send = async (
     body,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     // Creating is idempotent, so that a POST may be sent again.
-    retry: { limit: 2, methods: ['post'], statusCodes: [429, 503], retryOnTimeout: true, jitter: true },
+    retry: {
+      limit: 2,
+      methods: ['post'],
+      statusCodes: [429, 503],
+      retryOnTimeout: true,
+      jitter: true,
+      maxRetryAfter: 10_000,
+    },
     ...(signal && { signal }),
   });
   let status: number;

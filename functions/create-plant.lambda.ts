@@ -13,7 +13,8 @@ import { addPlantTo, PlantConflict, PlantTooLarge, StoreUnavailable, storeLimits
 
 /**
  * What the SDK would look for in the environment and in files at the first request, at a tenth of its time: here it stands in
- * the environment, or is the SDK's own default.
+ * the environment, or is the SDK's own default. So AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and
+ * the like have no say: who needs them changes it here.
  */
 const settled: DynamoDBClientConfig = {
   region: fromEnvironment('AWS_REGION'),

@@ -1,5 +1,5 @@
 /**
- * The value of an environment variable that the stack sets on the function.
+ * The value of an environment variable that the function needs.
  * @throws Error naming the variable, so that a function deployed without it fails at start-up and says why.
  */
 export const fromEnvironment = (name: string): string => {

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BuildOptions, build, buildSync, type OutputFile } from 'esbuild';
+import { type BuildOptions, build, buildSync, type OutputFile, stop } from 'esbuild';
 
 export const functions = fileURLToPath(new URL('../functions', import.meta.url));
 
@@ -42,6 +42,8 @@ export const bundleAhead = async (): Promise<void> => {
   const entries = readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
   const make = async (entry: string) => ahead.set(entry, (await build(esbuildOptions(entry))).outputFiles);
   await Promise.all(entries.map(make));
+  // Else it would wait for more, with 50 MB, for as long as this process lives.
+  await stop();
 };
 
 /** An entry as one file of JavaScript. */

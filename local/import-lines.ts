@@ -77,7 +77,8 @@ async function* readLines(file: string): AsyncGenerator<Line> {
       start = next + 1;
     }
     rest = bytes.subarray(start);
-    if (rest.length > maxLineBytes) throw new Error(`Line ${number + 1} is over 1 MiB: the file must be NDJSON.`);
+    if (rest.length > maxLineBytes)
+      throw new Error(`Line ${number + 1} is over 1 MiB, more than a plant may have: break it, or take it out.`);
   }
   yield* linesOf(rest);
 }

@@ -152,6 +152,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 // The embedded store throws where nobody can catch, when its disk is full say.
 process.on('uncaughtException', (error) => {
+  // Such as that nobody reads what is said, which cannot be said, either.
+  if (stopping) return;
   console.error('The local service failed:', error);
   void end(1);
 });

@@ -41,8 +41,10 @@ const explain = (result: CreatePlantResult & { ok: false }, url: string): string
   switch (result.status) {
     case 401:
     case 403:
+    case 431:
       return `The token is refused at ${url} (${result.status}): get another one, such as that of npm run -s token`;
     case 413:
+      return `The plant is too large (413: ${message}).`;
     case 429:
     case 500:
     case 503:
@@ -94,12 +96,14 @@ const importFile = async (given: string, target: Target): Promise<void> => {
     }
   } catch (error) {
     bar.stop();
-    const soFar = `${stored} stored, ${failed} failed so far. ${again}`;
+    const soFar = `${stored} stored, ${failed} failed so far.`;
     if (stop.signal.aborted) {
-      console.error(`Stopped: ${soFar}`);
+      console.error(`Stopped: ${soFar} ${again}`);
       process.exit(130);
     }
-    throw new Error(`${error instanceof ImportEnded ? explain(error.result, url) : sentence(error)}\n${soFar}`);
+    throw new Error(
+      `${error instanceof ImportEnded ? explain(error.result, url) : sentence(error)}\n${soFar} Mend that first. ${again}`,
+    );
   }
   bar.stop();
   console.log(`${stored} stored, ${failed} failed${failed > 0 ? `: see ${failedFile}` : ''}`);

@@ -18,7 +18,9 @@ export const readSession = async (folder: string): Promise<Session> => {
   try {
     return JSON.parse(await readFile(sessionFile(folder), 'utf8')) as Session;
   } catch {
-    throw new Error(`No local service is running with its data in ${folder}. Start it first: npm start`);
+    throw new Error(
+      `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR`,
+    );
   }
 };
 

@@ -1,10 +1,11 @@
 /** Every answer again, from the bundle that would be deployed. */
-import { readFile } from 'node:fs/promises';
+import files, { readFile } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { testAnswers } from '../answers.ts';
-import { type InProcess, startInProcess } from './in-process.ts';
+import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { newId, testAnswers } from '../answers.ts';
+import { proxyEvent } from '../gateway-events.ts';
+import { type InProcess, invoker, startInProcess } from './in-process.ts';
 
 const { functions } = inject('stack');
 const bundle = path.join(functions.find(({ name }) => name.startsWith('CreatePlant'))?.folder ?? '', 'index.js');
@@ -21,4 +22,13 @@ test('the bundle brings all that it needs: the versions of the lock file, not th
   const required = (await readFile(bundle, 'utf8')).matchAll(/require\("([^"]+)"\)/g);
   const outside = [...required].map(([, name = '']) => name).filter((name) => !isBuiltin(name));
   expect(outside).toEqual([]);
+});
+
+test('the SDK looks into no file, not even at the first request', async () => {
+  const require = createRequire(bundle);
+  delete require.cache[bundle];
+  const fresh = invoker(require(bundle));
+  const read = vi.spyOn(files, 'readFile');
+  expect((await fresh(proxyEvent(`{"id":${newId()},"name":"Moss"}`))).status).toBe(200);
+  expect(read).not.toHaveBeenCalled();
 });

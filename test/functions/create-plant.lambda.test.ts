@@ -90,7 +90,7 @@ test('a configuration that cannot work is no reason to ask again', async () => {
   expect((await broken(proxyEvent('{"id":33,"name":"x"}'))).body).toMatchObject({ error: 50001 });
 });
 
-test('what stands in files of the AWS SDK has no say, and costs no time', async () => {
+test('what stands in files of the AWS SDK has no say', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   // With which the SDK would refuse an endpoint.

@@ -131,7 +131,7 @@ describe('plant import', () => {
     const { code, stdout, stderr } = await plant('import', file, '--url', baseUrl, '--token', 'a.b.c');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
-      /^The token is refused at \S+ \(403\): get another one.*\n0 stored, 0 failed so far\. Run it again.*\n$/,
+      /^The token is refused at \S+ \(403\): get another one.*\n0 stored, 0 failed so far\. Mend that first\..*\n$/,
     );
     expect(received.length).toBeLessThan(100);
   });
@@ -167,7 +167,7 @@ describe('says in a sentence what is wrong, and ends with code 1,', () => {
     const { code, stderr } = await run(process.execPath, ['local/plant.ts', ...moss], { DATA_DIR: folder }).ended;
     expect([code, stderr]).toEqual([
       1,
-      `No local service is running with its data in ${folder}. Start it first: npm start\n`,
+      `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR\n`,
     ]);
   });
 

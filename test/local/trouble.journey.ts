@@ -14,7 +14,7 @@ describe('npm start', () => {
     const before = await at.token();
     expect([before.code, before.stdout]).toEqual([1, '']);
     expect(before.stderr).toBe(
-      `No local service is running with its data in ${at.folder}. Start it first: npm start\n`,
+      `No local service is running with its data in ${at.folder}. Start it first: npm start; or give its DATA_DIR\n`,
     );
     const service = await at.start();
     await service.stop('SIGKILL');

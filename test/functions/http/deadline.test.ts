@@ -39,3 +39,18 @@ test.each([
   }).catch(() => undefined);
   expect([during, vi.getTimerCount()]).toEqual([1, 0]);
 });
+
+test('the end of one request leaves the deadline of another', async () => {
+  const signals: AbortSignal[] = [];
+  const handler = middy({ timeoutEarlyInMillis: 0 })
+    .use(deadline(2_300))
+    .handler(async (wait, context: WithDeadline) => {
+      signals.push(context.deadline);
+      if (wait) await new Promise((resolve) => context.deadline.addEventListener('abort', resolve));
+    });
+  const context = () => ({ ...lambdaContext }) as WithDeadline;
+  const requests = [true, false, true].map((wait) => handler(wait, context()).catch(() => undefined));
+  await vi.advanceTimersByTimeAsync(2_300);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false, true]);
+  await Promise.all(requests);
+});
