@@ -35,7 +35,8 @@ export type Token = string | ((hint: { refused: boolean }) => string | Promise<s
 export type PlantStoreClient = {
   /**
    * Adds a plant. An `id` beyond 2^53 must be a bigint, and arrives exact. Sent up to three times with one token: after
-   * no answer (10 s are allowed for one), a 429 and a 503, when Retry-After says, else within a second.
+   * no answer (10 s are allowed for one), a 429 and a 503, when Retry-After says, but within 10 s; else
+   * within a second.
    * @throws RangeError where `id` is a number that is no integer, or too large to be exact
    * @throws `signal.reason` where the signal is aborted
    */

@@ -21,7 +21,8 @@ export const withReference = (gateway: Server, newToken: () => Promise<string>):
     }
     request.resume();
     // A page elsewhere may have its name lead to 127.0.0.1 (DNS rebinding): it would be of one origin with this one, and
-    // read the token. Its name in Host gives it away. All others are kept off by the lack of CORS headers.
+    // read the token. Its name in Host gives it away. All other pages are kept off by the lack of CORS headers; who else can
+    // reach 127.0.0.1 of this machine is given a token.
     const host = ['127.0.0.1', 'localhost'].map((name) => new URL(`http://${name}:${socket.localPort}`).host);
     if (!host.includes(headers.host ?? '')) {
       send(response, 421, { type: 'text/plain', body: `This is http://${host[0]}, and nothing else.\n` });

@@ -39,11 +39,13 @@ describe('a reader of README', () => {
 
     const [sample = ''] = blocks('From TypeScript', 'ts');
     const client = pathToFileURL(path.join(root, 'client/plant-store-client.ts')).href;
+    const file = path.join(at.folder, 'plant.mjs');
+    await writeFile(file, here(sample).replace('plant-store-client', client));
     const { stdout: token } = await at.token();
-    const program = `const getToken = ${JSON.stringify(token.trim())};\n${here(sample).replace('plant-store-client', client)}`;
-    const file = path.join(at.folder, 'sample.ts');
-    await writeFile(file, program);
-    expect(await run(process.execPath, [file]).ended).toMatchObject({ code: 0, stdout: 'Swiss cheese plant\n' });
+    expect(await run(process.execPath, [file], { TOKEN: token.trim() }).ended).toMatchObject({
+      code: 0,
+      stdout: 'Swiss cheese plant\n',
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 /** What a stranger gets: the packed client, installed into an empty project. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { run, temporaryFolder } from '../local-service.ts';
@@ -45,6 +45,8 @@ test('the package installs without a network, type-checks, and runs', async () =
     expect(code, stderr).toBe(0);
     return stdout;
   };
+  // Where npm packs it.
+  onTestFinished(() => rm('client/dist', { recursive: true, force: true }));
   await npm('pack', './client', '--pack-destination', folder);
 
   const home = path.join(folder, 'project');
@@ -59,7 +61,8 @@ test('the package installs without a network, type-checks, and runs', async () =
   const file = path.join(home, 'sample.ts');
   await writeFile(file, `declare const process: { argv: string[] };${sample}`);
   const [, readme = ''] = /^```ts\n(.*?)^```/ms.exec(await readFile('README.md', 'utf8')) ?? [];
-  await writeFile(path.join(home, 'readme.ts'), `declare const getToken: () => Promise<string>;\n${readme}`);
+  const types = 'declare const process: { env: Record<string, string | undefined> };\n';
+  await writeFile(path.join(home, 'readme.ts'), types + readme.replaceAll('process.env.TOKEN', "process.env['TOKEN']"));
   const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
   await writeFile(path.join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
   const checked = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', home]).ended;

@@ -88,6 +88,19 @@ describe('a plant is sent again', () => {
     expect(received[1]).toEqual(received[0]);
   });
 
+  test('within ten seconds, whatever Retry-After says', async () => {
+    const { baseUrl } = await startScriptedService(answer(503, {}, { 'retry-after': '86400' }));
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const longOnes = () => timers.mock.calls.map(([, milliseconds = 0]) => milliseconds).filter((each) => each > 5_000);
+    const end = new AbortController();
+    const result = createPlantStoreClient({ baseUrl, token }).createPlant(moss, { signal: end.signal });
+    // One for the answer, and one for the wait.
+    await vi.waitUntil(() => longOnes().length === 2, { timeout: 30_000 });
+    end.abort(new Error('enough'));
+    await expect(result).rejects.toThrow('enough');
+    expect(longOnes()).toEqual([10_000, 10_000]);
+  });
+
   test('after a connection that broke', async () => {
     const { baseUrl, received } = await startScriptedService((response) => response.destroy(), stored);
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: true });
