@@ -26,7 +26,8 @@ const drawPanel = ({ title, along, unit, at, lines }: Panel, index: number): str
       ...points.map(
         ([px, py, value]) =>
           `<circle cx="${px}" cy="${py}" r="3" fill="${colour}"/>` +
-          `<text x="${px}" y="${py - 7}" text-anchor="middle" fill="${colour}">${shown(value)}</text>`,
+          // Beside a point that is close to the axis, where the labels of two lines would meet.
+          `<text ${floor - py < 12 ? `x="${px + 6}" y="${py + 1}"` : `x="${px}" y="${py - 7}" text-anchor="middle"`} fill="${colour}">${shown(value)}</text>`,
       ),
       `<text x="${endX + 8}" y="${endY + 4}" fill="${colour}">${label}</text>`,
     ].join('\n');
