@@ -34,7 +34,7 @@ process.on('exit', () => {
   rmSync(folder, { recursive: true, force: true });
 });
 // Which by itself would end without 'exit'.
-process.on('SIGINT', () => process.exit(130));
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 const filled = path.join(folder, 'filled');
 const authorities = tls.getCACertificates('default');
 const say = (line: string): void => console.error(line);

@@ -5,7 +5,7 @@ type Line = { label: string; values: number[] };
 export type Panel = { title: string; along: string; unit: string; at: number[]; lines: Line[] };
 
 const [width, height] = [360, 230];
-const [left, right, top, bottom] = [20, 70, 44, 36];
+const [left, right, top, bottom] = [20, 70, 44, 50];
 const colours = ['#1b6e3c', '#b3541e'];
 
 const shown = (value: number): string => (value < 10 ? value.toFixed(1) : String(Math.round(value)));
@@ -26,8 +26,8 @@ const drawPanel = ({ title, along, unit, at, lines }: Panel, index: number): str
       ...points.map(
         ([px, py, value]) =>
           `<circle cx="${px}" cy="${py}" r="3" fill="${colour}"/>` +
-          // Beside a point that is close to the axis, where the labels of two lines would meet.
-          `<text ${floor - py < 12 ? `x="${px + 6}" y="${py + 1}"` : `x="${px}" y="${py - 7}" text-anchor="middle"`} fill="${colour}">${shown(value)}</text>`,
+          // Those of the lower line stand below it, where the two would meet.
+          `<text x="${px}" y="${which < lines.length - 1 ? py + 15 : py - 7}" text-anchor="middle" fill="${colour}">${shown(value)}</text>`,
       ),
       `<text x="${endX + 8}" y="${endY + 4}" fill="${colour}">${label}</text>`,
     ].join('\n');
@@ -38,9 +38,9 @@ const drawPanel = ({ title, along, unit, at, lines }: Panel, index: number): str
     `<line x1="${left}" y1="${floor}" x2="${width - right + 12}" y2="${floor}" stroke="#999"/>`,
     ...at.map(
       (position) =>
-        `<text x="${x(position)}" y="${floor + 16}" text-anchor="middle" fill="#555">${position.toLocaleString('en')}</text>`,
+        `<text x="${x(position)}" y="${floor + 30}" text-anchor="middle" fill="#555">${position.toLocaleString('en')}</text>`,
     ),
-    `<text x="${left}" y="${floor + 31}" fill="#555">${along}</text>`,
+    `<text x="${left}" y="${floor + 45}" fill="#555">${along}</text>`,
     ...drawn,
     '</g>',
   ].join('\n');
