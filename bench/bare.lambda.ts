@@ -1,12 +1,12 @@
 /** The plainest handler that does the same conditional put: no authorizer, no validation, no error handling. */
 import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { put } from './put.ts';
+import { putUnlessOther } from '../functions/plants/plant-table.ts';
 
 const client = new DynamoDBClient({});
 
 export const handler = async (event: { body: string }) => {
   const { id, name, tag } = JSON.parse(event.body);
-  await client.send(new PutItemCommand(put({ id, name, tag })));
+  await client.send(new PutItemCommand({ TableName: process.env['TABLE_NAME'], ...putUnlessOther({ id, name, tag }) }));
   return {
     statusCode: 200,
     headers: { 'content-type': 'application/json' },

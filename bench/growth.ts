@@ -13,8 +13,10 @@ import dynalite from 'dynalite';
 import { listen } from '../local/listen.ts';
 import { fetchToken, readSession } from '../local/session.ts';
 import { startLocalService } from '../test/local-service.ts';
+import { anyCredentials } from '../test/plants-store.ts';
 import { eachOf } from '../test/trials/scale.ts';
 import { plot } from './plot.ts';
+import { quantile } from './quantile.ts';
 
 const clientCounts = [1, 8, 64];
 /** At the start of a run, which adds the plants of its warm-up and of its requests. */
@@ -33,7 +35,7 @@ process.on('exit', () => {
   end.abort();
   rmSync(folder, { recursive: true, force: true });
 });
-// Which by itself would end without 'exit'.
+// Which by themselves would end without 'exit'.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 const filled = path.join(folder, 'filled');
 const authorities = tls.getCACertificates('default');
@@ -43,8 +45,7 @@ const say = (line: string): void => console.error(line);
 const fill = async (from: number, size: number): Promise<void> => {
   const server = dynalite({ path: path.join(filled, 'dynamodb'), createTableMs: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
-  const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
-  const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
+  const client = new DynamoDBClient({ ...anyCredentials, endpoint });
   const [table = ''] = (await client.send(new ListTablesCommand())).TableNames ?? [];
   // As many as a call takes.
   const calls = Array.from({ length: (size - from) / 25 }, (_, call) => from + call * 25);
@@ -91,9 +92,6 @@ const load = async (url: string, token: string, clients: number, count: number):
 /** By ps, which counts in kilobytes. */
 const residentMegabytes = (pid: number): number =>
   Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1_024;
-
-const quantile = (numbers: number[], part: number): number =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * part)] ?? Number.NaN;
 
 /**
  * Starts the service and loads it. Each time anew, on a copy of the table: neither memory that was taken once nor plants that

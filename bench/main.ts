@@ -13,6 +13,7 @@ import lock from '../package-lock.json' with { type: 'json' };
 import { claims, makeKey, type SigningKey, sign } from '../test/access-tokens.ts';
 import { authorizerEvent, proxyEvent } from '../test/gateway-events.ts';
 import { type Bundle, makeBundles } from './bundles.ts';
+import { quantile } from './quantile.ts';
 
 /** Each measures every bundle once, in an order that changes. */
 const rounds = 30;
@@ -42,7 +43,7 @@ const targets: Target[] = [
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-// Which by itself would end without 'exit'.
+// Which by themselves would end without 'exit'.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 console.log('Bundling ...');
 const bundles = makeBundles(folder);
@@ -110,11 +111,7 @@ const run = (task: Task, { name, file }: Bundle): Promise<Numbers> =>
     );
   });
 
-const median = (numbers: number[]): number => {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const [one = 0, other = 0] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
-  return (one + other) / 2;
-};
+const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /** Of the authorizer there is nothing to compare a first answer with, and only the warm request depends on the algorithm. */
 const isMeasured = (task: Task, name: string): boolean =>
@@ -125,7 +122,7 @@ const figures = new Map<string, number[]>();
 const of = (measure: Measure, name: string): number[] => figures.get(`${measure} ${name}`) ?? [];
 
 for (let round = 0; round < rounds; round += 1) {
-  for (const task of ['import', 'first', 'warm'] as const) {
+  for (const task of Object.keys(tasks) as Task[]) {
     const turn = round % contenders.length;
     for (const contender of [...contenders.slice(turn), ...contenders.slice(0, turn)]) {
       if (!isMeasured(task, contender.name)) continue;

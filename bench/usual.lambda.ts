@@ -7,7 +7,7 @@ import httpErrorHandler from '@middy/http-error-handler';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import validator from '@middy/validator';
 import { transpileSchema } from '@middy/validator/transpile';
-import { put } from './put.ts';
+import { putUnlessOther } from '../functions/plants/plant-table.ts';
 
 const client = new DynamoDBClient({});
 const logger = new Logger({ serviceName: 'plants' });
@@ -32,7 +32,12 @@ export const handler = middy<{ body: Plant }>()
   .use(httpJsonBodyParser())
   .use(validator({ eventSchema }))
   .handler(async ({ body: { id, name, tag } }) => {
-    await client.send(new PutItemCommand(put({ id, name, ...(tag !== undefined && { tag }) })));
+    await client.send(
+      new PutItemCommand({
+        TableName: process.env['TABLE_NAME'],
+        ...putUnlessOther({ id, name, ...(tag !== undefined && { tag }) }),
+      }),
+    );
     logger.info('created');
     return {
       statusCode: 200,

@@ -83,7 +83,7 @@ const assertDynamoDB = ({ requestId }: PutItemCommandOutput['$metadata']): void 
  * "No plant with this id, or this very plant": so a retry, the SDK's own after a lost answer or the client's, meets its
  * own item and succeeds, while another plant is never overwritten. Atomic, with no read before the write.
  */
-const putUnlessOther = ({ id, name, tag }: NewPlant): Omit<PutItemCommandInput, 'TableName'> => ({
+export const putUnlessOther = ({ id, name, tag }: NewPlant): Omit<PutItemCommandInput, 'TableName'> => ({
   Item: { id: { N: String(id) }, name: { S: name }, ...(tag !== undefined && { tag: { S: tag } }) },
   ConditionExpression:
     tag === undefined
