@@ -35,7 +35,10 @@ export type Outcome = 'created' | 'repeated' | 'stored';
  */
 export type AddPlant = (plant: NewPlant, deadline: AbortSignal) => Promise<Outcome>;
 
-/** The first call, and two more for what is over in a moment: a broken connection, a lost answer, throttling. */
+/**
+ * The first call, and two more for what is over in a moment: a broken connection, a lost answer, throttling. After about
+ * 17 failing requests in a row an instance has used up the SDK's retry quota (docs/runbook.md): then it calls once.
+ */
 const maxAttempts = 3;
 
 /** Milliseconds. A packet that is lost while connecting is sent again by TCP after a second: a new attempt is sooner. */
@@ -96,9 +99,9 @@ export const putUnlessOther = ({ id, name, tag }: NewPlant): Omit<PutItemCommand
 });
 
 /**
- * The errors that are over by themselves, by name or code: asking again may help. So may it after a status of 429 or
- * 5xx, after an answer that cannot be read though its status is 200, and after one that is no HTTP (Node's HPE_...). All
- * else is a fault of ours: access denied, a missing table, a request that is not valid, no credentials, no region.
+ * The errors that pass by themselves, by name or code, so that asking again may help. So do a status of 429 or 5xx, an
+ * unreadable answer of status 200, and an answer that is no HTTP or no TLS. All else is a fault of ours: access denied,
+ * a missing table, a request that is not valid, no credentials, no region.
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
  */
 const temporaryErrors = new Set([
@@ -118,18 +121,25 @@ const temporaryErrors = new Set([
   'AbortError',
   // The time-outs above, and the SDK's name for a connection that broke.
   'TimeoutError',
-  // Node's codes for a connection that was not made.
+  // Node's codes for a connection that was not made, or broke after the head of the answer.
   'EADDRNOTAVAIL',
   'EAI_AGAIN',
   'ECONNABORTED',
   'ECONNREFUSED',
+  'ECONNRESET',
   'EHOSTDOWN',
   'EHOSTUNREACH',
   'ENETDOWN',
   'ENETUNREACH',
   'ENOTFOUND',
+  'EPIPE',
   'EPROTO',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ETIMEDOUT',
 ]);
+
+/** Node's codes for what is no HTTP, and OpenSSL's for what is no TLS. Those for certificates have other names. */
+const notHttp = /^(?:HPE|ERR_SSL)_/;
 
 const isTemporary = (error: unknown): boolean => {
   const { name, code = '', $response: { statusCode = 0 } = {} } = error as SdkError;
@@ -139,7 +149,7 @@ const isTemporary = (error: unknown): boolean => {
     statusCode >= 500 ||
     temporaryErrors.has(name) ||
     temporaryErrors.has(code) ||
-    code.startsWith('HPE_')
+    notHttp.test(code)
   );
 };
 

@@ -18,6 +18,7 @@ import {
   type FaultyStore,
   hang,
   loseAnswer,
+  pass,
   startFaultyStore,
 } from '../../faulty-store.ts';
 import { anyCredentials } from '../../plants-store.ts';
@@ -76,6 +77,12 @@ describe.concurrent('a store that', () => {
 
   test.each([
     ['ECONNREFUSED', StoreUnavailable],
+    ['ECONNRESET', StoreUnavailable],
+    ['EPIPE', StoreUnavailable],
+    ['ETIMEDOUT', StoreUnavailable],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', StoreUnavailable],
+    ['ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', StoreUnavailable],
+    ['ERR_STREAM_PREMATURE_CLOSE', StoreUnavailable],
     ['EADDRNOTAVAIL', StoreUnavailable],
     ['EHOSTDOWN', StoreUnavailable],
     ['ENETDOWN', StoreUnavailable],
@@ -88,6 +95,7 @@ describe.concurrent('a store that', () => {
     ['ECONNABORTED', StoreUnavailable],
     ['ERR_INVALID_URL', Error],
     ['CERT_HAS_EXPIRED', Error],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', Error],
   ])('cannot be reached (%s)', async (code, errorClass) => {
     const fault = Object.assign(new Error(code), { code });
     const client = new DynamoDBClient({ ...anyCredentials, ...storeLimits, maxAttempts: 1 });
@@ -95,6 +103,40 @@ describe.concurrent('a store that', () => {
     const error = await add('plants', client)({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
     expect(error.constructor).toBe(errorClass);
     expect(errorClass === Error ? error : error.cause).toBe(fault);
+  });
+
+  test.each([200, 302, 400, 403, 500])(
+    'breaks the connection after the head of a %i is unavailable',
+    async (status) => {
+      const plant = plantWith(({ response }) => {
+        response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'content-length': '1000' });
+        response.write('{"__type":"Acc', () => response.socket?.resetAndDestroy());
+      });
+      await expect(adder()(plant)).rejects.toBeInstanceOf(StoreUnavailable);
+    },
+  );
+
+  test('speaks no TLS is unavailable', async () => {
+    const endpoint = store.endpoint.replace('http:', 'https:');
+    const error = await adder({ endpoint, maxAttempts: 1 })({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(error.cause.code).toMatch(/^ERR_SSL_|^EPROTO$/);
+  });
+
+  test('fails many requests in a row is called once for each, until it answers', async () => {
+    const addPlant = adder();
+    const callsFor = async (fault: Fault): Promise<number> => {
+      const plant = plantWith(fault);
+      await addPlant(plant).catch(() => undefined);
+      return store.calls(String(plant.id));
+    };
+    const calls: number[] = [];
+    for (let request = 1; request <= 20; request += 1) calls.push(await callsFor(answer(500, 'InternalServerError')));
+    expect(calls.slice(0, 16), 'calls for each of the first 16 requests').toEqual(Array(16).fill(3));
+    expect(calls.at(-1), 'calls for the 20th request').toBe(1);
+    // A call that succeeds at once gives back one token of 500, and a retry costs 14.
+    for (let request = 1; request <= 14; request += 1) await callsFor(pass);
+    expect(await callsFor(answer(500, 'InternalServerError'))).toBe(2);
   });
 
   test('takes no connections is tried three times, a half second each', async () => {
