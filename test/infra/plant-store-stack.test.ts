@@ -180,6 +180,10 @@ describe.each(Object.entries(templates))('the stack: %s', (kind, template) => {
     }
   });
 
+  test('reserves no concurrency, which would cap a function and take as much from all others of the account', () => {
+    expect(all(template, 'AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.anyValue() })).toEqual([]);
+  });
+
   test('has log groups that end', () => {
     template.resourceCountIs('AWS::Logs::LogGroup', 3);
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: isProd ? 90 : 7 });
