@@ -4,7 +4,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { createPlant } from './create-plant.ts';
 import { fromEnvironment } from './environment.ts';
 import * as contract from './generated/validators.js';
-import { deadline } from './http/deadline.ts';
+import { deadline, timeLeft } from './http/deadline.ts';
 import { errorResponse } from './http/error-response.ts';
 import { errors } from './http/errors.ts';
 import { jsonBody } from './http/json-body.ts';
@@ -53,6 +53,7 @@ export const handler = middy<unknown, APIGatewayProxyStructuredResultV2>({ timeo
   .use(deadline(timeLimit))
   .use(jsonBody())
   .use(validBody(contract.createPlant))
+  .use(timeLeft())
   .handler(async ({ body }, context) => {
     const { outcome, plant } = await create(body, context.deadline);
     console.info({ outcome });

@@ -56,10 +56,9 @@ export class ServiceFunction extends LambdaFunction {
       // Lambda updates its own), connections or keys fetched at init (the caller waits for init as well, and a fetch that
       // fails there would be a failed start), SnapStart (not for the managed runtimes of Node.js).
       // CPU grows with memory, and 1,769 MB are one whole core. On a core of x64 the first answer of a cold start takes some
-      // 50 ms of CPU time beside Node's own 30, a warm one less than 1 ms, the worst body that is allowed 1 to 1.6 s of the
-      // 2.3 s in which createPlant must answer. At 1,024 MB (0.58 of a core) that body would take 1.7 to 2.8 s: no whole
-      // attempt is left for the store. At 512 MB a cold start takes 3.5 times as long. A millisecond at this size costs 2
-      // cents a million times. (Of the memory itself the worst body takes 320 MB, a plant 70.)
+      // 50 ms of CPU time beside Node's own 30, a warm one less than 1 ms, the worst body 400 ms of the 2.3 s in which
+      // createPlant must answer. At 512 MB a cold start takes 3.5 times as long. A millisecond at this size costs 2 cents a
+      // million times. (Of the memory itself the worst body takes 320 MB, a plant 70.)
       // https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
       memorySize: 1_769,
       timeout,

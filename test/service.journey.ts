@@ -43,21 +43,26 @@ let reached: Reached;
 let service: PlantService;
 beforeAll(async () => {
   reached = isDeployed ? reachDeployment() : await startLocal();
-  const send = ({ body, contentType }: PlantRequest) =>
-    post(body, {
+  const send = ({ body, contentType, contentEncoding, isChunked }: PlantRequest) => {
+    const headers = {
       authorization: `Bearer ${reached.token}`,
       ...(contentType !== undefined && { 'content-type': contentType }),
-    });
+      ...(contentEncoding !== undefined && { 'content-encoding': contentEncoding }),
+    };
+    return post(body, headers, isChunked);
+  };
   service = { ...reached, send };
 });
 afterAll(async () => {
   for (const undo of cleanUp.reverse()) await undo();
 });
 
-const post = async (content: PlantRequest['body'], headers: Record<string, string>) => {
+const post = async (content: PlantRequest['body'], headers: Record<string, string>, isChunked = false) => {
   // For text, fetch would make up a content type.
-  const body = content === undefined ? null : Buffer.from(content);
-  const response = await fetch(`${reached.url}/plants`, { method: 'POST', headers, body });
+  const bytes = content === undefined ? null : Buffer.from(content);
+  // fetch sends a stream in chunks.
+  const body = isChunked && bytes ? { body: new Blob([bytes]).stream(), duplex: 'half' as const } : { body: bytes };
+  const response = await fetch(`${reached.url}/plants`, { method: 'POST', headers, ...body });
   const text = await response.text();
   expectInContract(response.status, response.headers.get('content-type'), text);
   return { status: response.status, headers: Object.fromEntries(response.headers), body: JSON.parse(text) };

@@ -40,7 +40,7 @@ const toResponse = ({ entry, message }: CatalogueError): APIGatewayProxyStructur
   const body: ErrorBody = { error: entry.error, message };
   return {
     statusCode: entry.status,
-    headers: { 'content-type': 'application/json', ...(entry.status === 503 && { 'retry-after': '1' }) },
+    headers: { 'content-type': 'application/json', ...entry.headers },
     body: JSON.stringify(body),
   };
 };

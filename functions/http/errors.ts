@@ -1,3 +1,5 @@
+export type CatalogueEntry = { status: number; error: number; message: string; headers?: Record<string, string> };
+
 /**
  * Every error the service answers with, and nothing else: `error` is permanent and its first three digits are the
  * HTTP status; `message` is for people. Documented in schemas/openapi.yaml with an example for each.
@@ -20,15 +22,26 @@ export const errors = {
     error: 41501,
     message: 'the Content-Type must be application/json or application/*+json',
   },
+  encoded: {
+    status: 415,
+    error: 41502,
+    message: 'the request body must not be compressed or otherwise encoded (Content-Encoding)',
+    headers: { 'accept-encoding': 'identity' },
+  },
   fault: { status: 500, error: 50001, message: 'the service failed; the fault is ours' },
   storeUnavailable: {
     status: 503,
     error: 50301,
     message: 'the store cannot answer now; sending the same request again is safe',
+    headers: { 'retry-after': '1' },
   },
-} as const;
-
-export type CatalogueEntry = (typeof errors)[keyof typeof errors];
+  noTimeLeft: {
+    status: 503,
+    error: 50302,
+    message: 'the service had no time left to ask the store; sending the same request again is safe',
+    headers: { 'retry-after': '1' },
+  },
+} as const satisfies Record<string, CatalogueEntry>;
 
 /** A refusal that is already in the words of the catalogue. `detail` replaces the entry's message where it says more. */
 export class CatalogueError extends Error {

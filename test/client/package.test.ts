@@ -24,7 +24,7 @@ const tell = (result: CreatePlantResult): string => {
   result.plant;
   if (result.ok) return result.plant.name;
   switch (result.error) {
-    case 40001: case 40002: case 40901: case 41301: case 41501: case 50001: case 50301: case 'gateway':
+    case 40001: case 40002: case 40901: case 41301: case 41501: case 41502: case 50001: case 50301: case 50302: case 'gateway':
       return \`\${result.status} \${result.message}\`;
     case 'no answer':
       return result.message;

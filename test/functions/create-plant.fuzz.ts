@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc, { type GeneratorValue } from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { item } from '../answers.ts';
+import { item, type PlantRequest } from '../answers.ts';
 import { proxyEvent } from '../gateway-events.ts';
 import { maxId, minId, type Plant, plants, texts } from '../plants.ts';
 import type { Item } from '../plants-store.ts';
@@ -56,8 +56,11 @@ const spellPlant = (gen: GeneratorValue, { id, name, tag }: Plant): string => {
   return spellObject(gen, [...overruled, ...shuffled.map(({ member }) => member)]);
 };
 
-/** As text or as bytes, which arrive in base64. */
-const asSent = (gen: GeneratorValue, body: string): string | Buffer => (gen(fc.boolean) ? body : Buffer.from(body));
+/** Under a content type that the gateway takes for text, or under one whose bodies arrive in base64. */
+const asSent = (gen: GeneratorValue, body: string): PlantRequest => ({
+  body,
+  contentType: pick(gen, [contentType, 'application/vnd.plant+json']),
+});
 
 test('any NewPlant, in any JSON spelling, is answered as a Plant and stored exactly', async () => {
   const stored = new Map<bigint, Item>();
@@ -68,7 +71,7 @@ test('any NewPlant, in any JSON spelling, is answered as a Plant and stored exac
       const sent = item(String(id), name, tag);
       // Small ids come up again, with other content.
       const known = stored.get(id) ?? sent;
-      const answer = await service.send({ body: asSent(gen, spellPlant(gen, plant)), contentType });
+      const answer = await service.send(asSent(gen, spellPlant(gen, plant)));
       if (isDeepStrictEqual(known, sent)) {
         expect(answer.status).toBe(200);
         expect(answer.body).toStrictEqual(shown);
@@ -126,9 +129,51 @@ test('any other JSON value is 40002 and reaches no store', async () => {
     fc.asyncProperty(fc.gen(), async (gen) => {
       const body = below(gen, 3) > 0 ? spellNearlyPlant(gen) : gen(anyJson);
       const calls = service.faults.calls();
-      const answer = await service.send({ body: asSent(gen, body), contentType });
+      const answer = await service.send(asSent(gen, body));
       expect(answer).toMatchObject({ status: 400, body: { error: 40002 } });
       expect(service.faults.calls()).toBe(calls);
+    }),
+  );
+});
+
+/** JSON text in which each number is N, with the keys that a parser must watch, repeated and nested. */
+const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
+  const inner = () => spellWatchedKeys(gen, depth - 1);
+  const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
+  const member = (): [string, string] => {
+    const key = pick(gen, ['id', 'name', 'tag', '__proto__', 'constructor', 'prototype', 'x']);
+    return [spellString(gen, key), inner()];
+  };
+  return pick<() => string>(gen, [
+    () => 'N',
+    () => pick(gen, ['"Moss"', 'null', 'true', '"__proto__"']),
+    () => (depth > 0 ? `[${times(below(gen, 3), inner)}]` : 'N'),
+    () => (depth > 0 ? spellObject(gen, times(below(gen, 4), member)) : '{}'),
+    () => {
+      const levels = pick(gen, [100, 1_990, 1_999, 2_000, 2_001, 2_318, 2_319, 10_000]) - below(gen, 5);
+      return depth === 3 ? `${'['.repeat(levels)}N${']'.repeat(levels)}` : 'N';
+    },
+  ])();
+};
+
+test('a body gets the same answer with each 1 written as 1.0', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.gen(), async (gen) => {
+      const watched = (): [string, string] => [
+        spellString(gen, pick(gen, ['__proto__', 'constructor', 'x', 'id', 'name'])),
+        spellWatchedKeys(gen, 3),
+      ];
+      const plant: [string, string][] = [
+        ['"id"', 'N'],
+        ['"name"', '"Moss"'],
+      ];
+      const members = gen(fc.boolean) ? [...plant, watched()] : [watched(), ...plant];
+      const body = spellObject(gen, members);
+      const answerTo = async (number: string) => {
+        const { status, body: answer } = await service.send(asSent(gen, body.replaceAll('N', number)));
+        return { status, answer };
+      };
+      expect(await answerTo('1.0')).toEqual(await answerTo('1'));
     }),
   );
 });
@@ -166,7 +211,7 @@ test('any large body gets an answer of the catalogue, and never a 5xx', async ()
       ]);
       const size = pick(gen, [1_000, 100_000, 409_600, 1_048_576]) + below(gen, 100) - 50;
       const body = start + fragment.repeat(size / Buffer.byteLength(fragment)) + end;
-      const { status } = await service.send({ body: asSent(gen, body), contentType });
+      const { status } = await service.send(asSent(gen, body));
       expect(status).toBeLessThan(500);
     }),
     // They take hundreds of times as long as others.

@@ -71,18 +71,39 @@ test.each([
   expect(body).toMatchObject({ error });
 });
 
-test('the everyday id pays no second parse', async () => {
+test.each([
+  '123456789012345,"name":"Moss","height":17',
+  '1234567890123456,"name":"Moss"',
+  '1E1,"name":"Moss"',
+  '1,"name":"Moss","height":1.5',
+])('a body is parsed once: {"id":%s}', async (members) => {
+  const body = `{"id":${members}}`;
   const parse = vi.spyOn(JSON, 'parse');
-  const parses = async (members: string): Promise<number> => {
-    const body = `{"id":${members}}`;
-    parse.mockClear();
-    await service.invoke(proxyEvent(body));
-    return parse.mock.calls.filter(([text]) => text === body).length;
-  };
-  expect(await parses('123456789012345,"name":"Moss","height":17')).toBe(1);
-  expect(await parses('1234567890123456,"name":"Moss"')).toBe(2);
-  expect(await parses('1E1,"name":"Moss"')).toBe(2);
-  expect(await parses('1,"name":"Moss","height":1.5')).toBe(2);
+  await service.invoke(proxyEvent(body));
+  expect(parse.mock.calls.filter(([text]) => text === body)).toHaveLength(1);
+});
+
+test('a body that takes all the time to read is answered as that, and the store is not called', async () => {
+  const id = newId();
+  const calls = service.faults.calls();
+  const now = vi.spyOn(performance, 'now');
+  now.mockReturnValueOnce(0).mockReturnValueOnce(2_300);
+  const { status, headers, body, log } = await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`));
+  expect([status, headers['retry-after'], body]).toMatchObject([503, '1', { error: 50302 }]);
+  expect(log).toMatchObject([{ level: 'warn', entry: { error: 50302, cause: { name: 'CatalogueError' } } }]);
+  expect(service.faults.calls()).toBe(calls);
+  now.mockReturnValueOnce(0).mockReturnValueOnce(2_299);
+  expect((await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`))).status).toBe(200);
+});
+
+test('an event in base64 is read as such, whatever its content type', async () => {
+  const plain = `{"id":${newId()},"name":"\ufffd"}`;
+  const encoded = (text: string, encoding: BufferEncoding) =>
+    proxyEvent(Buffer.from(text, encoding).toString('base64'), { isBase64Encoded: true });
+  expect((await service.invoke(encoded(plain, 'utf8'))).status).toBe(200);
+  expect((await service.invoke(encoded(plain.replace('\ufffd', '\xff'), 'latin1'))).body).toMatchObject({
+    error: 40001,
+  });
 });
 
 test('a configuration that cannot work is no reason to ask again', async () => {

@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
+import { eventBody } from '../../local/gateway-event.ts';
 import type { PlantAnswer, PlantRequest, PlantService } from '../answers.ts';
 import { expectInContract } from '../contract.ts';
 import { type Faults, startFaultyStore } from '../faulty-store.ts';
@@ -36,10 +37,16 @@ export const startInProcess = async (load: () => Promise<LambdaModule>): Promise
     invoke,
     faults: store,
     read: store.read,
-    send: ({ body, contentType }: PlantRequest) => {
-      const headers = { 'content-type': contentType };
-      if (typeof body !== 'object') return invoke(proxyEvent(body, { headers }));
-      return invoke(proxyEvent(body.toString('base64'), { headers, isBase64Encoded: true }));
+    // As the gateway hands it over.
+    send: ({ body = '', contentType, contentEncoding, isChunked }: PlantRequest) => {
+      const bytes = Buffer.from(body);
+      const headers = {
+        'content-type': contentType,
+        'content-encoding': contentEncoding,
+        ...(!isChunked && { 'content-length': String(bytes.length) }),
+      };
+      const event = eventBody(bytes, contentType);
+      return invoke(proxyEvent(event.body, { headers, isBase64Encoded: event.isBase64Encoded }));
     },
     close: store.close,
   };

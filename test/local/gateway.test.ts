@@ -146,10 +146,12 @@ describe('a function gets an event of payload 2.0', () => {
     ['text/plain', true],
     ['application/json', true],
     ['application/json; charset=utf-8', true],
-    ['application/problem+json', true],
+    ['Application/JSON ;charset=utf-8', true],
     ['application/xml', true],
     ['application/javascript', true],
-    ['application/x-www-form-urlencoded', true],
+    ['application/problem+json', false],
+    ['application/x-www-form-urlencoded', false],
+    ['application/jsonp', false],
     ['application/octet-stream', false],
     ['image/png', false],
     [undefined, false],
@@ -168,10 +170,24 @@ describe('a function gets an event of payload 2.0', () => {
     expect([rawPath, routeKey, requestContext.http.path]).toEqual(['/plants', 'POST /plants', '/plants']);
   });
 
-  test('with text that is not UTF-8 as the bytes that came', async () => {
+  test.each<[what: string, bytes: number[], text: string]>([
+    ['an invalid byte', [0x22, 0xff, 0x22], '"\ufffd"'],
+    ['a cut emoji', [0xf0, 0x9f, 0x98], '\ufffd'],
+    ['a surrogate', [0xed, 0xa0, 0x80], '\ufffd\ufffd\ufffd'],
+  ])('with U+FFFD in the text for %s, and the content-length of what was sent', async (_, bytes, text) => {
     const { port, event } = await start();
-    await post(port, Buffer.from([0x22, 0xff, 0x22]), [token, json]);
-    expect(event<APIGatewayProxyEventV2>('Plants')).toMatchObject({ body: 'Iv8i', isBase64Encoded: true });
+    await post(port, Buffer.from(bytes), [token, json]);
+    const { body, isBase64Encoded, headers } = event<APIGatewayProxyEventV2>('Plants');
+    expect([body, isBase64Encoded]).toEqual([text, false]);
+    expect(headers['content-length']).toBe(String(bytes.length));
+  });
+
+  test('without a content-length if the request is chunked', async () => {
+    const { port, event } = await start();
+    const head = ['POST /plants HTTP/1.1', 'Host: api.example', 'Connection: close', token, json];
+    await exchange(port, [...head, 'Transfer-Encoding: chunked', '', ''].join('\r\n'), '2\r\n{}\r\n0\r\n\r\n');
+    expect(event<APIGatewayProxyEventV2>('Plants')).toMatchObject({ body: '{}', isBase64Encoded: false });
+    expect(event<APIGatewayProxyEventV2>('Plants').headers).not.toHaveProperty('content-length');
   });
 });
 
