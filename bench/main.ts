@@ -10,7 +10,7 @@ import path from 'node:path';
 import { makeCertificate } from '../local/issuer.ts';
 import { listen } from '../local/listen.ts';
 import lock from '../package-lock.json' with { type: 'json' };
-import { claims, makeKey, type SigningKey, sign } from '../test/access-tokens.ts';
+import { audience, claims, makeKey, type SigningKey, scope, sign } from '../test/access-tokens.ts';
 import { authorizerEvent, proxyEvent } from '../test/gateway-events.ts';
 import { type Bundle, makeBundles } from './bundles.ts';
 import { quantile } from './quantile.ts';
@@ -76,6 +76,8 @@ const environment = {
   TABLE_NAME: 'plants',
   ISSUER: url,
   JWKS_URI: `${url}/jwks`,
+  AUDIENCE: audience,
+  REQUIRED_SCOPE: scope,
 };
 const plant = JSON.stringify(proxyEvent('{"id":1234567,"name":"Swiss cheese plant","tag":"climber"}'));
 const requestWith = async (key: SigningKey): Promise<string> =>

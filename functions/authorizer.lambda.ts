@@ -12,10 +12,12 @@ import { fromEnvironment } from './environment.ts';
 type Answer = APIGatewaySimpleAuthorizerResult | APIGatewaySimpleAuthorizerWithContextResult<Record<string, string>>;
 
 const keys = issuerKeys(fromEnvironment('JWKS_URI'));
+const audience = fromEnvironment('AUDIENCE');
 const rules = {
   issuer: fromEnvironment('ISSUER'),
-  audience: process.env['AUDIENCE'] || undefined,
-  scope: process.env['REQUIRED_SCOPE'] || 'plants/create',
+  // Only the stack's own issuer and the setting `audience=none` set this word; nothing else turns the check off.
+  audience: audience === 'none' ? null : audience,
+  scope: fromEnvironment('REQUIRED_SCOPE'),
 };
 
 /** Lets a request in whose Authorization header holds a valid access token. Throws where that cannot be judged. */

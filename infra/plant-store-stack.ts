@@ -32,7 +32,7 @@ export class PlantStoreStack extends Stack {
       environment: {
         ISSUER: issuer.issuer,
         JWKS_URI: issuer.jwksUri,
-        ...(issuer.audience !== undefined && { AUDIENCE: issuer.audience }),
+        AUDIENCE: issuer.audience,
         REQUIRED_SCOPE: scope,
       },
       // API Gateway waits 10 s for an authorizer; fetching the issuer's keys takes up to 3.

@@ -1,7 +1,12 @@
 import type { Node } from 'constructs';
 
-/** The OpenID issuer whose access tokens the API accepts. `audience` is left out for issuers that set none. */
-export type TrustedIssuer = { issuer: string; jwksUri: string; audience?: string | undefined };
+/** The OpenID issuer whose access tokens the API accepts. */
+export type TrustedIssuer = {
+  issuer: string;
+  jwksUri: string;
+  /** What a token must name as `aud`. `none` turns the check off: tokens for other APIs of the issuer then pass it too. */
+  audience: string;
+};
 
 /** `prod` keeps its plants whatever happens to the stack, and changes in steps; all of `dev` goes with the stack. */
 export type Stage = 'prod' | 'dev';
@@ -54,7 +59,12 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
   if (!isUrl(jwksUri, /^https:\/\//)) {
     throw refused('jwksUri', jwksUri, 'an https:// URL without user, query or fragment');
   }
-  return { issuer, jwksUri, audience: text(node, 'audience') };
+  const audience = text(node, 'audience');
+  // Without it a token for any other API of the issuer would be let in (RFC 8725 section 3.9).
+  if (audience === undefined) {
+    throw refused('audience', audience, 'set together with issuer: the aud of its tokens, or none if they have no aud');
+  }
+  return { issuer, jwksUri, audience };
 };
 
 const isUrl = (value: string, scheme: RegExp): boolean =>
@@ -97,4 +107,4 @@ const number = (node: Node, key: string): number | undefined => {
 };
 
 const refused = (key: string, value: unknown, allowed: string): Error =>
-  new Error(`The context value ${key} is ${JSON.stringify(value)}, but it must be ${allowed}.`);
+  new Error(`The context value ${key} is ${JSON.stringify(value) ?? 'not set'}, but it must be ${allowed}.`);

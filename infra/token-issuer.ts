@@ -9,7 +9,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
   readonly issuer: string;
   readonly jwksUri: string;
   /** Cognito's access tokens carry none. */
-  readonly audience = undefined;
+  readonly audience = 'none';
   readonly userPoolId: string;
   readonly clientId: string;
   /** Where the client posts its id and secret, HTTP Basic, for a token. */

@@ -13,8 +13,8 @@ import { verifyJwtSync } from 'aws-jwt-verify/jwt-verifier';
 import type { IssuerKeys } from './issuer-keys.ts';
 import { algorithms, clockSkew, isAlgorithm, type Refusal, refuseUnverified } from './unverified-token.ts';
 
-/** What a token must be to be let in. `audience` is left out for issuers that set none (Cognito). */
-export type TokenRules = { issuer: string; audience?: string | undefined; scope: string };
+/** What a token must be to be let in. `audience` is null if the issuer sets none (Cognito): then any passes. */
+export type TokenRules = { issuer: string; audience: string | null; scope: string };
 
 export type Verdict = { claims: JwtPayload } | { refused: Refusal };
 
@@ -36,7 +36,7 @@ const verifyWith = (jwks: Jwks, token: string, { issuer, audience, scope }: Toke
   try {
     const options = {
       issuer,
-      audience: audience ?? null,
+      audience,
       scope,
       graceSeconds: clockSkew,
       customJwtCheck: (jwt: { header: JwtHeader; payload: JwtPayload; jwk: Jwk }) => {

@@ -33,12 +33,28 @@ afterEach(() => {
   expect(JSON.stringify(logged)).not.toContain(token.split('.')[1]);
 });
 
-const load = async (environment: Record<string, string> = {}) => {
+const load = async (environment: Record<string, string | undefined> = {}) => {
   vi.resetModules();
-  const all = { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: issuer.audience, ...environment };
+  const all = {
+    ISSUER: issuer.issuer,
+    JWKS_URI: issuer.jwksUri,
+    AUDIENCE: issuer.audience,
+    REQUIRED_SCOPE: issuer.scope,
+    ...environment,
+  };
   for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
   const { handler } = await import('../../functions/authorizer.lambda.ts');
   return handler;
+};
+
+/** The answer to a token with these claims, of an issuer with a key of its own. An undefined claim is left out. */
+const answerTo = async (change: Record<string, unknown>, environment: Record<string, string> = {}) => {
+  const key = await makeKey('ES256', 'other');
+  const keySet = new TextEncoder().encode(JSON.stringify({ keys: [key.jwk] })).buffer;
+  vi.spyOn(SimpleFetcher.prototype, 'fetch').mockResolvedValue(keySet);
+  const handler = await load(environment);
+  const signed = await sign(key, claims({ iss: issuer.issuer, aud: issuer.audience, ...change }));
+  return handler(authorizerEvent(`Bearer ${signed}`));
 };
 
 describe('the authorizer', () => {
@@ -63,13 +79,8 @@ describe('the authorizer', () => {
   });
 
   test('hands on flat strings, whatever the token says of its client', async () => {
-    const key = await makeKey('ES256', 'other');
-    const answer = new TextEncoder().encode(JSON.stringify({ keys: [key.jwk] })).buffer;
-    vi.spyOn(SimpleFetcher.prototype, 'fetch').mockResolvedValue(answer);
     const contextFor = async (change: Record<string, unknown>) => {
-      const handler = await load();
-      const token = await sign(key, claims({ iss: issuer.issuer, aud: issuer.audience, ...change }));
-      const answer = await handler(authorizerEvent(`Bearer ${token}`));
+      const answer = await answerTo(change);
       return 'context' in answer && answer.context;
     };
     const scope = 'plants/create';
@@ -97,9 +108,24 @@ describe('the authorizer', () => {
     expect(logged).toEqual([{ outcome: 'refused', reason: 'audience' }]);
   });
 
-  test('asks for no audience where none is set', async () => {
-    const handler = await load({ AUDIENCE: '' });
-    expect(await handler(authorizerEvent(`Bearer ${token}`))).toMatchObject({ isAuthorized: true });
+  describe('with the audience none', () => {
+    test.each(['urn:payroll', 'none', ['none'], undefined])('lets in a token whose aud is %j', async (aud) => {
+      const answer = await answerTo({ aud }, { AUDIENCE: 'none' });
+      expect(answer).toMatchObject({ isAuthorized: true });
+    });
+  });
+
+  test.each(['none', ['none'], undefined, 'None'])(
+    'refuses a token whose aud is %j if an audience is required',
+    async (aud) => {
+      expect(await answerTo({ aud })).toEqual({ isAuthorized: false });
+      expect(logged).toEqual([{ outcome: 'refused', reason: 'audience' }]);
+    },
+  );
+
+  test.each(['None', 'NONE', ' none', 'none,'])('takes %j for an audience like any other', async (audience) => {
+    expect(await answerTo({ aud: 'urn:payroll' }, { AUDIENCE: audience })).toEqual({ isAuthorized: false });
+    expect(await answerTo({ aud: audience }, { AUDIENCE: audience })).toMatchObject({ isAuthorized: true });
   });
 
   test('throws where the keys cannot be fetched: no verdict on the token', async () => {
@@ -124,7 +150,10 @@ describe('the authorizer', () => {
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toThrow('cannot be fetched');
   });
 
-  test.each(['ISSUER', 'JWKS_URI'])('does not start without %s', async (name) => {
-    await expect(load({ [name]: '' })).rejects.toThrow(name);
-  });
+  test.each(['ISSUER', 'JWKS_URI', 'AUDIENCE', 'REQUIRED_SCOPE'])(
+    'does not start if %s is missing or empty',
+    async (name) => {
+      for (const value of [undefined, '']) await expect(load({ [name]: value })).rejects.toThrow(name);
+    },
+  );
 });

@@ -522,8 +522,15 @@ describe('the authorizer', () => {
       Variables: {
         ISSUER: issuer,
         JWKS_URI: { 'Fn::Join': ['', [issuer, '/.well-known/jwks.json']] },
+        AUDIENCE: 'none',
         REQUIRED_SCOPE: 'plants/create',
       },
+    });
+  });
+
+  test('is told in so many words if an external issuer sets no audience', () => {
+    expect(environment(templateOf({ ...externalIssuer, audience: 'none' }))).toMatchObject({
+      Variables: { AUDIENCE: 'none' },
     });
   });
 

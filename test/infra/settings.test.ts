@@ -29,24 +29,35 @@ describe('the settings', () => {
     expect(read(context)).toEqual({ ...defaults, externalIssuer: context });
   });
 
+  test('say in one sentence what to do if an issuer comes without an audience', () => {
+    expect(() => read({ issuer: 'https://a.example' })).toThrow(
+      'The context value audience is not set, but it must be set together with issuer: the aud of its tokens, or none if they have no aud.',
+    );
+  });
+
+  test.each(['none', 'None', 'https://a.example/?x=1, y'])('take the audience %s as it stands', (audience) => {
+    expect(read({ issuer: 'https://a.example', audience }).externalIssuer?.audience).toBe(audience);
+  });
+
   test('take an issuer on this machine by http, but not its keys', () => {
     const issuer = 'http://127.0.0.1:9000/x';
-    expect(read({ issuer, jwksUri: 'https://127.0.0.1:9001/keys' }).externalIssuer?.issuer).toBe(issuer);
-    expect(() => read({ issuer })).toThrow('jwksUri is "http://127.0.0.1:9000/x/.well-known/jwks.json"');
+    const audience = 'api';
+    expect(read({ issuer, audience, jwksUri: 'https://127.0.0.1:9001/keys' }).externalIssuer?.issuer).toBe(issuer);
+    expect(() => read({ issuer, audience })).toThrow('jwksUri is "http://127.0.0.1:9000/x/.well-known/jwks.json"');
   });
 
   test.each(['create', 'write:plants', 'https://api.example/plants.create'])(
     'take the scope %s of an issuer',
     (scope) => {
-      expect(read({ issuer: 'https://a.example', scope }).scope).toBe(scope);
+      expect(read({ issuer: 'https://a.example', audience: 'api', scope }).scope).toBe(scope);
     },
   );
 
   test.each(['https://a.example', 'https://a.example/'])('find the keys of %s at the usual place', (issuer) => {
-    expect(read({ issuer }).externalIssuer).toEqual({
+    expect(read({ issuer, audience: 'api' }).externalIssuer).toEqual({
       issuer,
       jwksUri: 'https://a.example/.well-known/jwks.json',
-      audience: undefined,
+      audience: 'api',
     });
   });
 
@@ -74,9 +85,14 @@ describe('the settings', () => {
     ['issuer', { issuer: 'https://user:password@a.example' }, '"https://user:password@a.example"'],
     ['issuer', { issuer: 'https://a.example?x' }, '"https://a.example?x"'],
     ['issuer', { issuer: 'https://[a' }, '"https://[a"'],
+    ['audience', { issuer: 'https://a.example' }, 'not set'],
+    ['audience', { issuer: 'https://a.example', jwksUri: 'https://a.example/keys', scope: 'create' }, 'not set'],
     ['audience', { issuer: 'https://a.example', audience: '' }, '""'],
+    ['audience', { issuer: 'https://a.example', audience: ['a', 'b'] }, '["a","b"]'],
+    ['audience', { issuer: 'https://a.example', audience: null }, 'null'],
+    ['audience', { audience: 'none' }, '"none"'],
     ['scope', { scope: '' }, '""'],
-    ['scope', { issuer: 'https://a.example', scope: 'a b' }, '"a b"'],
+    ['scope', { issuer: 'https://a.example', audience: 'none', scope: 'a b' }, '"a b"'],
     ['scope', { scope: 'plants' }, '"plants"'],
     ['scope', { scope: 'plants/create plants/read' }, '"plants/create plants/read"'],
     ['scope', { scope: ['plants/create'] }, '["plants/create"]'],
