@@ -78,6 +78,7 @@ const environment = {
   JWKS_URI: `${url}/jwks`,
   AUDIENCE: audience,
   REQUIRED_SCOPE: scope,
+  SCOPE_CLAIM: 'scope',
 };
 const plant = JSON.stringify(proxyEvent('{"id":1234567,"name":"Swiss cheese plant","tag":"climber"}'));
 const requestWith = async (key: SigningKey): Promise<string> =>

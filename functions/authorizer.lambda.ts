@@ -18,20 +18,23 @@ const rules = {
   // Only the stack's own issuer and the setting `audience=none` set this word; nothing else turns the check off.
   audience: audience === 'none' ? null : audience,
   scope: fromEnvironment('REQUIRED_SCOPE'),
+  scopeClaims: fromEnvironment('SCOPE_CLAIM').split(','),
 };
 
 /** Lets a request in whose Authorization header holds a valid access token. Throws where that cannot be judged. */
 export const handler = async ({ headers }: APIGatewayRequestAuthorizerEventV2): Promise<Answer> => {
-  const token = bearerToken(headers?.['authorization']);
-  if (token === undefined) return refuse('no bearer token');
-  const verdict = await verifyToken(token, rules, keys);
+  const bearer = bearerToken(headers?.['authorization']);
+  const verdict = 'refused' in bearer ? bearer : await verifyToken(bearer.token, rules, keys);
   if ('refused' in verdict) return refuse(verdict.refused);
-  const { sub = '', client_id, azp, scope = '' } = verdict.claims;
+  const { sub = '', client_id, azp } = verdict.claims;
   console.info({ outcome: 'allowed' });
-  return { isAuthorized: true, context: { sub, clientId: text(client_id) || text(azp), scope } };
+  return {
+    isAuthorized: true,
+    context: { sub, clientId: text(client_id) || text(azp), scope: verdict.scopes.join(' ') },
+  };
 };
 
-const refuse = (reason: Refusal | 'no bearer token'): Answer => {
+const refuse = (reason: Refusal): Answer => {
   console.info({ outcome: 'refused', reason });
   return { isAuthorized: false };
 };

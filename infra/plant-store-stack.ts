@@ -34,6 +34,7 @@ export class PlantStoreStack extends Stack {
         JWKS_URI: issuer.jwksUri,
         AUDIENCE: issuer.audience,
         REQUIRED_SCOPE: scope,
+        SCOPE_CLAIM: issuer.scopeClaim,
       },
       // API Gateway waits 10 s for an authorizer; fetching the issuer's keys takes up to 3.
       timeout: Duration.seconds(9),

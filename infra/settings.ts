@@ -6,6 +6,8 @@ export type TrustedIssuer = {
   jwksUri: string;
   /** What a token must name as `aud`. `none` turns the check off: tokens for other APIs of the issuer then pass it too. */
   audience: string;
+  /** The claims that may hold the scope, separated by commas. */
+  scopeClaim: string;
 };
 
 /** `prod` keeps its plants whatever happens to the stack, and changes in steps; all of `dev` goes with the stack. */
@@ -45,7 +47,7 @@ const readStage = (node: Node): Stage => {
 const readIssuer = (node: Node): TrustedIssuer | undefined => {
   const issuer = text(node, 'issuer');
   if (issuer === undefined) {
-    for (const key of ['audience', 'jwksUri']) {
+    for (const key of ['audience', 'jwksUri', 'scopeClaim']) {
       if (text(node, key) !== undefined) throw refused(key, text(node, key), 'set only together with issuer');
     }
     return undefined;
@@ -64,7 +66,11 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
   if (audience === undefined) {
     throw refused('audience', audience, 'set together with issuer: the aud of its tokens, or none if they have no aud');
   }
-  return { issuer, jwksUri, audience };
+  const scopeClaim = text(node, 'scopeClaim') ?? 'scope';
+  if (!/^[^\s,]+(,[^\s,]+)*$/.test(scopeClaim)) {
+    throw refused('scopeClaim', scopeClaim, 'names of claims, separated by commas without spaces');
+  }
+  return { issuer, jwksUri, audience, scopeClaim };
 };
 
 const isUrl = (value: string, scheme: RegExp): boolean =>

@@ -10,6 +10,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
   readonly jwksUri: string;
   /** Cognito's access tokens carry none. */
   readonly audience = 'none';
+  readonly scopeClaim = 'scope';
   readonly userPoolId: string;
   readonly clientId: string;
   /** Where the client posts its id and secret, HTTP Basic, for a token. */

@@ -118,7 +118,7 @@ const algorithms: Forgery[] = [
     'ES384 by a key that names no algorithm',
     signedAs({ alg: 'ES384', kid: 'bare-es384' }, 'bareEs384', 'SHA384'),
   ],
-  ['algorithm', 'ES256 by a P-384 key', signedAs({ alg: 'ES256', kid: 'bare-es384' }, 'bareEs384', 'SHA256')],
+  ['unknown key', 'ES256 by a P-384 key', signedAs({ alg: 'ES256', kid: 'bare-es384' }, 'bareEs384', 'SHA256')],
   [
     'algorithm',
     'ES256 in the header over a signature of RS256',
@@ -203,19 +203,19 @@ const signatures: Forgery[] = [
     'r and s swapped',
     withSignature((bytes) => Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)])),
   ],
-  ['unverifiable', 'a truncated signature', withPart(2, (part) => part.slice(0, -2))],
-  ['unverifiable', 'half a signature', withSignature((bytes) => bytes.subarray(0, 32))],
-  ['unverifiable', 'a signature of one byte', withSignature((bytes) => bytes.subarray(0, 1))],
-  ['unverifiable', 'a signature twice', withSignature((bytes) => Buffer.concat([bytes, bytes]))],
-  ['unverifiable', 'a signature with a byte more', withSignature((bytes) => Buffer.concat([bytes, Buffer.alloc(1)]))],
+  ['signature', 'a truncated signature', withPart(2, (part) => part.slice(0, -2))],
+  ['signature', 'half a signature', withSignature((bytes) => bytes.subarray(0, 32))],
+  ['signature', 'a signature of one byte', withSignature((bytes) => bytes.subarray(0, 1))],
+  ['signature', 'a signature twice', withSignature((bytes) => Buffer.concat([bytes, bytes]))],
+  ['signature', 'a signature with a byte more', withSignature((bytes) => Buffer.concat([bytes, Buffer.alloc(1)]))],
   [
-    'unverifiable',
+    'signature',
     'r and s with zeros before them',
     withSignature((bytes) =>
       Buffer.concat([Buffer.alloc(1), bytes.subarray(0, 32), Buffer.alloc(1), bytes.subarray(32)]),
     ),
   ],
-  ['unverifiable', 'a signature in DER', inDer],
+  ['signature', 'a signature in DER', inDer],
   ['signature', 'an RSA signature of zeros', withSignature((bytes) => bytes.fill(0), 'rs')],
   ['signature', 'an RSA signature of one', withSignature((bytes) => bytes.fill(0).fill(1, bytes.length - 1), 'rs')],
   ['signature', 'a truncated RSA signature', withSignature((bytes) => bytes.subarray(0, -1), 'rs')],
@@ -224,6 +224,15 @@ const signatures: Forgery[] = [
     'an RSA signature with a zero before it',
     withSignature((bytes) => Buffer.concat([Buffer.alloc(1), bytes]), 'rs'),
   ],
+  ...(['es', 'rs'] as const).flatMap((name) =>
+    [1, 31, 65, 255, 257, 5_000].map(
+      (length): Forgery => [
+        'signature',
+        `a signature of ${length} bytes by ${name}`,
+        withSignature(() => Buffer.alloc(length, 1), name),
+      ],
+    ),
+  ),
   ['malformed', 'no signature', withPart(2, () => '')],
   [
     'signature',
@@ -457,10 +466,19 @@ const scopes: Forgery[] = [
       honest.replace('"scope":', '"__proto__":{"x":1},"__proto__":').replace(`"${scope}"`, `{"scope":"${scope}"}`),
     ),
   ],
-  ...[[scope], { [scope]: true }, null, true].map(
+  ...[[], [scope], ['plants/read', scope], [[scope]], [scope, 7]].map(
+    (list): Forgery => ['scope is a list', `a scope of ${JSON.stringify(list)}`, claiming({ scope: list })],
+  ),
+  ...[{ [scope]: true }, { 0: scope, length: 1 }, null, true, 7].map(
     (other): Forgery => ['malformed', `a scope of ${JSON.stringify(other)}`, claiming({ scope: other })],
   ),
 ];
+
+const others: Forgery[] = ['sub', 'jti'].flatMap((claim) =>
+  [7, null, ['a'], { a: 'b' }].map(
+    (value): Forgery => ['malformed', `a ${claim} of ${JSON.stringify(value)}`, claiming({ [claim]: value })],
+  ),
+);
 
 export const forgedTokens: readonly Forgery[] = [
   ...algorithms,
@@ -472,4 +490,5 @@ export const forgedTokens: readonly Forgery[] = [
   ...audiences,
   ...times,
   ...scopes,
+  ...others,
 ];

@@ -1,8 +1,11 @@
-import { createPublicKey } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
-import { assertIsSignatureJwk, isJwk, type Jwk, type Jwks } from 'aws-jwt-verify/jwk';
+import { assertIsSignatureJwk, isJwk, type Jwk } from 'aws-jwt-verify/jwk';
 import type { Json } from 'aws-jwt-verify/safe-json-parse';
-import { algorithms } from './unverified-token.ts';
+import { type Algorithm, algorithmOf } from './algorithms.ts';
+
+/** A key to verify signatures of one algorithm with. `publicKey` is made once: it takes as long as a signature's check. */
+export type IssuerKey = { kid: string; algorithm: Algorithm; jwk: Jwk; publicKey: KeyObject };
 
 /** A key that the issuer took back stops working after this many milliseconds, while the issuer answers. */
 const freshFor = 5 * 60_000;
@@ -20,10 +23,10 @@ const cooldown = 10_000;
 const responseTimeout = 1_500;
 
 export type IssuerKeys = {
-  /** The issuer's keys, fetched where there are none or they are old. @throws where no usable keys can be had */
-  current: () => Promise<Jwks>;
+  /** The issuer's keys, fetched if there are none or they are old. @throws if no usable keys can be had */
+  current: () => Promise<readonly IssuerKey[]>;
   /** The keys after another look at the issuer, unless the cooldown forbids one. @throws as `current` */
-  renewed: () => Promise<Jwks>;
+  renewed: () => Promise<readonly IssuerKey[]>;
 };
 
 /** The key set that the issuer publishes at `jwksUri` (RFC 7517), held between invocations. */
@@ -31,7 +34,7 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   // Over https only, with one retry at once. (The library's cache of key sets would throw a whole set away for one key
   // that is malformed.)
   const fetcher = new SimpleFetcher({ defaultRequestOptions: { responseTimeout } });
-  let held: { jwks: Jwks; fetchedAt: number } | undefined;
+  let held: { keys: IssuerKey[]; fetchedAt: number } | undefined;
   let failure: string | undefined;
   let endedAt = Number.NEGATIVE_INFINITY;
   let fetching: Promise<void> | undefined;
@@ -41,7 +44,7 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
     try {
       const usable = usableKeys(await fetcher.fetch(jwksUri));
       // The issuer has taken back what was held; but without any key of its own no token can be judged.
-      held = usable.length > 0 ? { jwks: { keys: usable }, fetchedAt: startedAt } : undefined;
+      held = usable.length > 0 ? { keys: usable, fetchedAt: startedAt } : undefined;
       if (held === undefined) throw new Error('the key set has no key to verify a token with');
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);
@@ -51,29 +54,29 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
     fetching = undefined;
   };
 
-  const renewed = async (): Promise<Jwks> => {
+  const renewed = async (): Promise<readonly IssuerKey[]> => {
     if (Date.now() - endedAt >= cooldown) fetching ??= fetchKeys();
     await fetching;
     if (held === undefined || Date.now() - held.fetchedAt >= usableFor) {
       throw new Error(`The keys of the token issuer cannot be fetched: ${failure}`);
     }
-    return held.jwks;
+    return held.keys;
   };
 
   return {
     renewed,
-    current: async () => (held !== undefined && Date.now() - held.fetchedAt < freshFor ? held.jwks : await renewed()),
+    current: async () => (held !== undefined && Date.now() - held.fetchedAt < freshFor ? held.keys : await renewed()),
   };
 };
 
-/** Those of a key set that may verify a token. @throws Error where the answer is no key set */
-const usableKeys = (answer: ArrayBuffer): Jwk[] => {
+/** Those of a key set (RFC 7517) that may verify a token. @throws Error if the answer is no key set */
+export const usableKeys = (answer: ArrayBuffer): IssuerKey[] => {
   try {
     const { keys } = JSON.parse(utf8.decode(answer)) as { keys: Json[] };
-    // Rubbish, too, is what has no key among its keys: then those that are held serve on.
+    // An answer with no key among its keys is rubbish, too: then those that are held serve on.
     const wellFormed = keys.filter(isJwk);
     if (keys.length > 0 && wellFormed.length === 0) throw new TypeError();
-    return wellFormed.filter(isUsable);
+    return wellFormed.map(usableKey).filter((key) => key !== undefined);
   } catch {
     // The error may quote what the issuer answered: it ends here, so that no log can show it.
     throw new Error('the answer is no key set');
@@ -85,20 +88,25 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** RFC 7518 section 3.3, in bits. */
 const minModulusLength = 2_048;
 
+/** FIPS 186-5 section 5.4. With an exponent of 1 anybody could sign. */
+const minPublicExponent = 65_537n;
+
 /** RFC 7517 section 5: a key of a kind that is not understood, or a broken one, is as good as none. */
-const isUsable = (jwk: Jwk): boolean => {
+const usableKey = (jwk: Jwk): IssuerKey | undefined => {
+  const algorithm = algorithmOf(jwk);
+  if (algorithm === undefined || jwk.kid === undefined || !isForVerifying(jwk)) return undefined;
   try {
     assertIsSignatureJwk(jwk);
-    const { asymmetricKeyDetails: { modulusLength = minModulusLength } = {} } = createPublicKey({
-      key: jwk,
-      format: 'jwk',
-    });
-    return (
-      jwk.kid !== undefined &&
-      modulusLength >= minModulusLength &&
-      Object.values(algorithms).some((isOfKind) => isOfKind(jwk))
-    );
+    const publicKey = createPublicKey({ key: jwk, format: 'jwk' });
+    const { modulusLength = minModulusLength, publicExponent = minPublicExponent } =
+      publicKey.asymmetricKeyDetails ?? {};
+    if (modulusLength < minModulusLength || publicExponent < minPublicExponent) return undefined;
+    return { kid: jwk.kid, algorithm, jwk, publicKey };
   } catch {
-    return false;
+    return undefined;
   }
 };
+
+/** RFC 7517 section 4.3: it need not say what it is for; if it does, it must be for verifying. */
+const isForVerifying = ({ key_ops: operations = ['verify'] }: Jwk): boolean =>
+  Array.isArray(operations) && operations.includes('verify') && operations.every((each) => typeof each === 'string');

@@ -1,10 +1,14 @@
 import { isUtf8 } from 'node:buffer';
-import type { Jwk } from 'aws-jwt-verify/jwk';
 import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
 import type { JwtHeader, JwtPayload } from 'aws-jwt-verify/jwt-model';
+import { type Algorithm, isAlgorithm } from './algorithms.ts';
 
-/** Why a token is not let in: stable words for the log. */
+/** Why a request is not let in: stable words for the log. */
 export type Refusal =
+  | 'no bearer token'
+  | 'too long'
+  | 'not a signed JWT'
+  | 'encrypted token'
   | 'malformed'
   | 'type'
   | 'critical extension'
@@ -17,17 +21,8 @@ export type Refusal =
   | 'signature'
   | 'audience'
   | 'scope'
-  | 'not an access token'
-  | 'unverifiable';
-
-/** RFC 8725 section 3.1: the algorithms are listed here, not taken from the token. Each goes with one kind of key. */
-export const algorithms = {
-  RS256: ({ kty }: Jwk) => kty === 'RSA',
-  ES256: ({ kty, crv }: Jwk) => kty === 'EC' && crv === 'P-256',
-};
-
-export const isAlgorithm = (alg: string | undefined): alg is keyof typeof algorithms =>
-  alg !== undefined && Object.hasOwn(algorithms, alg);
+  | 'scope is a list'
+  | 'not an access token';
 
 /** RFC 9068 section 2.1; Cognito and others leave `typ` out or say JWT. */
 const accessTokenTypes = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
@@ -35,23 +30,33 @@ const accessTokenTypes = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
 /** Seconds that an honest issuer's clock may be ahead of ours. */
 export const clockSkew = 60;
 
-/** Why a token is refused before its signature is looked at: what aws-jwt-verify would let pass, or not say. */
-export const refuseUnverified = (token: string, issuer: string): Refusal | undefined => {
-  if (!isEncodedWell(token)) return 'malformed';
+/** What tells which keys a token may be verified with. */
+export type Unverified = { algorithm: Algorithm; kid: string };
+
+/** Reads a token without verifying its signature. Refuses what aws-jwt-verify would let pass, or would not explain. */
+export const readUnverified = (token: string, issuer: string): Unverified | { refused: Refusal } => {
+  if (!isEncodedWell(token)) return { refused: 'malformed' };
   let header: JwtHeader;
   let payload: JwtPayload;
   try {
     ({ header, payload } = decomposeUnverifiedJwt(token));
   } catch {
-    return 'malformed';
+    return { refused: hasScopeList(token) ? 'scope is a list' : 'malformed' };
   }
-  const now = Date.now() / 1000;
-  const { typ } = header;
-  if (typ !== undefined && !(typeof typ === 'string' && accessTokenTypes.has(typ.toLowerCase()))) return 'type';
+  const { typ, alg, kid } = header;
+  if (typ !== undefined && !(typeof typ === 'string' && accessTokenTypes.has(typ.toLowerCase()))) {
+    return { refused: 'type' };
+  }
   // RFC 7515 section 4.1.11: an extension that must be understood, and we understand none; RFC 7797's b64 is one.
-  if ('crit' in header || 'b64' in header) return 'critical extension';
-  if (!isAlgorithm(header.alg)) return 'algorithm';
-  if (header.kid === undefined) return 'unknown key';
+  if ('crit' in header || 'b64' in header) return { refused: 'critical extension' };
+  if (!isAlgorithm(alg)) return { refused: 'algorithm' };
+  if (kid === undefined) return { refused: 'unknown key' };
+  const refused = refuseClaims(payload, issuer);
+  return refused ? { refused } : { algorithm: alg, kid };
+};
+
+const refuseClaims = (payload: JwtPayload, issuer: string): Refusal | undefined => {
+  const now = Date.now() / 1000;
   if (payload.iss !== issuer) return 'issuer';
   if (payload.exp === undefined) return 'no expiry';
   // RFC 7519 section 4.1.4: "on or after" the time is expired.
@@ -60,6 +65,16 @@ export const refuseUnverified = (token: string, issuer: string): Refusal | undef
   // Cognito's word for what the token is for.
   if (payload['token_use'] !== undefined && payload['token_use'] !== 'access') return 'not an access token';
   return undefined;
+};
+
+/** Duende IdentityServer's tokens, unless it is set up otherwise: aws-jwt-verify rejects them before their signature. */
+const hasScopeList = (token: string): boolean => {
+  try {
+    const [, payload = ''] = token.split('.');
+    return Array.isArray(JSON.parse(Buffer.from(payload, 'base64url').toString()).scope);
+  } catch {
+    return false;
+  }
 };
 
 /**

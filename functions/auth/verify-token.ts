@@ -1,72 +1,58 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
-import {
-  JwtExpiredError,
-  JwtInvalidAudienceError,
-  JwtInvalidScopeError,
-  JwtInvalidSignatureAlgorithmError,
-  JwtInvalidSignatureError,
-  KidNotFoundInJwksError,
-} from 'aws-jwt-verify/error';
-import type { Jwk, Jwks } from 'aws-jwt-verify/jwk';
-import type { JwtHeader, JwtPayload } from 'aws-jwt-verify/jwt-model';
+import { JwtExpiredError, JwtInvalidAudienceError } from 'aws-jwt-verify/error';
+import type { JwtPayload } from 'aws-jwt-verify/jwt-model';
 import { verifyJwtSync } from 'aws-jwt-verify/jwt-verifier';
-import type { IssuerKeys } from './issuer-keys.ts';
-import { algorithms, clockSkew, isAlgorithm, type Refusal, refuseUnverified } from './unverified-token.ts';
+import type { IssuerKey, IssuerKeys } from './issuer-keys.ts';
+import { clockSkew, type Refusal, readUnverified } from './unverified-token.ts';
 
-/** What a token must be to be let in. `audience` is null if the issuer sets none (Cognito): then any passes. */
-export type TokenRules = { issuer: string; audience: string | null; scope: string };
+/** What a token must be to be let in. */
+export type TokenRules = {
+  issuer: string;
+  /** Null if the issuer's tokens name none (Cognito): then any passes. */
+  audience: string | null;
+  scope: string;
+  /** The claims that may hold the scope: the names differ from issuer to issuer. */
+  scopeClaims: readonly string[];
+};
 
-export type Verdict = { claims: JwtPayload } | { refused: Refusal };
+/** `scopes` are what the token's `scopeClaims` grant. */
+export type Verdict = { claims: JwtPayload; scopes: string[] } | { refused: Refusal };
 
 /**
  * Judges a JWT access token by RFC 7519, RFC 8725 and RFC 9068.
- * @throws where the issuer's keys cannot be had: that is a fault of ours, not the token's
+ * @throws if the issuer's keys cannot be had: that is a fault of ours, not the token's
  */
 export const verifyToken = async (token: string, rules: TokenRules, keys: IssuerKeys): Promise<Verdict> => {
   // Before any key is looked up, so that no token of another kind or issuer costs a fetch.
-  const refused = refuseUnverified(token, rules.issuer);
-  if (refused) return { refused };
-  const verdict = verifyWith(await keys.current(), token, rules);
-  if (!('refused' in verdict && verdict.refused === 'unknown key')) return verdict;
-  // The issuer may have a new key.
-  return verifyWith(await keys.renewed(), token, rules);
-};
-
-const verifyWith = (jwks: Jwks, token: string, { issuer, audience, scope }: TokenRules): Verdict => {
-  try {
-    const options = {
-      issuer,
-      audience,
-      scope,
-      graceSeconds: clockSkew,
-      customJwtCheck: (jwt: { header: JwtHeader; payload: JwtPayload; jwk: Jwk }) => {
-        assertKeyFits(jwt);
-        assertNotExpired(jwt);
-      },
-    };
-    return { claims: verifyJwtSync(token, jwks, options, publicKeyOf) };
-  } catch (error) {
-    return { refused: refusals.find(([errorClass]) => error instanceof errorClass)?.[1] ?? 'unverifiable' };
+  const unverified = readUnverified(token, rules.issuer);
+  if ('refused' in unverified) return unverified;
+  const named = await keysNamed(unverified.kid, keys);
+  let verdict: Verdict = { refused: named.length > 0 ? 'algorithm' : 'unknown key' };
+  // RFC 7517 section 4.5 lets keys of different kinds share a kid. Two of one kind are both the issuer's: either will do.
+  for (const key of named.filter(({ algorithm }) => algorithm === unverified.algorithm)) {
+    verdict = verifyWith(key, token, rules);
+    if (!('refused' in verdict && verdict.refused === 'signature')) break;
   }
+  return verdict;
 };
 
-/**
- * By the JWK itself, so that a key set that was fetched anew brings keys of its own. (The library's cache goes by key id,
- * and would serve on with a key whose id the issuer has given to another.)
- */
-const publicKeys = new WeakMap<Jwk, KeyObject>();
-
-/** To be made once: it takes as long as a signature's check. */
-const publicKeyOf = (jwk: Jwk): KeyObject => {
-  const publicKey = publicKeys.get(jwk) ?? createPublicKey({ key: jwk, format: 'jwk' });
-  publicKeys.set(jwk, publicKey);
-  return publicKey;
+const keysNamed = async (kid: string, { current, renewed }: IssuerKeys): Promise<IssuerKey[]> => {
+  const named = (await current()).filter((key) => key.kid === kid);
+  // The issuer may have a new key.
+  return named.length > 0 ? named : (await renewed()).filter((key) => key.kid === kid);
 };
 
-/** aws-jwt-verify takes any key for any algorithm where the key names none: RS256 for an ES256 that is none. */
-const assertKeyFits = ({ header, jwk }: { header: JwtHeader; jwk: Jwk }): void => {
-  if (!isAlgorithm(header.alg) || !algorithms[header.alg](jwk)) {
-    throw new JwtInvalidSignatureAlgorithmError('The key is of another algorithm', header.alg, jwk.kty);
+const verifyWith = ({ jwk, publicKey }: IssuerKey, token: string, rules: TokenRules): Verdict => {
+  const { issuer, audience, scope, scopeClaims } = rules;
+  try {
+    const options = { issuer, audience, graceSeconds: clockSkew, customJwtCheck: assertNotExpired };
+    const claims = verifyJwtSync(token, jwk, options, () => publicKey);
+    const scopes = grantedScopes(claims, scopeClaims);
+    return scopes.includes(scope) ? { claims, scopes } : { refused: 'scope' };
+  } catch (error) {
+    if (error instanceof JwtExpiredError) return { refused: 'expired' };
+    if (error instanceof JwtInvalidAudienceError) return { refused: 'audience' };
+    // `readUnverified` has left nothing else to find. A signature of a wrong length has no error class of its own.
+    return { refused: 'signature' };
   }
 };
 
@@ -75,12 +61,13 @@ const assertNotExpired = ({ payload: { exp = 0 } }: { payload: JwtPayload }): vo
   if (exp <= Date.now() / 1000) throw new JwtExpiredError('The token has expired', exp);
 };
 
-/** What `refuseUnverified` leaves for aws-jwt-verify to find. */
-const refusals: [errorClass: new (...args: never[]) => Error, refusal: Refusal][] = [
-  [KidNotFoundInJwksError, 'unknown key'],
-  [JwtInvalidSignatureAlgorithmError, 'algorithm'],
-  [JwtInvalidSignatureError, 'signature'],
-  [JwtExpiredError, 'expired'],
-  [JwtInvalidAudienceError, 'audience'],
-  [JwtInvalidScopeError, 'scope'],
-];
+/** What the named claims grant: the words of a string, the elements of a list of strings, nothing of any other type. */
+const grantedScopes = (claims: JwtPayload, names: readonly string[]): string[] => {
+  const scopes = names.flatMap((name) => {
+    const claim: unknown = Object.hasOwn(claims, name) ? claims[name] : undefined;
+    if (typeof claim === 'string') return claim.split(' ');
+    return Array.isArray(claim) && claim.every((each) => typeof each === 'string') ? claim : [];
+  });
+  // An element with a space is no scope (RFC 6749 section 3.3). Joined with others it would look like two.
+  return [...new Set(scopes)].filter((scope) => scope !== '' && !scope.includes(' '));
+};

@@ -40,6 +40,7 @@ const load = async (environment: Record<string, string | undefined> = {}) => {
     JWKS_URI: issuer.jwksUri,
     AUDIENCE: issuer.audience,
     REQUIRED_SCOPE: issuer.scope,
+    SCOPE_CLAIM: 'scope',
     ...environment,
   };
   for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
@@ -70,6 +71,9 @@ describe('the authorizer', () => {
   test.each([
     ['no bearer token', () => 'Basic dXNlcjpwYXNz'],
     ['no bearer token', () => `Bearer ${token},Bearer ${token}`],
+    ['not a signed JWT', () => 'Bearer 2YotnFZFEjr1zCsicMWpAA'],
+    ['encrypted token', () => 'Bearer eyJhbGciOiJkaXIifQ..aXY.Y2lwaGVydGV4dA.dGFn'],
+    ['too long', () => `Bearer ${token}${'A'.repeat(8_192)}`],
     ['malformed', () => 'Bearer a.b.c'],
     ['signature', () => `Bearer ${token.slice(0, -2)}${token.endsWith('AA') ? 'BA' : 'AA'}`],
   ])('refuses with the reason in the log: %s', async (reason, authorization) => {
@@ -86,14 +90,35 @@ describe('the authorizer', () => {
     const scope = 'plants/create';
     expect(await contextFor({})).toEqual({ sub: 'client-1', clientId: 'client-1', scope });
     expect(await contextFor({ client_id: undefined, azp: 'app' })).toEqual({ sub: 'client-1', clientId: 'app', scope });
+    // RFC 9068 section 2.2 has client_id for it; azp is OpenID Connect's, and may name another party.
+    expect(await contextFor({ client_id: 'client', azp: 'app' })).toEqual({
+      sub: 'client-1',
+      clientId: 'client',
+      scope,
+    });
+    expect(await contextFor({ client_id: '', azp: 'app' })).toEqual({ sub: 'client-1', clientId: 'app', scope });
     expect(await contextFor({ client_id: ['x'], azp: 7 })).toEqual({ sub: 'client-1', clientId: '', scope });
     expect(await contextFor({ sub: undefined, client_id: undefined })).toEqual({ sub: '', clientId: '', scope });
+  });
+
+  test('hands on the scopes as words, whatever claims of SCOPE_CLAIM they come from', async () => {
+    const contextFor = async (change: Record<string, unknown>) => {
+      const answer = await answerTo({ scope: 'other', ...change }, { SCOPE_CLAIM: 'scp,roles' });
+      return 'context' in answer && answer.context['scope'];
+    };
+    expect(await contextFor({ scp: ['plants/read', 'plants/create'] })).toBe('plants/read plants/create');
+    expect(await contextFor({ scp: ' plants/read  plants/create' })).toBe('plants/read plants/create');
+    expect(await contextFor({ scp: 'plants/read', roles: ['plants/create'] })).toBe('plants/read plants/create');
+    // An element is one scope: what looks like two is none, and must not become two words.
+    expect(await contextFor({ roles: ['plants/create', 'plants/read admin'] })).toBe('plants/create');
+    expect(await contextFor({ scope: 'plants/create' })).toBe(false);
   });
 
   test('refuses an event without headers', async () => {
     const handler = await load();
     const { headers: _, ...event } = authorizerEvent('');
     expect(await handler(event as never)).toEqual({ isAuthorized: false });
+    expect(logged).toEqual([{ outcome: 'refused', reason: 'no bearer token' }]);
   });
 
   test('asks for the scope of REQUIRED_SCOPE', async () => {
@@ -150,7 +175,7 @@ describe('the authorizer', () => {
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toThrow('cannot be fetched');
   });
 
-  test.each(['ISSUER', 'JWKS_URI', 'AUDIENCE', 'REQUIRED_SCOPE'])(
+  test.each(['ISSUER', 'JWKS_URI', 'AUDIENCE', 'REQUIRED_SCOPE', 'SCOPE_CLAIM'])(
     'does not start if %s is missing or empty',
     async (name) => {
       for (const value of [undefined, '']) await expect(load({ [name]: value })).rejects.toThrow(name);

@@ -509,6 +509,7 @@ describe('the authorizer', () => {
         JWKS_URI: externalIssuer.jwksUri,
         AUDIENCE: externalIssuer.audience,
         REQUIRED_SCOPE: 'plants/create',
+        SCOPE_CLAIM: 'scope',
       },
     });
     expect(all(templates.prodWithIssuer, 'AWS::Cognito::UserPool')).toEqual([]);
@@ -524,6 +525,7 @@ describe('the authorizer', () => {
         JWKS_URI: { 'Fn::Join': ['', [issuer, '/.well-known/jwks.json']] },
         AUDIENCE: 'none',
         REQUIRED_SCOPE: 'plants/create',
+        SCOPE_CLAIM: 'scope',
       },
     });
   });
@@ -531,6 +533,12 @@ describe('the authorizer', () => {
   test('is told in so many words if an external issuer sets no audience', () => {
     expect(environment(templateOf({ ...externalIssuer, audience: 'none' }))).toMatchObject({
       Variables: { AUDIENCE: 'none' },
+    });
+  });
+
+  test('looks for the scope in the claims that the context names', () => {
+    expect(environment(templateOf({ ...externalIssuer, scopeClaim: 'scp,roles' }))).toMatchObject({
+      Variables: { SCOPE_CLAIM: 'scp,roles' },
     });
   });
 

@@ -26,7 +26,7 @@ describe('the settings', () => {
 
   test('take an issuer, its audience and the address of its keys', () => {
     const context = { issuer: 'https://a.example/x', audience: 'api', jwksUri: 'https://b.example/keys' };
-    expect(read(context)).toEqual({ ...defaults, externalIssuer: context });
+    expect(read(context)).toEqual({ ...defaults, externalIssuer: { ...context, scopeClaim: 'scope' } });
   });
 
   test('say in one sentence what to do if an issuer comes without an audience', () => {
@@ -58,10 +58,19 @@ describe('the settings', () => {
       issuer,
       jwksUri: 'https://a.example/.well-known/jwks.json',
       audience: 'api',
+      scopeClaim: 'scope',
     });
   });
 
-  test.each([
+  test.each(['scp', 'scp,roles', 'https://example.com/roles', '__proto__', 'a"b\\c,ü'])(
+    'take the claims %s of an issuer for its scopes',
+    (scopeClaim) => {
+      const context = { issuer: 'https://a.example', audience: 'api', scopeClaim };
+      expect(read(context).externalIssuer?.scopeClaim).toBe(scopeClaim);
+    },
+  );
+
+  test.each<[key: string, context: Record<string, unknown>, value: string]>([
     ['issuer', { issuer: 'http://a.example' }, '"http://a.example"'],
     ['issuer', { issuer: 'a.example' }, '"a.example"'],
     ['issuer', { issuer: 'http://127.0.0.1.example' }, '"http://127.0.0.1.example"'],
@@ -91,6 +100,15 @@ describe('the settings', () => {
     ['audience', { issuer: 'https://a.example', audience: ['a', 'b'] }, '["a","b"]'],
     ['audience', { issuer: 'https://a.example', audience: null }, 'null'],
     ['audience', { audience: 'none' }, '"none"'],
+    ...['', ' ', ',', 'scp,', ',scp', 'scp,,roles', 'scp, roles', 'scp roles', 'scp\n'].map(
+      (scopeClaim): [string, Record<string, unknown>, string] => [
+        'scopeClaim',
+        { issuer: 'https://a.example', audience: 'api', scopeClaim },
+        JSON.stringify(scopeClaim),
+      ],
+    ),
+    ['scopeClaim', { scopeClaim: 'scp' }, '"scp"'],
+    ['scopeClaim', { issuer: 'https://a.example', audience: 'api', scopeClaim: ['scp'] }, '["scp"]'],
     ['scope', { scope: '' }, '""'],
     ['scope', { issuer: 'https://a.example', audience: 'none', scope: 'a b' }, '"a b"'],
     ['scope', { scope: 'plants' }, '"plants"'],

@@ -311,6 +311,9 @@ const withoutKeys: [what: string, keys: () => object[]][] = [
   ['a key cut short', () => [{ ...key.jwk, x: key.jwk.x?.slice(0, 20) }]],
   ['an empty RSA key', () => [{ kid: key.kid, kty: 'RSA', n: '', e: 'AQAB' }]],
   ['a key for encryption', () => [{ ...key.jwk, use: 'enc' }]],
+  ['a key for signing only', () => [{ ...key.jwk, key_ops: ['sign'] }]],
+  ['a key for another algorithm', () => [{ ...key.jwk, alg: 'ES384' }]],
+  ['an RSA key with the exponent 1', () => [{ kid: key.kid, kty: 'RSA', n: next.jwk.n, e: 'AQ' }]],
   ['a key without a kid', () => [{ ...key.jwk, kid: undefined }]],
 ];
 

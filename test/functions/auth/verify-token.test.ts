@@ -1,24 +1,36 @@
-import { createPublicKey } from 'node:crypto';
-import type { Jwk, Jwks } from 'aws-jwt-verify/jwk';
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { IssuerKeys } from '../../../functions/auth/issuer-keys.ts';
+import { createPublicKey, hash, type JsonWebKey, verify as verifySignature } from 'node:crypto';
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type IssuerKey, type IssuerKeys, usableKeys } from '../../../functions/auth/issuer-keys.ts';
 import type { Refusal } from '../../../functions/auth/unverified-token.ts';
-import { algorithms } from '../../../functions/auth/unverified-token.ts';
-import { verifyToken } from '../../../functions/auth/verify-token.ts';
-import { audience, claims, inSeconds, issuer, makeKey, scope, sign } from '../../access-tokens.ts';
+import { type TokenRules, verifyToken } from '../../../functions/auth/verify-token.ts';
+import { assembleSigned, audience, claims, inSeconds, issuer, makeKey, scope, sign } from '../../access-tokens.ts';
 import { forgedTokens } from '../../forged-tokens.ts';
 import { honestTokens } from '../../honest-tokens.ts';
-import { claiming, type MakeToken, makeTokenIssuer, type TokenIssuer, unsigned } from '../../odd-tokens.ts';
+import {
+  claiming,
+  type MakeToken,
+  makeTokenIssuer,
+  signedAs,
+  type TokenIssuer,
+  unsigned,
+  withPayload,
+} from '../../odd-tokens.ts';
 
-vi.mock('node:crypto', { spy: true });
+const usable = (...keys: object[]): IssuerKey[] =>
+  usableKeys(new TextEncoder().encode(JSON.stringify({ keys })).buffer);
+
+const holding = (...keys: object[]): IssuerKeys => ({
+  current: async () => usable(...keys),
+  renewed: () => Promise.reject(new Error('looked at again')),
+});
 
 let from: TokenIssuer;
-let jwks: Jwks;
+let held: IssuerKey[];
 let fetches: number;
 
 beforeAll(async () => {
   from = await makeTokenIssuer(issuer, 'https://elsewhere.example/jwks');
-  ({ jwks } = from);
+  held = usable(...from.jwks.keys);
 });
 
 /** In seconds. No token gets older while it is looked at. */
@@ -33,14 +45,16 @@ afterEach(() => {
 const keys: IssuerKeys = {
   current: async () => {
     fetches += 1;
-    return jwks;
+    return held;
   },
-  renewed: async () => jwks,
+  renewed: async () => held,
 };
 
-const verify = (token: string, rules: { audience: string | null } = { audience }) => {
+const rules: TokenRules = { issuer, audience, scope, scopeClaims: ['scope'] };
+
+const verify = (token: string, change: Partial<TokenRules> = {}) => {
   fetches = 0;
-  return verifyToken(token, { issuer, scope, ...rules }, keys);
+  return verifyToken(token, { ...rules, ...change }, keys);
 };
 
 describe('lets in', () => {
@@ -66,6 +80,12 @@ describe('refuses', () => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
+  test('a token for another API, also if the audience that is asked for is called none', async () => {
+    for (const aud of ['urn:payroll', undefined]) {
+      expect(await verify(await sign(from.es, claims({ aud })), { audience: 'none' })).toEqual({ refused: 'audience' });
+    }
+  });
+
   test.each<[string, MakeToken]>([
     ['issuer', claiming({ iss: 'https://other.example' })],
     ['algorithm', unsigned({ alg: 'toString' })],
@@ -80,66 +100,185 @@ describe('refuses', () => {
   test('a token that expires while the keys are looked for', async () => {
     const current = async () => {
       vi.advanceTimersByTime(1_000);
-      return jwks;
+      return held;
     };
-    const slow = { current, renewed: async () => jwks };
+    const slow = { current, renewed: async () => held };
     const token = await sign(from.es, claims({ exp: inSeconds(1) }));
-    expect(await verifyToken(token, { issuer, audience, scope }, slow)).toEqual({ refused: 'expired' });
+    expect(await verifyToken(token, rules, slow)).toEqual({ refused: 'expired' });
+  });
+});
+
+describe('the scope', () => {
+  const other = 'plants/read';
+  const url = 'https://example.com/roles';
+  const names = ['scope', 'scp', 'roles', 'permissions', url];
+  const verifyClaims = async (claimed: object, scopeClaims: string[]) =>
+    verify(await sign(from.es, claims({ scope: undefined, ...claimed })), { scopeClaims });
+
+  const words = [scope, `${other} ${scope}`];
+  const lists = [[scope], [other, scope], ['two words', '', scope]];
+
+  test.each(names)('is found in the claim %s if that is named, as a word or as an element', async (name) => {
+    for (const value of name === 'scope' ? words : [...words, ...lists]) {
+      expect(await verifyClaims({ [name]: value }, [name])).toHaveProperty('claims');
+      for (const unnamed of names.filter((each) => each !== name)) {
+        expect(await verifyClaims({ [name]: value }, [unnamed])).toEqual({ refused: 'scope' });
+      }
+    }
+  });
+
+  test.each<[what: string, claimed: object]>([
+    ['the first', { scp: scope, roles: [other] }],
+    ['the second', { scp: other, roles: [scope] }],
+    ['the second, and the first is missing', { roles: [scope] }],
+    ['the second, and the first is a number', { scp: 7, roles: [scope] }],
+  ])('is found in one of two named claims: %s', async (_, claimed) => {
+    expect(await verifyClaims(claimed, ['scp', 'roles'])).toHaveProperty('claims');
+  });
+
+  test.each([
+    { [scope]: true },
+    { 0: scope, length: 1 },
+    null,
+    true,
+    7,
+    '',
+    `${other},${scope}`,
+    `x${scope}`,
+    `${scope}\n`,
+    [],
+    [''],
+    [other],
+    [`${other} ${scope}`],
+    [` ${scope}`],
+    [`${scope}\n`],
+    [[scope]],
+    [scope, 7],
+    [scope, null],
+    [scope, [scope]],
+    [{ [scope]: true }],
+  ])('is not found in %j', async (value) => {
+    expect(await verifyClaims({ scp: value }, ['scp'])).toEqual({ refused: 'scope' });
+  });
+
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', ''])(
+    'is not found in what every object has: %s',
+    async (name) => {
+      expect(await verifyClaims({}, [name])).toEqual({ refused: 'scope' });
+      expect(await verifyClaims({ scp: scope }, [name, 'scp'])).toHaveProperty('claims');
+    },
+  );
+
+  test('is not found in a prototype', async () => {
+    onTestFinished(() => {
+      Reflect.deleteProperty(Object.prototype, 'scp');
+    });
+    Object.defineProperty(Object.prototype, 'scp', { value: scope, configurable: true });
+    expect(await verifyClaims({}, ['scp'])).toEqual({ refused: 'scope' });
+  });
+
+  test('is not found in a claim __proto__ of the token, nor in its properties', async () => {
+    for (const value of [`"${scope}"`, `["${scope}"]`, `{"scope":"${scope}"}`]) {
+      const token = await withPayload((honest) => honest.replace(/"scope":"[^"]*"/, `"__proto__":${value}`))(from);
+      for (const name of ['__proto__', 'scope']) {
+        expect(await verify(token, { scopeClaims: [name] })).toEqual({ refused: 'scope' });
+      }
+    }
+  });
+
+  test('is granted once, with all that the named claims grant', async () => {
+    const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
+    expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });
 });
 
 describe('the keys of the issuer', () => {
   test('are looked at once more for a key that is unknown, which may be new', async () => {
     const fresh = await makeKey('ES256', 'fresh');
-    const renewed = { keys: [fresh.jwk] } as Jwks;
-    const rotating = { current: async () => jwks, renewed: async () => renewed };
+    const rotating = { current: async () => held, renewed: async () => usable(fresh.jwk) };
     const token = await sign(fresh);
-    expect(await verifyToken(token, { issuer, audience, scope }, rotating)).toHaveProperty('claims');
+    expect(await verifyToken(token, rules, rotating)).toHaveProperty('claims');
   });
 
   test('are looked at once for a key that is known, whatever the verdict', async () => {
-    const once = { current: async () => jwks, renewed: () => Promise.reject(new Error('looked at again')) };
-    const rules = { issuer, audience, scope };
+    const once = holding(...from.jwks.keys);
     expect(await verifyToken(await sign(from.es), rules, once)).toHaveProperty('claims');
     expect(await verifyToken(await sign(from.es, claims({ scope: 'other' })), rules, once)).toEqual({
       refused: 'scope',
     });
   });
 
-  test('fit an algorithm by their kind and, where there are several, by their curve', () => {
-    const fits = (jwk: Partial<Jwk>) =>
-      Object.entries(algorithms).flatMap(([alg, takes]) => (takes(jwk as Jwk) ? [alg] : []));
-    expect(fits({ kty: 'RSA', crv: 'P-256' })).toEqual(['RS256']);
-    expect(fits({ kty: 'EC', crv: 'P-256' })).toEqual(['ES256']);
-    expect(fits({ kty: 'EC', crv: 'P-384' })).toEqual([]);
-    expect(fits({ kty: 'oct' })).toEqual([]);
-  });
-
   test('that cannot be had are no verdict', async () => {
     const none = { current: () => Promise.reject(new Error('down')), renewed: () => Promise.reject(new Error('down')) };
-    await expect(verifyToken(await sign(from.es), { issuer, audience, scope }, none)).rejects.toThrow('down');
+    await expect(verifyToken(await sign(from.es), rules, none)).rejects.toThrow('down');
   });
 
-  test('that cannot be used let nobody in', async () => {
-    const broken = { keys: [{ kid: 'es', kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' }] } as Jwks;
-    const rules = { issuer, audience, scope };
-    const verdict = await verifyToken(await sign(from.es), rules, {
-      current: async () => broken,
-      renewed: async () => broken,
+  test('let in nothing by an RSA key with the exponent 1, for which anybody can sign', async () => {
+    const weak = { ...from.rs.jwk, kid: 'weak', e: 'AQ' };
+    // RFC 8017 section 9.2. Its first power is itself: the encoded digest is the signature.
+    const encodedDigest = (input: string): Buffer => {
+      const digest = Buffer.from(`3031300d060960864801650304020105000420${hash('sha256', input)}`, 'hex');
+      return Buffer.concat([Buffer.of(0, 1), Buffer.alloc(256 - 3 - digest.length, 0xff), Buffer.of(0), digest]);
+    };
+    const header = { alg: 'RS256', kid: 'weak', typ: 'at+jwt' };
+    const forged = await assembleSigned(header, claims(), (input) => encodedDigest(input).toString('base64url'));
+    const [head = '', payload = '', signature = ''] = forged.split('.');
+    const publicKey = createPublicKey({ key: weak as JsonWebKey, format: 'jwk' });
+    const signed = Buffer.from(`${head}.${payload}`);
+    expect(verifySignature('sha256', signed, publicKey, Buffer.from(signature, 'base64url'))).toBe(true);
+    const keys = usable(weak, from.es.jwk);
+    const verdict = await verifyToken(forged, rules, { current: async () => keys, renewed: async () => keys });
+    expect(verdict).toEqual({ refused: 'unknown key' });
+  });
+
+  describe('that share a kid', () => {
+    const verdicts = async (token: string, ...keys: { jwk: object }[]) => {
+      const inOrder = keys.map(({ jwk }) => ({ ...jwk, kid: 'es' }));
+      return [
+        await verifyToken(token, rules, holding(...inOrder)),
+        await verifyToken(token, rules, holding(...inOrder.reverse())),
+      ];
+    };
+    const letIn = expect.objectContaining({ scopes: [scope] });
+    const refused = { refused: 'signature' };
+
+    test.each(['rs', 'bare'] as const)(
+      'are told apart by their kind, whatever their order: ES256 and %s',
+      async (name) => {
+        for (const key of [from.es, from[name]]) {
+          const token = await sign(key, claims(), { kid: 'es' });
+          expect(await verdicts(token, from.es, from[name])).toEqual([letIn, letIn]);
+        }
+      },
+    );
+
+    test('are each tried if they are of one kind', async () => {
+      for (const key of [from.es, from.bareEs256]) {
+        const token = await sign(key, claims(), { kid: 'es' });
+        expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([letIn, letIn]);
+      }
     });
-    expect(verdict).toEqual({ refused: 'unverifiable' });
-  });
-});
 
-test('a key of a key set is made once; another under its kid is another key', async () => {
-  const token = await sign(from.es, claims());
-  const stranger = await makeKey('ES256', from.es.kid);
-  const first = { keys: [structuredClone(from.es.jwk)] } as Jwks;
-  const verdictBy = (keySet: Jwks) =>
-    verifyToken(token, { issuer, audience, scope }, { current: async () => keySet, renewed: async () => keySet });
-  const made = vi.mocked(createPublicKey);
-  made.mockClear();
-  for (let each = 0; each < 3; each += 1) expect(await verdictBy(first)).toHaveProperty('claims');
-  expect(made).toHaveBeenCalledTimes(1);
-  expect(await verdictBy({ keys: [stranger.jwk] } as Jwks)).toEqual({ refused: 'signature' });
+    test('let in nothing that none of them has signed', async () => {
+      const token = await sign(from.stranger, claims());
+      expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([refused, refused]);
+      expect(await verdicts(await sign(from.rs, claims(), { kid: 'es' }), from.es, from.bare)).toEqual([
+        refused,
+        refused,
+      ]);
+      const es256 = await signedAs({ alg: 'ES256', kid: 'es' }, 'rs', 'SHA256')(from);
+      expect(await verdicts(es256, from.es, from.rs)).toEqual([refused, refused]);
+    });
+
+    test('are not confused with one of no use', async () => {
+      const forEncryption = { jwk: { ...from.stranger.jwk, use: 'enc' } };
+      expect(await verdicts(await sign(from.es), from.es, forEncryption)).toEqual([letIn, letIn]);
+      expect(await verdicts(await sign(from.stranger), from.es, forEncryption)).toEqual([refused, refused]);
+    });
+
+    test('are not mixed up with those of another kid', async () => {
+      const token = await sign(from.es, claims(), { kid: 'rs' });
+      expect(await verifyToken(token, rules, holding(from.es.jwk, from.rs.jwk))).toEqual({ refused: 'algorithm' });
+    });
+  });
 });
