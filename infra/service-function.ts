@@ -51,15 +51,7 @@ export class ServiceFunction extends LambdaFunction {
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      // Not taken, since it gains nothing here or does not hold: provisioned concurrency (paid by the hour, for a cold start
-      // of some 100 ms), a compile cache in the bundle (V8 takes it from the very Node.js and processor that made it, and
-      // Lambda updates its own), connections or keys fetched at init (the caller waits for init as well, and a fetch that
-      // fails there would be a failed start), SnapStart (not for the managed runtimes of Node.js).
-      // CPU grows with memory, and 1,769 MB are one whole core. On a core of x64 the first answer of a cold start takes some
-      // 50 ms of CPU time beside Node's own 30, a warm one less than 1 ms, the worst body 400 ms of the 2.3 s in which
-      // createPlant must answer. At 512 MB a cold start takes 3.5 times as long. A millisecond at this size costs 2 cents a
-      // million times. (Of the memory itself the worst body takes 320 MB, a plant 70.)
-      // https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
+      // One whole core. Why this size, this log format, and no warm start: docs/decisions/function-settings.md.
       memorySize: 1_769,
       timeout,
       environment,
@@ -70,11 +62,6 @@ export class ServiceFunction extends LambdaFunction {
         removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       },
       logGroup: log,
-      // Lambda wraps what the functions log: time, level, request id, and the logged object as `message`. What
-      // @aws-lambda-powertools/logger 2.36 would add (a flag for cold starts, the function's name and memory, sampling)
-      // stands in Lambda's own report line or is of no use to one line a request; its price, measured on createPlant: a
-      // bundle 7 % larger and an import 8 % slower. It would also log every error with its message, which may quote what
-      // the store sent.
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       systemLogLevelV2: SystemLogLevel.INFO,
