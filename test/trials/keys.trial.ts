@@ -32,8 +32,9 @@ let stranger: SigningKey;
 let next: SigningKey;
 let honest: string;
 const startStack = (): Promise<TrialStack> => startTrialStack(store.endpoint, { Authorizer: { wrapper: clocked } });
+/** Issued at the start of the trial: the function's clock stands there, however long the trial has taken. */
 const signed = (by: SigningKey, change = {}, of = stack): Promise<string> =>
-  sign(by, claims({ iss: of.issuer.issuer, exp: inSeconds(4 * 3_600), ...change }));
+  sign(by, claims({ iss: of.issuer.issuer, iat: Math.floor(epoch / 1000), exp: inSeconds(4 * 3_600), ...change }));
 beforeAll(async () => {
   store = await startPlantsStore('plants');
   stack = await startStack();
