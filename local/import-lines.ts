@@ -25,7 +25,7 @@ const maxLineBytes = 1024 * 1024;
 const [newline, space] = [0x0a, 0x20];
 
 /** Answers of the gateway that are about one request; any other would meet every line. */
-const passing = new Set([413, 429, 500, 503]);
+const passing = new Set([413, 429, 500, 502, 503, 504]);
 
 /** Ends an import: the cause is none that another line would not meet. */
 export class ImportEnded extends Error {
@@ -92,7 +92,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 const readPlant = (bytes: Buffer): NewPlant | string => {
   let value: unknown;
   try {
-    value = JSON.parse(utf8.decode(bytes), exactId);
+    value = parseExact(utf8.decode(bytes));
   } catch {
     return 'the line is not JSON in UTF-8';
   }
@@ -101,6 +101,16 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
   return value as NewPlant;
 };
 
-/** A double would round an id beyond 2^53. */
-const exactId = (key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
-  key === 'id' && typeof value === 'number' && /^-?\d+$/.test(source) ? BigInt(source) : value;
+/** As JSON.parse, but the `id` of the plant itself is a bigint if it is written in digits: a double would round it. */
+const parseExact = (text: string): unknown => {
+  const ids = new Map<unknown, string>();
+  const plant: unknown = JSON.parse(
+    text,
+    function (this: unknown, key, value: unknown, { source = '' }: { source?: string } = {}) {
+      if (key === 'id' && typeof value === 'number') ids.set(this, source);
+      return value;
+    },
+  );
+  const digits = ids.get(plant) ?? '';
+  return plant instanceof Object && /^-?\d+$/.test(digits) ? { ...plant, id: BigInt(digits) } : plant;
+};

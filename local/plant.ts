@@ -47,7 +47,9 @@ const explain = (result: CreatePlantResult & { ok: false }, url: string): string
       return `The plant is too large (413: ${message}).`;
     case 429:
     case 500:
+    case 502:
     case 503:
+    case 504:
       return `The plant is not stored (${result.status}: ${message}): try again later, which is safe.`;
     default:
       return `No Plant Store answers at ${url} (${result.status}): check --url.`;

@@ -40,6 +40,11 @@ test('U+2028 and U+2029 end no line, as they may stand in JSON text; a byte orde
   expect(created).toEqual([{ id: 1n, name: 'a\u2028b\u2029c' }]);
 });
 
+test('only the id of the plant itself is a bigint, as JSON has no other that must be exact', async () => {
+  const { created } = await importText('{"name":{"id":2},"id":9007199254740993,"tag":[{"id":3}]}\n{"":{"id":4}}');
+  expect(created).toEqual([{ name: { id: 2 }, id: 9007199254740993n, tag: [{ id: 3 }] }, { '': { id: 4 } }]);
+});
+
 test('lines are numbered as an editor numbers them, and come in their order, with their end in bytes', async () => {
   const late: Create = async ({ id }) => {
     await new Promise((resolve) => setTimeout(resolve, id === 1n ? 50 : 0));
@@ -91,6 +96,8 @@ describe('a failure', () => {
     [{ ok: false, error: 40901, status: 409, message: 'taken' }],
     [{ ok: false, error: 50301, status: 503, message: 'later' }],
     [{ ok: false, error: 'gateway', status: 429, message: 'Too Many Requests' }],
+    [{ ok: false, error: 'gateway', status: 502, message: 'Bad Gateway' }],
+    [{ ok: false, error: 'gateway', status: 504, message: 'Gateway Timeout' }],
   ])('of one line leaves the others: %j', async (result) => {
     const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? result : stored));
     const { error, message } = result;
@@ -102,6 +109,7 @@ describe('a failure', () => {
     [{ ok: false, error: 'no answer', message: 'gone', cause: undefined }],
     [{ ok: false, error: 'gateway', status: 403, message: 'Forbidden' }],
     [{ ok: false, error: 'gateway', status: 404, message: 'Not Found' }],
+    [{ ok: false, error: 'gateway', status: 301, message: 'the answer is not of the Plant Store' }],
   ])('that every line would meet ends the import: %j', async (result) => {
     await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
   });

@@ -186,6 +186,8 @@ describe('says in a sentence what is wrong, and ends with code 1,', () => {
     [401, /^The token is refused at \S+ \(401\): get another one/],
     [404, /^No Plant Store answers at \S+ \(404\): check --url\.\n$/],
     [500, /^The plant is not stored \(500: no\): try again later, which is safe\.\n$/],
+    [504, /^The plant is not stored \(504: no\): try again later, which is safe\.\n$/],
+    [307, /^No Plant Store answers at \S+ \(307\): check --url\.\n$/],
   ])('where a gateway answers %i', async (status, sentence) => {
     const { baseUrl } = await startScriptedService(answer(status, { message: 'no' }));
     const { code, stderr } = await plant(...moss, ...here, baseUrl);
