@@ -1,4 +1,4 @@
-/** What the documents tell a reader to do, done: README's calls against a service, and every script and link there is. */
+/** What the documents tell a reader to do, done: the READMEs' calls against a service, and every script and link. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,9 +12,9 @@ const root = path.resolve(import.meta.dirname, '..');
 const documents = globSync(['*.md', '{bench,client,docs,.github}/**/*.md'], { cwd: root });
 const read = (document: string): string => readFileSync(path.join(root, document), 'utf8');
 
-/** The blocks of code of a language below a heading of README. */
-const blocks = (heading: string, language: string): string[] => {
-  const [, section = ''] = read('README.md').split(`### ${heading}\n`);
+/** The blocks of code of a language below a heading of a README. */
+const blocks = (heading: string, language: string, document = 'README.md'): string[] => {
+  const [, section = ''] = read(document).split(`## ${heading}\n`);
   const [own = ''] = section.split(/^##/m);
   return [...own.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) => code);
 };
@@ -37,15 +37,17 @@ describe('a reader of README', () => {
     const [commands = ''] = blocks('From the command line', 'sh');
     expect(await shell(commands)).toMatchObject({ code: 0 });
 
-    const [sample = ''] = blocks('From TypeScript', 'ts');
     const client = pathToFileURL(path.join(root, 'client/plant-store-client.ts')).href;
     const file = path.join(at.folder, 'plant.mjs');
-    await writeFile(file, here(sample).replace('plant-store-client', client));
     const { stdout: token } = await at.token();
-    expect(await run(process.execPath, [file], { TOKEN: token.trim() }).ended).toMatchObject({
-      code: 0,
-      stdout: 'Swiss cheese plant\n',
-    });
+    const node = async (code: string) => {
+      await writeFile(file, here(code).replace('plant-store-client', client));
+      return run(process.execPath, [file], { TOKEN: token.trim() }).ended;
+    };
+    const [sample = ''] = blocks('From TypeScript', 'ts');
+    expect(await node(sample)).toEqual({ code: 0, stdout: 'Swiss cheese plant\n', stderr: '' });
+    const [ownSample = ''] = blocks('Add a plant', 'ts', 'client/README.md');
+    expect(await node(ownSample)).toEqual({ code: 0, stdout: 'stored: Swiss cheese plant\n', stderr: '' });
   });
 });
 

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import mutationLock from '../.ci/mutation/package-lock.json' with { type: 'json' };
+import runtimesLock from '../.ci/runtimes/package-lock.json' with { type: 'json' };
 import project from '../package.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
 
@@ -30,8 +31,9 @@ describe('every package of a lock file', () => {
   test.each<[file: string, packages: Record<string, Entry>]>([
     ['package-lock.json', packages],
     ['.ci/mutation/package-lock.json', mutationLock.packages],
+    ['.ci/runtimes/package-lock.json', runtimesLock.packages],
   ])('is what its name says, from the registry of whoever installs it, and under a SHA-512: %s', (_, entries) => {
-    expect(Object.keys(entries).length).toBeGreaterThan(100);
+    expect(Object.keys(entries).length).toBeGreaterThan(5);
     expect(faultsOf(entries)).toEqual([]);
   });
 
@@ -49,13 +51,12 @@ describe('every package of a lock file', () => {
   });
 
   test('that brings an install script is on the list in package.json, which only npm 11 minds', () => {
-    const { '': __, ...mutationPackages } = mutationLock.packages as Record<string, Entry>;
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
     expect(scripted(packages)).toContain('esbuild');
     expect(scripted(packages).filter((name) => !Object.hasOwn(project.allowScripts, name))).toEqual([]);
-    expect(scripted(mutationPackages)).toEqual([]);
+    expect([...scripted(mutationLock.packages), ...scripted(runtimesLock.packages)]).toEqual([]);
   });
 });

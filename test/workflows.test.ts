@@ -76,7 +76,7 @@ test('a deployment comes from main, after CI, and one stage after the other', ()
 test('every lock file and every workflow is updated, weekly and in one go', () => {
   const { updates } = parse(readFileSync(path.join(github, 'dependabot.yml'), 'utf8'));
   expect(updates).toMatchObject([
-    { 'package-ecosystem': 'npm', directories: ['/', '/.ci/mutation'] },
+    { 'package-ecosystem': 'npm', directories: ['/', '/.ci/mutation', '/.ci/runtimes'] },
     { 'package-ecosystem': 'github-actions', directory: '/' },
   ]);
   for (const update of updates) {

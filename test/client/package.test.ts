@@ -1,9 +1,10 @@
 /** What a stranger gets: the packed client, installed into an empty project. */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { run, temporaryFolder } from '../local-service.ts';
 import { answer, startScriptedService } from '../scripted-service.ts';
+import { installClient } from './installed-client.ts';
 
 /** The compiler insists on every kind of error, and on the lines that must not compile. */
 const sample = `
@@ -38,21 +39,7 @@ console.log(tell(await client.createPlant(moss)), tell(await client.createPlant(
 test('the package installs without a network, type-checks, and runs', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  const npm = async (...args: string[]) => {
-    // npm's cache and its log are the test's own.
-    const options = ['--offline', '--no-audit', '--no-fund', '--cache', path.join(folder, 'cache')];
-    const { code, stdout, stderr } = await run('npm', [...args, ...options]).ended;
-    expect(code, stderr).toBe(0);
-    return stdout;
-  };
-  // Where npm packs it.
-  onTestFinished(() => rm('client/dist', { recursive: true, force: true }));
-  await npm('pack', './client', '--pack-destination', folder);
-
-  const home = path.join(folder, 'project');
-  await mkdir(home);
-  await writeFile(path.join(home, 'package.json'), '{"type":"module"}');
-  await npm('install', '--prefix', home, path.join(folder, 'plant-store-client-1.0.0.tgz'));
+  const home = await installClient(folder);
   const installed = path.join(home, 'node_modules/plant-store-client');
   const manifest = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8'));
   expect(manifest.dependencies).toBeUndefined();
@@ -60,9 +47,12 @@ test('the package installs without a network, type-checks, and runs', async () =
 
   const file = path.join(home, 'sample.ts');
   await writeFile(file, `declare const process: { argv: string[] };${sample}`);
-  const [, readme = ''] = /^```ts\n(.*?)^```/ms.exec(await readFile('README.md', 'utf8')) ?? [];
   const types = 'declare const process: { env: Record<string, string | undefined> };\n';
-  await writeFile(path.join(home, 'readme.ts'), types + readme.replaceAll('process.env.TOKEN', "process.env['TOKEN']"));
+  for (const [index, document] of ['README.md', path.join(installed, 'README.md')].entries()) {
+    const [, code = ''] = /^```ts\n(.*?)^```/ms.exec(await readFile(document, 'utf8')) ?? [];
+    const checkable = code.replaceAll('process.env.TOKEN', "process.env['TOKEN']");
+    await writeFile(path.join(home, `readme${index}.ts`), types + checkable);
+  }
   const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
   await writeFile(path.join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
   const checked = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', home]).ended;

@@ -1,0 +1,31 @@
+/**
+ * Adds a plant as the JSON in its argument says, on the runtime that runs it, and prints what became of it as JSON.
+ * It runs in the project that installed-client.ts makes, not here.
+ */
+import process from 'node:process';
+import { createPlantStoreClient } from '../../client/plant-store-client.ts';
+
+/** `token`: a text, or a function that gives it, or one that never does. `abort`: `at once`, or after a GET of that URL. */
+export type Call = { baseUrl: string; token?: 'text' | 'function' | 'endless'; abort?: string };
+
+const { baseUrl, token = 'text', abort }: Call = JSON.parse(process.argv[2] ?? '');
+
+const end = new AbortController();
+const enough = () => end.abort(new Error('enough'));
+if (abort === 'at once') enough();
+else if (abort !== undefined) void fetch(abort).then(enough);
+
+const tokens = {
+  text: 'a.b.c',
+  function: ({ refused }: { refused: boolean }) => (refused ? 'new' : 'old'),
+  endless: () => {
+    setTimeout(enough, 1);
+    return new Promise<string>(() => {});
+  },
+};
+
+const { createPlant } = createPlantStoreClient({ baseUrl, token: tokens[token] });
+const outcome = await createPlant({ id: 2n ** 63n - 1n, name: 'Löwenzahn 🌱', tag: '' }, { signal: end.signal }).catch(
+  (error: Error) => ({ thrown: error.message }),
+);
+console.log(JSON.stringify({ ...outcome, cause: undefined }));

@@ -1,0 +1,147 @@
+/** The packed client on the runtimes that .ci/runtimes installs: what each of them does in its own way. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { transform } from 'esbuild';
+import { test as base, describe, expect, onTestFinished } from 'vitest';
+import { leave, listen } from '../../local/listen.ts';
+import { run, temporaryFolder } from '../local-service.ts';
+import { answer, startScriptedService } from '../scripted-service.ts';
+import type { Call } from './call.ts';
+import { installClient } from './installed-client.ts';
+
+const { arch } = process;
+
+/** The package, its program, and the arguments before the file. */
+const runtimes: [name: string, folder: string, program: string, args: string[]][] = [
+  ['Node.js 20', `node-linux-${arch}`, 'bin/node', []],
+  ['Bun', `@oven/bun-linux-${arch === 'arm64' ? 'aarch64' : arch}`, 'bin/bun', []],
+  ['Deno', `@deno/linux-${arch}-glibc`, 'deno', ['run', '--node-modules-dir=manual', '--allow-net=127.0.0.1']],
+];
+
+/** call.ts in JavaScript, which Node.js 20 needs, beside the packed client. */
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures a fixture needs
+const test = base.extend('file', { scope: 'file' }, async ({}, { onCleanup }) => {
+  const { folder, remove } = await temporaryFolder();
+  onCleanup(remove);
+  const project = await installClient(folder);
+  const { code } = await transform(await readFile('test/client/call.ts', 'utf8'), { loader: 'ts' });
+  const file = path.join(project, 'call.js');
+  await writeFile(file, code.replace('../../client/plant-store-client.ts', 'plant-store-client'));
+  return file;
+});
+
+const plant = { name: 'Löwenzahn 🌱', tag: '' };
+const stored = answer(200, plant);
+const brokenOff: typeof stored = (response) => {
+  response.writeHead(200, { 'content-length': '100' });
+  response.write('{', () => response.destroy());
+};
+const thrown = { thrown: 'enough' };
+
+describe.each(runtimes)('on %s', (_, folder, program, args) => {
+  const home = path.resolve('.ci/runtimes/node_modules', folder);
+
+  const call = async (file: string, how: Call): Promise<unknown> => {
+    const environment = {
+      HOME: path.dirname(file),
+      DENO_DIR: path.dirname(file),
+      DENO_NO_UPDATE_CHECK: '1',
+      BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
+    };
+    const { child, ended } = run(path.join(home, program), [...args, file, JSON.stringify(how)], environment);
+    // It may hang, which is what the test then finds.
+    onTestFinished(() => void child.kill());
+    const { stdout, stderr } = await ended;
+    expect(stderr).toBe('');
+    return JSON.parse(stdout);
+  };
+
+  test('runs in the version that is pinned', async () => {
+    const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
+    expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
+  });
+
+  test('sends the id exact, with the token', async ({ file }) => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    expect(await call(file, { baseUrl })).toEqual({ ok: true, plant });
+    const body = '{"id":9223372036854775807,"name":"Löwenzahn 🌱","tag":""}';
+    expect(received).toEqual([{ authorization: 'Bearer a.b.c', body }]);
+  });
+
+  test.for([301, 302, 303, 307, 308])('follows no redirect: %i', async (status, { file }) => {
+    const elsewhere = await startScriptedService(stored);
+    const { baseUrl, received } = await startScriptedService(
+      answer(status, plant, { location: elsewhere.baseUrl }),
+      stored,
+    );
+    expect(await call(file, { baseUrl })).toMatchObject({ ok: false, error: 'gateway', status });
+    expect([received.length, elsewhere.received.length]).toEqual([1, 0]);
+  });
+
+  test('gets no answer if the connection is refused, and says why', async ({ file }) => {
+    const closed = createServer();
+    const baseUrl = `http://127.0.0.1:${await listen(closed, 0)}`;
+    await leave(closed);
+    const message = expect.stringMatching(/refused/i);
+    expect(await call(file, { baseUrl })).toEqual({ ok: false, error: 'no answer', message });
+  });
+
+  test.for<[what: string, script: typeof stored]>([
+    ['a connection that broke', (response) => response.destroy()],
+    ['an answer that broke off', brokenOff],
+    [
+      'an answer of unknown length that broke off',
+      (response) => response.writeHead(200).write('{', () => response.destroy()),
+    ],
+    ['a 429', answer(429, { message: 'later' }, { 'retry-after': '0' })],
+  ])('sends a plant again after %s', async ([, script], { file }) => {
+    const { baseUrl, received } = await startScriptedService(script, stored);
+    expect(await call(file, { baseUrl })).toEqual({ ok: true, plant });
+    expect(received).toHaveLength(2);
+    expect(received[1]).toEqual(received[0]);
+  });
+
+  test('gives up after three times without a whole answer', async ({ file }) => {
+    // Not with a connection that breaks before an answer: Deno itself sends such a request twice.
+    const { baseUrl, received } = await startScriptedService(brokenOff);
+    expect(await call(file, { baseUrl })).toMatchObject({ error: 'no answer', message: expect.stringMatching(/./) });
+    expect(received).toHaveLength(3);
+  });
+
+  test('tells the errors of the service', async ({ file }) => {
+    const error = { error: 40901, message: 'taken' };
+    const { baseUrl } = await startScriptedService(answer(409, error));
+    expect(await call(file, { baseUrl })).toEqual({ ok: false, status: 409, ...error });
+  });
+
+  test('gets a new token after a 403', async ({ file }) => {
+    const { baseUrl, received } = await startScriptedService(answer(403, { message: 'Forbidden' }), stored);
+    expect(await call(file, { baseUrl, token: 'function' })).toEqual({ ok: true, plant });
+    expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
+  });
+
+  test.for<[what: string, script: typeof stored]>([
+    ['under way', () => {}],
+    ['half answered', (response) => response.writeHead(200).write('{')],
+  ])('ends a request that is %s when it is aborted', async ([, script], { file }) => {
+    const arrived = Promise.withResolvers<void>();
+    const { baseUrl, received } = await startScriptedService((response, request) => {
+      script(response, request);
+      arrived.resolve();
+    });
+    const control = await startScriptedService((response) => arrived.promise.then(() => response.end()));
+    expect(await call(file, { baseUrl, abort: control.baseUrl })).toEqual(thrown);
+    expect(received).toHaveLength(1);
+  });
+
+  test.for<Pick<Call, 'token' | 'abort'>>([
+    { abort: 'at once' },
+    { abort: 'at once', token: 'function' },
+    { token: 'endless' },
+  ])('sends nothing if it is aborted before: %j', async (how, { file }) => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    expect(await call(file, { baseUrl, ...how })).toEqual(thrown);
+    expect(received).toEqual([]);
+  });
+});

@@ -1,0 +1,7 @@
+/** `npm run test:runtimes`: the packed client on other runtimes, which `npm test` does without. */
+import { defineConfig } from 'vitest/config';
+import config from '../../vitest.config.ts';
+
+export default defineConfig({
+  test: { ...config.test, include: ['test/client/*.runtimes.ts'], globalSetup: [], setupFiles: [] },
+});
