@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AssetHashType, DockerImage, type Duration, RemovalPolicy } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
@@ -120,7 +120,11 @@ const bundled = (entry: string): Code =>
       command: [entry],
       local: {
         tryBundle: (folder) => {
-          writeFileSync(path.join(folder, 'index.js'), bundle(entry));
+          // CDK has just made the folder writable for everyone (0777). It is run from, and deployed, as it is.
+          chmodSync(folder, 0o755);
+          const intruders = readdirSync(folder);
+          if (intruders.length > 0) throw new Error(`${folder} has files of another user: ${intruders.join(', ')}`);
+          writeFileSync(path.join(folder, 'index.js'), bundle(entry), { mode: 0o644 });
           return true;
         },
       },

@@ -1,21 +1,21 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import cdkJson from '../../cdk.json' with { type: 'json' };
 import { run, temporaryFolder } from '../local-service.ts';
 import { externalIssuer, kinds } from './stacks.ts';
 
-/** What `npx cdk` runs, as it runs it, but for the bundling. */
-const synthesize = async (context: Record<string, string>, NODE_OPTIONS = '') => {
+/** What `npx cdk` runs, as it runs it, but for the bundling unless `context` asks for it. */
+const synthesize = async (context: Record<string, unknown>, NODE_OPTIONS = '', umask = '022') => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const CDK_CONTEXT_JSON = JSON.stringify({ ...cdkJson.context, 'aws:cdk:bundling-stacks': [], ...context });
   // CloudFormation's own rules take half of the time. One run has them here, and each in .ci/run.
   const CDK_VALIDATION = String(context === kinds.prod);
   const environment = { CDK_OUTDIR: folder, CDK_CONTEXT_JSON, CDK_VALIDATION, NODE_OPTIONS };
-  const { code, stdout, stderr } = await run('sh', ['-c', cdkJson.app], environment).ended;
+  const { code, stdout, stderr } = await run('sh', ['-c', `umask ${umask}; ${cdkJson.app}`], environment).ended;
   const said = (stdout + stderr).split('\n').filter((line) => line !== '' && !line.startsWith('npm '));
-  return { code, said, read: (name: string) => readFile(path.join(folder, name), 'utf8') };
+  return { code, said, folder, read: (name: string) => readFile(path.join(folder, name), 'utf8') };
 };
 
 type Acknowledged = { cdk_nag?: { rules_to_suppress: { id: string; reason: string }[] } };
@@ -66,4 +66,31 @@ describe('the app', () => {
     const { code, said } = await synthesize({ stage: 'test' });
     expect([code, said]).toEqual([1, ['The context value stage is "test", but it must be prod or dev.']]);
   });
+});
+
+describe('what is deployed', () => {
+  const withBundles = { ...kinds.devWithIssuer, 'aws:cdk:bundling-stacks': ['**'] };
+
+  test.each<[umask: string, what: string, of: RegExp]>([
+    ['022', 'of the whole assembly', /./],
+    // Then the assembly's own folder is open to all, too, but an asset is still as it was made.
+    ['000', 'of the assets', /^asset\./],
+  ])('with umask %s, can be changed by nobody else: no file %s', async (umask, _, of) => {
+    const { code, folder } = await synthesize(withBundles, '', umask);
+    expect(code).toBe(0);
+    const names = (await readdir(folder, { recursive: true })).filter((name) => of.test(name));
+    const modes = await Promise.all(names.map(async (name) => (await stat(path.join(folder, name))).mode));
+    expect(names.filter((name) => /^asset\.\w+\/index\.js$/.test(name))).toHaveLength(2);
+    expect(names.filter((_, index) => ((modes[index] ?? 0) & 0o022) !== 0)).toEqual([]);
+  });
+
+  test.each(['index.js', 'package.json'])(
+    'has nothing that another user put into the folder of an asset: %s stops the synthesis',
+    async (name) => {
+      const intruder = new URL(`intruder.ts?${name}`, import.meta.url);
+      const { code, said } = await synthesize(withBundles, `--import ${intruder}`);
+      expect(code).not.toBe(0);
+      expect(said.join('\n')).toMatch(new RegExp(`bundling-temp-.* has files of another user: ${name}`));
+    },
+  );
 });
