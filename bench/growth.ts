@@ -36,7 +36,7 @@ process.on('exit', () => {
   rmSync(folder, { recursive: true, force: true });
 });
 // Which by themselves would end without 'exit'.
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 const filled = path.join(folder, 'filled');
 const authorities = tls.getCACertificates('default');
 const say = (line: string): void => console.error(line);
@@ -103,7 +103,7 @@ const measure = async (clients: number): Promise<Figures> => {
   const service = await startLocalService(data, {}, undefined, end.signal);
   // Certificates of former starts have the same name, and would be tried in place of this one.
   tls.setDefaultCACertificates(authorities);
-  const token = await fetchToken(await readSession(data));
+  const token = await fetchToken(readSession(data));
   await load(service.url, token, clients, warmUp);
   const started = performance.now();
   const times = await load(service.url, token, clients, requests);

@@ -44,7 +44,7 @@ const targets: Target[] = [
 const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 // Which by themselves would end without 'exit'.
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 console.log('Bundling ...');
 const bundles = makeBundles(folder);
 

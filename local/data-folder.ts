@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Level } from 'level';
 
@@ -6,15 +6,15 @@ import { Level } from 'level';
 export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || '.plant-store');
 
 /**
- * Takes the folder for this process alone, and makes it where it is missing. An empty database is the lock: the system
- * lets go of it however the process ends.
+ * Takes the folder for this process alone, and makes it, for this user alone, if it is missing. An empty database is the
+ * lock: the system lets go of it however the process ends.
  * @returns how to give it back
  * @throws Error in one sentence
  */
 export const takeDataFolder = async (folder: string): Promise<() => Promise<void>> => {
   const lock = path.join(folder, 'lock');
+  await mustBeDatabase(lock);
   try {
-    await mkdir(lock, { recursive: true });
     return await openDatabase(lock);
   } catch (error) {
     throw new Error(
@@ -25,8 +25,24 @@ export const takeDataFolder = async (folder: string): Promise<() => Promise<void
   }
 };
 
-/** @returns how to close it */
+/**
+ * LevelDB renames and deletes files by their names alone, so it must not be let into a folder of the user's.
+ * @throws Error in one sentence if the folder has files, but no database
+ */
+export const mustBeDatabase = async (folder: string): Promise<void> => {
+  // A folder that cannot be listed cannot be opened either, which then says why.
+  const names = await readdir(folder).catch((): string[] => []);
+  if (names.length > 0 && !names.includes('CURRENT')) {
+    throw new Error(
+      `${folder} has files that are not the local service's (${names[0]}). Move it away, or choose another data folder: ` +
+        'DATA_DIR=... npm start',
+    );
+  }
+};
+
+/** Makes the database if it is missing. @returns how to close it */
 export const openDatabase = async (folder: string): Promise<() => Promise<void>> => {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const database = new Level(folder);
   await database.open();
   return () => database.close();

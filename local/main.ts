@@ -1,16 +1,17 @@
 /** `npm start`: the synthesized stack, served on this machine. PORT and DATA_DIR are its settings. */
 import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import os from 'node:os';
 import path from 'node:path';
 import { bundleAhead } from '../infra/bundling.ts';
 import { dataFolder, takeDataFolder } from './data-folder.ts';
 import { gateway } from './gateway.ts';
 import { localFunctions } from './lambda.ts';
 import { accessLine, curlLine, title } from './lines.ts';
-import { leave, listen } from './listen.ts';
+import { leave, listen, readPort } from './listen.ts';
 import { withReference } from './reference.ts';
-import { fetchToken, type Session, sessionFile } from './session.ts';
+import { fetchToken, leaveSession, removeStaleSession } from './session.ts';
 import { openStore } from './store.ts';
 
 const say = (line: string): void => console.log(line);
@@ -31,16 +32,6 @@ if (argument !== undefined) {
   process.exit(1);
 }
 
-/** @throws Error in one sentence */
-const readPort = (): number => {
-  const text = process.env['PORT'] || '3000';
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) {
-    throw new Error(`PORT is ${JSON.stringify(text)}, but it must be a number from 0 (any free port) to 65535.`);
-  }
-  return port;
-};
-
 /** Undone in reverse at the stop, and after a start that failed half-way. */
 const undo: (() => unknown)[] = [];
 
@@ -54,6 +45,13 @@ const stop = async (): Promise<void> => {
   }
 };
 
+/** A new folder for this user alone, removed however this process ends, short of `kill -9`. */
+const temporaryFolder = (): string => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+};
+
 const start = async (): Promise<void> => {
   const port = readPort();
   // What is in the way is said at once, not after all the rest.
@@ -63,6 +61,7 @@ const start = async (): Promise<void> => {
 
   say('Opening the store ...');
   undo.push(await takeDataFolder(dataFolder()));
+  removeStaleSession(dataFolder());
   const store = await openStore(dataFolder());
   undo.push(store.close);
 
@@ -78,12 +77,8 @@ const start = async (): Promise<void> => {
   undo.push(issuer.close);
 
   say('Synthesizing the stack ...');
-  const folder = path.join(dataFolder(), 'assembly');
-  const removeAssembly = () => rm(folder, { recursive: true, force: true });
-  await removeAssembly();
-  undo.push(removeAssembly);
   const { issuer: issuerUrl, audience, jwksUri, scope } = issuer;
-  const stack = synthesize(folder, { issuer: issuerUrl, audience, jwksUri, scope });
+  const stack = synthesize(temporaryFolder(), { issuer: issuerUrl, audience, jwksUri, scope });
 
   await store.createTables(stack.tables);
 
@@ -111,9 +106,7 @@ const start = async (): Promise<void> => {
   });
 
   const { tokenUrl, clientId, clientSecret, certificate } = issuer;
-  const session: Session = { url, tokenUrl, clientId, clientSecret, scope, certificate };
-  await writeFile(sessionFile(dataFolder()), JSON.stringify(session), { mode: 0o600 });
-  undo.push(() => rm(sessionFile(dataFolder()), { force: true }));
+  undo.push(leaveSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate }));
 
   say(`Serving ${stack.routes.map(({ routeKey }) => routeKey).join(', ')} at ${url} (store: ${store.description}).`);
   say(`Try it, in another terminal:\n\n${curlLine(url)}\n`);
@@ -143,16 +136,20 @@ const end = async (exitCode: number): Promise<void> => {
   process.exit(exitCode);
 };
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+// SIGHUP is a terminal that was closed.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (!stopping) say('Stopping ...');
     void end(0);
   });
 }
 
-// The embedded store throws where nobody can catch, when its disk is full say.
+// The terminal or pipe is closed (EIO, EPIPE): nobody reads what the service says, not even this error.
+for (const output of [process.stdout, process.stderr]) output.on('error', () => void end(1));
+
+// The embedded store throws where nobody can catch it, for example if its disk is full.
 process.on('uncaughtException', (error) => {
-  // Such as that nobody reads what is said, which cannot be said, either.
+  // A stop closes things that are still in use.
   if (stopping) return;
   console.error('The local service failed:', error);
   void end(1);

@@ -24,7 +24,7 @@ const again = 'Run it again: plants that are stored already are not stored twice
 const connect = async ({ url, token }: Target): Promise<PlantStoreClient & { url: string }> => {
   if (url !== undefined && token !== undefined) return { url, ...createPlantStoreClient({ baseUrl: url, token }) };
   if (url !== undefined || token !== undefined) throw new Error('Give --url and --token together, or neither.');
-  const session = await readSession(dataFolder());
+  const session = readSession(dataFolder());
   let held: Promise<string> | undefined;
   const fresh: Token = ({ refused }) => {
     if (held === undefined || refused) held = fetchToken(session);

@@ -1,5 +1,5 @@
 /** What a running local service leaves for others to find it by: a file in the data folder, gone when it stops. */
-import { readFile } from 'node:fs/promises';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import tls from 'node:tls';
 import type { LocalIssuer } from './issuer.ts';
@@ -11,18 +11,69 @@ export type TokenSource = Pick<LocalIssuer, 'tokenUrl' | 'clientId' | 'clientSec
   certificate?: string;
 };
 
-export const sessionFile = (folder: string): string => path.join(folder, 'session.json');
+const sessionFile = (folder: string): string => path.join(folder, 'session.json');
 
-/** @throws Error in one sentence where no service is running on that data folder */
-export const readSession = async (folder: string): Promise<Session> => {
-  try {
-    return JSON.parse(await readFile(sessionFile(folder), 'utf8')) as Session;
-  } catch {
+/** @throws Error in one sentence if no service is running on that data folder */
+export const readSession = (folder: string): Session => {
+  const session = parseSession(readText(sessionFile(folder)) ?? '');
+  if (session !== undefined) return session;
+  throw new Error(
+    `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR`,
+  );
+};
+
+/**
+ * Removes the session of a service that was killed.
+ * @throws Error in one sentence if the file is not a session, but the user's
+ */
+export const removeStaleSession = (folder: string): void => {
+  const file = sessionFile(folder);
+  const text = readText(file);
+  if (text === undefined) return;
+  if (parseSession(text) === undefined) {
     throw new Error(
-      `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR`,
+      `${file} is not the local service's. Move it away, or choose another data folder: DATA_DIR=... npm start`,
     );
   }
+  rmSync(file);
 };
+
+/**
+ * Writes the session, readable by this user alone.
+ * @returns how to remove it; by then the user may have a file of that name, which stays
+ * @throws Error of the file system if there is such a file
+ */
+export const leaveSession = (folder: string, session: Session): (() => void) => {
+  const file = sessionFile(folder);
+  const text = JSON.stringify(session);
+  writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+  return () => {
+    if (readText(file) === text) rmSync(file);
+  };
+};
+
+/** Undefined if there is no such file; empty if it cannot be read. */
+const readText = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? undefined : '';
+  }
+};
+
+const fields = ['url', 'tokenUrl', 'clientId', 'clientSecret', 'scope', 'certificate'];
+
+const parseSession = (text: string): Session | undefined => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isSession(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const isSession = (value: unknown): value is Session =>
+  value instanceof Object && fields.every((field) => typeof Reflect.get(value, field) === 'string');
 
 /**
  * Gets an access token by OAuth 2.0 client credentials (RFC 6749 section 4.4), the secret by HTTP Basic. From then on

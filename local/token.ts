@@ -15,9 +15,7 @@ const { stack } = new Command('token')
   .opts<{ stack?: string }>();
 
 try {
-  console.log(
-    await fetchToken(stack === undefined ? await readSession(dataFolder()) : await readDeployedIssuer(stack)),
-  );
+  console.log(await fetchToken(stack === undefined ? readSession(dataFolder()) : await readDeployedIssuer(stack)));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);

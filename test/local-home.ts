@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test as base, expect } from 'vitest';
 import { type LocalService, run, startLocalService, temporaryFolder } from './local-service.ts';
@@ -17,7 +16,8 @@ const home = async () => {
     folder,
     /** @returns a folder with a `curl` in it */
     curl: withCurl,
-    has: (...names: string[]) => existsSync(path.join(folder, ...names)),
+    /** What is in the folder, a service's temporary folder too. Node's compile cache is npm's own. */
+    list: async () => (await readdir(folder)).filter((name) => name !== 'node-compile-cache').sort(),
     start: async (environment: Record<string, string> = {}, command?: [string, ...string[]]) => {
       const service = await startLocalService(folder, environment, command, end.signal);
       ended.push(service.ended);
@@ -25,8 +25,10 @@ const home = async () => {
     },
     /** The sentence with which the service ends that cannot start. */
     failure: async (environment: Record<string, string> = {}): Promise<string> => {
-      const settings = { PORT: '0', DATA_DIR: folder, ...environment };
-      const { code, stderr } = await run(process.execPath, ['local/main.ts'], settings).ended;
+      const settings = { PORT: '0', DATA_DIR: folder, TMPDIR: folder, ...environment };
+      const service = run(process.execPath, ['local/main.ts'], settings, end.signal);
+      ended.push(service.ended);
+      const { code, stderr } = await service.ended;
       expect(code).toBe(1);
       expect(stderr).not.toMatch(/^\s+at /m);
       return stderr.trimEnd().split('\n').at(-1) ?? '';

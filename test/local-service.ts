@@ -43,7 +43,8 @@ export const startLocalService = async (
   [command, ...args]: [string, ...string[]] = [process.execPath, 'local/main.ts'],
   signal?: AbortSignal,
 ): Promise<LocalService> => {
-  const settings = { PORT: '0', DATA_DIR: dataFolder, ...environment };
+  // A service that is killed leaves its temporary folder behind: here, and not in the system's.
+  const settings = { PORT: '0', DATA_DIR: dataFolder, TMPDIR: dataFolder, ...environment };
   const { child, ended, output } = run(command, args, settings, signal);
   const serving = new Promise<void>((resolve) => {
     child.stdout.on('data', () => output().includes('Ctrl-C') && resolve());

@@ -35,7 +35,7 @@ const startLocal = async (): Promise<Reached> => {
   cleanUp.push(store.close);
   const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
   cleanUp.push(() => service.stop());
-  const token = await fetchToken(await readSession(folder));
+  const token = await fetchToken(readSession(folder));
   return { url: service.url, token, read: store.read, faults: store };
 };
 

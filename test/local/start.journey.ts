@@ -1,11 +1,12 @@
 /** What a newcomer does with `npm start` and `npm run -s token`. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
-import { describe, expect, vi } from 'vitest';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import { test } from '../local-home.ts';
-import { post } from '../local-service.ts';
+import { post, run } from '../local-service.ts';
 
 describe('npm start', () => {
   test('serves; the line it prints, pasted, answers 200; SIGTERM ends it; the plant survives', async ({ at }) => {
@@ -15,7 +16,7 @@ describe('npm start', () => {
     expect((await fetch(`${first.url}/docs`)).status).toBe(200);
     await first.stop('SIGTERM');
     expect(first.output()).toContain('Stopping');
-    expect(at.has('session.json')).toBe(false);
+    expect(await at.list()).toEqual(['curl', 'dynamodb', 'lock']);
     await expect(fetch(first.url)).rejects.toThrow();
 
     const second = await at.start({}, ['npm', 'start']);
@@ -28,9 +29,6 @@ describe('npm start', () => {
     const { code, stdout: token, stderr } = await at.token();
     expect([code, stderr]).toEqual([0, '']);
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
-    // It holds the client's secret.
-    expect((await stat(path.join(at.folder, 'session.json'))).mode & 0o777).toBe(0o600);
-
     expect(await at.failure()).toContain('Another local service may be using it');
     expect(await post(service.url, '{"id":1,"name":"Moss"}', token)).toBe(200);
     expect(await post(service.url, '{}', 'a.b.c')).toBe(403);
@@ -55,7 +53,82 @@ describe('npm start', () => {
     const ended = await service.stop('SIGINT');
     expect(ended.code).toBe(0);
     expect(ended.stderr).not.toMatch(/error|warning/i);
-    expect([at.has('session.json'), at.has('assembly'), at.has('dynamodb')]).toEqual([false, false, true]);
+    expect(await at.list()).toEqual(['dynamodb', 'lock']);
     idle.destroy();
   });
+
+  test('lets no other user read its data or change what it runs, whatever the umask', async ({ at }) => {
+    const DATA_DIR = path.join(at.folder, 'plants', 'of', 'mine');
+    await at.start({ DATA_DIR }, ['sh', '-c', 'umask 000; exec node local/main.ts']);
+    const [temporary = ''] = (await at.list()).filter((name) => name.startsWith('plant-store-'));
+    const folders = [
+      'plants',
+      'plants/of',
+      'plants/of/mine',
+      'plants/of/mine/dynamodb',
+      'plants/of/mine/lock',
+      temporary,
+    ];
+    const mode = async (name: string) => (await stat(path.join(at.folder, name))).mode & 0o777;
+    expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
+    // It holds the client's secret.
+    expect(await mode('plants/of/mine/session.json')).toBe(0o600);
+  });
+
+  test("keeps the mode and the files of a data folder that is the user's", async ({ at }) => {
+    await chmod(at.folder, 0o755);
+    const mine = ['assembly/index.js', 'bundles/notes.txt', 'plants.json'];
+    for (const name of mine) {
+      await mkdir(path.dirname(path.join(at.folder, name)), { recursive: true });
+      await writeFile(path.join(at.folder, name), 'mine');
+    }
+    const service = await at.start();
+    await rm(path.join(at.folder, 'session.json'));
+    await writeFile(path.join(at.folder, 'session.json'), 'mine');
+    expect((await service.stop()).code).toBe(0);
+    expect(await at.list()).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'plants.json', 'session.json']);
+    for (const name of [...mine, 'session.json']) {
+      expect(await readFile(path.join(at.folder, name), 'utf8')).toBe('mine');
+    }
+    expect((await stat(at.folder)).mode & 0o777).toBe(0o755);
+  });
+
+  test('ends without a trace when its terminal is closed', async ({ at }) => {
+    const environment = { ...process.env, PORT: '0', DATA_DIR: at.folder, TMPDIR: at.folder };
+    // A group of its own, all of which the system tells, as it does for a terminal's.
+    const child = spawn('npm', ['start'], { env: environment, detached: true });
+    const group = -(child.pid ?? 0);
+    onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
+    let output = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    await vi.waitUntil(() => output.includes('Ctrl-C'), { timeout: 30_000 });
+    expect(await at.list()).toContain('session.json');
+    child.stdout.destroy();
+    child.stderr.destroy();
+    process.kill(group, 'SIGHUP');
+    await vi.waitUntil(() => !isRunning(group), { timeout: 30_000 });
+    expect(await at.list()).toEqual(['dynamodb', 'lock']);
+  });
+
+  test('ends with code 0 on SIGHUP, and with code 1 if nobody reads what it prints', async ({ at }) => {
+    const service = await at.start();
+    const calm = expect.not.stringMatching(/error|warning/i);
+    expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, stderr: calm });
+
+    const settings = { PORT: '0', DATA_DIR: at.folder, TMPDIR: at.folder };
+    const { child, ended, output } = run(process.execPath, ['local/main.ts'], settings);
+    await vi.waitUntil(() => output().includes('Ctrl-C'), { timeout: 30_000 });
+    child.stdout.destroy();
+    await fetch(/at (http:\S+)/.exec(output())?.[1] ?? '');
+    expect(await ended).toMatchObject({ code: 1, stderr: calm });
+    expect(await at.list()).toEqual(['dynamodb', 'lock']);
+  });
 });
+
+const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};

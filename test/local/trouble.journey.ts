@@ -1,5 +1,5 @@
 /** What can go wrong with `npm start`, and other stores. */
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
@@ -21,18 +21,22 @@ describe('npm start', () => {
     const after = await at.token();
     expect([after.code, after.stdout]).toEqual([1, '']);
     expect(after.stderr).toContain('Start it: npm start');
+    const next = await at.start();
+    expect(await post(next.url, '{"id":1,"name":"Moss"}', (await at.token()).stdout)).toBe(200);
+    await next.stop();
     await writeFile(path.join(at.folder, 'dynamodb', 'CURRENT'), 'rubbish\n');
     expect(await at.failure()).toContain(`The plants in ${path.join(at.folder, 'dynamodb')} cannot be read`);
   });
 
   test('that is stopped while it starts says nothing wrong', async ({ at }) => {
-    const { child, ended, output } = run(process.execPath, ['local/main.ts'], { PORT: '0', DATA_DIR: at.folder });
+    const settings = { PORT: '0', DATA_DIR: at.folder, TMPDIR: at.folder };
+    const { child, ended, output } = run(process.execPath, ['local/main.ts'], settings);
     await vi.waitUntil(() => output().includes('Synthesizing'), { timeout: 30_000 });
     child.kill('SIGTERM');
     const { code, stderr } = await ended;
     expect(code).toBe(0);
     expect(stderr).not.toMatch(/cannot|error/i);
-    expect(at.has('assembly')).toBe(false);
+    expect(await at.list()).toEqual(['dynamodb', 'lock']);
   });
 
   test('uses the store at AWS_ENDPOINT_URL_DYNAMODB, and makes the table where it is missing', async ({ at }) => {
@@ -41,7 +45,7 @@ describe('npm start', () => {
     const service = await at.start({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
     const { stdout: token } = await at.token();
     expect(await post(service.url, '{"id":1,"name":"Moss"}', token)).toBe(200);
-    expect(at.has('dynamodb')).toBe(false);
+    expect(await at.list()).not.toContain('dynamodb');
     expect(await at.failure({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint })).toContain('may be using it');
     expect(await post(service.url, '{"id":2,"name":"Moss"}', token)).toBe(200);
     const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
@@ -84,6 +88,31 @@ describe('npm start says in a sentence what is wrong, and ends with code 1', () 
     const file = path.join(at.folder, 'file');
     await writeFile(file, '');
     expect(await at.failure({ DATA_DIR: file })).toContain(`The data folder ${file}`);
+  });
+
+  test.for(['', '{}', '[]', 'null', 'my notes', '{"url":"http://x","tokenUrl":"http://x","clientId":"x"}'])(
+    'for a file session.json that is not its own, which it keeps: %s',
+    async (text, { at }) => {
+      const file = path.join(at.folder, 'session.json');
+      await writeFile(file, text);
+      expect(await at.failure()).toBe(
+        `${file} is not the local service's. Move it away, or choose another data folder: DATA_DIR=... npm start`,
+      );
+      expect(await readFile(file, 'utf8')).toBe(text);
+    },
+  );
+
+  test.for(['lock', 'dynamodb'])("for a folder %s of the user's, which it keeps", async (name, { at }) => {
+    const folder = path.join(at.folder, name);
+    await mkdir(folder);
+    // LevelDB would delete the one and rename the other.
+    for (const file of ['000007.log', 'LOG']) await writeFile(path.join(folder, file), 'mine');
+    expect(await at.failure()).toBe(
+      `${folder} has files that are not the local service's (000007.log). Move it away, or choose another data folder: ` +
+        'DATA_DIR=... npm start',
+    );
+    expect(await readdir(folder)).toEqual(['000007.log', 'LOG']);
+    for (const file of ['000007.log', 'LOG']) expect(await readFile(path.join(folder, file), 'utf8')).toBe('mine');
   });
 
   test.for(['http://127.0.0.1:9', 'nonsense'])('for a store at %s', async (endpoint, { at }) => {

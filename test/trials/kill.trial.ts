@@ -23,7 +23,7 @@ const start = async (folder: string): Promise<Running> => {
   const milliseconds = performance.now() - started;
   // Certificates of former starts have the same name, and would be tried in place of this one.
   tls.setDefaultCACertificates(authorities);
-  return { service, milliseconds, token: await fetchToken(await readSession(folder)) };
+  return { service, milliseconds, token: await fetchToken(readSession(folder)) };
 };
 
 test(`${rounds} times killed under load: what was acknowledged is there after the next start (seed ${seed})`, async () => {
