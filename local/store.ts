@@ -37,7 +37,7 @@ export const openStore = async (dataFolder: string): Promise<Store> => {
 
   const withClient = async (use: (client: DynamoDBClient) => Promise<unknown>): Promise<void> => {
     try {
-      const client = new DynamoDBClient({ ...patience, endpoint, region: account.region, credentials });
+      const client = new DynamoDBClient({ ...probeLimits, endpoint, region: account.region, credentials });
       await use(client).finally(() => client.destroy());
     } catch (error) {
       throw new Error(`The store (${description}) cannot be used: ${reason(error)}`, { cause: error });
@@ -59,8 +59,8 @@ export const openStore = async (dataFolder: string): Promise<Store> => {
   };
 };
 
-/** A store on this machine answers at once or not at all. */
-const patience = {
+/** Of the start's own calls, in milliseconds: a store on this machine answers at once or not at all. */
+const probeLimits = {
   maxAttempts: 1,
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
 };
@@ -95,19 +95,18 @@ const openDynalite = async (folder: string): Promise<{ endpoint: string; close: 
   };
 };
 
+/** Also waits for a table that somebody else is still creating, such as a start that was stopped. */
 const createTable = async (client: DynamoDBClient, table: TableSpec): Promise<void> => {
   const existing = await describe(client, table.TableName);
   if (existing === undefined) {
     await client.send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }));
-    await waitUntilTableExists(
-      { client, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.5 },
-      { TableName: table.TableName },
-    );
-    return;
-  }
-  if (keyOf(existing) !== keyOf(table)) {
+  } else if (keyOf(existing) !== keyOf(table)) {
     throw new Error(`its table ${table.TableName} has another key than the stack's; use another store, or delete it`);
   }
+  await waitUntilTableExists(
+    { client, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.5 },
+    { TableName: table.TableName },
+  );
 };
 
 /** Names, order and types of the key, as text. A table may have more attributes, for its indexes. */

@@ -8,12 +8,20 @@ const home = async () => {
   const { folder, remove } = await temporaryFolder();
   const end = new AbortController();
   const ended: Promise<unknown>[] = [];
+  /** Starts a service, and does not wait. */
+  const begin = (environment: Record<string, string> = {}) => {
+    const settings = { PORT: '0', DATA_DIR: folder, TMPDIR: folder, ...environment };
+    const service = run(process.execPath, ['local/main.ts'], settings, end.signal);
+    ended.push(service.ended);
+    return service;
+  };
   const withCurl = async (): Promise<string> => {
     await writeFile(path.join(folder, 'curl'), curl, { mode: 0o755 });
     return folder;
   };
   return {
     folder,
+    begin,
     /** @returns a folder with a `curl` in it */
     curl: withCurl,
     /** What is in the folder, a service's temporary folder too. Node's compile cache is npm's own. */
@@ -25,10 +33,7 @@ const home = async () => {
     },
     /** The sentence with which the service ends that cannot start. */
     failure: async (environment: Record<string, string> = {}): Promise<string> => {
-      const settings = { PORT: '0', DATA_DIR: folder, TMPDIR: folder, ...environment };
-      const service = run(process.execPath, ['local/main.ts'], settings, end.signal);
-      ended.push(service.ended);
-      const { code, stderr } = await service.ended;
+      const { code, stderr } = await begin(environment).ended;
       expect(code).toBe(1);
       expect(stderr).not.toMatch(/^\s+at /m);
       return stderr.trimEnd().split('\n').at(-1) ?? '';

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished, vi } from 'vitest';
 import { test } from '../local-home.ts';
-import { post, run } from '../local-service.ts';
+import { post } from '../local-service.ts';
 
 describe('npm start', () => {
   test('serves; the line it prints, pasted, answers 200; SIGTERM ends it; the plant survives', async ({ at }) => {
@@ -115,8 +115,7 @@ describe('npm start', () => {
     const calm = expect.not.stringMatching(/error|warning/i);
     expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, stderr: calm });
 
-    const settings = { PORT: '0', DATA_DIR: at.folder, TMPDIR: at.folder };
-    const { child, ended, output } = run(process.execPath, ['local/main.ts'], settings);
+    const { child, ended, output } = at.begin();
     await vi.waitUntil(() => output().includes('Ctrl-C'), { timeout: 30_000 });
     child.stdout.destroy();
     await fetch(/at (http:\S+)/.exec(output())?.[1] ?? '');

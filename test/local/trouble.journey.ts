@@ -8,6 +8,7 @@ import { test } from '../local-home.ts';
 import { post, run } from '../local-service.ts';
 import { anyCredentials, startPlantsStore } from '../plants-store.ts';
 import { startServer } from '../servers.ts';
+import { startSlowStore } from '../slow-store.ts';
 
 describe('npm start', () => {
   test('that was killed is no service to get a token from; its damaged data is not served', async ({ at }) => {
@@ -29,8 +30,7 @@ describe('npm start', () => {
   });
 
   test('that is stopped while it starts says nothing wrong', async ({ at }) => {
-    const settings = { PORT: '0', DATA_DIR: at.folder, TMPDIR: at.folder };
-    const { child, ended, output } = run(process.execPath, ['local/main.ts'], settings);
+    const { child, ended, output } = at.begin();
     await vi.waitUntil(() => output().includes('Synthesizing'), { timeout: 30_000 });
     child.kill('SIGTERM');
     const { code, stderr } = await ended;
@@ -52,6 +52,15 @@ describe('npm start', () => {
     const { TableNames = [] } = await client.send(new ListTablesCommand());
     expect(TableNames).toEqual([expect.stringMatching(/^Plants/)]);
     client.destroy();
+  });
+
+  test('waits for a table that takes its time, and only then loads the functions', async ({ at }) => {
+    const store = await startSlowStore();
+    const starting = at.begin({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
+    await vi.waitUntil(() => store.described > 4, { timeout: 30_000 });
+    expect(starting.output()).toMatch(/Synthesizing.*\n$/);
+    store.status = 'ACTIVE';
+    await vi.waitUntil(() => starting.output().includes('Ctrl-C'), { timeout: 30_000 });
   });
 });
 

@@ -1,0 +1,30 @@
+/** What `npm start` takes from its environment. */
+import path from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { dataFolder } from '../../local/data-folder.ts';
+import { readPort } from '../../local/listen.ts';
+
+test.each<[value: string | undefined, port: number]>([
+  [undefined, 3000],
+  ['', 3000],
+  ['0', 0],
+  ['65535', 65_535],
+])('PORT=%s is port %i', (value, port) => {
+  vi.stubEnv('PORT', value);
+  expect(readPort()).toBe(port);
+});
+
+test.each(['65536', '-1', '1.5', '0x50', ' ', 'http'])('rejects PORT=%s', (value) => {
+  vi.stubEnv('PORT', value);
+  expect(readPort).toThrow(`PORT is ${JSON.stringify(value)}, but it must be a number`);
+});
+
+test.each<[value: string | undefined, folder: string]>([
+  [undefined, path.resolve('.plant-store')],
+  ['', path.resolve('.plant-store')],
+  ['plants', path.resolve('plants')],
+  ['/srv/plants', '/srv/plants'],
+])('DATA_DIR=%s is the folder %s', (value, folder) => {
+  vi.stubEnv('DATA_DIR', value);
+  expect(dataFolder()).toBe(folder);
+});

@@ -1,0 +1,36 @@
+import { createServer } from 'node:http';
+import { startServer } from './servers.ts';
+
+/** Of the plants table. */
+export const key = {
+  KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' as const }],
+  AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' as const }],
+};
+
+/** A DynamoDB whose one table is CREATING until the test sets its `status` to ACTIVE. It counts two kinds of calls. */
+export const startSlowStore = async (status?: 'CREATING') => {
+  const store: { endpoint: string; status?: 'CREATING' | 'ACTIVE' | undefined; described: number; created: number } = {
+    endpoint: '',
+    status,
+    described: 0,
+    created: 0,
+  };
+  const server = createServer(async (request, response) => {
+    await request.toArray();
+    const [, operation = ''] = String(request.headers['x-amz-target']).split('.');
+    response.setHeader('content-type', 'application/x-amz-json-1.0');
+    if (operation === 'ListTables') return response.end('{"TableNames":[]}');
+    if (operation === 'CreateTable') {
+      store.created += 1;
+      store.status = 'CREATING';
+      return response.end(JSON.stringify({ TableDescription: { ...key, TableStatus: store.status } }));
+    }
+    store.described += 1;
+    if (store.status !== undefined) {
+      return response.end(JSON.stringify({ Table: { ...key, TableStatus: store.status } }));
+    }
+    return response.writeHead(400).end('{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"}');
+  });
+  store.endpoint = `http://127.0.0.1:${await startServer(server)}`;
+  return store;
+};
