@@ -2,7 +2,7 @@
  * `npm run -s plant -- add --id 7 --name 'Swiss cheese plant'` and `npm run -s plant -- import plants.ndjson`: plants
  * for the running local service, or for the one at `--url`.
  */
-import { appendFile, rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
@@ -13,6 +13,7 @@ import {
   type Token,
 } from '../client/plant-store-client.ts';
 import { dataFolder } from './data-folder.ts';
+import { FailedLines } from './failed-lines.ts';
 import { ImportEnded, importLines } from './import-lines.ts';
 import { fetchToken, readSession } from './session.ts';
 
@@ -21,9 +22,10 @@ type Target = { url?: string; token?: string };
 const again = 'Run it again: plants that are stored already are not stored twice.';
 
 /** @throws Error in one sentence */
-const connect = async ({ url, token }: Target): Promise<PlantStoreClient & { url: string }> => {
-  if (url !== undefined && token !== undefined) return { url, ...createPlantStoreClient({ baseUrl: url, token }) };
-  if (url !== undefined || token !== undefined) throw new Error('Give --url and --token together, or neither.');
+const connect = async (target: Target): Promise<PlantStoreClient & { url: string }> => {
+  const { url } = target;
+  if (url !== undefined) return { url, ...createPlantStoreClient({ baseUrl: url, token: readToken(target) }) };
+  if (target.token !== undefined) throw new Error('--token needs the --url that the token is for.');
   const session = readSession(dataFolder());
   let held: Promise<string> | undefined;
   const fresh: Token = ({ refused }) => {
@@ -31,6 +33,16 @@ const connect = async ({ url, token }: Target): Promise<PlantStoreClient & { url
     return held;
   };
   return { url: session.url, ...createPlantStoreClient({ baseUrl: session.url, token: fresh }) };
+};
+
+/** Of a service that is not the local one. @throws Error in one sentence */
+const readToken = (target: Target): string => {
+  const token = target.token ?? process.env['ACCESS_TOKEN'];
+  if (!token) throw new Error('--url needs an access token: set ACCESS_TOKEN, or give --token.');
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new Error('The access token must be one word of ASCII letters, digits and signs.');
+  }
+  return token;
 };
 
 /** What to do about it, in a sentence. */
@@ -75,10 +87,10 @@ const importFile = async (given: string, target: Target): Promise<void> => {
   const { url, createPlant } = await connect(target);
 
   const failedFile = `${file}.failed.ndjson`;
-  await rm(failedFile, { force: true });
+  const failures = await FailedLines.in(failedFile);
   const stop = new AbortController();
   // A Ctrl-C arrives twice: from the terminal, and handed on by npm.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
   // Without a terminal it draws nothing.
   const bar = new SingleBar({
@@ -92,10 +104,11 @@ const importFile = async (given: string, target: Target): Promise<void> => {
       if (line.failure === undefined) stored += 1;
       else {
         failed += 1;
-        await appendFile(failedFile, `${JSON.stringify({ line: line.number, ...line.failure, text: line.text })}\n`);
+        await failures.add({ line: line.number, ...line.failure, text: line.text });
       }
       bar.update(line.end, { stored, failed });
     }
+    if (stored + failed > 0) await failures.complete();
   } catch (error) {
     bar.stop();
     const soFar = `${stored} stored, ${failed} failed so far.`;
@@ -104,7 +117,7 @@ const importFile = async (given: string, target: Target): Promise<void> => {
       process.exit(130);
     }
     throw new Error(
-      `${error instanceof ImportEnded ? explain(error.result, url) : sentence(error)}\n${soFar} Mend that first. ${again}`,
+      `${error instanceof ImportEnded ? explain(error.result, url) : sentence(error)}\n${soFar} Fix that first. ${again}`,
     );
   }
   bar.stop();
@@ -123,11 +136,6 @@ const httpUrl = (text: string): string => {
   return text;
 };
 
-const accessToken = (text: string): string => {
-  if (!/^[\x21-\x7e]+$/.test(text)) throw new Error('The token of --token must be one word of ASCII letters.');
-  return text;
-};
-
 const program = new Command('plant')
   .description('Adds plants to the running local service, or to the one at --url.')
   .showHelpAfterError('See: npm run -s plant -- --help');
@@ -136,8 +144,8 @@ const command = (name: string, description: string): Command =>
   program
     .command(name)
     .description(description)
-    .option('--url <url>', 'the service, in place of the local one; needs --token', httpUrl)
-    .option('--token <token>', 'an access token for it', accessToken);
+    .option('--url <url>', 'the service, in place of the local one; needs an access token', httpUrl)
+    .option('--token <token>', 'that token, in place of the variable ACCESS_TOKEN; others on this machine may see it');
 
 command('add', 'Adds a plant, and prints it.')
   .requiredOption('--id <integer>', 'names the plant in the store, 64 bits', integer)

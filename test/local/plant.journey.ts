@@ -1,5 +1,5 @@
 /** What a newcomer does with `npm run plant`. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -30,16 +30,19 @@ afterAll(async () => {
 /** Through npm, as the README has it. */
 const viaNpm = (...args: string[]) => run('npm', ['run', '-s', 'plant', '--', ...args], { DATA_DIR }).ended;
 
-const start = (...args: string[]) => run(process.execPath, ['local/plant.ts', ...args], { DATA_DIR });
+const start = (...args: string[]) => run(process.execPath, ['local/plant.ts', ...args], { DATA_DIR, ACCESS_TOKEN: '' });
 
 const plant = (...args: string[]) => start(...args).ended;
 
-/** A file of this test's own. */
-const ndjson = async (content: string): Promise<{ file: string; failed: () => Promise<unknown[]> }> => {
+const earlierFailure = '{"line":7,"error":40901,"message":"taken","text":"{}"}\n';
+
+/** A file of this test's own, and, if asked for, what an earlier import left beside it. */
+const ndjson = async (content: string, { earlier = '' } = {}) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const file = path.join(folder, 'plants.ndjson');
   await writeFile(file, content);
+  if (earlier !== '') await writeFile(`${file}.failed.ndjson`, earlier);
   const failed = async () => {
     const lines = await readFile(`${file}.failed.ndjson`, 'utf8');
     return lines
@@ -47,7 +50,8 @@ const ndjson = async (content: string): Promise<{ file: string; failed: () => Pr
       .split('\n')
       .map((line) => JSON.parse(line));
   };
-  return { file, failed };
+  const failedText = () => readFile(`${file}.failed.ndjson`, 'utf8');
+  return { file, failed, failedText, list: async () => (await readdir(folder)).sort() };
 };
 
 describe('plant add', () => {
@@ -67,6 +71,40 @@ describe('plant add', () => {
     }
     const beyond = await plant('add', '--id', String(maxId + 1n), '--name', '');
     expect(beyond).toMatchObject({ code: 1, stderr: expect.stringContaining('(40002): id must be an integer from') });
+  });
+});
+
+describe('the access token', () => {
+  const moss = ['local/plant.ts', 'add', '--id', newId(), '--name', 'Moss'];
+  const add = (ACCESS_TOKEN: string, ...args: string[]) =>
+    run(process.execPath, [...moss, ...args], { DATA_DIR, ACCESS_TOKEN }).ended;
+
+  test.each<[what: string, args: string[], authorization: string]>([
+    ['is that of ACCESS_TOKEN', [], 'Bearer from.the.environment'],
+    ['is that of --token, if there are both', ['--token', 'a.b.c'], 'Bearer a.b.c'],
+  ])('for --url %s', async (_, args, authorization) => {
+    const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }));
+    const { code, stderr } = await add('from.the.environment', '--url', baseUrl, ...args);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(received).toMatchObject([{ authorization }]);
+  });
+
+  test('of ACCESS_TOKEN is not for the local service, which has its own', async () => {
+    expect(await add('from.the.environment')).toMatchObject({ code: 0, stdout: '{"name":"Moss"}\n' });
+    expect(await add('two words')).toMatchObject({ code: 0 });
+  });
+
+  test('of ACCESS_TOKEN that is none is not sent, or shown', async () => {
+    const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }));
+    const stderr = 'The access token must be one word of ASCII letters, digits and signs.\n';
+    expect(await add('two words', '--url', baseUrl)).toEqual({ code: 1, stdout: '', stderr });
+    expect(received).toEqual([]);
+  });
+
+  test('is of ACCESS_TOKEN, says --help', async () => {
+    for (const command of ['add', 'import']) {
+      expect((await plant(command, '--help')).stdout).toMatch(/ACCESS_TOKEN/);
+    }
   });
 });
 
@@ -112,17 +150,74 @@ describe('plant import', () => {
     await expect(failed()).rejects.toThrow('ENOENT');
   });
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('stops on %s, and says that it can be run again', async (signal) => {
-    const { file } = await ndjson('{"id":1,"name":"Moss"}\n'.repeat(1000));
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'stops on %s, says that it can be run again, and keeps the failures of this import and of an earlier one',
+    async (signal) => {
+      const { file, failed, list } = await ndjson(`no JSON\n${'{"id":1,"name":"Moss"}\n'.repeat(1000)}`, {
+        earlier: earlierFailure,
+      });
+      const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }), () => {});
+      const { child, ended } = start('import', file, '--url', baseUrl, '--token', 'a.b.c');
+      await vi.waitUntil(async () => received.length > 16 && (await failed()).length > 1, { timeout: 10_000 });
+      // Under npm it arrives twice.
+      child.kill(signal);
+      child.kill(signal);
+      const stderr = /^Stopped: [01] stored, 1 failed so far\. Run it again: plants that are stored already are not/;
+      expect(await ended).toEqual({ code: 130, stdout: '', stderr: expect.stringMatching(stderr) });
+      expect(await failed()).toMatchObject([{ line: 7 }, { line: 1, error: 'not sent', text: 'no JSON' }]);
+      expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
+    },
+  );
+
+  test('keeps the failures in their file if its terminal is closed', async () => {
+    const { file, failed, list } = await ndjson(`no JSON\n${'{"id":1,"name":"Moss"}\n'.repeat(1000)}`);
     const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }), () => {});
     const { child, ended } = start('import', file, '--url', baseUrl, '--token', 'a.b.c');
-    await vi.waitUntil(() => received.length > 16, { timeout: 10_000 });
-    // Under npm it arrives twice.
-    child.kill(signal);
-    child.kill(signal);
-    const stderr =
-      'Stopped: 1 stored, 0 failed so far. Run it again: plants that are stored already are not stored twice.\n';
-    expect(await ended).toEqual({ code: 130, stdout: '', stderr });
+    await vi.waitUntil(async () => received.length > 16 && (await list()).length > 1, { timeout: 10_000 });
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.kill('SIGHUP');
+    expect((await ended).code).toBe(130);
+    expect(await failed()).toMatchObject([{ line: 1 }]);
+    expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
+  });
+
+  test.each<[what: string, content: string, left: unknown[] | undefined]>([
+    ['replaced by the failures of an import that is complete', '{"id":1,"name":"Moss"}\nno JSON\n', [{ line: 2 }]],
+    ['removed by one in which no line fails', '{"id":1,"name":"Moss"}\n', undefined],
+    ['kept by one of an empty file', '\n', [{ line: 7 }]],
+  ])('has the failures of an earlier import %s', async (_, content, left) => {
+    const { file, failed, list } = await ndjson(content, { earlier: earlierFailure });
+    const { baseUrl } = await startScriptedService(answer(200, { name: 'Moss' }));
+    await plant('import', file, '--url', baseUrl, '--token', 'a.b.c');
+    expect(await list()).toEqual(left ? ['plants.ndjson', 'plants.ndjson.failed.ndjson'] : ['plants.ndjson']);
+    if (left) expect(await failed()).toMatchObject(left);
+  });
+
+  test.each<[what: string, status: number, args: (url: string, file: string) => string[]]>([
+    ['the token is refused', 403, (url, file) => [file, '--url', url, '--token', 'a.b.c']],
+    ['no Plant Store answers', 404, (url, file) => [file, '--url', url, '--token', 'a.b.c']],
+    ['nothing answers', 200, (_, file) => [file, '--url', 'http://127.0.0.1:9', '--token', 'a.b.c']],
+    ['the url is none', 200, (_, file) => [file, '--url', 'plants', '--token', 'a.b.c']],
+    ['the token is missing', 200, (url, file) => [file, '--url', url]],
+    ['a line is too long', 200, (url, file) => [file, '--url', url, '--token', 'a.b.c']],
+  ])('keeps the failures of an earlier import if %s', async (what, status, args) => {
+    const content = what === 'a line is too long' ? 'x'.repeat(1_100_000) : '{"id":1,"name":"Moss"}\n';
+    const { file, failedText, list } = await ndjson(content, { earlier: earlierFailure });
+    const { baseUrl } = await startScriptedService(answer(status, { name: 'Moss' }));
+    expect((await plant('import', ...args(baseUrl, file))).code).toBe(1);
+    expect(await failedText()).toBe(earlierFailure);
+    expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
+  });
+
+  test('keeps the failures of an earlier import if its file is gone, or no local service runs', async () => {
+    const { file, failedText } = await ndjson('{"id":1,"name":"Moss"}\n', { earlier: earlierFailure });
+    const nowhere = { DATA_DIR: path.dirname(file) };
+    expect((await run(process.execPath, ['local/plant.ts', 'import', file], nowhere).ended).code).toBe(1);
+    expect(await failedText()).toBe(earlierFailure);
+    await rm(file);
+    expect((await plant('import', file)).code).toBe(1);
+    expect(await failedText()).toBe(earlierFailure);
   });
 
   test('stops where the token is refused', async () => {
@@ -131,7 +226,7 @@ describe('plant import', () => {
     const { code, stdout, stderr } = await plant('import', file, '--url', baseUrl, '--token', 'a.b.c');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
-      /^The token is refused at \S+ \(403\): get another one.*\n0 stored, 0 failed so far\. Mend that first\..*\n$/,
+      /^The token is refused at \S+ \(403\): get another one.*\n0 stored, 0 failed so far\. Fix that first\..*\n$/,
     );
     expect(received.length).toBeLessThan(100);
   });
@@ -150,9 +245,14 @@ describe('says in a sentence what is wrong, and ends with code 1,', () => {
     ],
     ['an option is unknown', [...moss, '--colour', 'green'], /^error: unknown option '--colour'\n/],
     ['a command is unknown', ['remove'], /^error: unknown command 'remove'\n/],
-    ['a token is missing', [...moss, '--url', 'http://127.0.0.1'], /^Give --url and --token together, or neither.\n$/],
+    [
+      'a token is missing',
+      [...moss, '--url', 'http://127.0.0.1'],
+      /^--url needs an access token: set ACCESS_TOKEN, or give --token\.\n$/,
+    ],
+    ['a url is missing', [...moss, '--token', 'a.b.c'], /^--token needs the --url that the token is for\.\n$/],
     ['a url is none', [...moss, ...here, 'plants'], /It must be an address such as https:\/\/host.example\n/],
-    ['a token is none', [...moss, '--token', 'a\nb', '--url', 'http://x'], /^The token of --token must be one word/],
+    ['a token is none', [...moss, '--token', 'a\nb', '--url', 'http://x'], /^The access token must be one word/],
     ['a file is missing', ['import', '/nowhere/plants.ndjson'], /^There is no file \/nowhere\/plants.ndjson: give one/],
     ['a file is a folder', ['import', '/'], /^There is no file \/: give one/],
   ])('where %s', async (_, args, sentence) => {

@@ -1,0 +1,49 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { FailedLines } from '../../local/failed-lines.ts';
+import { temporaryFolder } from '../local-service.ts';
+
+const failedLine = (line: number) => ({ line, error: 40901, message: 'taken', text: 'Löwenzahn' });
+const texts = (...lines: number[]) => lines.map((line) => `${JSON.stringify(failedLine(line))}\n`).join('');
+
+/** The lines of an earlier import, and the new one in front of its first failure. */
+const importAgain = async (earlier = texts(1, 2)) => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const file = path.join(folder, 'failed.ndjson');
+  if (earlier !== '') await writeFile(file, earlier);
+  return { file, folder, failures: await FailedLines.in(file) };
+};
+
+test('the lines of an earlier import stay in front of the new ones, until this import is complete', async () => {
+  const { file, folder, failures } = await importAgain();
+  expect(await readFile(file, 'utf8')).toBe(texts(1, 2));
+  await failures.add(failedLine(3));
+  await failures.add(failedLine(4));
+  expect(await readFile(file, 'utf8')).toBe(texts(1, 2, 3, 4));
+  await failures.complete();
+  expect(await readFile(file, 'utf8')).toBe(texts(3, 4));
+  expect(await readdir(folder)).toEqual(['failed.ndjson']);
+});
+
+test.each([texts(1, 2), ''])(
+  'there is no file after an import without failures, whatever was there (%j)',
+  async (earlier) => {
+    const { folder, failures } = await importAgain(earlier);
+    await failures.complete();
+    expect(await readdir(folder)).toEqual([]);
+  },
+);
+
+test.each<[what: string, change: (file: string) => Promise<void>]>([
+  ['removed', (file) => rm(file)],
+  ['emptied', (file) => writeFile(file, '')],
+  ['replaced', (file) => writeFile(file, texts(7, 8, 9))],
+])('no new line is lost if somebody has %s the file meanwhile', async (_, change) => {
+  const { file, failures } = await importAgain();
+  await change(file);
+  await failures.add(failedLine(3));
+  await failures.complete();
+  expect(await readFile(file, 'utf8')).toContain(texts(3));
+});
