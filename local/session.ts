@@ -75,10 +75,15 @@ const parseSession = (text: string): Session | undefined => {
 const isSession = (value: unknown): value is Session =>
   value instanceof Object && fields.every((field) => typeof Reflect.get(value, field) === 'string');
 
+/** Nothing answers there as a token endpoint does (RFC 6749 section 5), or not yet. */
+export class NoTokenEndpoint extends Error {
+  override readonly name = 'NoTokenEndpoint';
+}
+
 /**
  * Gets an access token by OAuth 2.0 client credentials (RFC 6749 section 4.4), the secret by HTTP Basic. From then on
  * this process trusts the local issuer's certificate too.
- * @throws Error in one sentence
+ * @throws NoTokenEndpoint, or Error if the issuer refuses; both in one sentence
  */
 export const fetchToken = async (source: TokenSource): Promise<string> => {
   const { tokenUrl, clientId, clientSecret, scope, certificate } = source;
@@ -87,13 +92,15 @@ export const fetchToken = async (source: TokenSource): Promise<string> => {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
     body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
+    signal: AbortSignal.timeout(10_000),
   }).catch((cause: unknown) => {
     const advice = certificate === undefined ? '' : '; the local service must have been killed. Start it: npm start';
-    throw new Error(`The token issuer does not answer at ${tokenUrl}${advice}`, { cause });
+    throw new NoTokenEndpoint(`The token issuer does not answer at ${tokenUrl}${advice}`, { cause });
   });
-  const answer = (await response.json().catch(() => ({}))) as Partial<Record<'access_token' | 'error', string>>;
-  if (answer.access_token === undefined) {
-    throw new Error(`The token issuer refused at ${tokenUrl}: ${answer.error ?? response.status}`);
-  }
-  return answer.access_token;
+  const answer: { access_token?: unknown; error?: unknown } = Object(await response.json().catch(() => ({})));
+  const { access_token: token, error } = answer;
+  if (typeof token === 'string') return token;
+  const refused = `The token issuer refused at ${tokenUrl}`;
+  if (typeof error === 'string') throw new Error(`${refused}: ${error}`);
+  throw new NoTokenEndpoint(`${refused}: ${response.status}`);
 };

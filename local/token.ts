@@ -4,7 +4,7 @@
  */
 import { Command } from 'commander';
 import { dataFolder } from './data-folder.ts';
-import { readDeployedIssuer } from './deployed-issuer.ts';
+import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
 import { fetchToken, readSession } from './session.ts';
 
 const { stack } = new Command('token')
@@ -15,7 +15,11 @@ const { stack } = new Command('token')
   .opts<{ stack?: string }>();
 
 try {
-  console.log(await fetchToken(stack === undefined ? readSession(dataFolder()) : await readDeployedIssuer(stack)));
+  const token =
+    stack === undefined
+      ? await fetchToken(readSession(dataFolder()))
+      : await fetchDeployedToken(await readDeployedIssuer(stack), console.error);
+  console.log(token);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);

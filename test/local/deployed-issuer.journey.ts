@@ -1,17 +1,30 @@
 /** `npm run -s token -- --stack`, against stand-ins for CloudFormation, Cognito and its token endpoint. */
 import { createServer } from 'node:http';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { run } from '../local-service.ts';
 import { startServer } from '../servers.ts';
 
 /** What an AWS account answers, and what it was asked. */
-const startAccount = async (outputs: Record<string, string>, token: unknown = { access_token: 'a.b.c' }) => {
+const startAccount = async (
+  outputs: Record<string, string>,
+  token: unknown = { access_token: 'a.b.c' },
+  /** Times that the token endpoint answers as a domain does that is new. */
+  notReady = 0,
+) => {
   const asked: string[] = [];
+  const regions = new Set<string>();
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     const { authorization = '', 'x-amz-target': target = '' } = request.headers;
     asked.push(`${request.url} ${target} ${authorization.startsWith('Basic ') ? authorization : ''} ${body}`);
-    if (request.url === '/oauth2/token') return response.end(JSON.stringify(token));
+    if (request.url === '/oauth2/token') {
+      if (notReady > 0) {
+        notReady -= 1;
+        return response.writeHead(404).end('<html></html>');
+      }
+      return response.end(JSON.stringify(token));
+    }
+    regions.add(/Credential=test\/\d+\/([^/]+)\//.exec(authorization)?.[1] ?? '');
     if (target !== '') return response.end(JSON.stringify({ UserPoolClient: { ClientSecret: 'shh' } }));
     const members = Object.entries({ TokenUrl: `${url}/oauth2/token`, ...outputs }).map(
       ([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
@@ -29,8 +42,9 @@ const startAccount = async (outputs: Record<string, string>, token: unknown = { 
     AWS_SECRET_ACCESS_KEY: 'test',
     AWS_ENDPOINT_URL: url,
   };
-  const readToken = (name: string) => run('npm', ['run', '-s', 'token', '--', '--stack', name], environment).ended;
-  return { asked, readToken };
+  const readToken = (name: string, more: Record<string, string> = {}) =>
+    run('npm', ['run', '-s', 'token', '--', '--stack', name], { ...environment, ...more }).ended;
+  return { asked, regions, readToken };
 };
 
 const outputs = { ClientId: 'client', UserPoolId: 'eu-central-1_pool', Scope: 'plants/create' };
@@ -43,6 +57,44 @@ test("prints a token of the stack's own issuer", async () => {
     expect.stringMatching(/DescribeUserPoolClient .*"ClientId":"client"/),
     `/oauth2/token  Basic ${btoa('client:shh')} grant_type=client_credentials&scope=plants%2Fcreate`,
   ]);
+});
+
+test('waits for a domain that is new, and says so on standard error alone', async () => {
+  const { readToken } = await startAccount(outputs, { access_token: 'a.b.c' }, 1);
+  const { code, stdout, stderr } = await readToken('PlantStore');
+  expect([code, stdout]).toEqual([0, 'a.b.c\n']);
+  expect(stderr).toMatch(/^The token issuer refused at \S+: 404\. .*up to a minute.*\n$/);
+});
+
+test.each([
+  ['AWS_REGION, if both are set', { AWS_REGION: 'eu-west-1' }, 'eu-west-1'],
+  ['AWS_DEFAULT_REGION, if AWS_REGION is empty', {}, 'eu-central-1'],
+])('asks the region of %s', async (_, environment, region) => {
+  const { regions, readToken } = await startAccount(outputs);
+  expect((await readToken('PlantStore', environment)).code).toBe(0);
+  expect([...regions]).toEqual([region]);
+});
+
+const noRegion = 'no region is set. Set AWS_REGION, for example AWS_REGION=eu-central-1';
+
+test.each<[what: string, environment: Record<string, string>, sentence: string]>([
+  ['no region', { AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' }, noRegion],
+  ['an empty region', { AWS_REGION: '', AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' }, noRegion],
+  [
+    'no credentials',
+    { AWS_REGION: 'eu-central-1' },
+    'no AWS credentials are found. Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+  ],
+])('says what to set with %s', async (_, environment, sentence) => {
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) vi.stubEnv(name, undefined);
+  const nowhere = {
+    AWS_CONFIG_FILE: '/nowhere',
+    AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+    AWS_EC2_METADATA_DISABLED: 'true',
+  };
+  const token = run(process.execPath, ['local/token.ts', '--stack', 'PlantStore'], { ...nowhere, ...environment });
+  const stderr = `The stack PlantStore cannot be read: ${sentence}\n`;
+  expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
 });
 
 test.each<[what: string, outputs: Record<string, string>, token: unknown, sentence: string]>([

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { fetchDeployedToken } from '../../local/deployed-issuer.ts';
+
+const source = {
+  tokenUrl: 'https://plants.auth.example/oauth2/token',
+  clientId: 'client',
+  clientSecret: 'shh',
+  scope: 'plants/create',
+};
+
+const noConnection = (code: string) => () =>
+  Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) }));
+const page = (status: number) => async () => new Response('<html>Not ready.</html>', { status });
+const json = (status: number, body: unknown) => async () => Response.json(body, { status });
+const token = json(200, { access_token: 'a.b.c' });
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** An issuer that answers like this at first, and like `then` from then on. */
+const ask = async (atFirst: (() => Promise<Response>)[], then: () => Promise<Response>) => {
+  const answers = [...atFirst];
+  const fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(() => (answers.shift() ?? then)());
+  const said: string[] = [];
+  const started = performance.now();
+  const outcome = fetchDeployedToken(source, (line) => said.push(line)).catch(({ message }: Error) => message);
+  await vi.runAllTimersAsync();
+  return {
+    outcome: await outcome,
+    said,
+    tries: fetch.mock.calls.length,
+    seconds: (performance.now() - started) / 1000,
+  };
+};
+
+describe('a token of a deployed stack', () => {
+  test.each<[what: string, notReady: () => Promise<Response>]>([
+    ['has no address', noConnection('ENOTFOUND')],
+    ['has no address for now', noConnection('EAI_AGAIN')],
+    ['refuses connections', noConnection('ECONNREFUSED')],
+    ['resets connections', noConnection('ECONNRESET')],
+    ['has no certificate of its own', noConnection('ERR_TLS_CERT_ALTNAME_INVALID')],
+    ['speaks no TLS', noConnection('EPROTO')],
+    ['never answers', () => Promise.reject(new DOMException('aborted', 'TimeoutError'))],
+    ['answers 400 with a page', page(400)],
+    ['answers 403 with a page', page(403)],
+    ['answers 404', page(404)],
+    ['answers 404 with JSON', json(404, { message: 'Not Found' })],
+    ['answers 502', page(502)],
+    ['answers 503 with JSON', json(503, null)],
+    ['answers 200 with a page', page(200)],
+  ])('is waited for while the domain of its issuer %s, and that is said once', async (_, notReady) => {
+    const { outcome, said, tries } = await ask([notReady, notReady], token);
+    expect([outcome, tries]).toEqual(['a.b.c', 3]);
+    expect(said).toEqual([expect.stringMatching(/^The token issuer .*plants\.auth\.example.*up to a minute/)]);
+  });
+
+  test('is waited for no longer than a minute', async () => {
+    const { outcome, said, tries, seconds } = await ask([], page(404));
+    expect(outcome).toBe(`The token issuer refused at ${source.tokenUrl}: 404`);
+    expect(said).toHaveLength(1);
+    expect(tries).toBeGreaterThan(10);
+    expect(seconds).toBeGreaterThan(50);
+    expect(seconds).toBeLessThanOrEqual(60);
+  });
+
+  test.each([
+    [400, 'invalid_client'],
+    [401, 'invalid_client'],
+    [400, 'invalid_grant'],
+    [400, 'invalid_scope'],
+    [400, 'unauthorized_client'],
+  ])('is not waited for if the issuer answers %i %s', async (status, error) => {
+    const { outcome, said, tries } = await ask([json(status, { error })], token);
+    expect(outcome).toBe(`The token issuer refused at ${source.tokenUrl}: ${error}`);
+    expect([said, tries]).toEqual([[], 1]);
+  });
+
+  test('is not waited for if it is there', async () => {
+    expect(await ask([], token)).toEqual({ outcome: 'a.b.c', said: [], tries: 1, seconds: 0 });
+  });
+});
