@@ -1,0 +1,104 @@
+/** The journey tests, as `npm run journey` runs them on a deployment, in an account that is too small for them. */
+import http, { createServer, type RequestListener } from 'node:http';
+import path from 'node:path';
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fetchToken, readSession } from '../local/session.ts';
+import { run, startLocalService, temporaryFolder } from './local-service.ts';
+import { anyCredentials, startPlantsStore } from './plants-store.ts';
+import { startServer } from './servers.ts';
+
+/** Lambda functions that a new account may run at a time. */
+const quota = 10;
+
+const cleanUp: (() => unknown)[] = [];
+
+let serviceUrl: string;
+let deployment: Record<string, string>;
+beforeAll(async () => {
+  const { folder, remove } = await temporaryFolder();
+  cleanUp.push(remove);
+  const { endpoint, close } = await startPlantsStore();
+  cleanUp.push(close);
+  const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: endpoint });
+  cleanUp.push(() => service.stop());
+  serviceUrl = service.url;
+  const client = new DynamoDBClient({ ...anyCredentials, endpoint });
+  const { TableNames: [TABLE_NAME = ''] = [] } = await client.send(new ListTablesCommand());
+  client.destroy();
+  deployment = {
+    TABLE_NAME,
+    ACCESS_TOKEN: await fetchToken(readSession(folder)),
+    AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+  };
+});
+afterAll(async () => {
+  for (const undo of cleanUp.reverse()) await undo();
+});
+
+const pass: RequestListener = (request, response) => {
+  const { method, rawHeaders: headers } = request;
+  const onward = http.request(serviceUrl + request.url, { method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 0, answer.rawHeaders);
+    answer.pipe(response);
+  });
+  onward.on('error', () => response.destroy());
+  request.pipe(onward);
+};
+
+const refuse =
+  (status: number, body: unknown): RequestListener =>
+  (request, response) => {
+    request.resume();
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  };
+
+const runJourney = async (gateway: RequestListener, ...filter: string[]) => {
+  const API_URL = `http://127.0.0.1:${await startServer(createServer(gateway))}`;
+  const vitest = path.resolve('node_modules/vitest/vitest.mjs');
+  // This run's own report is another one.
+  const environment = { ...deployment, API_URL, VITEST_REPORT: '' };
+  const journey = run(process.execPath, [vitest, 'run', 'test/service.journey.ts', ...filter], environment);
+  const { code, stdout, stderr } = await journey.ended;
+  return { code, output: stdout + stderr };
+};
+
+test('pass behind a gateway that lets ten requests through at a time, and refuses one in seven anyway', async () => {
+  const refusals = [
+    refuse(429, { message: 'Too Many Requests' }),
+    refuse(500, { message: 'Internal Server Error' }),
+    refuse(503, { message: 'Service Unavailable' }),
+  ];
+  let [number, underWay, crowded, refused] = [0, 0, 0, 0];
+  const { code, output } = await runJourney((request, response) => {
+    number += 1;
+    const isCrowded = underWay >= quota;
+    if (isCrowded) crowded += 1;
+    if (isCrowded || number % 7 === 0) {
+      refused += 1;
+      refusals[refused % 3]?.(request, response);
+      return;
+    }
+    underWay += 1;
+    response.on('close', () => (underWay -= 1));
+    pass(request, response);
+  });
+  expect(code, output).toBe(0);
+  expect(crowded).toBeGreaterThan(0);
+  expect(refused).toBeGreaterThan(20);
+});
+
+test('fail at a 500 that the service itself answers, without another try', async () => {
+  let number = 0;
+  const { code, output } = await runJourney(
+    (request, response) => {
+      number += 1;
+      refuse(500, { error: 50001, message: 'the service failed; the fault is ours' })(request, response);
+    },
+    ...['-t', 'with an empty name and tag'],
+  );
+  expect([code, number], output).toEqual([1, 1]);
+});

@@ -1,0 +1,32 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { isOverQuota, untilTaken } from './over-quota.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test.each<[status: number, body: unknown, isOver: boolean]>([
+  [429, { message: 'Too Many Requests' }, true],
+  [500, { message: 'Internal Server Error' }, true],
+  [503, { message: 'Service Unavailable' }, true],
+  [500, { error: 50001, message: 'the service failed; the fault is ours' }, false],
+  [503, { error: 50301, message: 'the store cannot answer now' }, false],
+  [200, { name: 'Moss' }, false],
+  [401, { message: 'Unauthorized' }, false],
+  [403, { message: 'Forbidden' }, false],
+  [404, { message: 'Not Found' }, false],
+  [502, { message: 'Bad Gateway' }, false],
+])('%i %j is the gateway over a quota: %s', (status, body, isOver) => {
+  expect(isOverQuota(status, body)).toBe(isOver);
+});
+
+test('a request that is refused again and again is sent eight times, in 13 seconds', async () => {
+  vi.useFakeTimers();
+  const send = vi.fn(async () => 429);
+  const started = performance.now();
+  const answer = untilTaken(send, (status) => status === 429);
+  await vi.runAllTimersAsync();
+  expect(await answer).toBe(429);
+  expect(send).toHaveBeenCalledTimes(8);
+  expect(performance.now() - started).toBe(12_700);
+});
