@@ -48,7 +48,7 @@ export const fetchDeployedToken = async (source: TokenSource, say: (line: string
   }
 };
 
-const noRegion = 'no region is set. Set AWS_REGION, for example AWS_REGION=eu-central-1';
+const noRegion = 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1';
 
 /** What to do about an error of the SDK whose message does not say it. */
 const advice = new Map([
@@ -57,7 +57,7 @@ const advice = new Map([
   ['Region not accepted: region="" is not a valid hostname component.', noRegion],
   [
     'Could not load credentials from any providers',
-    'no AWS credentials are found. Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+    'no AWS credentials are found; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   ],
 ]);
 

@@ -95,7 +95,7 @@ const openDynalite = async (folder: string): Promise<{ endpoint: string; close: 
   };
 };
 
-/** Also waits for a table that somebody else is still creating, such as a start that was stopped. */
+/** Also waits for a table that is there, but not ready yet: an earlier start may have been stopped too soon. */
 const createTable = async (client: DynamoDBClient, table: TableSpec): Promise<void> => {
   const existing = await describe(client, table.TableName);
   if (existing === undefined) {
