@@ -124,7 +124,10 @@ const bundled = (entry: string): Code =>
           chmodSync(folder, 0o755);
           const intruders = readdirSync(folder);
           if (intruders.length > 0) throw new Error(`${folder} has files of another user: ${intruders.join(', ')}`);
-          writeFileSync(path.join(folder, 'index.js'), bundle(entry), { mode: 0o644 });
+          const file = path.join(folder, 'index.js');
+          writeFileSync(file, bundle(entry));
+          // Whatever the umask: others may not write it, and Lambda must be able to read it.
+          chmodSync(file, 0o644);
           return true;
         },
       },

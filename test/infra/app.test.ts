@@ -84,6 +84,13 @@ describe('what is deployed', () => {
     expect(names.filter((_, index) => ((modes[index] ?? 0) & 0o022) !== 0)).toEqual([]);
   });
 
+  test('can be read by Lambda, even if it was made with umask 077', async () => {
+    const { folder } = await synthesize(withBundles, '', '077');
+    const bundles = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('index.js'));
+    const modes = await Promise.all(bundles.map(async (name) => (await stat(path.join(folder, name))).mode & 0o777));
+    expect(modes).toEqual([0o644, 0o644]);
+  });
+
   test.each(['index.js', 'package.json'])(
     'has nothing that another user put into the folder of an asset: %s stops the synthesis',
     async (name) => {
