@@ -2,6 +2,7 @@
  * What `npm ci` does not look at in the lock file. lockfile-lint 5.0.1 passes an entry without integrity and one that is
  * another package's, where no download addresses are.
  */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import mutationLock from '../.ci/mutation/package-lock.json' with { type: 'json' };
 import runtimesLock from '../.ci/runtimes/package-lock.json' with { type: 'json' };
@@ -50,13 +51,45 @@ describe('every package of a lock file', () => {
     expect(faultsOf({ [location]: { ...packages[location], ...damage } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('that brings an install script is on the list in package.json, which only npm 11 minds', () => {
+  test('that has an install script is known, and listed in package.json, which only npm 11 minds', () => {
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
-    expect(scripted(packages)).toContain('esbuild');
-    expect(scripted(packages).filter((name) => !Object.hasOwn(project.allowScripts, name))).toEqual([]);
+    const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
+    expect(scripted(packages).sort()).toEqual(known);
+    expect(Object.keys(project.allowScripts).sort()).toEqual(known);
     expect([...scripted(mutationLock.packages), ...scripted(runtimesLock.packages)]).toEqual([]);
+  });
+});
+
+describe('the Node.js of a platform', () => {
+  const pinned = readFileSync(new URL('../.node-version', import.meta.url), 'utf8').trim();
+  const platforms = Object.entries(project.optionalDependencies);
+
+  test.each(platforms)(
+    '%s is the version of .node-version, under a SHA-512, and for that platform only',
+    (name, version) => {
+      const [, os, cpu] = /^node-(\w+)-(\w+)$/.exec(name) ?? [];
+      expect(version).toBe(pinned);
+      const location = `node_modules/${name}`;
+      const entry = packages[location] ?? {};
+      expect(faultsOf({ [location]: entry })).toEqual([]);
+      expect(entry).toMatchObject({ version, optional: true, bin: { node: 'bin/node' } });
+      expect([entry['os'], entry['cpu']].flat()).toEqual([os, cpu]);
+      expect(entry).not.toHaveProperty('hasInstallScript');
+    },
+  );
+
+  test('comes from no other package', () => {
+    const binaries = Object.keys(packages).filter((location) =>
+      Object.hasOwn(Object(packages[location]?.['bin']), 'node'),
+    );
+    expect(binaries).toEqual(platforms.map(([name]) => `node_modules/${name}`));
+  });
+
+  test('has the major version of its types', () => {
+    const [major] = pinned.split('.');
+    expect(project.devDependencies['@types/node'].split('.')[0]).toBe(major);
   });
 });

@@ -73,14 +73,19 @@ test('a deployment comes from main, after CI, and one stage after the other', ()
   });
 });
 
-test('every lock file and every workflow is updated, weekly and in one go', () => {
+test('every lock file and every workflow is updated weekly, all in one go but Node.js', () => {
   const { updates } = parse(readFileSync(path.join(github, 'dependabot.yml'), 'utf8'));
   expect(updates).toMatchObject([
     { 'package-ecosystem': 'npm', directories: ['/', '/.ci/mutation', '/.ci/runtimes'] },
     { 'package-ecosystem': 'github-actions', directory: '/' },
   ]);
-  for (const update of updates) {
-    expect(update).toMatchObject({ schedule: { interval: 'weekly' } });
-    expect(Object.values(update.groups)).toEqual([{ patterns: ['*'] }]);
-  }
+  for (const update of updates) expect(update).toMatchObject({ schedule: { interval: 'weekly' } });
+  // A package goes to the first group that has it.
+  expect(updates.map(({ groups }: { groups: object }) => Object.entries(groups))).toEqual([
+    [
+      ['node', { patterns: ['node-linux-*'] }],
+      ['packages', { patterns: ['*'] }],
+    ],
+    [['actions', { patterns: ['*'] }]],
+  ]);
 });

