@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import cdkJson from '../../cdk.json' with { type: 'json' };
@@ -65,6 +65,20 @@ describe('the app', () => {
   test('ends at a wrong setting with one sentence and code 1', async () => {
     const { code, said } = await synthesize({ stage: 'test' });
     expect([code, said]).toEqual([1, ['The context value stage is "test", but it must be prod or dev.']]);
+  });
+
+  test('runs on the Node.js of node_modules, also for a global cdk, and on that of PATH if there is none', async () => {
+    const { folder, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    const project = path.join(folder, 'a project');
+    const command = `cd '${project}' && ${cdkJson.app}`;
+    const environment = { PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin` };
+    await mkdir(path.join(project, 'infra'), { recursive: true });
+    await writeFile(path.join(project, 'infra/app.ts'), 'console.log(process.execPath as string);');
+    expect((await run('sh', ['-c', command], environment).ended).stdout).toBe(`${process.execPath}\n`);
+    await mkdir(path.join(project, 'node_modules/.bin'), { recursive: true });
+    await writeFile(path.join(project, 'node_modules/.bin/node'), '#!/bin/sh\necho "own $@"\n', { mode: 0o755 });
+    expect((await run('sh', ['-c', command], environment).ended).stdout).toBe('own infra/app.ts\n');
   });
 });
 
