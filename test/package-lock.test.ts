@@ -51,14 +51,15 @@ describe('every package of a lock file', () => {
     expect(faultsOf({ [location]: { ...packages[location], ...damage } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('that has an install script is known, and listed in package.json, which only npm 11 minds', () => {
+  test('with an install script is known, and package.json forbids it, which npm minds from 11.16 on', () => {
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
+    // If npm has left esbuild's binary out, its script installs one past the lock file, and that one's scripts run.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
-    expect(Object.keys(project.allowScripts).sort()).toEqual(known);
+    expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));
     expect([...scripted(mutationLock.packages), ...scripted(runtimesLock.packages)]).toEqual([]);
   });
 });
