@@ -74,7 +74,7 @@ describe('the app', () => {
     const command = `cd '${project}' && ${cdkJson.app}`;
     const environment = { PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin` };
     await mkdir(path.join(project, 'infra'), { recursive: true });
-    await writeFile(path.join(project, 'infra/app.ts'), 'console.log(process.execPath as string);');
+    await writeFile(path.join(project, 'infra/app.ts'), 'console.log(process.execPath);');
     expect((await run('sh', ['-c', command], environment).ended).stdout).toBe(`${process.execPath}\n`);
     await mkdir(path.join(project, 'node_modules/.bin'), { recursive: true });
     await writeFile(path.join(project, 'node_modules/.bin/node'), '#!/bin/sh\necho "own $@"\n', { mode: 0o755 });

@@ -1,7 +1,7 @@
 /** What `npm ci` does about the Node.js package of the lock file. npm itself exits with 0 if its hash is wrong. */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -11,8 +11,10 @@ import { startServer } from '../servers.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const version = process.versions.node;
-const { folder, remove } = await temporaryFolder();
-afterAll(remove);
+const temporary = await temporaryFolder();
+afterAll(temporary.remove);
+// As Node.js names its own path: on macOS, the folder is behind a link.
+const folder = await realpath(temporary.folder);
 
 /** A packed package, and its hash. */
 type Package = { tarball: string; integrity: string };
@@ -32,10 +34,10 @@ const makeProject = async (optionalDependencies: Record<string, string>): Promis
     path.join(project, 'scripts/compile-contract.ts'),
     `import { mkdirSync, writeFileSync } from 'node:fs';
     mkdirSync('functions/generated', { recursive: true });
-    writeFileSync('functions/generated/by', process.execPath as string);`,
+    writeFileSync('functions/generated/by', process.execPath);`,
   );
   await mkdir(path.join(project, 'local'));
-  await writeFile(path.join(project, 'local/main.ts'), 'console.log(process.execPath as string);');
+  await writeFile(path.join(project, 'local/main.ts'), 'console.log(process.execPath);');
   return project;
 };
 
