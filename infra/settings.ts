@@ -59,7 +59,7 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
   const jwksUri = text(node, 'jwksUri') ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
   // The keys that decide who gets in must not come over a connection that anyone can change.
   if (!isUrl(jwksUri, /^https:\/\//)) {
-    throw refused('jwksUri', jwksUri, 'an https:// URL without user, query or fragment');
+    throw refused('jwksUri', text(node, 'jwksUri'), 'an https:// URL without user, query or fragment');
   }
   const audience = text(node, 'audience');
   // Without it a token for any other API of the issuer would be let in (RFC 8725 section 3.9).

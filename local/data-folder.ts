@@ -34,7 +34,7 @@ export const mustBeDatabase = async (folder: string): Promise<void> => {
   const names = await readdir(folder).catch((): string[] => []);
   if (names.length > 0 && !names.includes('CURRENT')) {
     throw new Error(
-      `${folder} has files that are not the local service's (${names[0]}). Move it away, or choose another data folder: ` +
+      `${folder} has files that are not the local service's (${names[0]}). Move that folder away, or choose another data folder: ` +
         'DATA_DIR=... npm start',
     );
   }

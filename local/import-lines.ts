@@ -67,6 +67,7 @@ async function* readLines(file: string): AsyncGenerator<Line> {
   const linesOf = (bytes: Buffer): Line[] => {
     number += 1;
     end += bytes.length;
+    if (bytes.length > maxLineBytes + 1) throw tooLong(number);
     return bytes.some((byte) => byte > space) ? [{ number, end, bytes }] : [];
   };
   for await (const chunk of createReadStream(file)) {
@@ -77,11 +78,13 @@ async function* readLines(file: string): AsyncGenerator<Line> {
       start = next + 1;
     }
     rest = bytes.subarray(start);
-    if (rest.length > maxLineBytes)
-      throw new Error(`Line ${number + 1} is over 1 MiB, more than a plant may have: break it, or take it out.`);
+    if (rest.length > maxLineBytes) throw tooLong(number + 1);
   }
   yield* linesOf(rest);
 }
+
+const tooLong = (number: number): Error =>
+  new Error(`Line ${number} is over 1 MiB, more than a plant may have: break it, or take it out.`);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

@@ -117,7 +117,7 @@ const importFile = async (given: string, target: Target): Promise<void> => {
       process.exit(130);
     }
     throw new Error(
-      `${error instanceof ImportEnded ? explain(error.result, url) : sentence(error)}\n${soFar} Fix that first. ${again}`,
+      `${error instanceof ImportEnded ? explain(error.result, url) : sentence(error)}\n${soFar} ${again}`,
     );
   }
   bar.stop();
@@ -144,6 +144,7 @@ const command = (name: string, description: string): Command =>
   program
     .command(name)
     .description(description)
+    .showHelpAfterError(`See: npm run -s plant -- ${name} --help`)
     .option('--url <url>', 'the service, in place of the local one; needs an access token', httpUrl)
     .option('--token <token>', 'that token, in place of the variable ACCESS_TOKEN; others on this machine may see it');
 

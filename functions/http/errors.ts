@@ -8,7 +8,9 @@ export const errors = {
   notJson: {
     status: 400,
     error: 40001,
-    message: 'the request body must be JSON in UTF-8, not nested too deeply, without __proto__ members',
+    message:
+      'the request body must be JSON in UTF-8 without a byte order mark, at most 2,000 levels deep, without __proto__ or ' +
+      'constructor.prototype',
   },
   notValid: { status: 400, error: 40002, message: 'the request body does not follow the contract' },
   conflict: { status: 409, error: 40901, message: 'the id belongs to a plant with other content' },

@@ -15,7 +15,7 @@ const jsonContentType = /^application\/(?:[\w!#$&^.+-]+\+)?json[ \t]*(?:;|$)/i;
 const identityCoding = /^\s*(?:identity\s*(?:,\s*identity\s*)*)?$/i;
 
 const ambiguousReplacement =
-  'the request body must be JSON in UTF-8; a U+FFFD in it needs a Content-Length or the spelling \\ufffd';
+  'the request body has bytes that are not UTF-8; if U+FFFD is meant, send a Content-Length or write \\ufffd';
 
 /** Levels of nesting. The parser's own limit is the stack, which differs from thread to thread. */
 const maxDepth = 2_000;

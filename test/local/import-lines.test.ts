@@ -87,8 +87,17 @@ test.each([
   expect(lines).toMatchObject([{ number: 1, failure: { error: 'not sent', message } }]);
 });
 
-test('a file of one endless line is given up, not loaded whole', async () => {
-  await expect(importText('x'.repeat(1_200_000))).rejects.toThrow('Line 1 is over 1 MiB');
+test.each([
+  ['an endless first line', 'x'.repeat(1_200_000), 1],
+  ['a first line of a byte more', `${'x'.repeat(1_048_577)}\n`, 1],
+  ['a second line of a byte more', `\n${'x'.repeat(1_048_577)}\n\n`, 2],
+])('an import ends at a line over 1 MiB, wherever it is: %s', async (_, content, number) => {
+  await expect(importText(content)).rejects.toThrow(`Line ${number} is over 1 MiB`);
+});
+
+test('a line of 1 MiB is read', async () => {
+  const { lines } = await importText(`${'x'.repeat(1_048_576)}\n`);
+  expect(lines).toMatchObject([{ number: 1, failure: { message: 'the line is not JSON in UTF-8' } }]);
 });
 
 describe('a failure', () => {

@@ -226,7 +226,7 @@ describe('plant import', () => {
     const { code, stdout, stderr } = await plant('import', file, '--url', baseUrl, '--token', 'a.b.c');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
-      /^The token is refused at \S+ \(403\): get another one.*\n0 stored, 0 failed so far\. Fix that first\..*\n$/,
+      /^The token is refused at \S+ \(403\): get another one.*\n0 stored, 0 failed so far\. Run it again: .*\n$/,
     );
     expect(received.length).toBeLessThan(100);
   });

@@ -117,7 +117,7 @@ describe('npm start says in a sentence what is wrong, and ends with code 1', () 
     // LevelDB would delete the one and rename the other.
     for (const file of ['000007.log', 'LOG']) await writeFile(path.join(folder, file), 'mine');
     expect(await at.failure()).toBe(
-      `${folder} has files that are not the local service's (000007.log). Move it away, or choose another data folder: ` +
+      `${folder} has files that are not the local service's (000007.log). Move that folder away, or choose another data folder: ` +
         'DATA_DIR=... npm start',
     );
     expect(await readdir(folder)).toEqual(['000007.log', 'LOG']);
