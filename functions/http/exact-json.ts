@@ -15,13 +15,13 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
 };
 
 /**
- * `value` if it is exact, else the integer that `source` writes. A number that only rounding made whole
- * (1.0000000000000000001) becomes NaN, which no integer check accepts.
+ * The number that `source` writes, of which `value` is the nearest double: a bigint if the two differ. A number that only
+ * rounding made whole (1.0000000000000000001) becomes NaN, which no integer check accepts.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
   // A double holds 15 digits. A 0 may be all that is left of 1e-400.
-  const isExact = source.length <= 15 && Number.isSafeInteger(value) && value !== 0;
-  if (isExact || source === '0' || !Number.isInteger(value)) return value;
+  const isExact = source.length <= 15 && Number.isSafeInteger(value) && (value !== 0 || !/[1-9]/.test(source));
+  if (isExact || !Number.isInteger(value)) return value;
   return integerOf(source) ?? Number.NaN;
 };
 

@@ -191,7 +191,7 @@ test('any bytes, under any content type, get an answer of the catalogue, and nev
       const { status } = await service.send({ body: sent, contentType: type, isChunked });
       expect(status).toBeLessThan(500);
       if (status !== 200 || isUtf8(sent)) return;
-      // The known limit: only a four-byte character cut to three is as long as the U+FFFD in its place.
+      // The known limit: of what Node.js replaces, only a four-byte character cut to three is as long as its U+FFFD.
       expect([isChunked, Buffer.from(sent.toString()).length]).toEqual([false, sent.length]);
     }),
   );

@@ -1,0 +1,25 @@
+import { expect, test, vi } from 'vitest';
+import { parseExactly } from '../../../functions/http/exact-json.ts';
+
+/** How often a pattern is held against the text of a number, beside the quick look at a 0. */
+const readings = (number: string): number => {
+  const exec = vi.spyOn(RegExp.prototype, 'exec');
+  parseExactly(`[${number}]`);
+  const count = exec.mock.contexts.filter((pattern) => String(pattern) !== '/[1-9]/').length;
+  exec.mockRestore();
+  return count;
+};
+
+test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
+  'a number that a double holds is not read a second time: %s',
+  (number) => {
+    expect(readings(number)).toBe(0);
+  },
+);
+
+test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
+  'a number that a double may have changed is read once more: %s',
+  (number) => {
+    expect(readings(number)).toBe(1);
+  },
+);
