@@ -41,7 +41,10 @@ export const readUnverified = (token: string, issuer: string): Unverified | { re
   try {
     ({ header, payload } = decomposeUnverifiedJwt(token));
   } catch {
-    return { refused: hasScopeList(token) ? 'scope is a list' : 'malformed' };
+    const readable = withoutScopeList(token);
+    if (readable === undefined) return { refused: 'malformed' };
+    const other = readUnverified(readable, issuer);
+    return 'refused' in other ? other : { refused: 'scope is a list' };
   }
   const { typ, alg, kid } = header;
   if (typ !== undefined && !(typeof typ === 'string' && accessTokenTypes.has(typ.toLowerCase()))) {
@@ -67,13 +70,18 @@ const refuseClaims = (payload: JwtPayload, issuer: string): Refusal | undefined 
   return undefined;
 };
 
-/** Duende IdentityServer's tokens, unless it is set up otherwise: aws-jwt-verify rejects them before their signature. */
-const hasScopeList = (token: string): boolean => {
+/**
+ * A token in which `scope` is a list, without it; undefined for any other. aws-jwt-verify takes such tokens (Duende's, by
+ * default) for malformed, whatever else there is to say of them.
+ */
+const withoutScopeList = (token: string): string | undefined => {
+  const [header, payload = '', signature] = token.split('.');
   try {
-    const [, payload = ''] = token.split('.');
-    return Array.isArray(JSON.parse(Buffer.from(payload, 'base64url').toString()).scope);
+    const { scope, ...claims }: Record<string, unknown> = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    if (!Array.isArray(scope)) return undefined;
+    return [header, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.');
   } catch {
-    return false;
+    return undefined;
   }
 };
 

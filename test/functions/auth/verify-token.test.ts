@@ -108,6 +108,25 @@ describe('refuses', () => {
   });
 });
 
+describe('a list in scope', () => {
+  const list = { scope: [scope] };
+  const later = {
+    current: () => Promise.reject(new Error('keys looked for')),
+    renewed: () => Promise.reject(new Error()),
+  };
+
+  test.each<[Refusal, string, MakeToken]>([
+    ['scope is a list', 'nothing else is wrong', claiming(list)],
+    ['issuer', 'it is of another issuer', claiming({ ...list, iss: 'https://other.example' })],
+    ['expired', 'it has expired', claiming({ ...list, exp: now - 1 })],
+    ['no expiry', 'it has no expiry', claiming({ ...list, exp: undefined })],
+    ['type', 'it is an ID token', claiming(list, { typ: 'dpop+jwt' })],
+    ['malformed', 'another claim is of a wrong type', claiming({ ...list, sub: 7 })],
+  ])('is the reason only if nothing else is: %s, since %s', async (reason, _, make) => {
+    expect(await verifyToken(await make(from), { ...rules, scopeClaims: ['scp'] }, later)).toEqual({ refused: reason });
+  });
+});
+
 describe('the scope', () => {
   const other = 'plants/read';
   const url = 'https://example.com/roles';
