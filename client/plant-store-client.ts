@@ -39,8 +39,10 @@ export type PlantStoreClient = {
   /**
    * Adds a plant. An `id` beyond 2^53 must be a bigint, and arrives exact. Sent up to three times with one token: again
    * after no answer (10 s are allowed for a whole one), a 429, a 502, a 503, a 504, and a 500 of the gateway, but not
-   * after the service's own 500 (50001). It waits as long as Retry-After says, but at most 10 s, else less than a second.
+   * after the service's own 500 (50001). Before it sends again it waits less than a second, or as long as Retry-After
+   * says, but at most 10 s.
    * @throws RangeError if `id` is a number that is no integer, or too large to be exact
+   * @throws TypeError if the token has a space, a line break or another character that no token has
    * @throws `signal.reason` if the signal is aborted, while it waits for the token too; nothing is sent after that
    */
   createPlant: (plant: NewPlant, options?: { signal?: AbortSignal }) => Promise<CreatePlantResult>;
@@ -119,6 +121,8 @@ const send = async (
   token: string,
   signal: AbortSignal | undefined,
 ): Promise<CreatePlantResult> => {
+  // fetch would refuse it too, and quote it.
+  if (!/^[\x21-\x7e]*$/.test(token)) throw new TypeError('The access token has a character that no token has.');
   try {
     const response = await ky.post(url, {
       body,

@@ -326,12 +326,23 @@ describe('if nothing answers', () => {
     });
     expect(inspect(await result, { depth: Number.POSITIVE_INFINITY })).not.toContain(token);
   });
-
-  test('that cannot be sent throws: it is a mistake of the caller', async () => {
-    const { createPlant } = createPlantStoreClient({ baseUrl: 'http://127.0.0.1', token: 'a\nb' });
-    await expect(createPlant(moss)).rejects.toThrow(TypeError);
-  });
 });
+
+test.each(['a.b c', 'a.b.c\n', 'a\r\nb', ' a.b.c', 'a.b.\u00e9', 'a\u0000b'])(
+  'a token with a character that no token has is not sent, and not quoted: %j',
+  async (bad) => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    for (const token of [bad, () => bad]) {
+      const error = await createPlantStoreClient({ baseUrl, token })
+        .createPlant(moss)
+        .catch((thrown) => thrown);
+      expect(error).toBeInstanceOf(TypeError);
+      expect(inspect(error)).not.toContain(bad);
+      expect(inspect(error)).not.toContain(JSON.stringify(bad).slice(1, -1));
+    }
+    expect(received).toEqual([]);
+  },
+);
 
 describe('a signal ends', () => {
   test.each<[what: string, script: (end: () => void) => typeof stored]>([
