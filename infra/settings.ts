@@ -98,7 +98,9 @@ const text = (node: Node, key: string): string | undefined => {
   const value: unknown = node.tryGetContext(key);
   if (value === undefined) return undefined;
   // Empty is what `-c audience=$AUDIENCE` gives where the variable is not set: not a wish for no audience.
-  if (typeof value !== 'string' || value === '') throw refused(key, value, 'a string that is not empty');
+  if (typeof value !== 'string' || value === '' || value !== value.trim()) {
+    throw refused(key, value, 'a string that is not empty, without spaces around it');
+  }
   return value;
 };
 

@@ -96,6 +96,8 @@ describe('the settings', () => {
     ['issuer', { issuer: 'https://[a' }, '"https://[a"'],
     ['audience', { issuer: 'https://a.example' }, 'not set'],
     ['audience', { issuer: 'https://a.example', jwksUri: 'https://a.example/keys', scope: 'create' }, 'not set'],
+    ['audience', { issuer: 'https://a.example', audience: ' ' }, '" "'],
+    ['audience', { issuer: 'https://a.example', audience: 'api ' }, '"api "'],
     ['audience', { issuer: 'https://a.example', audience: '' }, '""'],
     ['audience', { issuer: 'https://a.example', audience: ['a', 'b'] }, '["a","b"]'],
     ['audience', { issuer: 'https://a.example', audience: null }, 'null'],
