@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Level } from 'level';
 
@@ -13,7 +13,10 @@ export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || 
  */
 export const takeDataFolder = async (folder: string): Promise<() => Promise<void>> => {
   const lock = path.join(folder, 'lock');
-  await mustBeDatabase(lock);
+  const current = await readFile(path.join(lock, 'CURRENT'), 'utf8').catch(() => undefined);
+  if (!/^MANIFEST-\d+\n$/.test(current ?? '')) await mustBeEmpty(lock);
+  // The lock is made first: plants without one are not this service's.
+  if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));
   try {
     return await openDatabase(lock);
   } catch (error) {
@@ -27,18 +30,19 @@ export const takeDataFolder = async (folder: string): Promise<() => Promise<void
 
 /**
  * LevelDB renames and deletes files by their names alone, so it must not be let into a folder of the user's.
- * @throws Error in one sentence if the folder has files, but no database
+ * @throws Error in one sentence if the folder has files
  */
-export const mustBeDatabase = async (folder: string): Promise<void> => {
-  // A folder that cannot be listed cannot be opened either, which then says why.
-  const names = await readdir(folder).catch((): string[] => []);
-  if (names.length > 0 && !names.includes('CURRENT')) {
-    throw new Error(
-      `${folder} has files that are not the local service's (${names[0]}). Move that folder away, or choose another data folder: ` +
-        'DATA_DIR=... npm start',
-    );
-  }
+export const mustBeEmpty = async (folder: string): Promise<void> => {
+  const [name] = await namesIn(folder);
+  if (name === undefined) return;
+  throw new Error(
+    `${folder} has files that are not the local service's (${name}). Move that folder away, or choose another data folder: ` +
+      'DATA_DIR=... npm start',
+  );
 };
+
+/** None of a folder that cannot be listed: opening it fails too, and says why. */
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
 /** Makes the database if it is missing. @returns how to close it */
 export const openDatabase = async (folder: string): Promise<() => Promise<void>> => {

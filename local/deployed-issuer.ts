@@ -57,7 +57,7 @@ const advice = new Map([
   ['Region not accepted: region="" is not a valid hostname component.', noRegion],
   [
     'Could not load credentials from any providers',
-    'no AWS credentials are found; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+    'no AWS credentials are found; set AWS_PROFILE to a profile that has some, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   ],
 ]);
 

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { appendFile, mkdtemp, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { appendFile, mkdtemp, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Failure } from './import-lines.ts';
@@ -38,10 +38,13 @@ export class FailedLines {
     // Somebody else may have changed the file meanwhile: then all of it stays.
     if (this.#earlier === 0 || (await sizeOf(this.#file)) !== this.#earlier + this.#added) return;
     if (this.#added === 0) return rm(this.#file);
-    const folder = await mkdtemp(`${this.#file}.`);
+    // It may be a link, or closed to others: both stay as they are.
+    const file = await realpath(this.#file);
+    const { mode } = await stat(file);
+    const folder = await mkdtemp(`${file}.`);
     const rest = path.join(folder, 'rest');
-    await pipeline(createReadStream(this.#file, { start: this.#earlier }), createWriteStream(rest));
-    await rename(rest, this.#file);
+    await pipeline(createReadStream(file, { start: this.#earlier }), createWriteStream(rest, { mode }));
+    await rename(rest, file);
     await rmdir(folder);
   }
 }

@@ -40,7 +40,7 @@ const readToken = (target: Target): string => {
   const token = target.token ?? process.env['ACCESS_TOKEN'];
   if (!token) throw new Error('--url needs an access token: set ACCESS_TOKEN, or give --token.');
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new Error('The access token must be one word of ASCII letters, digits and signs.');
+    throw new Error('ACCESS_TOKEN or --token must be the token alone: no spaces, no line breaks, no "Bearer".');
   }
   return token;
 };
@@ -54,7 +54,7 @@ const explain = (result: CreatePlantResult & { ok: false }, url: string): string
     case 401:
     case 403:
     case 431:
-      return `The token is refused at ${url} (${result.status}): get another one, such as that of npm run -s token`;
+      return `The token is refused at ${url} (${result.status}): get another one, by npm run -s token (of a deployment: with --stack)`;
     case 413:
       return `The plant is too large (413: ${message}).`;
     case 429:
@@ -96,11 +96,12 @@ const importFile = async (given: string, target: Target): Promise<void> => {
   const bar = new SingleBar({
     format: '{bar} {percentage}% | {stored} stored, {failed} failed | {eta_formatted} left',
   });
-  let [stored, failed] = [0, 0];
+  let [stored, failed, sent] = [0, 0, 0];
   bar.start(found.size, 0, { stored, failed });
   try {
     for await (const line of importLines(file, (plant) => createPlant(plant, { signal: stop.signal }))) {
       stop.signal.throwIfAborted();
+      if (line.failure?.error !== 'not sent') sent += 1;
       if (line.failure === undefined) stored += 1;
       else {
         failed += 1;
@@ -108,7 +109,7 @@ const importFile = async (given: string, target: Target): Promise<void> => {
       }
       bar.update(line.end, { stored, failed });
     }
-    if (stored + failed > 0) await failures.complete();
+    if (sent > 0) await failures.complete();
   } catch (error) {
     bar.stop();
     const soFar = `${stored} stored, ${failed} failed so far.`;

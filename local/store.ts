@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import {
   CreateTableCommand,
@@ -10,7 +11,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { account } from './account.ts';
-import { mustBeDatabase, openDatabase, reason } from './data-folder.ts';
+import { mustBeEmpty, openDatabase, reason } from './data-folder.ts';
 import { listen } from './listen.ts';
 import type { TableSpec } from './stack.ts';
 
@@ -76,7 +77,7 @@ const readCredentials = (): { accessKeyId: string; secretAccessKey: string; sess
 };
 
 const openDynalite = async (folder: string): Promise<{ endpoint: string; close: () => Promise<void> }> => {
-  await mustBeDatabase(folder);
+  if (!existsSync(path.join(folder, 'CURRENT'))) await mustBeEmpty(folder);
   try {
     // dynalite opens its database unwatched: one that cannot be opened would end the process at some later request.
     const close = await openDatabase(folder);

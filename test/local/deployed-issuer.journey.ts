@@ -83,7 +83,7 @@ test.each<[what: string, environment: Record<string, string>, sentence: string]>
   [
     'no credentials',
     { AWS_REGION: 'eu-central-1' },
-    'no AWS credentials are found; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+    'no AWS credentials are found; set AWS_PROFILE to a profile that has some, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   ],
 ])('says what to set with %s', async (_, environment, sentence) => {
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) vi.stubEnv(name, undefined);

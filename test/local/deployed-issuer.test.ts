@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fetchDeployedToken } from '../../local/deployed-issuer.ts';
+import { fetchToken } from '../../local/session.ts';
 
 const source = {
   tokenUrl: 'https://plants.auth.example/oauth2/token',
@@ -83,4 +84,15 @@ describe('a token of a deployed stack', () => {
   test('is not waited for if it is there', async () => {
     expect(await ask([], token)).toEqual({ outcome: 'a.b.c', said: [], tries: 1, seconds: 0 });
   });
+});
+
+test('a token endpoint that never answers is given up after 10 seconds', async () => {
+  const timeout = vi
+    .spyOn(AbortSignal, 'timeout')
+    .mockReturnValue(AbortSignal.abort(new DOMException('', 'TimeoutError')));
+  vi.spyOn(globalThis, 'fetch').mockImplementation(
+    (_, init) => new Promise((_, reject) => init?.signal?.aborted && reject(init.signal.reason)),
+  );
+  await expect(fetchToken(source)).rejects.toThrow('does not answer');
+  expect(timeout).toHaveBeenCalledWith(10_000);
 });

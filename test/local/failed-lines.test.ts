@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { FailedLines } from '../../local/failed-lines.ts';
@@ -25,6 +25,19 @@ test('the lines of an earlier import stay in front of the new ones, until this i
   await failures.complete();
   expect(await readFile(file, 'utf8')).toBe(texts(3, 4));
   expect(await readdir(folder)).toEqual(['failed.ndjson']);
+});
+
+test('a file that is a link, and closed to others, stays so', async () => {
+  const { file, folder, failures } = await importAgain();
+  const target = path.join(folder, 'target');
+  await rename(file, target);
+  await chmod(target, 0o600);
+  await symlink('target', file);
+  await failures.add(failedLine(3));
+  await failures.complete();
+  expect(await readFile(target, 'utf8')).toBe(texts(3));
+  expect(await readlink(file)).toBe('target');
+  expect((await stat(target)).mode & 0o777).toBe(0o600);
 });
 
 test.each([texts(1, 2), ''])(

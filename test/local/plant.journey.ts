@@ -96,7 +96,7 @@ describe('the access token', () => {
 
   test('of ACCESS_TOKEN that is none is not sent, or shown', async () => {
     const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }));
-    const stderr = 'The access token must be one word of ASCII letters, digits and signs.\n';
+    const stderr = 'ACCESS_TOKEN or --token must be the token alone: no spaces, no line breaks, no "Bearer".\n';
     expect(await add('two words', '--url', baseUrl)).toEqual({ code: 1, stdout: '', stderr });
     expect(received).toEqual([]);
   });
@@ -186,6 +186,7 @@ describe('plant import', () => {
     ['replaced by the failures of an import that is complete', '{"id":1,"name":"Moss"}\nno JSON\n', [{ line: 2 }]],
     ['removed by one in which no line fails', '{"id":1,"name":"Moss"}\n', undefined],
     ['kept by one of an empty file', '\n', [{ line: 7 }]],
+    ['kept by one in which no line can be sent', 'no JSON\n', [{ line: 7 }, { line: 1 }]],
   ])('has the failures of an earlier import %s', async (_, content, left) => {
     const { file, failed, list } = await ndjson(content, { earlier: earlierFailure });
     const { baseUrl } = await startScriptedService(answer(200, { name: 'Moss' }));
@@ -252,7 +253,11 @@ describe('says in a sentence what is wrong, and ends with code 1,', () => {
     ],
     ['a url is missing', [...moss, '--token', 'a.b.c'], /^--token needs the --url that the token is for\.\n$/],
     ['a url is none', [...moss, ...here, 'plants'], /It must be an address such as https:\/\/host.example\n/],
-    ['a token is none', [...moss, '--token', 'a\nb', '--url', 'http://x'], /^The access token must be one word/],
+    [
+      'a token is none',
+      [...moss, '--token', 'a\nb', '--url', 'http://x'],
+      /^ACCESS_TOKEN or --token must be the token alone/,
+    ],
     ['a file is missing', ['import', '/nowhere/plants.ndjson'], /^There is no file \/nowhere\/plants.ndjson: give one/],
     ['a file is a folder', ['import', '/'], /^There is no file \/: give one/],
   ])('where %s', async (_, args, sentence) => {

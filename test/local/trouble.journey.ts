@@ -124,6 +124,24 @@ describe('npm start says in a sentence what is wrong, and ends with code 1', () 
     for (const file of ['000007.log', 'LOG']) expect(await readFile(path.join(folder, file), 'utf8')).toBe('mine');
   });
 
+  test.for([
+    ['lock', 'my notes', 'CURRENT'],
+    // As of a LevelDB: this service would have made a lock beside it.
+    ['dynamodb', 'MANIFEST-000777\n', 'CURRENT'],
+  ] as const)(
+    "for a folder %s of the user's with a file CURRENT, which it keeps: %j",
+    async ([name, current, first], { at }) => {
+      const folder = path.join(at.folder, name);
+      await mkdir(folder);
+      const files = { CURRENT: current, 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' };
+      for (const [file, text] of Object.entries(files)) await writeFile(path.join(folder, file), text);
+      expect(await at.failure()).toContain(`${folder} has files that are not the local service's (${first})`);
+      for (const [file, text] of Object.entries(files))
+        expect(await readFile(path.join(folder, file), 'utf8')).toBe(text);
+      expect(await readdir(at.folder)).toEqual([name]);
+    },
+  );
+
   test.for(['http://127.0.0.1:9', 'nonsense'])('for a store at %s', async (endpoint, { at }) => {
     expect(await at.failure({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })).toContain(
       `The store (${endpoint}) cannot be used`,
