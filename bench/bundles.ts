@@ -14,8 +14,9 @@ const root = path.resolve(import.meta.dirname, '..');
 export const makeBundles = (folder: string): Bundle[] => {
   const service = path.join(folder, 'service');
   mkdirSync(service);
-  const own = synthesize(service, { issuer: 'https://issuer.example' }).functions.map(({ name, folder }) =>
-    bundle(name.startsWith('CreatePlant') ? 'createPlant' : 'authorizer', path.join(folder, 'index.js')),
+  const own = synthesize(service, { issuer: 'https://issuer.example', audience: 'none' }).functions.map(
+    ({ name, folder }) =>
+      bundle(name.startsWith('CreatePlant') ? 'createPlant' : 'authorizer', path.join(folder, 'index.js')),
   );
   const others = path.join(folder, 'others');
   const app = new App({ outdir: others, context: { 'aws:cdk:enable-asset-metadata': true } });
