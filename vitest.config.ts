@@ -2,11 +2,11 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    // The suffix says the kind: unit, property, fault, trial, and journeys over HTTP.
-    include: ['test/**/*.{test,fuzz,fault,trial,journey}.ts'],
+    // The suffix says the kind: unit, property, fault, trial, and end-to-end.
+    include: ['test/**/*.{test,fuzz,fault,trial,e2e}.ts'],
     globalSetup: 'test/bundled-stack.ts',
     setupFiles: 'test/fuzz-runs.ts',
-    // A journey starts the whole local service, on a machine that may be busy.
+    // An end-to-end test starts the whole local service, on a machine that may be busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Threads start faster than processes, an eighth of the whole.

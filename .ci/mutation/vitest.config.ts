@@ -7,7 +7,6 @@ export default defineConfig({
   test: {
     ...all.test,
     include: ['test/functions/**/*.{test,fuzz,fault}.ts'],
-    exclude: ['**/*.bundle.test.ts'],
     globalSetup: [],
     env: { FUZZ_RUNS: '20' },
   },

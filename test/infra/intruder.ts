@@ -1,4 +1,4 @@
-/** Preloaded by app.test.ts: another user, who puts something into the folder of an asset while CDK lets everyone. */
+/** Preloaded by app.e2e.ts: another user, who puts something into the folder of an asset while CDK lets everyone. */
 import fs from 'node:fs';
 import path from 'node:path';
 

@@ -15,7 +15,7 @@ export const templateOf = (context: Record<string, string> = {}): Template => {
     const app = new App({
       outdir,
       context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [], ...context },
-      // They take long and change no template; app.test.ts runs them.
+      // They take long and change no template; app.e2e.ts runs them.
       builtinCloudFormationValidation: false,
     });
     return Template.fromStack(new PlantStoreStack(app, readSettings(app.node)));

@@ -61,7 +61,7 @@ const runJourney = async (gateway: RequestListener, ...filter: string[]) => {
   const vitest = path.resolve('node_modules/vitest/vitest.mjs');
   // This run's own report is another one.
   const environment = { ...deployment, API_URL, VITEST_REPORT: '' };
-  const journey = run(process.execPath, [vitest, 'run', 'test/service.journey.ts', ...filter], environment);
+  const journey = run(process.execPath, [vitest, 'run', 'test/service.e2e.ts', ...filter], environment);
   const { code, stdout, stderr } = await journey.ended;
   return { code, output: stdout + stderr };
 };
