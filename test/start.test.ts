@@ -1,0 +1,51 @@
+/** The real service, once, as `npm start` starts it: its bundles, over HTTP. The .e2e tests try the rest. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fetchToken, readSession } from '../local/session.ts';
+import { newId } from './answers.ts';
+import { expectInContract } from './contract.ts';
+import { type LocalService, startLocalService, temporaryFolder } from './local-service.ts';
+
+let home: Awaited<ReturnType<typeof temporaryFolder>>;
+let service: LocalService;
+let token: string;
+beforeAll(async () => {
+  home = await temporaryFolder();
+  service = await startLocalService(home.folder);
+  token = await fetchToken(readSession(home.folder));
+});
+afterAll(async () => {
+  expect((await service.stop()).code).toBe(0);
+  await home.remove();
+});
+
+const send = async (body: string, headers: Record<string, string> = {}, path = '/plants') => {
+  const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const response = await fetch(service.url + path, { method: 'POST', headers: { ...own, ...headers }, body });
+  const text = await response.text();
+  if (path === '/plants') expectInContract(response.status, response.headers.get('content-type'), text);
+  return { status: response.status, body: JSON.parse(text) };
+};
+
+test('stores a plant, once, and no other one under its id', async () => {
+  const id = newId();
+  const stored = { status: 200, body: { name: 'Löwenzahn 🌱', tag: '' } };
+  expect(await send(`{"id":${id},"name":"Löwenzahn 🌱","tag":""}`)).toEqual(stored);
+  expect(await send(`{"tag":"","name":"Löwenzahn 🌱","id":${id}}`)).toEqual(stored);
+  expect(await send(`{"id":${id},"name":"Moss"}`)).toMatchObject({ status: 409, body: { error: 40901 } });
+});
+
+test.each<[what: string, body: string, headers: Record<string, string>, answer: object]>([
+  ['half a body', '{"id":1', {}, { status: 400, body: { error: 40001 } }],
+  ['an id with a fraction', '{"id":1.5,"name":"Moss"}', {}, { status: 400, body: { error: 40002 } }],
+  ['a plant over 400 KB', `{"id":1,"name":"${'x'.repeat(409_600)}"}`, {}, { status: 413, body: { error: 41301 } }],
+  ['another type', '{}', { 'content-type': 'text/plain' }, { status: 415, body: { error: 41501 } }],
+  ['a compressed body', '{}', { 'content-encoding': 'gzip' }, { status: 415, body: { error: 41502 } }],
+  ['no token', '{}', { authorization: '' }, { status: 401, body: { message: 'Unauthorized' } }],
+  ['a forged token', '{}', { authorization: 'Bearer a.b.c' }, { status: 403, body: { message: 'Forbidden' } }],
+])('refuses %s', async (_, body, headers, answer) => {
+  expect(await send(body, headers)).toMatchObject(answer);
+});
+
+test('has no other route', async () => {
+  expect(await send('{}', {}, '/plants/1')).toMatchObject({ status: 404, body: { message: 'Not Found' } });
+});
