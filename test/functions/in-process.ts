@@ -1,5 +1,6 @@
 /** createPlant, from its source or its bundle, in the process of the test. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
 import { eventBody } from '../../local/gateway-event.ts';
@@ -71,13 +72,16 @@ export const invoker =
 
 /**
  * Fails once the bound is over. Measured by a timer of the same event loop, which a busy machine holds up as much as the
- * function's own timers: what is due first comes first. A turn of the loop more is for what the function's timer set going,
- * such as the end of a connection, where both are due at once.
+ * function's own timers: what is due first comes first. Some turns of the loop more are for what the function's timer set
+ * going, such as the end of a connection, if both are due at once.
  */
 const inTime = async <T>(answer: Promise<T>): Promise<T> => {
   const late = Promise.withResolvers<never>();
-  const reject = () => late.reject(new Error(`There is no answer after ${timeBound} ms.`));
-  const timer = setTimeout(() => setImmediate(() => setImmediate(reject)), timeBound);
+  const reject = async () => {
+    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+    late.reject(new Error(`There is no answer after ${timeBound} ms.`));
+  };
+  const timer = setTimeout(reject, timeBound);
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 };
 

@@ -135,10 +135,11 @@ test('an instance that died between two events is not asked again', async () => 
     exports.handler = async (event) => { if (event.die) setTimeout(() => process.exit(1), 1); return id }`);
   const first = await fn.invoke({ die: true });
   // Lambda, too, fails an event that an instance dies under.
-  const next = await vi.waitUntil(async () => {
+  const isAnother = async () => {
     const outcome = await fn.invoke({});
     return 'result' in outcome && JSON.stringify(outcome) !== JSON.stringify(first) && outcome;
-  });
+  };
+  const next = await vi.waitUntil(isAnother, { timeout: 30_000 });
   expect(next).toHaveProperty('result');
 });
 
