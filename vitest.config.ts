@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     // The suffix says the kind: unit, property, fault, trial, and end-to-end.
     include: ['test/**/*.{test,fuzz,fault,trial,e2e}.ts'],
-    globalSetup: 'test/bundled-stack.ts',
-    setupFiles: 'test/fuzz-runs.ts',
+    globalSetup: 'test/kit/bundled-stack.ts',
+    setupFiles: 'test/kit/fuzz-runs.ts',
     // An end-to-end test starts the whole local service, on a machine that may be busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -12,9 +12,9 @@ import { BatchWriteItemCommand, DynamoDBClient, ListTablesCommand } from '@aws-s
 import dynalite from 'dynalite';
 import { listen } from '../local/listen.ts';
 import { fetchToken, readSession } from '../local/session.ts';
-import { startLocalService } from '../test/local-service.ts';
-import { anyCredentials } from '../test/plants-store.ts';
-import { eachOf } from '../test/trials/scale.ts';
+import { startLocalService } from '../test/kit/local-service.ts';
+import { anyCredentials } from '../test/kit/plants-store.ts';
+import { eachOf } from '../test/kit/scale.ts';
 import { plot } from './plot.ts';
 import { quantile } from './quantile.ts';
 

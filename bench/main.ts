@@ -10,8 +10,8 @@ import path from 'node:path';
 import { makeCertificate } from '../local/issuer.ts';
 import { listen } from '../local/listen.ts';
 import lock from '../package-lock.json' with { type: 'json' };
-import { audience, claims, makeKey, type SigningKey, scope, sign } from '../test/access-tokens.ts';
-import { authorizerEvent, proxyEvent } from '../test/gateway-events.ts';
+import { audience, claims, makeKey, type SigningKey, scope, sign } from '../test/kit/access-tokens.ts';
+import { authorizerEvent, proxyEvent } from '../test/kit/gateway-events.ts';
 import { type Bundle, makeBundles } from './bundles.ts';
 import { quantile } from './quantile.ts';
 

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { test } from './local-home.ts';
-import { run } from './local-service.ts';
+import { run } from './kit/local-service.ts';
+import { test } from './kit/local-service-test.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const documents = globSync(['*.md', '{bench,client,docs,.github}/**/*.md'], { cwd: root });

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fetchToken, readSession } from '../local/session.ts';
-import { run, startLocalService, temporaryFolder } from './local-service.ts';
-import { anyCredentials, startPlantsStore } from './plants-store.ts';
-import { startServer } from './servers.ts';
+import { run, startLocalService, temporaryFolder } from './kit/local-service.ts';
+import { anyCredentials, startPlantsStore } from './kit/plants-store.ts';
+import { startServer } from './kit/servers.ts';
 
 /** Lambda functions that a new account may run at a time. */
 const quota = 10;

@@ -7,12 +7,12 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPlantStoreClient, type NewPlant, type Token } from '../client/plant-store-client.ts';
 import { fetchToken, readSession } from '../local/session.ts';
-import { item, newId, type PlantRequest, type PlantService, testAnswers } from './answers.ts';
-import { expectInContract } from './contract.ts';
-import { answer, pass, startFaultyStore } from './faulty-store.ts';
-import { startLocalService, temporaryFolder } from './local-service.ts';
-import { isOverQuota, untilTaken } from './over-quota.ts';
-import { readItem } from './plants-store.ts';
+import { item, newId, type PlantRequest, type PlantService, testAnswers } from './kit/answers.ts';
+import { expectInContract } from './kit/contract.ts';
+import { answer, pass, startFaultyStore } from './kit/faulty-store.ts';
+import { startLocalService, temporaryFolder } from './kit/local-service.ts';
+import { isOverQuota, untilTaken } from './kit/over-quota.ts';
+import { readItem } from './kit/plants-store.ts';
 
 type Reached = Pick<PlantService, 'read' | 'faults'> & { url: string; token: string };
 

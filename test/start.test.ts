@@ -1,9 +1,9 @@
 /** The real service, once, as `npm start` starts it: its bundles, over HTTP. The .e2e tests try the rest. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fetchToken, readSession } from '../local/session.ts';
-import { newId } from './answers.ts';
-import { expectInContract } from './contract.ts';
-import { type LocalService, startLocalService, temporaryFolder } from './local-service.ts';
+import { newId } from './kit/answers.ts';
+import { expectInContract } from './kit/contract.ts';
+import { type LocalService, startLocalService, temporaryFolder } from './kit/local-service.ts';
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
 let service: LocalService;

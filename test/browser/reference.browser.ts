@@ -4,11 +4,11 @@ import type { Page } from 'playwright-core';
 import { test as base, expect, onTestFinished } from 'vitest';
 import { errors } from '../../functions/http/errors.ts';
 import { leave, listen } from '../../local/listen.ts';
-import { createPlantOperation } from '../contract.ts';
-import { startLocalService, temporaryFolder } from '../local-service.ts';
-import { startPlantsStore } from '../plants-store.ts';
-import { startServer } from '../servers.ts';
-import { startChromium } from './chromium.ts';
+import { startChromium } from '../kit/chromium.ts';
+import { createPlantOperation } from '../kit/contract.ts';
+import { startLocalService, temporaryFolder } from '../kit/local-service.ts';
+import { startPlantsStore } from '../kit/plants-store.ts';
+import { startServer } from '../kit/servers.ts';
 
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures a fixture needs

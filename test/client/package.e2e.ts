@@ -2,9 +2,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { run, temporaryFolder } from '../local-service.ts';
-import { answer, startScriptedService } from '../scripted-service.ts';
-import { installClient } from './installed-client.ts';
+import { installClient } from '../kit/installed-client.ts';
+import { run, temporaryFolder } from '../kit/local-service.ts';
+import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
 /** The compiler insists on every kind of error, and on the lines that must not compile. */
 const sample = `

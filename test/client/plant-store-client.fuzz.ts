@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createPlantStoreClient, type NewPlant } from '../../client/plant-store-client.ts';
-import { maxId, minId, texts } from '../plants.ts';
-import { startServer } from '../servers.ts';
+import { maxId, minId, texts } from '../kit/plants.ts';
+import { startServer } from '../kit/servers.ts';
 
 /** The bodies that arrive, which are answered with their name and tag. */
 const received: string[] = [];

@@ -5,10 +5,10 @@ import path from 'node:path';
 import { transform } from 'esbuild';
 import { test as base, describe, expect, onTestFinished } from 'vitest';
 import { leave, listen } from '../../local/listen.ts';
-import { run, temporaryFolder } from '../local-service.ts';
-import { answer, startScriptedService } from '../scripted-service.ts';
-import type { Call } from './call.ts';
-import { installClient } from './installed-client.ts';
+import type { Call } from '../kit/client-call.ts';
+import { installClient } from '../kit/installed-client.ts';
+import { run, temporaryFolder } from '../kit/local-service.ts';
+import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
 const { arch } = process;
 
@@ -25,7 +25,7 @@ const test = base.extend('file', { scope: 'file' }, async ({}, { onCleanup }) =>
   const { folder, remove } = await temporaryFolder();
   onCleanup(remove);
   const project = await installClient(folder);
-  const { code } = await transform(await readFile('test/client/call.ts', 'utf8'), { loader: 'ts' });
+  const { code } = await transform(await readFile('test/kit/client-call.ts', 'utf8'), { loader: 'ts' });
   const file = path.join(project, 'call.js');
   await writeFile(file, code.replace('../../client/plant-store-client.ts', 'plant-store-client'));
   return file;

@@ -5,8 +5,8 @@ import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createPlantStoreClient, type NewPlant } from '../../client/plant-store-client.ts';
 import { leave, listen } from '../../local/listen.ts';
-import { createPlantOperation } from '../contract.ts';
-import { answer, startScriptedService } from '../scripted-service.ts';
+import { createPlantOperation } from '../kit/contract.ts';
+import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
 const moss = { id: 1, name: 'Moss' };
 const stored = answer(200, { name: 'Moss' });

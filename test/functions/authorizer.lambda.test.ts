@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
 import { listen } from '../../local/listen.ts';
 import { fetchToken } from '../../local/session.ts';
-import { claims, makeKey, sign } from '../access-tokens.ts';
-import { authorizerEvent } from '../gateway-events.ts';
+import { claims, makeKey, sign } from '../kit/access-tokens.ts';
+import { authorizerEvent } from '../kit/gateway-events.ts';
 
 let issuer: LocalIssuer;
 let token: string;

@@ -3,9 +3,9 @@ import files, { readFile } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
-import { newId, testAnswers } from '../answers.ts';
-import { proxyEvent } from '../gateway-events.ts';
-import { type InProcess, invoker, startInProcess } from './in-process.ts';
+import { newId, testAnswers } from '../kit/answers.ts';
+import { proxyEvent } from '../kit/gateway-events.ts';
+import { type InProcess, invoker, startInProcess } from '../kit/in-process.ts';
 
 const { functions } = inject('stack');
 const bundle = path.join(functions.find(({ name }) => name.startsWith('CreatePlant'))?.folder ?? '', 'index.js');

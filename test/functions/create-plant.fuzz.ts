@@ -1,14 +1,14 @@
-/** Promises for every request, not only for those of test/answers.ts. `npm run fuzz` tries 10,000 of each. */
+/** Promises for every request, not only for those of test/kit/answers.ts. `npm run fuzz` tries 10,000 of each. */
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import fc, { type GeneratorValue } from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { item, type PlantRequest } from '../answers.ts';
-import { proxyEvent } from '../gateway-events.ts';
-import { maxId, minId, type Plant, plants, texts } from '../plants.ts';
-import type { Item } from '../plants-store.ts';
-import { type InProcess, startInProcess } from './in-process.ts';
-import { below, pick, spellInteger, spellObject, spellString } from './json-spellings.ts';
+import { item, type PlantRequest } from '../kit/answers.ts';
+import { proxyEvent } from '../kit/gateway-events.ts';
+import { type InProcess, startInProcess } from '../kit/in-process.ts';
+import { below, pick, spellInteger, spellObject, spellString } from '../kit/json-spellings.ts';
+import { maxId, minId, type Plant, plants, texts } from '../kit/plants.ts';
+import type { Item } from '../kit/plants-store.ts';
 
 let service: InProcess;
 beforeAll(async () => {

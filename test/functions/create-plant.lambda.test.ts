@@ -2,11 +2,11 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { newId, testAnswers } from '../answers.ts';
-import { atFirst, hang, loseAnswer } from '../faulty-store.ts';
-import { proxyEvent } from '../gateway-events.ts';
-import { temporaryFolder } from '../local-service.ts';
-import { type InProcess, type Invoke, invoker, startInProcess } from './in-process.ts';
+import { newId, testAnswers } from '../kit/answers.ts';
+import { atFirst, hang, loseAnswer } from '../kit/faulty-store.ts';
+import { proxyEvent } from '../kit/gateway-events.ts';
+import { type InProcess, type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
 
 let service: InProcess;
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import cdkJson from '../../cdk.json' with { type: 'json' };
-import { run, temporaryFolder } from '../local-service.ts';
-import { externalIssuer, kinds } from './stacks.ts';
+import { run, temporaryFolder } from '../kit/local-service.ts';
+import { externalIssuer, kinds } from '../kit/stacks.ts';
 
 /** What `npx cdk` runs, as it runs it, but for the bundling unless `context` asks for it. */
 const synthesize = async (context: Record<string, unknown>, NODE_OPTIONS = '', umask = '022') => {
@@ -55,7 +55,7 @@ describe('the app', () => {
   });
 
   test('does not synthesize what a rule of either pack of cdk-nag finds', async () => {
-    const naive = new URL('naive-resources.ts', import.meta.url);
+    const naive = new URL('../kit/naive-resources.ts', import.meta.url);
     const { code, said } = await synthesize(kinds.devWithIssuer, `--import ${naive}`);
     expect(code).not.toBe(0);
     expect(said.join('\n')).toMatch(/NaiveBucket.*AwsSolutions-S10/s);
@@ -108,7 +108,7 @@ describe('what is deployed', () => {
   test.each(['index.js', 'package.json'])(
     'has nothing that another user put into the folder of an asset: %s stops the synthesis',
     async (name) => {
-      const intruder = new URL(`intruder.ts?${name}`, import.meta.url);
+      const intruder = new URL(`../kit/intruder.ts?${name}`, import.meta.url);
       const { code, said } = await synthesize(withBundles, `--import ${intruder}`);
       expect(code).not.toBe(0);
       expect(said.join('\n')).toMatch(new RegExp(`bundling-temp-.* has files of another user: ${name}`));

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
-import { contract } from '../contract.ts';
-import { externalIssuer, kinds, templateOf } from './stacks.ts';
+import { contract } from '../kit/contract.ts';
+import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 
 const templates = {
   prod: templateOf(kinds.prod),

@@ -1,8 +1,8 @@
 /** `npm run -s token -- --stack`, against stand-ins for CloudFormation, Cognito and its token endpoint. */
 import { createServer } from 'node:http';
 import { expect, test, vi } from 'vitest';
-import { run } from '../local-service.ts';
-import { startServer } from '../servers.ts';
+import { run } from '../kit/local-service.ts';
+import { startServer } from '../kit/servers.ts';
 
 /** What an AWS account answers, and what it was asked. */
 const startAccount = async (

@@ -2,7 +2,7 @@ import { chmod, readdir, readFile, readlink, rename, rm, stat, symlink, writeFil
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { FailedLines } from '../../local/failed-lines.ts';
-import { temporaryFolder } from '../local-service.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
 
 const failedLine = (line: number) => ({ line, error: 40901, message: 'taken', text: 'Löwenzahn' });
 const texts = (...lines: number[]) => lines.map((line) => `${JSON.stringify(failedLine(line))}\n`).join('');

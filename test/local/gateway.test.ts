@@ -6,8 +6,8 @@ import { type AccessLogEntry, gateway } from '../../local/gateway.ts';
 import { answers } from '../../local/gateway-answer.ts';
 import type { Outcome } from '../../local/lambda.ts';
 import type { RouteSpec } from '../../local/stack.ts';
-import { expectInContract } from '../contract.ts';
-import { startServer } from '../servers.ts';
+import { expectInContract } from '../kit/contract.ts';
+import { startServer } from '../kit/servers.ts';
 
 type Answer = { status: number; headers: Record<string, string>; body: string };
 

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CreatePlantResult, NewPlant } from '../../client/plant-store-client.ts';
 import { type Create, ImportEnded, type ImportedLine, importLines } from '../../local/import-lines.ts';
-import { temporaryFolder } from '../local-service.ts';
-import { plants, toJson } from '../plants.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
+import { plants, toJson } from '../kit/plants.ts';
 
 const stored: CreatePlantResult = { ok: true, plant: { name: 'x' } };
 

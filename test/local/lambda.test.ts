@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { localFunction } from '../../local/lambda.ts';
 import type { FunctionSpec } from '../../local/stack.ts';
-import { temporaryFolder } from '../local-service.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
 
 /** A function whose bundle is `code`, in CommonJS. */
 const functionOf = async (code: string, spec: Partial<FunctionSpec> = {}) => {

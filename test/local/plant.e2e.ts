@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { leave, listen } from '../../local/listen.ts';
-import { item, newId } from '../answers.ts';
-import { answer as answerOfStore, type FaultyStore, pass, startFaultyStore } from '../faulty-store.ts';
-import { run, startLocalService, temporaryFolder } from '../local-service.ts';
-import { maxId, minId, somePlants, toJson } from '../plants.ts';
-import { answer, startScriptedService } from '../scripted-service.ts';
+import { item, newId } from '../kit/answers.ts';
+import { answer as answerOfStore, type FaultyStore, pass, startFaultyStore } from '../kit/faulty-store.ts';
+import { run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
+import { maxId, minId, somePlants, toJson } from '../kit/plants.ts';
+import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
 const cleanUp: (() => unknown)[] = [];
 

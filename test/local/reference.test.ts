@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { gateway } from '../../local/gateway.ts';
 import { withReference } from '../../local/reference.ts';
-import { contract } from '../contract.ts';
-import { startServer } from '../servers.ts';
+import { contract } from '../kit/contract.ts';
+import { startServer } from '../kit/servers.ts';
 
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
 

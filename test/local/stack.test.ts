@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readTemplate } from '../../local/stack.ts';
-import { externalIssuer, templateOf } from '../infra/stacks.ts';
+import { externalIssuer, templateOf } from '../kit/stacks.ts';
 
 type Template = Parameters<typeof readTemplate>[0];
 

@@ -5,8 +5,8 @@ import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished, vi } from 'vitest';
-import { test } from '../local-home.ts';
-import { post } from '../local-service.ts';
+import { post } from '../kit/local-service.ts';
+import { test } from '../kit/local-service-test.ts';
 
 describe('npm start', () => {
   test('serves; the line it prints, pasted, answers 200; SIGTERM ends it; the plant survives', async ({ at }) => {

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openStore } from '../../local/store.ts';
-import { startServer } from '../servers.ts';
-import { key, startSlowStore } from '../slow-store.ts';
+import { startServer } from '../kit/servers.ts';
+import { key, startSlowStore } from '../kit/slow-store.ts';
 
 afterEach(() => {
   vi.useRealTimers();

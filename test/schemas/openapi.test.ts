@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import { errors } from '../../functions/http/errors.ts';
-import { compile, contract, createPlantOperation } from '../contract.ts';
+import { compile, contract, createPlantOperation } from '../kit/contract.ts';
 
 const mediaTypes = [
   ['the request body', createPlantOperation.requestBody.content['application/json']] as const,

@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { type Ended, run, temporaryFolder } from '../local-service.ts';
-import { startServer } from '../servers.ts';
+import { type Ended, run, temporaryFolder } from '../kit/local-service.ts';
+import { startServer } from '../kit/servers.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const version = process.versions.node;

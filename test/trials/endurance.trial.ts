@@ -1,11 +1,11 @@
 /** Many requests to one warm instance of each function. */
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { claims, sign } from '../access-tokens.ts';
-import { authorizerEvent, proxyEvent } from '../gateway-events.ts';
-import { startServer } from '../servers.ts';
-import { portion, progress, report } from './scale.ts';
-import { type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
+import { claims, sign } from '../kit/access-tokens.ts';
+import { authorizerEvent, proxyEvent } from '../kit/gateway-events.ts';
+import { portion, progress, report } from '../kit/scale.ts';
+import { startServer } from '../kit/servers.ts';
+import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /** What a process may lose hold of, after garbage was collected. Memory is in bytes. */
 type Holdings = { heap: number; buffers: number; handles: Record<string, number>; listeners: number };

@@ -2,11 +2,11 @@
 import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { claims, inSeconds, makeKey, type SigningKey, sign } from '../access-tokens.ts';
-import { newId } from '../answers.ts';
-import { type PlantsStore, startPlantsStore } from '../plants-store.ts';
-import { eachOf, portion, report } from './scale.ts';
-import { type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
+import { claims, inSeconds, makeKey, type SigningKey, sign } from '../kit/access-tokens.ts';
+import { newId } from '../kit/answers.ts';
+import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
+import { eachOf, portion, report } from '../kit/scale.ts';
+import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /** Stops the function's clock at the time that a request names; starts the function anew where one asks for it. */
 const clocked = (handler: Handler): Handler => {

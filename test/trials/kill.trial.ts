@@ -2,9 +2,9 @@
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../local/session.ts';
-import { type LocalService, post, startLocalService, temporaryFolder } from '../local-service.ts';
-import { type Plant, somePlants, toJson } from '../plants.ts';
-import { eachOf, portion, report, seed } from './scale.ts';
+import { type LocalService, post, startLocalService, temporaryFolder } from '../kit/local-service.ts';
+import { type Plant, somePlants, toJson } from '../kit/plants.ts';
+import { eachOf, portion, report, seed } from '../kit/scale.ts';
 
 const rounds = portion(10, 1);
 

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { item, newId } from '../answers.ts';
+import { item, newId } from '../kit/answers.ts';
 import {
   answer,
   answerForDynamo,
@@ -14,11 +14,11 @@ import {
   hangUp,
   loseAnswer,
   startFaultyStore,
-} from '../faulty-store.ts';
-import { type Plant, toJson } from '../plants.ts';
-import type { Item } from '../plants-store.ts';
-import { portion, progress, seed } from './scale.ts';
-import { startTrialStack, type TrialStack } from './trial-stack.ts';
+} from '../kit/faulty-store.ts';
+import { type Plant, toJson } from '../kit/plants.ts';
+import type { Item } from '../kit/plants-store.ts';
+import { portion, progress, seed } from '../kit/scale.ts';
+import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 let store: FaultyStore;
 let stack: TrialStack;

@@ -1,7 +1,7 @@
 /** Marked secrets, wherever a client or the store can put one: no log line and no answer may hold any of them. */
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { assemble, claims, makeKey, sign } from '../access-tokens.ts';
+import { assemble, claims, makeKey, sign } from '../kit/access-tokens.ts';
 import {
   answer,
   type Fault,
@@ -10,9 +10,9 @@ import {
   hangUp,
   loseAnswer,
   startFaultyStore,
-} from '../faulty-store.ts';
-import { report } from './scale.ts';
-import { startTrialStack, type TrialStack } from './trial-stack.ts';
+} from '../kit/faulty-store.ts';
+import { report } from '../kit/scale.ts';
+import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /** In each secret, whatever its place. */
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { heldFaults, item, newId, type PlantAnswer } from '../answers.ts';
+import { heldFaults, item, newId, type PlantAnswer } from '../kit/answers.ts';
 import {
   answer,
   answerLate,
@@ -18,10 +18,10 @@ import {
   loseAnswer,
   pass,
   startFaultyStore,
-} from '../faulty-store.ts';
-import { type Plant, somePlants, toJson } from '../plants.ts';
-import { eachOf, portion, progress, report, seed } from './scale.ts';
-import { type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
+} from '../kit/faulty-store.ts';
+import { type Plant, somePlants, toJson } from '../kit/plants.ts';
+import { eachOf, portion, progress, report, seed } from '../kit/scale.ts';
+import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /** Fails an event whose answer takes more than 2.5 s, by a timer that shares the thread, and its load, with the function. */
 const inTime =

@@ -2,15 +2,15 @@
 import { connect, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listen } from '../../local/listen.ts';
-import { sign } from '../access-tokens.ts';
-import { newId } from '../answers.ts';
-import { forgedTokens } from '../forged-tokens.ts';
-import { authorizerEvent } from '../gateway-events.ts';
-import { honestTokens } from '../honest-tokens.ts';
-import { makeTokenIssuer, type TokenIssuer } from '../odd-tokens.ts';
-import { type PlantsStore, startPlantsStore } from '../plants-store.ts';
-import { eachOf, portion, progress, report, seed } from './scale.ts';
-import { startTrialStack, type TrialStack } from './trial-stack.ts';
+import { sign } from '../kit/access-tokens.ts';
+import { newId } from '../kit/answers.ts';
+import { forgedTokens } from '../kit/forged-tokens.ts';
+import { authorizerEvent } from '../kit/gateway-events.ts';
+import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
+import { eachOf, portion, progress, report, seed } from '../kit/scale.ts';
+import { makeTokenIssuer, type TokenIssuer } from '../kit/token-variants.ts';
+import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { honestTokens } from '../kit/valid-tokens.ts';
 
 let store: PlantsStore;
 let stack: TrialStack;

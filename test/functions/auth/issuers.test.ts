@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type IssuerKey, usableKeys } from '../../../functions/auth/issuer-keys.ts';
 import type { Refusal } from '../../../functions/auth/unverified-token.ts';
 import { type TokenRules, verifyToken } from '../../../functions/auth/verify-token.ts';
-import { inSeconds, makeKey, type SigningKey, sign } from '../../access-tokens.ts';
+import { inSeconds, makeKey, type SigningKey, sign } from '../../kit/access-tokens.ts';
 
 type Shape = { header: Record<string, unknown>; claims: Record<string, unknown> };
 

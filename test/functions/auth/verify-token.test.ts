@@ -3,9 +3,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, tes
 import { type IssuerKey, type IssuerKeys, usableKeys } from '../../../functions/auth/issuer-keys.ts';
 import type { Refusal } from '../../../functions/auth/unverified-token.ts';
 import { type TokenRules, verifyToken } from '../../../functions/auth/verify-token.ts';
-import { assembleSigned, audience, claims, inSeconds, issuer, makeKey, scope, sign } from '../../access-tokens.ts';
-import { forgedTokens } from '../../forged-tokens.ts';
-import { honestTokens } from '../../honest-tokens.ts';
+import { assembleSigned, audience, claims, inSeconds, issuer, makeKey, scope, sign } from '../../kit/access-tokens.ts';
+import { forgedTokens } from '../../kit/forged-tokens.ts';
 import {
   claiming,
   type MakeToken,
@@ -14,7 +13,8 @@ import {
   type TokenIssuer,
   unsigned,
   withPayload,
-} from '../../odd-tokens.ts';
+} from '../../kit/token-variants.ts';
+import { honestTokens } from '../../kit/valid-tokens.ts';
 
 const usable = (...keys: object[]): IssuerKey[] =>
   usableKeys(new TextEncoder().encode(JSON.stringify({ keys })).buffer);

@@ -1,7 +1,7 @@
 import middy from '@middy/core';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { deadline, type WithDeadline } from '../../../functions/http/deadline.ts';
-import { lambdaContext } from '../../gateway-events.ts';
+import { lambdaContext } from '../../kit/gateway-events.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -2,8 +2,8 @@ import middy from '@middy/core';
 import { expect, test, vi } from 'vitest';
 import { errorResponse } from '../../../functions/http/error-response.ts';
 import { errors } from '../../../functions/http/errors.ts';
-import { expectInContract } from '../../contract.ts';
-import { lambdaContext } from '../../gateway-events.ts';
+import { expectInContract } from '../../kit/contract.ts';
+import { lambdaContext } from '../../kit/gateway-events.ts';
 
 class Taken extends Error {
   override readonly name = 'Taken';

@@ -2,7 +2,7 @@ import middy from '@middy/core';
 import { expect, test } from 'vitest';
 import type { Validator } from '../../../functions/generated/validators.js';
 import { validBody } from '../../../functions/http/valid-body.ts';
-import { lambdaContext } from '../../gateway-events.ts';
+import { lambdaContext } from '../../kit/gateway-events.ts';
 
 test('a validator that fails is no refusal of the body', async () => {
   const broken = (() => {

@@ -10,7 +10,7 @@ import {
   StoreUnavailable,
   storeLimits,
 } from '../../../functions/plants/plant-table.ts';
-import { newId } from '../../answers.ts';
+import { newId } from '../../kit/answers.ts';
 import {
   answer,
   atFirst,
@@ -20,8 +20,8 @@ import {
   loseAnswer,
   pass,
   startFaultyStore,
-} from '../../faulty-store.ts';
-import { anyCredentials } from '../../plants-store.ts';
+} from '../../kit/faulty-store.ts';
+import { anyCredentials } from '../../kit/plants-store.ts';
 
 let store: FaultyStore;
 beforeAll(async () => {
@@ -45,7 +45,7 @@ const plantWith = (fault: Fault) => {
   return { id: BigInt(id), name: 'Moss' };
 };
 
-/** What the function's answers do not tell apart; test/answers.ts has the rest. */
+/** What the function's answers do not tell apart; test/kit/answers.ts has the rest. */
 describe.concurrent('a store that', () => {
   test.each([
     ['has no throughput left', 400, 'ProvisionedThroughputExceededException'],

@@ -1,7 +1,7 @@
 import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { itemBytes, toPlant } from '../../../functions/plants/plant.ts';
-import { anyCredentials, type PlantsStore, startPlantsStore } from '../../plants-store.ts';
+import { anyCredentials, type PlantsStore, startPlantsStore } from '../../kit/plants-store.ts';
 
 const maxItemBytes = 409_600;
 

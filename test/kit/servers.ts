@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { listen } from '../local/listen.ts';
+import { listen } from '../../local/listen.ts';
 
 /** Starts a server on a free port of 127.0.0.1 for as long as the test runs. @returns the port */
 export const startServer = async (server: Server): Promise<number> => {

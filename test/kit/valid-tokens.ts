@@ -8,7 +8,7 @@ import {
   withHeader,
   withPayload,
   withSecondHalf,
-} from './odd-tokens.ts';
+} from './token-variants.ts';
 
 export const honestTokens: readonly [what: string, make: MakeToken][] = [
   ['ES256', claiming({})],

@@ -2,7 +2,7 @@
 import { constants, createSign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { CompactEncrypt, type JWK } from 'jose';
-import type { Refusal } from '../functions/auth/unverified-token.ts';
+import type { Refusal } from '../../functions/auth/unverified-token.ts';
 import { assembleSigned, audience, inSeconds, scope, sign } from './access-tokens.ts';
 import {
   base64url,
@@ -24,7 +24,7 @@ import {
   withPart,
   withPayload,
   withSignature,
-} from './odd-tokens.ts';
+} from './token-variants.ts';
 
 type Forgery = [reason: Refusal, what: string, forge: MakeToken];
 

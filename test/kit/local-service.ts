@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { expectInContract } from './contract.ts';
 
-const root = path.resolve(import.meta.dirname, '..');
+const root = path.resolve(import.meta.dirname, '../..');
 
 /** A command that has ended. */
 export type Ended = { code: number | null; stdout: string; stderr: string };

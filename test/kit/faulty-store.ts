@@ -1,6 +1,6 @@
 /** A store behind a proxy that does wrong to the calls for chosen plants. */
 import { createServer, type ServerResponse } from 'node:http';
-import { leave, listen } from '../local/listen.ts';
+import { leave, listen } from '../../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 
 /** One PutItem at the proxy. */

@@ -21,7 +21,7 @@ export type Contract = {
 };
 
 /** schemas/openapi.yaml, as it stands. */
-export const contract = parse(readFileSync(new URL('../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
+export const contract = parse(readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
 
 export const createPlantOperation = contract.paths['/plants']?.['post'] as Operation;
 

@@ -1,7 +1,7 @@
 /** What a stranger gets: the client packed, and installed into an empty project, without a network. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { run } from '../local-service.ts';
+import { run } from './local-service.ts';
 
 /** Makes the project, in `folder`. @returns its path @throws Error with what npm said */
 export const installClient = async (folder: string): Promise<string> => {

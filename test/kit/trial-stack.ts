@@ -6,10 +6,10 @@ import { type AccessLogEntry, gateway } from '../../local/gateway.ts';
 import { localFunctions } from '../../local/lambda.ts';
 import { leave, listen } from '../../local/listen.ts';
 import type { FunctionSpec } from '../../local/stack.ts';
-import { audience, claims, sign } from '../access-tokens.ts';
-import type { PlantAnswer } from '../answers.ts';
-import { expectInContract } from '../contract.ts';
-import { temporaryFolder } from '../local-service.ts';
+import { audience, claims, sign } from './access-tokens.ts';
+import type { PlantAnswer } from './answers.ts';
+import { expectInContract } from './contract.ts';
+import { temporaryFolder } from './local-service.ts';
 import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
 
 export type Handler = (event: never, context: object) => unknown;

@@ -3,15 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { bundleAhead } from '../infra/bundling.ts';
-import type { LocalStack } from '../local/stack.ts';
+import { bundleAhead } from '../../infra/bundling.ts';
+import type { LocalStack } from '../../local/stack.ts';
 
 export default async ({ provide }: TestProject) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
   const remove = () => rm(folder, { recursive: true });
   const issuer = 'https://issuer.example';
   try {
-    const [{ synthesize }] = await Promise.all([import('../local/stack.ts'), bundleAhead()]);
+    const [{ synthesize }] = await Promise.all([import('../../local/stack.ts'), bundleAhead()]);
     provide('stack', synthesize(folder, { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' }));
   } catch (error) {
     await remove();

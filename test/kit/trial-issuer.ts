@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { makeCertificate } from '../../local/issuer.ts';
 import { leave, listen } from '../../local/listen.ts';
-import { makeKey, type SigningKey } from '../access-tokens.ts';
+import { makeKey, type SigningKey } from './access-tokens.ts';
 
 /** A token issuer that publishes, and does, what a trial tells it. `certificate` is in PEM. */
 export type TrialIssuer = {

@@ -7,7 +7,7 @@ import {
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
-import { listen } from '../local/listen.ts';
+import { listen } from '../../local/listen.ts';
 
 /** A DynamoDB of this test's own, in memory. */
 export type PlantsStore = {

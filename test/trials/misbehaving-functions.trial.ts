@@ -1,9 +1,9 @@
 /** Functions that misbehave, beside what they are for: the gateway answers as documented, and the next request is served. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../answers.ts';
-import { type PlantsStore, startPlantsStore } from '../plants-store.ts';
-import { report } from './scale.ts';
-import { type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
+import { newId } from '../kit/answers.ts';
+import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
+import { report } from '../kit/scale.ts';
+import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /** Does the deed that the request's headers name for this function, or what the function is for. */
 const rogue =

@@ -4,10 +4,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
 import { eventBody } from '../../local/gateway-event.ts';
-import type { PlantAnswer, PlantRequest, PlantService } from '../answers.ts';
-import { expectInContract } from '../contract.ts';
-import { type Faults, startFaultyStore } from '../faulty-store.ts';
-import { lambdaContext, proxyEvent } from '../gateway-events.ts';
+import type { PlantAnswer, PlantRequest, PlantService } from './answers.ts';
+import { expectInContract } from './contract.ts';
+import { type Faults, startFaultyStore } from './faulty-store.ts';
+import { lambdaContext, proxyEvent } from './gateway-events.ts';
 
 /** A line of the log: the level, and what the function logged. */
 export type Line = { level: string; entry: unknown };

@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import path from 'node:path';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, onTestFinished, vi } from 'vitest';
-import { test } from '../local-home.ts';
-import { post, run } from '../local-service.ts';
-import { anyCredentials, startPlantsStore } from '../plants-store.ts';
-import { startServer } from '../servers.ts';
-import { startSlowStore } from '../slow-store.ts';
+import { post, run } from '../kit/local-service.ts';
+import { test } from '../kit/local-service-test.ts';
+import { anyCredentials, startPlantsStore } from '../kit/plants-store.ts';
+import { startServer } from '../kit/servers.ts';
+import { startSlowStore } from '../kit/slow-store.ts';
 
 describe('npm start', () => {
   test('that was killed is no service to get a token from; its damaged data is not served', async ({ at }) => {
