@@ -10,9 +10,16 @@ import { type InProcess, invoker, startInProcess } from '../kit/in-process.ts';
 const { functions } = inject('stack');
 const bundle = path.join(functions.find(({ name }) => name.startsWith('CreatePlant'))?.folder ?? '', 'index.js');
 
+/** The bundle as a cold start loads it. */
+const load = async () => {
+  const require = createRequire(bundle);
+  delete require.cache[bundle];
+  return require(bundle);
+};
+
 let service: InProcess;
 beforeAll(async () => {
-  service = await startInProcess(async () => createRequire(bundle)(bundle));
+  service = await startInProcess(load);
 });
 afterAll(() => service.close());
 
@@ -25,9 +32,7 @@ test('the bundle brings all that it needs: the versions of the lock file, not th
 });
 
 test('the SDK looks into no file, not even at the first request', async () => {
-  const require = createRequire(bundle);
-  delete require.cache[bundle];
-  const fresh = invoker(require(bundle));
+  const fresh = invoker(await load());
   const read = vi.spyOn(files, 'readFile');
   expect((await fresh(proxyEvent(`{"id":${newId()},"name":"Moss"}`))).status).toBe(200);
   expect(read).not.toHaveBeenCalled();

@@ -10,7 +10,10 @@ import { temporaryFolder } from '../kit/local-service.ts';
 
 let service: InProcess;
 beforeAll(async () => {
-  service = await startInProcess(() => import('../../functions/create-plant.lambda.ts'));
+  service = await startInProcess(() => {
+    vi.resetModules();
+    return import('../../functions/create-plant.lambda.ts');
+  });
 });
 afterAll(() => service.close());
 

@@ -8,6 +8,8 @@ type Call = {
   response: ServerResponse;
   /** 1 for the first call for this plant. */
   number: number;
+  /** 1 for the calls of the first request for this plant: the SDK may make several for one. */
+  request: number;
   /** When its sender's clock says that it was signed, in milliseconds since the epoch. */
   signedAt: number;
   /** Puts the item into the store. @returns the store's answer, which the caller has not got yet */
@@ -33,6 +35,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
   const store = await startPlantsStore(tableName);
   const faults = new Map<string, Fault>();
   const calls = new Map<string, number>();
+  const requests = new Map<string, Set<string>>();
 
   const proxy = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
@@ -44,13 +47,15 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     };
     const signedAt = readBasicDate(headers['x-amz-date'] ?? '');
     if (!headers['x-amz-target']?.endsWith('.PutItem')) {
-      await pass({ response, number: 1, signedAt, put });
+      await pass({ response, number: 1, request: 1, signedAt, put });
       return;
     }
     const id: string = JSON.parse(body.toString()).Item.id.N;
     const number = (calls.get(id) ?? 0) + 1;
     calls.set(id, number);
-    await (faults.get(id) ?? pass)({ response, number, signedAt, put });
+    const known = requests.get(id) ?? new Set();
+    requests.set(id, known.add(headers['amz-sdk-invocation-id'] ?? ''));
+    await (faults.get(id) ?? pass)({ response, number, request: known.size, signedAt, put });
   });
   const port = await listen(proxy, 0);
 
@@ -163,3 +168,9 @@ export const atFirst =
   (fault: Fault): Fault =>
   (call) =>
     (call.number === 1 ? fault : pass)(call);
+
+/** Only the first request goes wrong, with all its calls: the service answers it, and it has to be sent again. */
+export const atFirstRequest =
+  (fault: Fault): Fault =>
+  (call) =>
+    (call.request === 1 ? fault : pass)(call);

@@ -1,12 +1,12 @@
 /** createPlant, from its source or its bundle, in the process of the test. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
 import { eventBody } from '../../local/gateway-event.ts';
-import type { PlantAnswer, PlantRequest, PlantService } from './answers.ts';
+import type { FaultyService, PlantAnswer, PlantRequest, PlantService } from './answers.ts';
 import { expectInContract } from './contract.ts';
-import { type Faults, startFaultyStore } from './faulty-store.ts';
+import { startEventLoopClock } from './event-loop-clock.ts';
+import { startFaultyStore } from './faulty-store.ts';
 import { lambdaContext, proxyEvent } from './gateway-events.ts';
 
 /** A line of the log: the level, and what the function logged. */
@@ -15,7 +15,7 @@ export type Line = { level: string; entry: unknown };
 /** Sends an event to a function. @returns the answer, and the lines logged meanwhile */
 export type Invoke = (event: unknown) => Promise<PlantAnswer & { log: Line[] }>;
 
-export type InProcess = PlantService & { invoke: Invoke; faults: Faults; close: () => Promise<void> };
+export type InProcess = PlantService & { invoke: Invoke; faults: FaultyService; close: () => Promise<void> };
 
 type LambdaModule = { handler: unknown };
 type Handler = (event: unknown, context: object) => Promise<APIGatewayProxyStructuredResultV2>;
@@ -23,8 +23,12 @@ type Handler = (event: unknown, context: object) => Promise<APIGatewayProxyStruc
 /** Milliseconds within which every request is answered, whatever the store does. */
 const timeBound = 2_500;
 
-/** Loads the function into this process, for as long as the test file runs, with a store of its own. */
+/**
+ * Loads the function into this process, for as long as the test file runs, with a store and a clock of its own.
+ * @param load gives a new instance at each call, as a cold start does
+ */
 export const startInProcess = async (load: () => Promise<LambdaModule>): Promise<InProcess> => {
+  startEventLoopClock();
   const store = await startFaultyStore('plants');
   Object.assign(process.env, {
     TABLE_NAME: 'plants',
@@ -36,31 +40,38 @@ export const startInProcess = async (load: () => Promise<LambdaModule>): Promise
   const invoke = invoker(await load());
   return {
     invoke,
-    faults: store,
+    send: sender(invoke),
     read: store.read,
-    // As the gateway hands it over.
-    send: ({ body = '', contentType, contentEncoding, isChunked }: PlantRequest) => {
-      const bytes = Buffer.from(body);
-      const headers = {
-        'content-type': contentType,
-        'content-encoding': contentEncoding,
-        ...(!isChunked && { 'content-length': String(bytes.length) }),
-      };
-      const event = eventBody(bytes, contentType);
-      return invoke(proxyEvent(event.body, { headers, isBase64Encoded: event.isBase64Encoded }));
+    faults: {
+      ...store,
+      start: async () => ({ send: sender(invoker(await load())), hasAllRetries: true }),
     },
     close: store.close,
   };
 };
 
+/** As the gateway hands a request over. */
+const sender =
+  (invoke: Invoke): PlantService['send'] =>
+  ({ body = '', contentType, contentEncoding, isChunked }: PlantRequest) => {
+    const bytes = Buffer.from(body);
+    const headers = {
+      'content-type': contentType,
+      'content-encoding': contentEncoding,
+      ...(!isChunked && { 'content-length': String(bytes.length) }),
+    };
+    const event = eventBody(bytes, contentType);
+    return invoke(proxyEvent(event.body, { headers, isBase64Encoded: event.isBase64Encoded }));
+  };
+
 /** Holds every answer against the contract and the time bound, and the log against the answer. */
 export const invoker =
   ({ handler }: LambdaModule): Invoke =>
   async (event) => {
-    // Each invocation gets an event of its own, as from Lambda.
+    // Each invocation gets an event and a context of its own, as from Lambda.
     const own: unknown = event === undefined ? undefined : JSON.parse(JSON.stringify(event));
     const log: Line[] = [];
-    const result = await logOf.run(log, () => inTime((handler as Handler)(own, lambdaContext)));
+    const result = await logOf.run(log, () => inTime((handler as Handler)(own, { ...lambdaContext })));
     const { statusCode: status = 0, headers = {}, body: text = '' } = result;
     expectInContract(status, String(headers['content-type']), text);
     const body = JSON.parse(text);
@@ -70,18 +81,10 @@ export const invoker =
     return { status, headers, body, log };
   };
 
-/**
- * Fails once the bound is over. Measured by a timer of the same event loop, which a busy machine holds up as much as the
- * function's own timers: what is due first comes first. Some turns of the loop more are for what the function's timer set
- * going, such as the end of a connection, if both are due at once.
- */
-const inTime = async <T>(answer: Promise<T>): Promise<T> => {
+/** By the clock of the function's own timers: what is due first comes first. */
+const inTime = <T>(answer: Promise<T>): Promise<T> => {
   const late = Promise.withResolvers<never>();
-  const reject = async () => {
-    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
-    late.reject(new Error(`There is no answer after ${timeBound} ms.`));
-  };
-  const timer = setTimeout(reject, timeBound);
+  const timer = setTimeout(() => late.reject(new Error(`There is no answer after ${timeBound} ms.`)), timeBound);
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 };
 

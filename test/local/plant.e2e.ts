@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { leave, listen } from '../../local/listen.ts';
 import { item, newId } from '../kit/answers.ts';
-import { answer as answerOfStore, type FaultyStore, pass, startFaultyStore } from '../kit/faulty-store.ts';
+import { answer as answerOfStore, atFirstRequest, type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
 import { maxId, minId, somePlants, toJson } from '../kit/plants.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
@@ -117,8 +117,7 @@ describe('plant import', () => {
     const lines = plants.map(toJson);
     const [unavailable, conflict] = [String(plants[10]?.id), plants[20]];
     for (const { id } of plants.slice(40, 50)) {
-      // The service itself tries three times: the client has to send these again.
-      store.fail(String(id), (call) => (call.number <= 3 ? answerOfStore(500, 'InternalServerError') : pass)(call));
+      store.fail(String(id), atFirstRequest(answerOfStore(500, 'InternalServerError')));
     }
     store.fail(unavailable, answerOfStore(500, 'InternalServerError'));
     await plant('add', '--id', String(conflict?.id), '--name', 'another');
