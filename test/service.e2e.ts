@@ -12,7 +12,7 @@ import { item, newId, type PlantRequest, type PlantService, testAnswers } from '
 import { expectInContract } from './kit/contract.ts';
 import { answer, atFirstRequest, type Faults, startFaultyStore } from './kit/faulty-store.ts';
 import { startLocalService, temporaryFolder } from './kit/local-service.ts';
-import { isOverQuota, untilTaken } from './kit/over-quota.ts';
+import { isOverQuota, isUnavailable, untilTaken } from './kit/over-quota.ts';
 import { readItem } from './kit/plants-store.ts';
 
 type Reached = Pick<PlantService, 'read'> & { url: string; token: string; faults?: Faults };
@@ -44,7 +44,7 @@ const startLocal = async (): Promise<Reached> => {
 
 /** Documented as safe to send again. */
 const isToSendAgain = (status: number, body: unknown): boolean =>
-  status === 503 || (isDeployed && isOverQuota(status, body));
+  isUnavailable(status) || (isDeployed && isOverQuota(status, body));
 
 let reached: Reached;
 let service: PlantService;

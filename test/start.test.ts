@@ -4,7 +4,7 @@ import { fetchToken, readSession } from '../local/session.ts';
 import { newId } from './kit/answers.ts';
 import { expectInContract } from './kit/contract.ts';
 import { type LocalService, startLocalService, temporaryFolder } from './kit/local-service.ts';
-import { untilTaken } from './kit/over-quota.ts';
+import { isUnavailable, untilTaken } from './kit/over-quota.ts';
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
 let service: LocalService;
@@ -23,7 +23,7 @@ afterAll(async () => {
 const send = (...request: Parameters<typeof sendOnce>) =>
   untilTaken(
     () => sendOnce(...request),
-    ({ status }) => status === 503,
+    ({ status }) => isUnavailable(status),
   );
 
 const sendOnce = async (body: string, headers: Record<string, string> = {}, path = '/plants') => {

@@ -4,6 +4,9 @@
 export const isOverQuota = (status: number, body: unknown): boolean =>
   [429, 500, 503].includes(status) && !(body instanceof Object && 'error' in body);
 
+/** The service, or the gateway, could not answer in time. */
+export const isUnavailable = (status: number): boolean => status === 503;
+
 /** Sends again, after a pause that grows, what was refused: eight times in 13 seconds, which then have to do. */
 export const untilTaken = async <T>(send: () => Promise<T>, isRefused: (answer: T) => boolean): Promise<T> => {
   for (let pause = 100; ; pause *= 2) {

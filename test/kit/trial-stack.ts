@@ -10,6 +10,7 @@ import { audience, claims, sign } from './access-tokens.ts';
 import type { PlantAnswer } from './answers.ts';
 import { expectInContract } from './contract.ts';
 import { temporaryFolder } from './local-service.ts';
+import { isUnavailable, untilTaken } from './over-quota.ts';
 import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
 
 export type Handler = (event: never, context: object) => unknown;
@@ -17,7 +18,7 @@ export type Handler = (event: never, context: object) => unknown;
 /** Put around a bundle's handler. It goes as text into a file of its own: nothing outside of it is in its reach. */
 export type Wrapper = (handler: Handler) => Handler;
 
-type Change = { wrapper?: Wrapper; environment?: Record<string, string>; timeout?: number };
+type Change = { wrapper?: Wrapper; environment?: Record<string, string> };
 
 export type TrialStack = {
   url: string;
@@ -27,13 +28,22 @@ export type TrialStack = {
   /** What `npm start` would print of each request. */
   log: AccessLogEntry[];
   /** Sends to POST /plants, with the valid token where `headers` have no other, and holds the answer against the contract. */
-  send: (body: string, headers?: Record<string, string>) => Promise<PlantAnswer>;
+  sendOnce: Send;
+  /** Sends again after a 503, as the contract says: a busy machine may run out of the service's time. */
+  send: Send;
+  /** From now on a function has so many milliseconds for an event. */
+  limit: (functionName: FunctionName, timeout: number) => void;
   /** Past the gateway. */
   invoke: (functionName: FunctionName, event: unknown) => ReturnType<ReturnType<typeof localFunctions>['invoke']>;
   close: () => Promise<void>;
 };
 
+type Send = (body: string, headers?: Record<string, string>) => Promise<PlantAnswer>;
+
 type FunctionName = 'CreatePlant' | 'Authorizer';
+
+/** Milliseconds that only a function which hangs can use up. */
+export const ample = 300_000;
 
 /** `storeEndpoint` is where createPlant finds its store. */
 export const startTrialStack = async (
@@ -63,8 +73,8 @@ export const startTrialStack = async (
 
   const changed = async (spec: FunctionSpec): Promise<FunctionSpec> => {
     const name = spec.name === fullName('Authorizer') ? 'Authorizer' : 'CreatePlant';
-    const { wrapper, environment = {}, timeout = spec.timeout } = change[name] ?? {};
-    const all = { ...spec, timeout, environment: { ...spec.environment, ...own[name], ...environment } };
+    const { wrapper, environment = {} } = change[name] ?? {};
+    const all = { ...spec, timeout: ample, environment: { ...spec.environment, ...own[name], ...environment } };
     if (wrapper === undefined) return all;
     const wrapped = path.join(folder, name);
     await mkdir(wrapped);
@@ -74,7 +84,8 @@ export const startTrialStack = async (
     return { ...all, folder: wrapped };
   };
 
-  const functions = localFunctions(await Promise.all(specs.map(changed)), issuer.certificate);
+  const mine = await Promise.all(specs.map(changed));
+  const functions = localFunctions(mine, issuer.certificate);
   undo.push(functions.close);
   const log: AccessLogEntry[] = [];
   const server = gateway({ routes, invoke: functions.invoke, onRequest: (entry) => log.push(entry) });
@@ -88,17 +99,27 @@ export const startTrialStack = async (
   undo.push(() => leave(server));
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
 
+  const sendOnce: Send = async (body, headers = {}) => {
+    const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await fetch(`${url}/plants`, { method: 'POST', headers: { ...own, ...headers }, body });
+    const text = await response.text();
+    expectInContract(response.status, response.headers.get('content-type'), text);
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: JSON.parse(text) };
+  };
+
   return {
     url,
     issuer,
     token,
     log,
-    send: async (body, headers = {}) => {
-      const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-      const response = await fetch(`${url}/plants`, { method: 'POST', headers: { ...own, ...headers }, body });
-      const text = await response.text();
-      expectInContract(response.status, response.headers.get('content-type'), text);
-      return { status: response.status, headers: Object.fromEntries(response.headers), body: JSON.parse(text) };
+    sendOnce,
+    send: (...request) =>
+      untilTaken(
+        () => sendOnce(...request),
+        ({ status }) => isUnavailable(status),
+      ),
+    limit: (name, timeout) => {
+      for (const spec of mine) if (spec.name === fullName(name)) spec.timeout = timeout;
     },
     invoke: (name, event) => functions.invoke(fullName(name), event),
     close,

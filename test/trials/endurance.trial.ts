@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';
 import { authorizerEvent, proxyEvent } from '../kit/gateway-events.ts';
+import { untilTaken } from '../kit/over-quota.ts';
 import { portion, progress, report } from '../kit/scale.ts';
 import { startServer } from '../kit/servers.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
@@ -85,8 +86,11 @@ test(`createPlant holds no more after ${requests} requests than when it was warm
   };
   const held = await endure('CreatePlant', stack, async (turn) => {
     const [body, status] = bodies[turn % 1_000] ?? bodies[turn % 100] ?? [`{"id":${turn},"name":"Moss"}`, 200];
-    const outcome = await stack.invoke('CreatePlant', proxyEvent(body));
-    expect('result' in outcome && JSON.parse(outcome.result).statusCode).toBe(status);
+    const statusOf = async () => {
+      const outcome = await stack.invoke('CreatePlant', proxyEvent(body));
+      return 'result' in outcome && JSON.parse(outcome.result).statusCode;
+    };
+    expect(await untilTaken(statusOf, (code) => code !== status && code === 503)).toBe(status);
   });
   expectHeld(held);
 });

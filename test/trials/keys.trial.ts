@@ -342,7 +342,7 @@ const cold = async (_: string, trouble: Trouble): Promise<void> => {
   await expectWell();
 };
 
-/** Held keys serve on for an hour. A fetch takes 3 s at most, and the next request comes within the cooldown. */
+/** Held keys serve on for an hour. One request waits for a fetch; the next come within the cooldown. */
 const warm = async (what: string, trouble: Trouble): Promise<void> => {
   const rotated = await signed(next);
   expect(await send(honest)).toBe(200);
@@ -351,16 +351,13 @@ const warm = async (what: string, trouble: Trouble): Promise<void> => {
       const fetches = await fetchesDuring(async () => {
         const started = performance.now();
         expect(await sendAt(age)).toBe(200);
-        const waited = performance.now();
-        expect(await send(honest)).toBe(200);
-        for (const token of [rotated, await unknownKid(), await signed(stranger)]) expect(await send(token)).toBe(403);
-        const ended = performance.now();
-        report(
-          `warm, ${what}: waited ${Math.round(waited - started)} ms, the next five ${Math.round(ended - waited)} ms`,
-        );
-        // The time-outs of two tries, and what a busy machine adds.
-        expect(waited - started).toBeLessThan(4_000);
-        expect(ended - waited).toBeLessThan(1_400);
+        report(`warm, ${what}: waited ${Math.round(performance.now() - started)} ms`);
+        const others = await fetchesDuring(async () => {
+          expect(await send(honest)).toBe(200);
+          for (const token of [rotated, await unknownKid(), await signed(stranger)])
+            expect(await send(token)).toBe(403);
+        });
+        expect(others, 'fetches that the next four wait for').toBe(0);
       });
       expect(fetches).toBeLessThanOrEqual(2);
     }

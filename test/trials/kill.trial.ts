@@ -3,6 +3,7 @@ import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../local/session.ts';
 import { type LocalService, post, startLocalService, temporaryFolder } from '../kit/local-service.ts';
+import { isUnavailable, untilTaken } from '../kit/over-quota.ts';
 import { type Plant, somePlants, toJson } from '../kit/plants.ts';
 import { eachOf, portion, report, seed } from '../kit/scale.ts';
 
@@ -26,6 +27,10 @@ const start = async (folder: string): Promise<Running> => {
   return { service, milliseconds, token: await fetchToken(readSession(folder)) };
 };
 
+/** Sends again after a 503, as the contract says. @returns the status */
+const postUntilTaken = (...request: Parameters<typeof post>): Promise<number> =>
+  untilTaken(() => post(...request), isUnavailable);
+
 test(`${rounds} times killed under load: what was acknowledged is there after the next start (seed ${seed})`, async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -41,8 +46,7 @@ test(`${rounds} times killed under load: what was acknowledged is there after th
     const unanswered: Plant[] = [];
     await eachOf(all.slice(round * 2 * load, (round + 1) * 2 * load), width, async (plant) => {
       try {
-        const status = await post(service.url, toJson(plant), token);
-        expect(status).toBe(200);
+        expect(await postUntilTaken(service.url, toJson(plant), token)).toBe(200);
         acknowledged.push(plant);
       } catch (error) {
         // fetch's own, since the service is dead.
@@ -56,7 +60,7 @@ test(`${rounds} times killed under load: what was acknowledged is there after th
 
     running = await start(folder);
     starts.push(running.milliseconds);
-    const again = (plant: Plant): Promise<number> => post(running.service.url, toJson(plant), running.token);
+    const again = (plant: Plant): Promise<number> => postUntilTaken(running.service.url, toJson(plant), running.token);
     // Another plant under the id is a conflict only if the id is taken; it must come first, or it would mend a loss.
     const others = await eachOf(acknowledged, width, (plant) => again({ ...plant, name: `not ${plant.name}` }));
     expect(others).toEqual(acknowledged.map(() => 409));

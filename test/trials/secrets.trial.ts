@@ -11,6 +11,7 @@ import {
   loseAnswer,
   startFaultyStore,
 } from '../kit/faulty-store.ts';
+import { isUnavailable, untilTaken } from '../kit/over-quota.ts';
 import { report } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
@@ -117,13 +118,18 @@ test('no marked secret is in any log line or answer', async () => {
   ];
 
   const answers: string[] = [];
+  let failed = 0;
   const send = async ({ body, headers = {} }: Sent): Promise<number> => {
-    const answered = await stack.send(body, { ...markedHeaders, ...headers });
+    const answered = await stack.sendOnce(body, { ...markedHeaders, ...headers });
     answers.push(JSON.stringify([answered.headers, answered.body]));
+    if (answered.status >= 500) failed += 1;
     return answered.status;
   };
 
-  for (const request of requests) expect(await send(request)).toBeLessThan(500);
+  /** As the contract says after a 503: a busy machine may run out of the service's time. */
+  const sendUntilTaken = (request: Sent): Promise<number> => untilTaken(() => send(request), isUnavailable);
+
+  for (const request of requests) expect(await sendUntilTaken(request)).toBeLessThan(500);
   // Failures of the store, and faults of ours, whose cause is logged.
   for (const fault of [
     quoting(400, 'ValidationException'),
@@ -152,16 +158,19 @@ test('no marked secret is in any log line or answer', async () => {
   const lost = await startTrialStack(store.endpoint);
   onTestFinished(lost.close);
   lost.issuer.answer((_, response) => response.end(`${mark} { "${mark}": `));
-  expect((await lost.send(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` })).status).toBe(500);
+  expect((await lost.sendOnce(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` })).status).toBe(500);
   // An acknowledged plant: its answer has name and tag, as it must, and nothing else.
-  expect(await send({ body: plant({ name: 'Moss', tag: '' }), headers: authorized })).toBe(200);
-  expect((await stack.send(plant(), { ...markedHeaders, ...authorized })).body).toEqual({ name: mark, tag: mark });
+  expect(await sendUntilTaken({ body: plant({ name: 'Moss', tag: '' }), headers: authorized })).toBe(200);
+  const [before, marked] = [stack.log.length, { ...markedHeaders, ...authorized }];
+  expect((await stack.send(plant(), marked)).body).toEqual({ name: mark, tag: mark });
+  const acknowledged = stack.log.length - before;
   vi.restoreAllMocks();
 
   const lines = [...stack.log, ...lost.log].map((line) => JSON.stringify(line));
-  expect(lines).toHaveLength(answers.length + 2);
+  expect(lines).toHaveLength(answers.length + acknowledged + lost.log.length);
   // The functions did log: a refusal, an acknowledgement, and the cause of each failure.
-  expect(lines.filter((line) => line.includes('"outcome":"failed"'))).toHaveLength(16);
+  expect(lines.filter((line) => line.includes('"outcome":"failed"')).length).toBeGreaterThanOrEqual(failed);
+  expect(failed).toBeGreaterThanOrEqual(16);
   for (const text of [...lines, ...answers, written]) {
     expect(text).not.toContain(mark);
     expect(text).not.toContain(markedDigits);

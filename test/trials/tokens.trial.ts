@@ -6,6 +6,7 @@ import { sign } from '../kit/access-tokens.ts';
 import { newId } from '../kit/answers.ts';
 import { forgedTokens } from '../kit/forged-tokens.ts';
 import { authorizerEvent } from '../kit/gateway-events.ts';
+import { isUnavailable, untilTaken } from '../kit/over-quota.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { eachOf, portion, progress, report, seed } from '../kit/scale.ts';
 import { makeTokenIssuer, type TokenIssuer } from '../kit/token-variants.ts';
@@ -68,7 +69,11 @@ const request = (lines: string, target = '/plants', framed?: string): string => 
   return `POST ${target} HTTP/1.1\r\nhost: x\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json\r\n${framing}`;
 };
 
-const atGateway = (authorization: string): Promise<number> => sendBytes(request(`authorization: ${authorization}`));
+/** Sends again after a 503, as the contract says. @returns the status */
+const sendUntilTaken = (bytes: string): Promise<number> => untilTaken(() => sendBytes(bytes), isUnavailable);
+
+const atGateway = (authorization: string): Promise<number> =>
+  sendUntilTaken(request(`authorization: ${authorization}`));
 
 /** What the function makes of a header that a gateway might not let through. @returns true or false, or its failure */
 const atFunction = async (authorization: string): Promise<{ verdict: unknown; reason: unknown }> => {
@@ -264,7 +269,7 @@ test.each<[what: string, bytes: (token: string) => string]>([
   ['a request for a whole URL', (token) => request(`authorization: Bearer ${token}`, 'http://127.0.0.1/plants')],
   ['a query beside it', (token) => request(`authorization: Bearer ${token}`, '/plants?access_token=none')],
 ])('an honest token is let in with %s', async (_, bytes) => {
-  expect(await sendBytes(bytes(honest))).toBe(200);
+  expect(await sendUntilTaken(bytes(honest))).toBe(200);
 });
 
 /** Every way to damage a token in one place: each character changed to each other, left out, doubled, swapped; each bit flipped. */

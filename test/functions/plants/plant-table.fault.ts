@@ -11,9 +11,11 @@ import {
   storeLimits,
 } from '../../../functions/plants/plant-table.ts';
 import { newId } from '../../kit/answers.ts';
+import { startEventLoopClock } from '../../kit/event-loop-clock.ts';
 import {
   answer,
   atFirst,
+  clockAhead,
   type Fault,
   type FaultyStore,
   hang,
@@ -25,6 +27,7 @@ import { anyCredentials } from '../../kit/plants-store.ts';
 
 let store: FaultyStore;
 beforeAll(async () => {
+  startEventLoopClock();
   store = await startFaultyStore('plants');
 });
 afterAll(() => store.close());
@@ -35,8 +38,15 @@ const adder = (config: DynamoDBClientConfig = {}) =>
 
 const add =
   (...to: Parameters<typeof addPlantTo>) =>
-  (plant: NewPlant, deadline = AbortSignal.timeout(2_300)) =>
+  (plant: NewPlant, deadline = abortAfter(2_300)) =>
     addPlantTo(...to)(plant, deadline);
+
+/** AbortSignal.timeout knows the real clock only. */
+const abortAfter = (milliseconds: number): AbortSignal => {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(), milliseconds);
+  return controller.signal;
+};
 
 /** A plant whose calls meet a fault. */
 const plantWith = (fault: Fault) => {
@@ -187,6 +197,21 @@ describe.concurrent('a store that', () => {
   test('loses its answer after the write may have met its own item, one that hangs has not', async () => {
     expect(await adder()(plantWith(atFirst(loseAnswer)))).toBe('stored');
     expect(await adder()(plantWith(atFirst(hang)))).toBe('created');
+  });
+
+  test.each([10, -10])('has a clock %i minutes ahead answers the second call, then the first', async (minutes) => {
+    const addPlant = adder();
+    /** Adds a plant. @returns what came of it, and the number of calls */
+    const outcomeOf = async (fault: Fault): Promise<[outcome: unknown, calls: number]> => {
+      const plant = plantWith(fault);
+      const outcome = await addPlant(plant).catch((error) => error.constructor);
+      return [outcome, store.calls(String(plant.id))];
+    };
+    expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
+    expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
+    // The SDK tries again where it has to correct its clock, not where it takes a correction back.
+    expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
+    expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
   });
 
   test('is not asked to hold a plant over its item limit', async () => {
