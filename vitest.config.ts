@@ -6,9 +6,10 @@ export default defineConfig({
     include: ['test/**/*.{test,fuzz,fault,trial,e2e}.ts'],
     globalSetup: 'test/kit/bundled-stack.ts',
     setupFiles: 'test/kit/fuzz-runs.ts',
-    // An end-to-end test starts the whole local service, on a machine that may be busy.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Only what hangs takes so long: a start of the whole service takes 2 s, and a minute beside 12 endless loops.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    teardownTimeout: 300_000,
     // Threads start faster than processes, an eighth of the whole.
     pool: 'threads',
     // The default leaves a core idle, half of a small machine.

@@ -1,5 +1,5 @@
 /** The journey tests, as `npm run journey` runs them on a deployment, in an account that is too small for them. */
-import http, { createServer, type RequestListener } from 'node:http';
+import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -39,25 +39,29 @@ afterAll(async () => {
   for (const undo of cleanUp.reverse()) await undo();
 });
 
-const pass: RequestListener = (request, response) => {
+type Handler = (request: IncomingMessage, response: ServerResponse, body: Buffer) => unknown;
+
+const pass: Handler = (request, response, body) => {
   const { method, rawHeaders: headers } = request;
   const onward = http.request(serviceUrl + request.url, { method, headers }, (answer) => {
     response.writeHead(answer.statusCode ?? 0, answer.rawHeaders);
     answer.pipe(response);
   });
   onward.on('error', () => response.destroy());
-  request.pipe(onward);
+  onward.end(body);
 };
 
 const refuse =
-  (status: number, body: unknown): RequestListener =>
-  (request, response) => {
-    request.resume();
+  (status: number, body: unknown): Handler =>
+  (_, response) => {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
 
-const runJourney = async (gateway: RequestListener, ...filter: string[]) => {
-  const API_URL = `http://127.0.0.1:${await startServer(createServer(gateway))}`;
+const runJourney = async (gateway: Handler, ...filter: string[]) => {
+  const server = createServer(async (request, response) =>
+    gateway(request, response, Buffer.concat(await request.toArray())),
+  );
+  const API_URL = `http://127.0.0.1:${await startServer(server)}`;
   const vitest = path.resolve('node_modules/vitest/vitest.mjs');
   // This run's own report is another one.
   const environment = { ...deployment, API_URL, VITEST_REPORT: '' };
@@ -72,19 +76,25 @@ test('pass behind a gateway that lets ten requests through at a time, and refuse
     refuse(500, { message: 'Internal Server Error' }),
     refuse(503, { message: 'Service Unavailable' }),
   ];
+  const crowd = Promise.withResolvers<void>();
   let [number, underWay, crowded, refused] = [0, 0, 0, 0];
-  const { code, output } = await runJourney((request, response) => {
+  const { code, output } = await runJourney(async (request, response, body) => {
     number += 1;
     const isCrowded = underWay >= quota;
-    if (isCrowded) crowded += 1;
+    if (isCrowded) {
+      crowded += 1;
+      crowd.resolve();
+    }
     if (isCrowded || number % 7 === 0) {
       refused += 1;
-      refusals[refused % 3]?.(request, response);
+      refusals[refused % 3]?.(request, response, body);
       return;
     }
     underWay += 1;
     response.on('close', () => (underWay -= 1));
-    pass(request, response);
+    // Twenty racers come at once: ten wait here for another that finds no room.
+    if (body.includes('"racer ')) await crowd.promise;
+    pass(request, response, body);
   });
   expect(code, output).toBe(0);
   expect(crowded).toBeGreaterThan(0);
@@ -94,9 +104,9 @@ test('pass behind a gateway that lets ten requests through at a time, and refuse
 test('fail at a 500 that the service itself answers, without another try', async () => {
   let number = 0;
   const { code, output } = await runJourney(
-    (request, response) => {
+    (request, response, body) => {
       number += 1;
-      refuse(500, { error: 50001, message: 'the service failed; the fault is ours' })(request, response);
+      refuse(500, { error: 50001, message: 'the service failed; the fault is ours' })(request, response, body);
     },
     ...['-t', 'with an empty name and tag'],
   );

@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Starts the Chromium that CHROMIUM names, or the one on PATH. @throws Error in one sentence where there is none */
+/** Starts, in whatever time it takes, the Chromium that CHROMIUM names, or the one on PATH. @throws Error in one sentence where there is none */
 export const startChromium = async (proxy: string): Promise<Browser> => {
   const { CHROMIUM, PATH = '' } = process.env;
   const places = CHROMIUM ? [CHROMIUM] : PATH.split(path.delimiter).map((folder) => path.join(folder, 'chromium'));
@@ -12,7 +12,8 @@ export const startChromium = async (proxy: string): Promise<Browser> => {
       () => true,
       () => false,
     );
-    if (isThere) return chromium.launch({ executablePath, proxy: { server: proxy, bypass: '127.0.0.1' } });
+    const bypass = '127.0.0.1';
+    if (isThere) return chromium.launch({ executablePath, proxy: { server: proxy, bypass }, timeout: 0 });
   }
   throw new Error(
     CHROMIUM

@@ -2,13 +2,14 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { leave, listen } from '../../local/listen.ts';
 import { item, newId } from '../kit/answers.ts';
 import { answer as answerOfStore, atFirstRequest, type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
 import { maxId, minId, somePlants, toJson } from '../kit/plants.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
+import { until } from '../kit/until.ts';
 
 const cleanUp: (() => unknown)[] = [];
 
@@ -157,7 +158,7 @@ describe('plant import', () => {
       });
       const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }), () => {});
       const { child, ended } = start('import', file, '--url', baseUrl, '--token', 'a.b.c');
-      await vi.waitUntil(async () => received.length > 16 && (await failed()).length > 1, { timeout: 10_000 });
+      await until(async () => received.length > 16 && (await failed()).length > 1);
       // Under npm it arrives twice.
       child.kill(signal);
       child.kill(signal);
@@ -172,7 +173,7 @@ describe('plant import', () => {
     const { file, failed, list } = await ndjson(`no JSON\n${'{"id":1,"name":"Moss"}\n'.repeat(1000)}`);
     const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }), () => {});
     const { child, ended } = start('import', file, '--url', baseUrl, '--token', 'a.b.c');
-    await vi.waitUntil(async () => received.length > 16 && (await list()).length > 1, { timeout: 10_000 });
+    await until(async () => received.length > 16 && (await list()).length > 1);
     child.stdout.destroy();
     child.stderr.destroy();
     child.kill('SIGHUP');

@@ -3,12 +3,13 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { describe, expect, onTestFinished, vi } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { post, run } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { anyCredentials, startPlantsStore } from '../kit/plants-store.ts';
 import { startServer } from '../kit/servers.ts';
 import { startSlowStore } from '../kit/slow-store.ts';
+import { until } from '../kit/until.ts';
 
 describe('npm start', () => {
   test('that was killed is no service to get a token from; its damaged data is not served', async ({ at }) => {
@@ -31,7 +32,7 @@ describe('npm start', () => {
 
   test('that is stopped while it starts says nothing wrong', async ({ at }) => {
     const { child, ended, output } = at.begin();
-    await vi.waitUntil(() => output().includes('Synthesizing'), { timeout: 30_000 });
+    await until(() => output().includes('Synthesizing'));
     child.kill('SIGTERM');
     const { code, stderr } = await ended;
     expect(code).toBe(0);
@@ -57,10 +58,10 @@ describe('npm start', () => {
   test('waits for a table that takes its time, and only then loads the functions', async ({ at }) => {
     const store = await startSlowStore();
     const starting = at.begin({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
-    await vi.waitUntil(() => store.described > 4, { timeout: 30_000 });
+    await until(() => store.described > 4);
     expect(starting.output()).toMatch(/Synthesizing.*\n$/);
     store.status = 'ACTIVE';
-    await vi.waitUntil(() => starting.output().includes('Ctrl-C'), { timeout: 30_000 });
+    await until(() => starting.output().includes('Ctrl-C'));
   });
 });
 

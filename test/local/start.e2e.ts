@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
-import { describe, expect, onTestFinished, vi } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { post } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
+import { until } from '../kit/until.ts';
 
 describe('npm start', () => {
   test('serves; the line it prints, pasted, answers 200; SIGTERM ends it; the plant survives', async ({ at }) => {
@@ -33,7 +34,7 @@ describe('npm start', () => {
     expect(await post(service.url, '{"id":1,"name":"Moss"}', token)).toBe(200);
     expect(await post(service.url, '{}', 'a.b.c')).toBe(403);
     await fetch(`${service.url}/other`);
-    await vi.waitUntil(() => service.output().includes('/other'));
+    await until(() => service.output().includes('/other'));
     const [, lines = ''] = service.output().split('One line per request:\n');
     expect(lines.trimEnd().split('\n')).toEqual([
       expect.stringMatching(
@@ -101,12 +102,12 @@ describe('npm start', () => {
     onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
     let output = '';
     child.stdout.on('data', (chunk) => (output += chunk));
-    await vi.waitUntil(() => output.includes('Ctrl-C'), { timeout: 30_000 });
+    await until(() => output.includes('Ctrl-C'));
     expect(await at.list()).toContain('session.json');
     child.stdout.destroy();
     child.stderr.destroy();
     process.kill(group, 'SIGHUP');
-    await vi.waitUntil(() => !isRunning(group), { timeout: 30_000 });
+    await until(() => !isRunning(group));
     expect(await at.list()).toEqual(['dynamodb', 'lock']);
   });
 
@@ -116,7 +117,7 @@ describe('npm start', () => {
     expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, stderr: calm });
 
     const { child, ended, output } = at.begin();
-    await vi.waitUntil(() => output().includes('Ctrl-C'), { timeout: 30_000 });
+    await until(() => output().includes('Ctrl-C'));
     child.stdout.destroy();
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
     let isOver = false;

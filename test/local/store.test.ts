@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openStore } from '../../local/store.ts';
 import { startServer } from '../kit/servers.ts';
 import { key, startSlowStore } from '../kit/slow-store.ts';
+import { until } from '../kit/until.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -19,7 +20,7 @@ describe("a store of the user's own", () => {
     const store = await openStore('/nowhere');
     const ready = vi.fn();
     const creating = store.createTables([{ TableName: 'Plants', ...key }]).then(ready);
-    await vi.waitUntil(() => slow.described > 4, { timeout: 10_000 });
+    await until(() => slow.described > 4);
     expect(ready).not.toHaveBeenCalled();
     slow.status = 'ACTIVE';
     await creating;
