@@ -3,15 +3,20 @@ import path from 'node:path';
 import { test as base, expect } from 'vitest';
 import { type LocalService, run, startLocalService, temporaryFolder } from './local-service.ts';
 
+type Command = [string, ...string[]];
+
 /** A data folder of a test's own, and what can be done with it. */
 const home = async () => {
   const { folder, remove } = await temporaryFolder();
   const end = new AbortController();
   const ended: Promise<unknown>[] = [];
   /** Starts a service, and does not wait. */
-  const begin = (environment: Record<string, string> = {}) => {
+  const begin = (
+    environment: Record<string, string> = {},
+    [command, ...args]: Command = [process.execPath, 'local/main.ts'],
+  ) => {
     const settings = { PORT: '0', DATA_DIR: folder, TMPDIR: folder, ...environment };
-    const service = run(process.execPath, ['local/main.ts'], settings, end.signal);
+    const service = run(command, args, settings, end.signal);
     ended.push(service.ended);
     return service;
   };
@@ -26,7 +31,7 @@ const home = async () => {
     curl: withCurl,
     /** What is in the folder, a service's temporary folder too. Node's compile cache is npm's own. */
     list: async () => (await readdir(folder)).filter((name) => name !== 'node-compile-cache').sort(),
-    start: async (environment: Record<string, string> = {}, command?: [string, ...string[]]) => {
+    start: async (environment: Record<string, string> = {}, command?: Command) => {
       const service = await startLocalService(folder, environment, command, end.signal);
       ended.push(service.ended);
       return service;

@@ -9,7 +9,13 @@ const root = path.resolve(import.meta.dirname, '../..');
 /** A command that has ended. */
 export type Ended = { code: number | null; stdout: string; stderr: string };
 
-/** A command that runs, in the project's folder, until `signal` at the latest. Node is the one of the tests. */
+/**
+ * Starts the arguments in a process group, all of which is killed once descriptor 3 is closed. Its other end is ours
+ * alone, so this happens even if we are killed. A terminal that closes (SIGHUP) ends the watch, too.
+ */
+const guarded = '(read -r _; kill -KILL 0) <&3 >/dev/null 2>&1 & exec "$@" 3<&-';
+
+/** A command that runs, in the project's folder, until `signal` or our own end. Node is the one of the tests. */
 export const run = (
   command: string,
   args: string[],
@@ -17,14 +23,31 @@ export const run = (
   signal = new AbortController().signal,
 ) => {
   const { AWS_ENDPOINT_URL_DYNAMODB: _, ...inherited } = process.env;
-  const child = spawn(command, args, { cwd: root, env: { ...inherited, ...environment }, signal });
+  const child = spawn('sh', ['-c', guarded, 'sh', command, ...args], {
+    cwd: root,
+    env: { ...inherited, ...environment },
+    signal,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  });
   child.on('error', () => {});
+  // What the command itself has started ends with it.
+  child.on('exit', () => child.stdio[3]?.destroy());
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk) => (stdout += chunk));
   child.stderr.on('data', (chunk) => (stderr += chunk));
   const ended = new Promise<Ended>((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
   return { child, ended, output: () => stdout };
+};
+
+/** Says whether there is a process, or, with its id negated, one of a process group. */
+export const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 };
 
 /** The local service, started as `npm start` does it, on ports of its own. */

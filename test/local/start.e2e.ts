@@ -1,11 +1,10 @@
 /** What a newcomer does with `npm start` and `npm run -s token`. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { post } from '../kit/local-service.ts';
+import { isRunning, post } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { until } from '../kit/until.ts';
 
@@ -95,17 +94,14 @@ describe('npm start', () => {
   });
 
   test('ends without a trace when its terminal is closed', async ({ at }) => {
-    const environment = { ...process.env, PORT: '0', DATA_DIR: at.folder, TMPDIR: at.folder };
-    // A group of its own, all of which the system tells, as it does for a terminal's.
-    const child = spawn('npm', ['start'], { env: environment, detached: true });
-    const group = -(child.pid ?? 0);
-    onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
-    let output = '';
-    child.stdout.on('data', (chunk) => (output += chunk));
-    await until(() => output.includes('Ctrl-C'));
+    const { child, output } = at.begin({}, ['npm', 'start']);
+    await until(() => output().includes('Ctrl-C'));
     expect(await at.list()).toContain('session.json');
     child.stdout.destroy();
     child.stderr.destroy();
+    // The system tells the whole group, and so the guard of it.
+    const group = -(child.pid ?? 0);
+    onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
     process.kill(group, 'SIGHUP');
     await until(() => !isRunning(group));
     expect(await at.list()).toEqual(['dynamodb', 'lock']);
@@ -128,11 +124,3 @@ describe('npm start', () => {
     expect(await at.list()).toEqual(['dynamodb', 'lock']);
   });
 });
-
-const isRunning = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};

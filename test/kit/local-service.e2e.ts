@@ -1,0 +1,55 @@
+/** Nothing is left of what a test has started, however the tests end. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, vi } from 'vitest';
+import { isRunning, run } from './local-service.ts';
+import { test } from './local-service-test.ts';
+
+const vitest = path.resolve('node_modules/vitest/vitest.mjs');
+const kit = JSON.stringify(path.join(import.meta.dirname, 'local-service.ts'));
+
+/** Runs a test of this body in a runner of its own. It has `run` and `startLocalService`, and `say` tells which group it started. */
+const runTest = async (folder: string, body: string) => {
+  const code = `test('has a body', async () => {
+    const { run, startLocalService } = await import(${kit});
+    const say = ({ pid }) => {
+      process.kill(-pid, 0);
+      console.log('started ' + pid);
+    };
+    ${body}
+  }, 0);`;
+  await writeFile(path.join(folder, 'own.test.ts'), code);
+  const options = ['--root', folder, '--globals', '--pool', 'threads', '--disable-console-intercept'];
+  const runner = run(process.execPath, [vitest, 'run', ...options]);
+  const started = () => Number(/started (\d+)/.exec(runner.output())?.[1] ?? 0);
+  await vi.waitUntil(started, { timeout: 30_000 });
+  return { ...runner, group: -started() };
+};
+
+test('a service ends with a runner that is killed, also if npm started it', async ({ at }) => {
+  const { child, ended, group, output } = await runTest(
+    at.folder,
+    `const service = await startLocalService(${JSON.stringify(at.folder)}, {}, ['npm', 'start']);
+    console.log('serves at ' + service.url + ' ');
+    say(service);
+    await new Promise(() => {});`,
+  );
+  const url = /serves at (\S+)/.exec(output())?.[1] ?? '';
+  expect((await fetch(`${url}/docs`)).status).toBe(200);
+  child.kill('SIGKILL');
+  await ended;
+  await vi.waitUntil(() => !isRunning(group), { timeout: 30_000 });
+  await expect(fetch(url)).rejects.toThrow();
+});
+
+test('a command ends with a test that never stops it, as one does that runs out of time', async ({ at }) => {
+  const { ended, group } = await runTest(at.folder, `say(run('sh', ['-c', 'sleep 1000 & sleep 1000']).child);`);
+  expect((await ended).code).toBe(0);
+  await vi.waitUntil(() => !isRunning(group), { timeout: 30_000 });
+});
+
+test('what a command has started ends with it', async () => {
+  const { child, ended } = run('sh', ['-c', 'sleep 1000 & echo started']);
+  expect(await ended).toMatchObject({ code: 0, stdout: 'started\n' });
+  await vi.waitUntil(() => !isRunning(-(child.pid ?? 0)), { timeout: 30_000 });
+});
