@@ -1,12 +1,11 @@
 /** The journey tests, as `npm run journey` runs them on a deployment, in an account that is too small for them. */
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
-import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { fetchToken, readSession } from '../local/session.ts';
-import { run, startLocalService, temporaryFolder } from './kit/local-service.ts';
-import { anyCredentials, startPlantsStore } from './kit/plants-store.ts';
+import { run } from './kit/local-service.ts';
+import { startPlantsStore } from './kit/plants-store.ts';
 import { startServer } from './kit/servers.ts';
+import { startTrialStack } from './kit/trial-stack.ts';
 
 /** Lambda functions that a new account may run at a time. */
 const quota = 10;
@@ -16,19 +15,15 @@ const cleanUp: (() => unknown)[] = [];
 let serviceUrl: string;
 let deployment: Record<string, string>;
 beforeAll(async () => {
-  const { folder, remove } = await temporaryFolder();
-  cleanUp.push(remove);
-  const { endpoint, close } = await startPlantsStore();
+  const TABLE_NAME = 'plants';
+  const { endpoint, close } = await startPlantsStore(TABLE_NAME);
   cleanUp.push(close);
-  const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: endpoint });
-  cleanUp.push(() => service.stop());
-  serviceUrl = service.url;
-  const client = new DynamoDBClient({ ...anyCredentials, endpoint });
-  const { TableNames: [TABLE_NAME = ''] = [] } = await client.send(new ListTablesCommand());
-  client.destroy();
+  const stack = await startTrialStack(endpoint);
+  cleanUp.push(stack.close);
+  serviceUrl = stack.url;
   deployment = {
     TABLE_NAME,
-    ACCESS_TOKEN: await fetchToken(readSession(folder)),
+    ACCESS_TOKEN: stack.token,
     AWS_ENDPOINT_URL_DYNAMODB: endpoint,
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'test',
