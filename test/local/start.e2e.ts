@@ -1,12 +1,14 @@
 /** What a newcomer does with `npm start` and `npm run -s token`. */
 import { once } from 'node:events';
-import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { isRunning, post } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { until } from '../kit/until.ts';
+
+const calm = expect.not.stringMatching(/error|warning/i);
 
 describe('npm start', () => {
   test('serves; the line it prints, pasted, answers 200; SIGTERM ends it; the plant survives', async ({ at }) => {
@@ -57,9 +59,11 @@ describe('npm start', () => {
     idle.destroy();
   });
 
-  test('lets no other user read its data or change what it runs, whatever the umask', async ({ at }) => {
+  test('lets no other user read its data or change what it runs, whatever the umask; ends on SIGHUP', async ({
+    at,
+  }) => {
     const DATA_DIR = path.join(at.folder, 'plants', 'of', 'mine');
-    await at.start({ DATA_DIR }, ['sh', '-c', 'umask 000; exec node local/main.ts']);
+    const service = await at.start({ DATA_DIR }, ['sh', '-c', 'umask 000; exec node local/main.ts']);
     const [temporary = ''] = (await at.list()).filter((name) => name.startsWith('plant-store-'));
     const folders = [
       'plants',
@@ -73,6 +77,9 @@ describe('npm start', () => {
     expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
     // It holds the client's secret.
     expect(await mode('plants/of/mine/session.json')).toBe(0o600);
+    expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, stderr: calm });
+    expect(await at.list()).toEqual(['plants']);
+    expect((await readdir(DATA_DIR)).sort()).toEqual(['dynamodb', 'lock']);
   });
 
   test("keeps the mode and the files of a data folder that is the user's", async ({ at }) => {
@@ -107,11 +114,7 @@ describe('npm start', () => {
     expect(await at.list()).toEqual(['dynamodb', 'lock']);
   });
 
-  test('ends with code 0 on SIGHUP, and with code 1 if nobody reads what it prints', async ({ at }) => {
-    const service = await at.start();
-    const calm = expect.not.stringMatching(/error|warning/i);
-    expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, stderr: calm });
-
+  test('ends with code 1 if nobody reads what it prints', async ({ at }) => {
     const { child, ended, output } = at.begin();
     await until(() => output().includes('Ctrl-C'));
     child.stdout.destroy();
