@@ -5,11 +5,11 @@ import cdkJson from '../../cdk.json' with { type: 'json' };
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { externalIssuer, kinds } from '../kit/stacks.ts';
 
-/** What `npx cdk` runs, as it runs it, but for the bundling unless `context` asks for it. */
-const synthesize = async (context: Record<string, unknown>, NODE_OPTIONS = '', umask = '022') => {
+/** What `npx cdk` runs, as it runs it. */
+const synthesize = async (context: Record<string, unknown>, { NODE_OPTIONS = '', umask = '022' } = {}) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  const CDK_CONTEXT_JSON = JSON.stringify({ ...cdkJson.context, 'aws:cdk:bundling-stacks': [], ...context });
+  const CDK_CONTEXT_JSON = JSON.stringify({ ...cdkJson.context, ...context });
   // CloudFormation's own rules take half of the time. One run has them here, and each in .ci/run.
   const CDK_VALIDATION = String(context === kinds.prod);
   const environment = { CDK_OUTDIR: folder, CDK_CONTEXT_JSON, CDK_VALIDATION, NODE_OPTIONS };
@@ -31,32 +31,52 @@ const acknowledged = (template: string): string[] => {
   return [...new Set(lines)].sort();
 };
 
+/** The files of an assembly that other users of the machine may change, and the modes of its bundles. */
+const modesIn = async (folder: string) => {
+  const names = await readdir(folder, { recursive: true });
+  const modes = await Promise.all(names.map(async (name) => (await stat(path.join(folder, name))).mode & 0o777));
+  const isBundle = (name: string) => /^asset\.\w+\/index\.js$/.test(name);
+  return {
+    changeable: names.filter((_, index) => ((modes[index] ?? 0) & 0o022) !== 0),
+    bundles: modes.filter((_, index) => isBundle(names[index] ?? '')),
+  };
+};
+
 describe('the app', () => {
-  test.each<[what: string, context: Record<string, string>, more: string[]]>([
-    ['prod', kinds.prod, ['AwsSolutions-COG8 of AWS::Cognito::UserPool']],
-    ['prod with its own issuer', kinds.prodWithIssuer, []],
-    ['dev', kinds.dev, ['AwsSolutions-COG8 of AWS::Cognito::UserPool']],
-    [
-      'dev with a mail address',
-      { ...kinds.dev, alarmEmail: 'me@a.example' },
-      ['AwsSolutions-COG8 of AWS::Cognito::UserPool', 'Serverless-SNSRedrivePolicy of AWS::SNS::Subscription'],
-    ],
-    ['dev with its own issuer', kinds.devWithIssuer, []],
-  ])('synthesizes %s, past the rules of CloudFormation and cdk-nag, but for these', async (_, context, more) => {
-    const { code, said, read } = await synthesize(context);
-    expect([code, said]).toEqual([0, []]);
+  const poolRule = 'AwsSolutions-COG8 of AWS::Cognito::UserPool';
+  const mailRule = 'Serverless-SNSRedrivePolicy of AWS::SNS::Subscription';
+
+  test.each<[what: string, context: Record<string, string>, umask: string, more: string[]]>([
+    ['prod', kinds.prod, '022', [poolRule]],
+    ['prod with its own issuer', kinds.prodWithIssuer, '000', []],
+    ['dev', kinds.dev, '077', [poolRule]],
+    ['dev with a mail address', { ...kinds.dev, alarmEmail: 'me@a.example' }, '022', [poolRule, mailRule]],
+    ['dev with its own issuer', kinds.devWithIssuer, '077', []],
+  ])('synthesizes %s, past the rules of CloudFormation and cdk-nag, but for these', async (_, context, umask, more) => {
+    const { code, said, folder, read } = await synthesize(context, { umask });
     const name = context['stage'] === 'dev' ? 'PlantStore-dev' : 'PlantStore';
+    const bundling = ['CreatePlant', 'Authorizer'].map((each) => `Bundling asset ${name}/${each}/Code/Stage...`);
+    expect([code, said]).toEqual([0, bundling]);
     const template = await read(`${name}.template.json`);
     expect(template.includes(externalIssuer.jwksUri)).toBe('issuer' in context);
     const everywhere = ['AwsSolutions-IAM5 of AWS::IAM::Policy', 'Serverless-LambdaDLQ of AWS::Lambda::Function'];
     expect(acknowledged(template)).toEqual([...everywhere, ...more].sort());
     const { terminationProtection } = JSON.parse(await read('manifest.json')).artifacts[name].properties;
     expect(terminationProtection ?? false).toBe(name === 'PlantStore');
+
+    // Whatever the umask, nobody else can change an asset, and Lambda can read the bundles.
+    const { changeable, bundles } = await modesIn(folder);
+    expect(bundles).toEqual([0o644, 0o644]);
+    // With 000, the assembly's own folder is open to all.
+    expect(changeable.filter((file) => umask !== '000' || file.startsWith('asset.'))).toEqual([]);
   });
 
   test('does not synthesize what a rule of either pack of cdk-nag finds', async () => {
     const naive = new URL('../kit/naive-resources.ts', import.meta.url);
-    const { code, said } = await synthesize(kinds.devWithIssuer, `--import ${naive}`);
+    const { code, said } = await synthesize(
+      { ...kinds.devWithIssuer, 'aws:cdk:bundling-stacks': [] },
+      { NODE_OPTIONS: `--import ${naive}` },
+    );
     expect(code).not.toBe(0);
     expect(said.join('\n')).toMatch(/NaiveBucket.*AwsSolutions-S10/s);
     expect(said.join('\n')).toMatch(/NaiveFunction.*Serverless-LambdaTracing/s);
@@ -80,36 +100,12 @@ describe('the app', () => {
     await writeFile(path.join(project, 'node_modules/.bin/node'), '#!/bin/sh\necho "own $@"\n', { mode: 0o755 });
     expect((await run('sh', ['-c', command], environment).ended).stdout).toBe('own infra/app.ts\n');
   });
-});
-
-describe('what is deployed', () => {
-  const withBundles = { ...kinds.devWithIssuer, 'aws:cdk:bundling-stacks': ['**'] };
-
-  test.each<[umask: string, what: string, of: RegExp]>([
-    ['022', 'of the whole assembly', /./],
-    // Then the assembly's own folder is open to all, too, but an asset is still as it was made.
-    ['000', 'of the assets', /^asset\./],
-  ])('with umask %s, can be changed by nobody else: no file %s', async (umask, _, of) => {
-    const { code, folder } = await synthesize(withBundles, '', umask);
-    expect(code).toBe(0);
-    const names = (await readdir(folder, { recursive: true })).filter((name) => of.test(name));
-    const modes = await Promise.all(names.map(async (name) => (await stat(path.join(folder, name))).mode));
-    expect(names.filter((name) => /^asset\.\w+\/index\.js$/.test(name))).toHaveLength(2);
-    expect(names.filter((_, index) => ((modes[index] ?? 0) & 0o022) !== 0)).toEqual([]);
-  });
-
-  test('can be read by Lambda, even if it was made with umask 077', async () => {
-    const { folder } = await synthesize(withBundles, '', '077');
-    const bundles = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('index.js'));
-    const modes = await Promise.all(bundles.map(async (name) => (await stat(path.join(folder, name))).mode & 0o777));
-    expect(modes).toEqual([0o644, 0o644]);
-  });
 
   test.each(['index.js', 'package.json'])(
-    'has nothing that another user put into the folder of an asset: %s stops the synthesis',
+    'deploys nothing that another user put into the folder of an asset: %s stops the synthesis',
     async (name) => {
       const intruder = new URL(`../kit/intruder.ts?${name}`, import.meta.url);
-      const { code, said } = await synthesize(withBundles, `--import ${intruder}`);
+      const { code, said } = await synthesize(kinds.devWithIssuer, { NODE_OPTIONS: `--import ${intruder}` });
       expect(code).not.toBe(0);
       expect(said.join('\n')).toMatch(new RegExp(`bundling-temp-.* has files of another user: ${name}`));
     },
