@@ -1,5 +1,5 @@
-/** Synthesizes the stack and bundles its functions once, for all test files that run the bundles. */
-import { mkdtemp, rm } from 'node:fs/promises';
+/** Synthesizes the stack and bundles its functions once, for all test files that read the template or run the bundles. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -13,6 +13,7 @@ export default async ({ provide }: TestProject) => {
   try {
     const [{ synthesize }] = await Promise.all([import('../../local/stack.ts'), bundleAhead()]);
     provide('stack', synthesize(folder, { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' }));
+    provide('template', JSON.parse(await readFile(path.join(folder, 'PlantStore.template.json'), 'utf8')));
   } catch (error) {
     await remove();
     throw error;
@@ -24,5 +25,7 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** Its functions trust an issuer that is nowhere. */
     stack: LocalStack;
+    /** What `cdk deploy` would upload for it. */
+    template: object;
   }
 }

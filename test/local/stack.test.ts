@@ -4,9 +4,11 @@ import { externalIssuer, templateOf } from '../kit/stacks.ts';
 
 type Template = Parameters<typeof readTemplate>[0];
 
-/** The stack's template, as the synthesis on this machine gives it. */
+const synthesized = templateOf(externalIssuer).toJSON();
+
+/** A copy of the stack's template, as the synthesis on this machine gives it. */
 const template = (): Template => {
-  const json = structuredClone(templateOf(externalIssuer).toJSON()) as Template;
+  const json = structuredClone(synthesized) as Template;
   for (const resource of resources(json, 'AWS::Lambda::Function')) {
     resource.Metadata = { ...resource.Metadata, 'aws:asset:path': 'asset.of-the-function' };
   }

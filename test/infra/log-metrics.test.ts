@@ -1,0 +1,71 @@
+/** What is counted in the log lines of the functions, and the dashboard that shows it. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { ofType, prod, propertiesOf } from '../kit/template.ts';
+
+type Filter = {
+  LogGroupName: { Ref: string };
+  FilterPattern: string;
+  MetricTransformations: { MetricName: string; Dimensions?: { Value: string }[] }[];
+};
+
+const filters = Object.values(propertiesOf('AWS::Logs::MetricFilter')) as Filter[];
+
+test('log lines are counted under these names', () => {
+  const counted = filters.map(({ LogGroupName, FilterPattern, MetricTransformations: [metric] }) => [
+    LogGroupName.Ref,
+    metric?.MetricName,
+    FilterPattern,
+    ...(metric?.Dimensions ?? []).map(({ Value }) => Value),
+  ]);
+  const stored = ['created', 'repeated', 'stored'].map((word) => `$.message.outcome = "${word}"`).join(' || ');
+  expect(counted).toEqual([
+    ['CreatePlantLogs', 'Faults', '{ $.message.outcome = "failed" && $.message.error = 50001 }'],
+    ['AuthorizerLogs', 'KeysNotFetched', '{ $.message.outcome = "keys not fetched" }'],
+    ['CreatePlantLogs', 'Stored', `{ ${stored} }`, '$.message.outcome'],
+    ['CreatePlantLogs', 'Refused', '{ $.message.outcome = "refused" }', '$.message.error'],
+    ['CreatePlantLogs', 'Failed', '{ $.message.outcome = "failed" }', '$.message.error'],
+    ['AuthorizerLogs', 'TokensRefused', '{ $.message.outcome = "refused" }', '$.message.reason'],
+  ]);
+});
+
+test('every line counts as one, and none as zero, in the namespace of the stack', () => {
+  for (const { MetricTransformations } of filters) {
+    expect(MetricTransformations).toEqual([
+      expect.objectContaining({ MetricNamespace: 'PlantStore', MetricValue: '1' }),
+    ]);
+    expect(MetricTransformations).toEqual([expect.toSatisfy(({ DefaultValue = 0 }) => DefaultValue === 0)]);
+  }
+});
+
+test('the runbook names every outcome that is counted', () => {
+  const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+  const rows = filters.flatMap(({ LogGroupName, FilterPattern }) =>
+    [...FilterPattern.matchAll(/outcome = "([^"]+)"/g)].map(
+      ([, outcome]) => `| ${LogGroupName.Ref.replace('Logs', '')} | \`{"outcome":"${outcome}"`,
+    ),
+  );
+  const text = runbook.replaceAll(/ +\|/g, ' |');
+  expect(rows.filter((row) => !text.includes(row))).toEqual([]);
+});
+
+test('the one dashboard shows what was counted, under a name that is free in every region', () => {
+  expect(Object.keys(ofType('AWS::CloudWatch::Dashboard'))).toEqual(['MonitoringDashboard']);
+  const { DashboardName, DashboardBody } = prod.Resources['MonitoringDashboard']?.Properties ?? {};
+  expect(DashboardName).toEqual({ 'Fn::Join': ['', ['PlantStore-Health-', { Ref: 'AWS::Region' }]] });
+  expect(JSON.stringify(prod.Outputs['DashboardUrl'])).toContain('dashboard/PlantStore-Health-');
+  const [, parts] = (DashboardBody as { 'Fn::Join': [string, unknown[]] })['Fn::Join'];
+  const text = parts.map((part) => (typeof part === 'string' ? part : 'X')).join('');
+  const { widgets } = JSON.parse(text) as { widgets: { properties: { title?: string; metrics?: unknown[] } }[] };
+  const logged = widgets.find(({ properties }) => properties.title?.startsWith('Plants and tokens'));
+  expect(logged?.properties.metrics).toMatchObject(
+    [
+      ['Stored', 'outcome'],
+      ['Refused', 'error'],
+      ['Failed', 'error'],
+      ['TokensRefused', 'reason'],
+    ].map(([metric, dimension]) => [
+      { expression: `SEARCH('{"PlantStore","${dimension}"} MetricName="${metric}"', 'Sum', 300)` },
+    ]),
+  );
+});

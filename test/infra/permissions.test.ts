@@ -1,0 +1,83 @@
+/** Who may do what: the whole of every role and policy. */
+import { expect, test } from 'vitest';
+import { arn, byFunction, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
+
+const assumedBy = (Service: string) => ({
+  AssumeRolePolicyDocument: {
+    Statement: [{ Action: 'sts:AssumeRole', Effect: 'Allow', Principal: { Service } }],
+    Version: '2012-10-17',
+  },
+});
+
+const allow = (Action: string | string[], Resource: unknown) => ({ Action, Effect: 'Allow', Resource });
+
+/** What a function may do besides writing its log and its trace. */
+const own: Record<string, object[]> = { CreatePlant: [allow('dynamodb:PutItem', arn('Plants'))] };
+
+test('each function has a role for Lambda, and one for CodeDeploy', () => {
+  expect(propertiesOf('AWS::IAM::Role')).toEqual(
+    byFunction((name) => [
+      [`${name}Role`, assumedBy('lambda.amazonaws.com')],
+      [`${name}RollOutRole`, assumedBy('codedeploy.amazonaws.com')],
+    ]),
+  );
+  expect(propertiesOf('AWS::Lambda::Function')).toMatchObject(
+    byFunction((name) => [[name, { Role: arn(`${name}Role`) }]]),
+  );
+  expect(propertiesOf('AWS::CodeDeploy::DeploymentGroup')).toMatchObject(
+    byFunction((name) => [[`${name}RollOut`, { ServiceRoleArn: arn(`${name}RollOutRole`) }]]),
+  );
+});
+
+test('each role may do what it is for, and nothing else', () => {
+  const policy = (role: string, Statement: object[]): [string, object] => [
+    `${role}DefaultPolicy`,
+    {
+      PolicyName: expect.any(String),
+      Roles: [ref(role)],
+      PolicyDocument: { Statement, Version: '2012-10-17' },
+    },
+  ];
+  expect(propertiesOf('AWS::IAM::Policy')).toEqual(
+    byFunction((name) => [
+      policy(`${name}Role`, [
+        allow(['logs:CreateLogStream', 'logs:PutLogEvents'], arn(`${name}Logs`)),
+        allow(['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], '*'),
+        ...(own[name] ?? []),
+      ]),
+      policy(`${name}RollOutRole`, [
+        allow(
+          ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
+          [arn(name), ref(`${name}Live`)],
+        ),
+        allow('cloudwatch:DescribeAlarms', '*'),
+      ]),
+    ]),
+  );
+});
+
+test('nothing has a managed policy, or a * in an action', () => {
+  const text = JSON.stringify(prod);
+  expect(text).not.toContain('ManagedPolicyArns');
+  const actions = text.match(/"(Not)?Action":("[^"]*"|\[[^\]]*\])/g) ?? [];
+  expect(actions).toContain('"Action":"sts:AssumeRole"');
+  expect(actions.filter((action) => action.includes('*') || action.includes('Not'))).toEqual([]);
+});
+
+test('this API, and nobody else, may invoke a function, by its alias', () => {
+  const permissions = Object.values(ofType('AWS::Lambda::Permission')).map(({ Properties }) => Properties);
+  const expected = byFunction((name) => [
+    [
+      name,
+      {
+        Action: 'lambda:InvokeFunction',
+        Principal: 'apigateway.amazonaws.com',
+        FunctionName: ref(`${name}Live`),
+        SourceArn: { 'Fn::Join': ['', expect.arrayContaining([':execute-api:', ref('Api')])] },
+      },
+    ],
+  ]);
+  const invoked = ({ FunctionName }: Record<string, unknown>): string => JSON.stringify(FunctionName);
+  const sorted = (all: Record<string, unknown>[]) => all.toSorted((a, b) => invoked(a).localeCompare(invoked(b)));
+  expect(sorted(permissions)).toEqual(sorted(Object.values(expected)));
+});

@@ -1,0 +1,41 @@
+/** How a new version of a function comes to be called, in `prod`. */
+import { expect, test } from 'vitest';
+import { byFunction, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
+
+const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');
+
+test('every function is rolled out in steps, and rolled back by an alarm', () => {
+  expect(groups).toMatchObject(
+    byFunction((name) => [
+      [
+        `${name}RollOut`,
+        {
+          DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
+          AutoRollbackConfiguration: { Enabled: true, Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'] },
+          AlarmConfiguration: { Enabled: true },
+        },
+      ],
+    ]),
+  );
+  expect(ofType('AWS::Lambda::Alias')).toMatchObject(
+    byFunction((name) => [
+      [
+        `${name}Live`,
+        { UpdatePolicy: { CodeDeployLambdaAliasUpdate: { DeploymentGroupName: ref(`${name}RollOut`) } } },
+      ],
+    ]),
+  );
+});
+
+test('a function is rolled back by alarms of its own: createPlant, which answers its faults, by these too', () => {
+  const more: Record<string, string[]> = { CreatePlant: ['CreatePlantFaults'] };
+  const alarms = Object.entries(groups).map(([name, { AlarmConfiguration }]) => {
+    const { Alarms } = AlarmConfiguration as { Alarms: { Name: { Ref: string } }[] };
+    return [name, Alarms.map(({ Name }) => prod.Resources[Name.Ref]?.Properties['AlarmName'])];
+  });
+  expect(Object.fromEntries(alarms)).toEqual(
+    byFunction((name) => [
+      [`${name}RollOut`, [`${name}Errors`, ...(more[name] ?? [])].map((alarm) => `PlantStore-${alarm}`)],
+    ]),
+  );
+});

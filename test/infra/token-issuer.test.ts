@@ -1,0 +1,115 @@
+/** Whose tokens the authorizer trusts: those of an issuer that the context names, or of the stack's own user pool. */
+import { expect, test } from 'vitest';
+import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
+import { ofType, propertiesOf, readable, ref, type Template } from '../kit/template.ts';
+
+const cognito = readable(templateOf(kinds.prod).toJSON());
+
+const withIssuer = (context: Record<string, string>) =>
+  readable(templateOf({ ...externalIssuer, ...context }).toJSON());
+
+const variables = (template: Template): unknown => template.Resources['Authorizer']?.Properties['Environment'];
+
+test('the authorizer trusts the external issuer that the context names', () => {
+  const template = withIssuer({});
+  expect(variables(template)).toEqual({
+    Variables: {
+      ISSUER: externalIssuer.issuer,
+      JWKS_URI: externalIssuer.jwksUri,
+      AUDIENCE: externalIssuer.audience,
+      REQUIRED_SCOPE: 'plants/create',
+      SCOPE_CLAIM: 'scope',
+    },
+  });
+  expect(ofType('AWS::Cognito::UserPool', template)).toEqual({});
+  expect(template.Outputs['Issuer']?.Value).toBe(externalIssuer.issuer);
+});
+
+test("the authorizer trusts the stack's own user pool otherwise, whose tokens have no audience", () => {
+  const issuer = { 'Fn::GetAtt': ['TokenIssuerPool', 'ProviderURL'] };
+  expect(variables(cognito)).toEqual({
+    Variables: {
+      ISSUER: issuer,
+      JWKS_URI: { 'Fn::Join': ['', [issuer, '/.well-known/jwks.json']] },
+      AUDIENCE: 'none',
+      REQUIRED_SCOPE: 'plants/create',
+      SCOPE_CLAIM: 'scope',
+    },
+  });
+});
+
+test('the authorizer is told in so many words if an external issuer sets no audience', () => {
+  expect(variables(withIssuer({ audience: 'none' }))).toMatchObject({ Variables: { AUDIENCE: 'none' } });
+});
+
+test('the authorizer looks for the scope in the claims that the context names', () => {
+  expect(variables(withIssuer({ scopeClaim: 'scp,roles' }))).toMatchObject({ Variables: { SCOPE_CLAIM: 'scp,roles' } });
+});
+
+test('the authorizer asks for the scope that the context names, which the user pool then grants', () => {
+  const template = readable(templateOf({ scope: 'garden/plant' }).toJSON());
+  expect(variables(template)).toMatchObject({ Variables: { REQUIRED_SCOPE: 'garden/plant' } });
+  expect(propertiesOf('AWS::Cognito::UserPoolResourceServer', template)).toMatchObject({
+    TokenIssuerPoolApi: { Identifier: 'garden', Scopes: [{ ScopeName: 'plant' }] },
+  });
+});
+
+test('the user pool gives tokens of an hour to one machine client, by its secret, with the scope and no other', () => {
+  expect(propertiesOf('AWS::Cognito::UserPoolResourceServer', cognito)).toEqual({
+    TokenIssuerPoolApi: expect.objectContaining({
+      Identifier: 'plants',
+      Scopes: [expect.objectContaining({ ScopeName: 'create' })],
+    }),
+  });
+  expect(propertiesOf('AWS::Cognito::UserPoolClient', cognito)).toEqual({
+    TokenIssuerPoolMachine: expect.objectContaining({
+      AllowedOAuthFlows: ['client_credentials'],
+      AllowedOAuthFlowsUserPoolClient: true,
+      AllowedOAuthScopes: [{ 'Fn::Join': ['', [ref('TokenIssuerPoolApi'), '/create']] }],
+      GenerateSecret: true,
+      AccessTokenValidity: 60,
+      TokenValidityUnits: { AccessToken: 'minutes' },
+    }),
+  });
+});
+
+test('the user pool has no users, and would have strict rules for those made by hand', () => {
+  expect(propertiesOf('AWS::Cognito::UserPool', cognito)).toEqual({
+    TokenIssuerPool: expect.objectContaining({
+      AdminCreateUserConfig: { AllowAdminCreateUserOnly: true },
+      MfaConfiguration: 'ON',
+      Policies: {
+        PasswordPolicy: {
+          MinimumLength: 16,
+          RequireLowercase: true,
+          RequireNumbers: true,
+          RequireSymbols: true,
+          RequireUppercase: true,
+        },
+      },
+    }),
+  });
+});
+
+test('the user pool has an address that no other stack can have', () => {
+  const uuid = { 'Fn::Select': [2, { 'Fn::Split': ['/', ref('AWS::StackId')] }] };
+  expect(propertiesOf('AWS::Cognito::UserPoolDomain', cognito)).toEqual({
+    TokenIssuerPoolDomain: { Domain: { 'Fn::Join': ['', ['plants-', uuid]] }, UserPoolId: ref('TokenIssuerPool') },
+  });
+});
+
+test('the outputs name the user pool, its client and where to get a token, and no secret', () => {
+  const host = [
+    'https://',
+    ref('TokenIssuerPoolDomain'),
+    '.auth.',
+    ref('AWS::Region'),
+    '.amazoncognito.com/oauth2/token',
+  ];
+  expect(cognito.Outputs).toMatchObject({
+    UserPoolId: { Value: ref('TokenIssuerPool') },
+    ClientId: { Value: ref('TokenIssuerPoolMachine') },
+    TokenUrl: { Value: { 'Fn::Join': ['', host] } },
+  });
+  expect(JSON.stringify(cognito)).not.toContain('ClientSecret');
+});
