@@ -1,14 +1,18 @@
 import { buildSync } from 'esbuild';
 import { esbuildOptions } from '../infra/bundling.ts';
 
-/** What the bundle of an entry has something of: files of ours, and the folders of packages, as keys of the lock file. */
-export const bundleInputs = (entry: string): { files: string[]; packages: string[] } => {
-  const { metafile } = buildSync({ ...esbuildOptions(entry), metafile: true });
+/**
+ * The bundle of an entry, and what it has something of: files of ours, and the folders of packages, as keys of the lock
+ * file.
+ */
+export const bundleInputs = (entry: string): { bundle: Uint8Array; files: string[]; packages: string[] } => {
+  const { metafile, outputFiles } = buildSync({ ...esbuildOptions(entry), metafile: true });
   const files = Object.values(metafile.outputs).flatMap((output) =>
     Object.entries(output.inputs).flatMap(([input, { bytesInOutput }]) => (bytesInOutput > 0 ? [input] : [])),
   );
   const packageOf = (file: string): string[] => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [];
   return {
+    bundle: Buffer.concat(outputFiles.map(({ contents }) => contents)),
     files: files.filter((file) => packageOf(file).length === 0).sort(),
     packages: [...new Set(files.flatMap(packageOf))].sort(),
   };
