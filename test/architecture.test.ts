@@ -1,28 +1,28 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
+import config from '../vitest.config.ts';
+import browserConfig from './browser/vitest.config.ts';
+import runtimesConfig from './client/vitest.config.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Who may import whom: a file, or a folder's files, and the files and packages that they may reach. */
+/** Who may import whom: files, and the files and packages that they may reach. */
 const arrows: { of: RegExp; may: RegExp[] }[] = [
+  // An entry: it puts an operation, or the rules for tokens, together.
   {
-    of: /^functions\/create-plant\.lambda\.ts$/,
+    of: /^functions\/[^/]+\.lambda\.ts$/,
     may: [
-      /^functions\/(create-plant|environment)\.ts$/,
-      /^functions\/(http|plants|generated)\//,
+      /^functions\/[^/.]+\.ts$/,
+      /^functions\/(http|plants|auth|generated)\//,
       /^@middy\/core$/,
       /^@aws-sdk\/client-dynamodb$/,
       /^aws-lambda$/,
     ],
   },
-  {
-    of: /^functions\/authorizer\.lambda\.ts$/,
-    may: [/^functions\/environment\.ts$/, /^functions\/auth\//, /^aws-lambda$/],
-  },
-  { of: /^functions\/create-plant\.ts$/, may: [/^functions\/plants\//] },
-  { of: /^functions\/environment\.ts$/, may: [] },
+  // An operation, or how to read the environment.
+  { of: /^functions\/[^/.]+\.ts$/, may: [/^functions\/plants\//] },
   {
     of: /^functions\/http\//,
     may: [/^functions\/http\//, /^functions\/generated\//, /^@middy\//, /^(aws-lambda|ajv)$/, /^node:/],
@@ -42,7 +42,7 @@ const arrows: { of: RegExp; may: RegExp[] }[] = [
     may: [
       /^local\//,
       /^infra\//,
-      /^client\/plant-store-client\.ts$/,
+      /^client\/[^/]+\.ts$/,
       /^(cli-progress|commander|p-map)$/,
       /^(aws-cdk-lib|aws-lambda|dynalite|jose|level|oidc-provider|selfsigned|yaml|@aws-sdk\/client-[a-z-]+)$/,
       /^node:/,
@@ -52,7 +52,7 @@ const arrows: { of: RegExp; may: RegExp[] }[] = [
   { of: /^client\//, may: [/^client\//, /^ky$/] },
   {
     of: /^scripts\//,
-    may: [/^infra\/bundling\.ts$/, /^(ajv|esbuild|json-schema-to-typescript|yaml)/, /^node:/],
+    may: [/^infra\//, /^(ajv|esbuild|json-schema-to-typescript|yaml)/, /^node:/],
   },
 ];
 
@@ -83,9 +83,23 @@ const importsOf = (file: string): string[] => {
 };
 
 describe('the import arrows', () => {
-  test('see every file of the five folders', () => {
-    expect(files).toContain('functions/http/errors.ts');
-    expect(files.filter((file) => arrows.filter(({ of }) => of.test(file)).length !== 1)).toEqual([]);
+  test('begin at every file of the five folders, one kind of them at each', () => {
+    const kindsOf = (file: string): string[] =>
+      arrows.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));
+    const unclear = files.map((file) => [file, kindsOf(file)] as const).filter(([, kinds]) => kinds.length !== 1);
+    expect(Object.fromEntries(unclear)).toEqual({});
+  });
+
+  test('are all of use: each begins at some file', () => {
+    expect(arrows.filter(({ of }) => !files.some((file) => of.test(file)))).toEqual([]);
+  });
+
+  test('lead no file to both plants and tokens', () => {
+    const both = files.filter((file) => {
+      const rooms = importsOf(file).flatMap((target) => /^functions\/(plants|auth)\//.exec(target)?.[1] ?? []);
+      return new Set(rooms).size > 1;
+    });
+    expect(both).toEqual([]);
   });
 
   test.each(files)('hold for %s', (file) => {
@@ -100,5 +114,26 @@ describe('the import arrows', () => {
         .filter(({ entries }) => !entries.every(({ isType }) => isType));
       expect(values).toEqual([]);
     }
+  });
+});
+
+describe('the folder test/', () => {
+  test('has nothing but what Vitest runs and how it does, besides kit/ and breaks/', () => {
+    const run = [config, browserConfig, runtimesConfig].flatMap(({ test }) =>
+      globSync(test?.include ?? [], { cwd: root }),
+    );
+    const others = globSync('test/**/*.*', { cwd: root }).filter(
+      (file) => !run.includes(file) && !/^test\/(kit|breaks)\/|\/vitest\.config\.ts$/.test(file),
+    );
+    expect(others).toEqual([]);
+  });
+
+  test('is imported by bench/ only', () => {
+    const outside = globSync(['*.ts', '.ci/**/*.{ts,mjs}', '{client,functions,infra,local,scripts}/**/*.{ts,js}'], {
+      cwd: root,
+      exclude: ['**/node_modules', '**/generated', '.ci/mutation/{sandbox,report}'],
+    });
+    const importing = outside.filter((file) => importsOf(file).some((target) => /^(test|bench)\//.test(target)));
+    expect(importing).toEqual([]);
   });
 });
