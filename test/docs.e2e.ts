@@ -1,20 +1,17 @@
-/** What the documents tell a reader to do, done: the READMEs' calls against a service, and every script and link. */
-import { existsSync, globSync, readFileSync } from 'node:fs';
+/** What the READMEs tell a reader to do, done against a service. */
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect } from 'vitest';
-import packageJson from '../package.json' with { type: 'json' };
 import { run } from './kit/local-service.ts';
 import { test } from './kit/local-service-test.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
-const documents = globSync(['*.md', '{bench,client,docs,.github}/**/*.md'], { cwd: root });
-const read = (document: string): string => readFileSync(path.join(root, document), 'utf8');
 
 /** The blocks of code of a language below a heading of a README. */
 const blocks = (heading: string, language: string, document = 'README.md'): string[] => {
-  const [, section = ''] = read(document).split(`## ${heading}\n`);
+  const [, section = ''] = readFileSync(path.join(root, document), 'utf8').split(`## ${heading}\n`);
   const [own = ''] = section.split(/^##/m);
   return [...own.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) => code);
 };
@@ -50,31 +47,3 @@ describe('a reader of README', () => {
     expect(await node(ownSample)).toEqual({ code: 0, stdout: 'stored: Swiss cheese plant\n', stderr: '' });
   });
 });
-
-describe.each(documents)('%s', (document) => {
-  test('names no script that there is not', () => {
-    const named = [...read(document).matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map(([, script = '']) => script);
-    expect(named.filter((script) => !(script in packageJson.scripts))).toEqual([]);
-  });
-
-  test('links to files and headings that there are', () => {
-    const links = [...read(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
-    const dead = links.filter((link) => {
-      if (/^[a-z]+:/.test(link)) return false;
-      const [file = '', heading] = link.split('#');
-      const target = path.join(root, file === '' ? document : path.join(path.dirname(document), file));
-      if (!existsSync(target)) return true;
-      return heading !== undefined && !headings(readFileSync(target, 'utf8')).includes(heading);
-    });
-    expect(dead).toEqual([]);
-  });
-});
-
-/** As GitHub makes them. */
-const headings = (markdown: string): string[] =>
-  [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
-    text
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );

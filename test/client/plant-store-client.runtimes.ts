@@ -19,7 +19,7 @@ const runtimes: [name: string, folder: string, program: string, args: string[]][
   ['Deno', `@deno/linux-${arch}-glibc`, 'deno', ['run', '--node-modules-dir=manual', '--allow-net=127.0.0.1']],
 ];
 
-/** call.ts in JavaScript, which Node.js 20 needs, beside the packed client. */
+/** client-call.ts in JavaScript, which Node.js 20 needs, beside the packed client. */
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures a fixture needs
 const test = base.extend('file', { scope: 'file' }, async ({}, { onCleanup }) => {
   const { folder, remove } = await temporaryFolder();

@@ -1,0 +1,103 @@
+/** What documents, comments and configurations name is there: files, npm scripts, headings. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, test } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
+
+const root = path.resolve(import.meta.dirname, '..');
+const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
+
+const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
+  .toString()
+  .split('\0')
+  .filter((file) => file !== '' && existsSync(path.join(root, file)));
+const ignored = read('.gitignore').trim().split('\n');
+const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
+
+// The changelog tells what was; lock files and results are data; this file names what is not there yet.
+const texts = files.filter(
+  (file) =>
+    path.join(root, file) !== import.meta.filename &&
+    /\.(md|ts|cjs|mjs|js|json|ya?ml|html|css)$|^\.ci\/run$/.test(file) &&
+    !/^CHANGELOG\.md$|package-lock\.json$|^bench\/results\.json$/.test(file),
+);
+const documents = texts.filter((file) => file.endsWith('.md'));
+
+/** What a reader adds who follows "Add an operation". */
+const ofTheNextOperation = [
+  'functions/get-plant.lambda.ts',
+  'functions/get-plant.ts',
+  'functions/http/path-id.ts',
+  'functions/store-client.ts',
+  'test/functions/get-plant.lambda.test.ts',
+];
+
+/** A path from the root: not one in an address, and not the relative one of an import. */
+const fromRoot = new RegExp(`(?<![\\w./@:<>$*-])(?:${folders.join('|').replaceAll('.', '\\.')})/[\\w.*{},/-]*`, 'g');
+/** A file or a folder (`http/`) by its name, with or without some of those above it. */
+const byName = /(?<![\w./@:<>$*-])[\w-][\w./-]*(?:\.(?:ts|cjs|ya?ml|md)\b(?![/.\w])|\/(?=[\s`]))/g;
+
+const find = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([name]) => name.replace(/[.,]+$/, ''));
+
+const isPath = (name: string): boolean =>
+  /[*{]/.test(name) ? globSync(name, { cwd: root }).length > 0 : existsSync(path.join(root, name));
+
+const isName = (name: string): boolean => files.some((file) => `/${file}/`.includes(`/${name.replace(/\/$/, '')}/`));
+
+/** By `npm ci` or another command, which .gitignore knows. */
+const isMade = (name: string): boolean =>
+  ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
+
+/** What is for people, where names may be short. */
+const proseOf = (file: string, text: string): string => {
+  if (/\.(json|css)$/.test(file)) return '';
+  if (!/\.[cm]?[jt]s$/.test(file)) return text;
+  return parseSync(file, text)
+    .comments.map(({ value }) => value)
+    .join('\n');
+};
+
+test('documents, comments and configurations name only files and folders that exist', () => {
+  const stale = texts.map((file) => {
+    const text = read(file);
+    const names = [
+      ...find(text, fromRoot).filter((name) => !isPath(name)),
+      ...find(proseOf(file, text), byName).filter((name) => !isName(name)),
+    ];
+    return [file, [...new Set(names)].filter((name) => !isMade(name)).sort()] as const;
+  });
+  expect(Object.fromEntries(stale.filter(([, names]) => names.length > 0))).toEqual({
+    'CONTRIBUTING.md': ofTheNextOperation,
+  });
+});
+
+describe.each(documents)('%s', (document) => {
+  test('names only npm scripts that exist', () => {
+    const named = [...read(document).matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map(([, script = '']) => script);
+    expect(named.filter((script) => !(script in packageJson.scripts))).toEqual([]);
+  });
+
+  test('links only to files and headings that exist', () => {
+    const links = [...read(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+    const dead = links.filter((link) => {
+      if (/^[a-z]+:/.test(link)) return false;
+      const [file = '', heading] = link.split('#');
+      const target = path.join(root, file === '' ? document : path.join(path.dirname(document), file));
+      if (!existsSync(target)) return true;
+      return heading !== undefined && !headings(readFileSync(target, 'utf8')).includes(heading);
+    });
+    expect(dead).toEqual([]);
+  });
+});
+
+/** As GitHub makes them. */
+const headings = (markdown: string): string[] =>
+  [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
