@@ -1,7 +1,7 @@
 /** A typed client of the Plant Store, for Node.js 20.3 and newer, Bun, Deno and browsers. */
 // ky, not openapi-fetch: what this client needs of one is Retry-After, bounded tries, time-outs and abort, which ky has
 // and openapi-fetch leaves to its caller. openapi-typescript, which makes types for the latter, needs the compiler API
-// that TypeScript 7 has not; the types come from the contract all the same, by scripts/compile-contract.ts.
+// that TypeScript 7 has not; `npm ci` makes the types from the contract all the same.
 import ky, { isHTTPError, isTimeoutError, type RetryOptions } from 'ky';
 import type { NewPlant, Plant } from './generated/contract.ts';
 import { errorCodes } from './generated/error-codes.ts';

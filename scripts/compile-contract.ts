@@ -72,7 +72,7 @@ const withOwnKeywords = (schema: Schema): Schema => {
   return schema;
 };
 
-const header = '// Made from schemas/openapi.yaml by scripts/compile-contract.ts. Do not edit.\n';
+const header = '// Made from schemas/openapi.yaml by `npm ci`. Do not edit.\n';
 
 const compileValidators = (contract: Contract): Record<'js' | 'dts', string> => {
   const ajv = new Ajv2020({

@@ -1,5 +1,5 @@
 /** What the READMEs tell a reader to do, done against a service. */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -34,7 +34,8 @@ describe('a reader of README', () => {
     const [commands = ''] = blocks('From the command line', 'sh');
     expect(await shell(commands)).toMatchObject({ code: 0 });
 
-    const client = pathToFileURL(path.join(root, 'client/plant-store-client.ts')).href;
+    const [source = ''] = globSync('client/*.ts', { cwd: root });
+    const client = pathToFileURL(path.join(root, source)).href;
     const file = path.join(at.folder, 'plant.mjs');
     const { stdout: token } = await at.token();
     const node = async (code: string) => {

@@ -27,7 +27,7 @@ const test = base.extend('file', { scope: 'file' }, async ({}, { onCleanup }) =>
   const project = await installClient(folder);
   const { code } = await transform(await readFile('test/kit/client-call.ts', 'utf8'), { loader: 'ts' });
   const file = path.join(project, 'call.js');
-  await writeFile(file, code.replace('../../client/plant-store-client.ts', 'plant-store-client'));
+  await writeFile(file, code.replace(/(?<=")[./]+\/client\/[^"]+/, 'plant-store-client'));
   return file;
 });
 

@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test as base, expect } from 'vitest';
-import { type LocalService, run, startLocalService, temporaryFolder } from './local-service.ts';
+import { type LocalService, programs, run, startLocalService, temporaryFolder } from './local-service.ts';
 
 type Command = [string, ...string[]];
 
@@ -13,7 +13,7 @@ const home = async () => {
   /** Starts a service, and does not wait. */
   const begin = (
     environment: Record<string, string> = {},
-    [command, ...args]: Command = [process.execPath, 'local/main.ts'],
+    [command, ...args]: Command = [process.execPath, programs.start],
   ) => {
     const settings = { PORT: '0', DATA_DIR: folder, TMPDIR: folder, ...environment };
     const service = run(command, args, settings, end.signal);

@@ -2,9 +2,15 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
 import { expectInContract } from './contract.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
+
+const programOf = (script: 'start' | 'token' | 'plant'): string => packageJson.scripts[script].split(' ').at(-1) ?? '';
+
+/** The files that npm scripts run. */
+export const programs = { start: programOf('start'), token: programOf('token'), plant: programOf('plant') };
 
 /** A command that has ended. */
 export type Ended = { code: number | null; stdout: string; stderr: string };
@@ -63,7 +69,7 @@ export type LocalService = {
 export const startLocalService = async (
   dataFolder: string,
   environment: Record<string, string> = {},
-  [command, ...args]: [string, ...string[]] = [process.execPath, 'local/main.ts'],
+  [command, ...args]: [string, ...string[]] = [process.execPath, programs.start],
   signal?: AbortSignal,
 ): Promise<LocalService> => {
   // A service that is killed leaves its temporary folder behind: here, and not in the system's.

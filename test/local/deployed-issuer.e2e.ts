@@ -1,7 +1,7 @@
 /** `npm run -s token -- --stack`, against stand-ins for CloudFormation, Cognito and its token endpoint. */
 import { createServer } from 'node:http';
 import { expect, test, vi } from 'vitest';
-import { run } from '../kit/local-service.ts';
+import { programs, run } from '../kit/local-service.ts';
 import { startServer } from '../kit/servers.ts';
 
 /** What an AWS account answers, and what it was asked. */
@@ -94,7 +94,7 @@ test.each<[what: string, environment: Record<string, string>, sentence: string]>
     AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
     AWS_EC2_METADATA_DISABLED: 'true',
   };
-  const token = run(process.execPath, ['local/token.ts', '--stack', 'PlantStore'], { ...nowhere, ...environment });
+  const token = run(process.execPath, [programs.token, '--stack', 'PlantStore'], { ...nowhere, ...environment });
   const stderr = `The stack PlantStore cannot be read: ${sentence}\n`;
   expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { leave, listen } from '../../local/listen.ts';
 import { item, newId } from '../kit/answers.ts';
 import { answer as answerOfStore, atFirstRequest, type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
-import { run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
+import { programs, run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
 import { maxId, minId, somePlants, toJson } from '../kit/plants.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
 import { until } from '../kit/until.ts';
@@ -31,7 +31,7 @@ afterAll(async () => {
 /** Through npm, as the README has it. */
 const viaNpm = (...args: string[]) => run('npm', ['run', '-s', 'plant', '--', ...args], { DATA_DIR }).ended;
 
-const start = (...args: string[]) => run(process.execPath, ['local/plant.ts', ...args], { DATA_DIR, ACCESS_TOKEN: '' });
+const start = (...args: string[]) => run(process.execPath, [programs.plant, ...args], { DATA_DIR, ACCESS_TOKEN: '' });
 
 const plant = (...args: string[]) => start(...args).ended;
 
@@ -76,7 +76,7 @@ describe('plant add', () => {
 });
 
 describe('the access token', () => {
-  const moss = ['local/plant.ts', 'add', '--id', newId(), '--name', 'Moss'];
+  const moss = [programs.plant, 'add', '--id', newId(), '--name', 'Moss'];
   const add = (ACCESS_TOKEN: string, ...args: string[]) =>
     run(process.execPath, [...moss, ...args], { DATA_DIR, ACCESS_TOKEN }).ended;
 
@@ -214,7 +214,7 @@ describe('plant import', () => {
   test('keeps the failures of an earlier import if its file is gone, or no local service runs', async () => {
     const { file, failedText } = await ndjson('{"id":1,"name":"Moss"}\n', { earlier: earlierFailure });
     const nowhere = { DATA_DIR: path.dirname(file) };
-    expect((await run(process.execPath, ['local/plant.ts', 'import', file], nowhere).ended).code).toBe(1);
+    expect((await run(process.execPath, [programs.plant, 'import', file], nowhere).ended).code).toBe(1);
     expect(await failedText()).toBe(earlierFailure);
     await rm(file);
     expect((await plant('import', file)).code).toBe(1);
@@ -269,7 +269,7 @@ describe('says in a sentence what is wrong, and ends with code 1,', () => {
   test('where no local service runs', async () => {
     const { folder, remove } = await temporaryFolder();
     onTestFinished(remove);
-    const { code, stderr } = await run(process.execPath, ['local/plant.ts', ...moss], { DATA_DIR: folder }).ended;
+    const { code, stderr } = await run(process.execPath, [programs.plant, ...moss], { DATA_DIR: folder }).ended;
     expect([code, stderr]).toEqual([
       1,
       `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR\n`,

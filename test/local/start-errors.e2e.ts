@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import path from 'node:path';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, onTestFinished } from 'vitest';
-import { post, run } from '../kit/local-service.ts';
+import { post, programs, run } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { anyCredentials, startPlantsStore } from '../kit/plants-store.ts';
 import { startServer } from '../kit/servers.ts';
@@ -66,7 +66,7 @@ describe('npm start', () => {
 });
 
 test('npm run token has --help, and names an option that it has not', async () => {
-  const token = (...args: string[]) => run(process.execPath, ['local/token.ts', ...args]).ended;
+  const token = (...args: string[]) => run(process.execPath, [programs.token, ...args]).ended;
   expect(await token('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('--stack <name>') });
   const { code, stdout, stderr } = await token('--stak', 'PlantStore');
   expect([code, stdout]).toEqual([1, '']);
@@ -81,7 +81,7 @@ describe('npm start says in a sentence what is wrong, and ends with code 1', () 
   });
 
   test('for an argument, of which it takes none but --help', async () => {
-    const start = (...args: string[]) => run(process.execPath, ['local/main.ts', ...args]).ended;
+    const start = (...args: string[]) => run(process.execPath, [programs.start, ...args]).ended;
     const help = await start('--help');
     expect(help).toMatchObject({ code: 0, stderr: '' });
     const { code, stderr } = await start('--port', '4000');

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { type Ended, run, temporaryFolder } from '../kit/local-service.ts';
+import { type Ended, programs, run, temporaryFolder } from '../kit/local-service.ts';
 import { startServer } from '../kit/servers.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -23,7 +23,7 @@ type Package = { tarball: string; integrity: string };
 const makeProject = async (optionalDependencies: Record<string, string>): Promise<string> => {
   const project = await mkdtemp(path.join(folder, 'project-'));
   await mkdir(path.join(project, 'scripts'));
-  for (const file of ['.npmrc', 'scripts/check-node.cjs', 'scripts/link-node.cjs']) {
+  for (const file of ['.npmrc', ...(packageJson.scripts.prepare.match(/scripts\/[\w-]+\.cjs/g) ?? [])]) {
     await copyFile(path.join(root, file), path.join(project, file));
   }
   const { prepare, start } = packageJson.scripts;
@@ -31,13 +31,13 @@ const makeProject = async (optionalDependencies: Record<string, string>): Promis
   await writeFile(path.join(project, 'package.json'), JSON.stringify(manifest));
   await writeFile(path.join(project, '.node-version'), `${version}\n`);
   await writeFile(
-    path.join(project, 'scripts/compile-contract.ts'),
+    path.join(project, /scripts\/\S+\.ts/.exec(prepare)?.[0] ?? ''),
     `import { mkdirSync, writeFileSync } from 'node:fs';
     mkdirSync('functions/generated', { recursive: true });
     writeFileSync('functions/generated/by', process.execPath);`,
   );
   await mkdir(path.join(project, 'local'));
-  await writeFile(path.join(project, 'local/main.ts'), 'console.log(process.execPath);');
+  await writeFile(path.join(project, programs.start), 'console.log(process.execPath);');
   return project;
 };
 
