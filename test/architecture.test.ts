@@ -65,7 +65,7 @@ const files = ['client', 'functions', 'infra', 'local', 'scripts']
 const parse = (file: string) => {
   const source = readFileSync(path.join(root, file), 'utf8');
   const { module, errors } = parseSync(file, source);
-  expect(errors).toEqual([]);
+  expect(errors, `errors in ${file}`).toEqual([]);
   return { source, module };
 };
 
@@ -83,14 +83,14 @@ const importsOf = (file: string): string[] => {
 };
 
 describe('the import arrows', () => {
-  test('begin at every file of the five folders, one kind of them at each', () => {
+  test('cover every file of the five folders, each with one arrow', () => {
     const kindsOf = (file: string): string[] =>
       arrows.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));
     const unclear = files.map((file) => [file, kindsOf(file)] as const).filter(([, kinds]) => kinds.length !== 1);
     expect(Object.fromEntries(unclear)).toEqual({});
   });
 
-  test('are all of use: each begins at some file', () => {
+  test('have no arrow for files that do not exist', () => {
     expect(arrows.filter(({ of }) => !files.some((file) => of.test(file)))).toEqual([]);
   });
 
@@ -107,18 +107,18 @@ describe('the import arrows', () => {
     expect(importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)))).toEqual([]);
   });
 
-  test('hold to types of the contract alone in http/ and plants/', () => {
+  test('lead http/ and plants/ only to types of the contract', () => {
     for (const file of files.filter((each) => /^functions\/(http|plants)\//.test(each))) {
       const values = parse(file)
         .module.staticImports.filter(({ moduleRequest }) => moduleRequest.value.includes('/generated/'))
         .filter(({ entries }) => !entries.every(({ isType }) => isType));
-      expect(values).toEqual([]);
+      expect(values, `imports of ${file}`).toEqual([]);
     }
   });
 });
 
 describe('the folder test/', () => {
-  test('has nothing but what Vitest runs and how it does, besides kit/ and breaks/', () => {
+  test('has only tests and configurations of Vitest outside kit/ and breaks/', () => {
     const run = [config, browserConfig, runtimesConfig].flatMap(({ test }) =>
       globSync(test?.include ?? [], { cwd: root }),
     );

@@ -33,8 +33,8 @@ describe('every package of a lock file', () => {
     ['package-lock.json', packages],
     ['.ci/mutation/package-lock.json', mutationLock.packages],
     ['.ci/runtimes/package-lock.json', runtimesLock.packages],
-  ])('is what its name says, from the registry of whoever installs it, and under a SHA-512: %s', (_, entries) => {
-    expect(Object.keys(entries).length).toBeGreaterThan(5);
+  ])('is what its name says, has a SHA-512, and comes from the registry of whoever installs it: %s', (_, entries) => {
+    expect(Object.keys(entries).length, 'packages in the lock file').toBeGreaterThan(5);
     expect(faultsOf(entries)).toEqual([]);
   });
 
@@ -46,12 +46,12 @@ describe('every package of a lock file', () => {
     ['is from an address of its own', { resolved: 'git+ssh://git@evil.example/core.git' }],
     ['is from an address of its own', { resolved: '../core', link: true }],
     ['is @evil/core', { name: '@evil/core' }],
-  ])('%s where it is damaged: %j', (fault, damage) => {
+  ])('is refused, because it %s, after this damage: %j', (fault, damage) => {
     const location = 'node_modules/@middy/core';
     expect(faultsOf({ [location]: { ...packages[location], ...damage } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('with an install script is known, and package.json forbids it, which npm minds from 11.16 on', () => {
+  test('with an install script is known, and package.json forbids the script, which npm obeys since 11.16', () => {
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
@@ -69,10 +69,10 @@ describe('the Node.js of a platform', () => {
   const platforms = Object.entries(project.optionalDependencies);
 
   test.each(platforms)(
-    '%s is the version of .node-version, under a SHA-512, and for that platform only',
+    '%s is the version of .node-version, has a SHA-512, and is for that platform only',
     (name, version) => {
       const [, os, cpu] = /^node-(\w+)-(\w+)$/.exec(name) ?? [];
-      expect(version).toBe(pinned);
+      expect(version, 'the version in package.json').toBe(pinned);
       const location = `node_modules/${name}`;
       const entry = packages[location] ?? {};
       expect(faultsOf({ [location]: entry })).toEqual([]);
@@ -91,6 +91,6 @@ describe('the Node.js of a platform', () => {
 
   test('has the major version of its types', () => {
     const [major] = pinned.split('.');
-    expect(project.devDependencies['@types/node'].split('.')[0]).toBe(major);
+    expect(project.devDependencies['@types/node'].split('.')[0], 'major version of @types/node').toBe(major);
   });
 });

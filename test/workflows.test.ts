@@ -21,9 +21,9 @@ const jobsOf = (file: string) => Object.values(read(file).workflow.jobs);
 const stepsOf = (file: string): Step[] => jobsOf(file).flatMap(({ steps = [] }) => steps);
 
 describe.each(files)('%s', (file) => {
-  test('names each action of others by its commit, with the version beside it, and all the same', () => {
+  test('pins each action of others to a commit, with the version beside it', () => {
     const used = [...jobsOf(file), ...stepsOf(file)].flatMap(({ uses }) => uses ?? []);
-    expect(used.length).toBeGreaterThan(0);
+    expect(used, 'the actions that it uses').not.toEqual([]);
     const lines = read(file).text.split('\n');
     for (const action of used.filter((each) => !each.startsWith('./'))) {
       expect(action).toMatch(/^[\w-]+\/[\w/-]+@[\da-f]{40}$/);
@@ -32,7 +32,7 @@ describe.each(files)('%s', (file) => {
     }
   });
 
-  test('may read the repository, and a job more only where it must', () => {
+  test('may read the repository; a job may do more only if it must', () => {
     expect(read(file).workflow.permissions).toEqual({ contents: 'read' });
     const writes = Object.entries(read(file).workflow.jobs).flatMap(([name, { permissions = {} }]) =>
       Object.entries(permissions).flatMap(([scope, right]) => (right === 'read' ? [] : [`${name} ${scope}`])),
@@ -53,7 +53,7 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-test('of an action, all workflows use one commit', () => {
+test('all workflows use the same commit of an action', () => {
   const pinned = new Set(files.flatMap(stepsOf).flatMap(({ uses }) => uses?.replace('/init@', '/analyze@') ?? []));
   const names = [...pinned].map((action) => action.split('@')[0]);
   expect(names).toEqual([...new Set(names)]);
@@ -63,7 +63,7 @@ test('CI is .ci/run, and nothing of its own', () => {
   expect(stepsOf('ci.yml').flatMap(({ run }) => run ?? [])).toEqual(['.ci/run']);
 });
 
-test('a deployment comes from main, after CI, and one stage after the other', () => {
+test('main is deployed after CI, one stage after the other', () => {
   const { on, jobs } = read('deploy.yml').workflow;
   expect(on).toEqual({ push: { branches: ['main'] } });
   expect(jobs).toMatchObject({
@@ -73,7 +73,7 @@ test('a deployment comes from main, after CI, and one stage after the other', ()
   });
 });
 
-test('every lock file and every workflow is updated weekly, all in one go but Node.js', () => {
+test('every lock file and every workflow is updated weekly, Node.js by itself and all else in one go', () => {
   const { updates } = parse(readFileSync(path.join(github, 'dependabot.yml'), 'utf8'));
   expect(updates).toMatchObject([
     { 'package-ecosystem': 'npm', directories: ['/', '/.ci/mutation', '/.ci/runtimes'] },

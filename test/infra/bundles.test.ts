@@ -60,7 +60,7 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(readdirSync(folder)).toEqual(['index.js']);
   });
 
-  test('holds these packages: a new one is a decision', () => {
+  test('holds these packages, and a new one is a decision', () => {
     const packages = inputs?.packages.map((location) => location.replace('node_modules/', ''));
     expect(packages).toEqual(budgets[name]?.packages);
   });
@@ -70,7 +70,7 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(inputs?.files.filter((file) => !file.startsWith('functions/'))).toEqual([]);
   });
 
-  test('is CommonJS: an import of node:http in ESM would load undici', () => {
+  test('is CommonJS, since an import of node:http in ESM would load undici', () => {
     const text = code.toString();
     expect(text).not.toMatch(/\bimport\s*[{*"'\w][^;]*\bfrom\s*["']/);
     expect(text).toContain('require("node:');

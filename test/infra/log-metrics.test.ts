@@ -29,7 +29,7 @@ test('log lines are counted under these names', () => {
   ]);
 });
 
-test('every line counts as one, and none as zero, in the namespace of the stack', () => {
+test('every matching line counts as 1, and every other one as nothing, in the namespace of the stack', () => {
   for (const { MetricTransformations } of filters) {
     expect(MetricTransformations).toEqual([
       expect.objectContaining({ MetricNamespace: 'PlantStore', MetricValue: '1' }),
@@ -49,7 +49,7 @@ test('the runbook names every outcome that is counted', () => {
   expect(rows.filter((row) => !text.includes(row))).toEqual([]);
 });
 
-test('the one dashboard shows what was counted, under a name that is free in every region', () => {
+test('the one dashboard shows what was counted, and its name has the region in it', () => {
   expect(Object.keys(ofType('AWS::CloudWatch::Dashboard'))).toEqual(['MonitoringDashboard']);
   const { DashboardName, DashboardBody } = prod.Resources['MonitoringDashboard']?.Properties ?? {};
   expect(DashboardName).toEqual({ 'Fn::Join': ['', ['PlantStore-Health-', { Ref: 'AWS::Region' }]] });

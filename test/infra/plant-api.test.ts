@@ -22,7 +22,7 @@ test('every route is behind the one authorizer', () => {
   expect(locks).toEqual(routes.map(({ RouteKey }) => [RouteKey, locked]));
 });
 
-test('POST /plants is before the alias of createPlant', () => {
+test('POST /plants calls createPlant by its alias', () => {
   const { Target } = routes.find(({ RouteKey }) => RouteKey === 'POST /plants') ?? {};
   const [, [, { Ref: integration }]] = (Target as { 'Fn::Join': [string, [string, { Ref: string }]] })['Fn::Join'];
   expect(Target).toEqual({ 'Fn::Join': ['', ['integrations/', ref(integration)]] });
@@ -33,7 +33,7 @@ test('POST /plants is before the alias of createPlant', () => {
   });
 });
 
-test('the alias of the authorizer is asked at every request, by the Authorization header, for a simple answer', () => {
+test('the API asks the authorizer, by its alias, about the Authorization header of every request', () => {
   expect(propertiesOf('AWS::ApiGatewayV2::Authorizer')['ApiBearerAuth']).toMatchObject({
     AuthorizerType: 'REQUEST',
     AuthorizerPayloadFormatVersion: '2.0',

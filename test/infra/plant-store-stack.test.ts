@@ -82,7 +82,7 @@ const keptOf = ({ Resources }: Template) =>
     DeletionPolicy === 'Delete' ? [] : [[name, DeletionPolicy]],
   );
 
-test('the table, the logs and older versions outlive a stack of prod, and nothing one of dev', () => {
+test('the table, the logs and the versions of functions outlive a stack of prod; nothing outlives one of dev', () => {
   expect(Object.fromEntries(keptOf(templates.prod))).toEqual({
     Plants: 'Retain',
     // A log group or a version of a stack that could not be made would be left over at every try.

@@ -29,7 +29,7 @@ describe('the settings', () => {
     expect(read(context)).toEqual({ ...defaults, externalIssuer: { ...context, scopeClaim: 'scope' } });
   });
 
-  test('say in one sentence what to do if an issuer comes without an audience', () => {
+  test('say in one sentence what to do if an issuer has no audience', () => {
     expect(() => read({ issuer: 'https://a.example' })).toThrow(
       'The context value audience is not set, but it must be set together with issuer: the aud of its tokens, or none if they have no aud.',
     );
@@ -116,7 +116,7 @@ describe('the settings', () => {
     ['scope', { scope: 'plants' }, '"plants"'],
     ['scope', { scope: 'plants/create plants/read' }, '"plants/create plants/read"'],
     ['scope', { scope: ['plants/create'] }, '["plants/create"]'],
-  ])('refuse a wrong %s in a sentence with key, value and what is allowed: %j', (key, context, value) => {
+  ])('refuse a wrong %s, in a sentence with its key, its value and what is allowed: %j', (key, context, value) => {
     expect(() => read(context)).toThrow(
       expect.objectContaining({ message: expect.stringMatching(/^The context value .* must be .*\.$/) }),
     );

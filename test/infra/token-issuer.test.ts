@@ -25,7 +25,7 @@ test('the authorizer trusts the external issuer that the context names', () => {
   expect(template.Outputs['Issuer']?.Value).toBe(externalIssuer.issuer);
 });
 
-test("the authorizer trusts the stack's own user pool otherwise, whose tokens have no audience", () => {
+test("the authorizer trusts the stack's own user pool if the context names no issuer, and asks for no audience", () => {
   const issuer = { 'Fn::GetAtt': ['TokenIssuerPool', 'ProviderURL'] };
   expect(variables(cognito)).toEqual({
     Variables: {
@@ -38,7 +38,7 @@ test("the authorizer trusts the stack's own user pool otherwise, whose tokens ha
   });
 });
 
-test('the authorizer is told in so many words if an external issuer sets no audience', () => {
+test('the authorizer is told `none` if the audience of an external issuer is none', () => {
   expect(variables(withIssuer({ audience: 'none' }))).toMatchObject({ Variables: { AUDIENCE: 'none' } });
 });
 

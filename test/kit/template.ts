@@ -36,6 +36,6 @@ export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 /** All that is counted by function follows from this list. */
 export const functionNames = Object.keys(ofType('AWS::Lambda::Function'));
 
-/** An entry for each function, by the name of a resource of its. */
+/** The entries that `make` gives for each function, by the name of a resource. */
 export const byFunction = <T>(make: (name: string) => [resource: string, value: T][]): Record<string, T> =>
   Object.fromEntries(functionNames.flatMap(make));

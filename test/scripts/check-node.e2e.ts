@@ -120,13 +120,13 @@ describe('npm ci', () => {
     const ended = await installation;
     expect(refusals(ended)).toHaveLength(1);
     expect(ended).toMatchObject({ code: 1, compiledBy: 'nobody' });
-    expect(existsSync(mark)).toBe(false);
+    expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
   };
 
   test.each(systems)('runs prepare on the Node.js that it installs, started by %s', async (_, PATH) => {
     const { code, stderr, compiledBy, binary } = await install(honest, PATH);
     expect(code, stderr).toBe(0);
-    expect(compiledBy).toBe(binary);
+    expect(compiledBy, 'what ran prepare').toBe(binary);
   });
 
   test.each(systems)('fails if the registry serves a forged Node.js, started by %s', async (_, PATH) => {
@@ -140,7 +140,7 @@ describe('npm ci', () => {
   describe('with --ignore-scripts', () => {
     test('leaves prepare to npm start', async () => {
       const { project, npm, compiledBy, binary } = await install(honest, machine, '--ignore-scripts');
-      expect(compiledBy).toBe('nobody');
+      expect(compiledBy, 'what ran prepare').toBe('nobody');
       // As npm 10 does with the package of another platform.
       await rm(path.join(project, 'node_modules/.bin/node'));
       const { code, stdout } = await npm('-s', 'start');
@@ -150,14 +150,14 @@ describe('npm ci', () => {
 
     test.each(systems)('leaves it to npm start to refuse a forged Node.js, started by %s', async (_, PATH) => {
       const { npm, code, project } = await install(forged, PATH, '--ignore-scripts');
-      expect(code).toBe(0);
+      expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
       // What an earlier, honest `npm ci` has made.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
-      expect(existsSync(mark)).toBe(false);
+      expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
     });
   });
 });
@@ -238,7 +238,7 @@ describe('the link to the Node.js of the platform', () => {
     return readlink(path.join(project, 'node_modules/.bin/node')).catch(() => 'none');
   };
 
-  test('is made, whatever there was, and again', async () => {
+  test('replaces whatever was there, and may be made again', async () => {
     const project = await makeProject({});
     await mkdir(path.join(project, 'node_modules', name, 'bin'), { recursive: true });
     await writeFile(path.join(project, 'node_modules', name, 'bin/node'), '');
@@ -252,7 +252,7 @@ describe('the link to the Node.js of the platform', () => {
     }
   });
 
-  test('is not made if there is none', async () => {
+  test('is not made for a platform without a package', async () => {
     const project = await makeProject({});
     expect(await link(project)).toBe('none');
     await mkdir(path.join(project, 'node_modules/node-other-none/bin'), { recursive: true });

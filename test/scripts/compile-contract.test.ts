@@ -15,6 +15,6 @@ test.each([
   [Number.NaN, false],
   ['1', false],
   [null, false],
-])('an int64 is an integer that is held exactly: %s', (id, valid) => {
-  expect(createPlant({ body: { id, name: 'Moss' } })).toBe(valid);
+])('an id is an integer of 64 bits that is held exactly: %s', (id, valid) => {
+  expect(createPlant({ body: { id, name: 'Moss' } }), `${id} is accepted`).toBe(valid);
 });
