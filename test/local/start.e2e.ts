@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { isRunning, post } from '../kit/local-service.ts';
+import { isRunning, post, programs } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { until } from '../kit/until.ts';
 
@@ -63,7 +63,7 @@ describe('npm start', () => {
     at,
   }) => {
     const DATA_DIR = path.join(at.folder, 'plants', 'of', 'mine');
-    const service = await at.start({ DATA_DIR }, ['sh', '-c', 'umask 000; exec node local/main.ts']);
+    const service = await at.start({ DATA_DIR }, ['sh', '-c', `umask 000; exec node ${programs.start}`]);
     const [temporary = ''] = (await at.list()).filter((name) => name.startsWith('plant-store-'));
     const folders = [
       'plants',
