@@ -1,4 +1,4 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { expect, test, vi } from 'vitest';
 
 vi.mock('@aws-sdk/client-dynamodb', { spy: true });
@@ -27,4 +27,24 @@ test('a call is retried in standard mode, three attempts in all, whatever the en
   const { config } = await clientOf({ AWS_RETRY_MODE: 'adaptive', AWS_MAX_ATTEMPTS: '9' });
   expect(await config.retryStrategy()).toHaveProperty('mode', 'standard');
   expect(await config.maxAttempts()).toBe(3);
+});
+
+test('a call goes to DynamoDB in the region, whatever else the environment says', async () => {
+  const client = await clientOf({
+    AWS_REGION: 'eu-central-1',
+    AWS_USE_FIPS_ENDPOINT: 'true',
+    AWS_USE_DUALSTACK_ENDPOINT: 'true',
+    AWS_ENDPOINT_URL: 'https://elsewhere.example',
+    AWS_ACCOUNT_ID_ENDPOINT_MODE: 'required',
+  });
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  const addressed = new Promise((resolve) => {
+    client.config.requestHandler.handle = (request) => {
+      resolve(request.hostname);
+      return new Promise(() => {});
+    };
+  });
+  const answered = client.send(new PutItemCommand({ TableName: 'plants', Item: {} }));
+  expect(await Promise.race([addressed, answered])).toBe('dynamodb.eu-central-1.amazonaws.com');
 });

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newId, testAnswers } from '../kit/answers.ts';
-import { atFirst, hang, loseAnswer } from '../kit/faulty-store.ts';
+import { atFirst, clockAhead, hang, loseAnswer } from '../kit/faulty-store.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
 import { type InProcess, type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
@@ -112,6 +112,16 @@ test('an event in base64 is read as such, whatever its content type', async () =
 test('a configuration that cannot work is no reason to ask again', async () => {
   const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'nonsense' });
   expect((await broken(proxyEvent('{"id":33,"name":"x"}'))).body).toMatchObject({ error: 50001 });
+});
+
+test('if our clock is an hour behind that of the store, the second call has the right time, and later ones too', async () => {
+  const fresh = await load({});
+  for (const calls of [2, 1]) {
+    const id = newId();
+    service.faults.fail(id, clockAhead(60));
+    expect((await fresh(proxyEvent(`{"id":${id},"name":"Moss"}`))).status).toBe(200);
+    expect(service.faults.calls(id)).toBe(calls);
+  }
 });
 
 test('what stands in files of the AWS SDK has no say', async () => {

@@ -1,8 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:net';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
 import type { Jwks } from 'aws-jwt-verify/jwk';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type IssuerKeys, issuerKeys } from '../../../functions/auth/issuer-keys.ts';
+import { listen } from '../../../local/listen.ts';
 
 /** The base point of P-256: as good a public key as any. */
 const point = {
@@ -171,6 +173,20 @@ describe('the keys of an issuer that is down', () => {
     published = jwks('a');
     seconds(10);
     expect(kidsOf(await keys.current())).toEqual(['a']);
+  });
+
+  test('are given up after two tries of 1.5 seconds if it takes connections and never answers', async () => {
+    vi.mocked(SimpleFetcher.prototype.fetch).mockRestore();
+    const silent = createServer();
+    onTestFinished(() => void silent.close());
+    const failure = vi.fn();
+    issuerKeys(`https://127.0.0.1:${await listen(silent, 0)}/jwks`)
+      .current()
+      .catch(failure);
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(failure).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(String(failure.mock.lastCall)).toContain('Response time-out');
   });
 
   test('are waited for by one request in 10 seconds, not by each, while the issuer hangs', async () => {

@@ -278,6 +278,12 @@ describe('the keys of the issuer', () => {
       }
     });
 
+    test('do not hide why a token is refused that one of them has signed', async () => {
+      const token = await sign(from.es, claims({ scope: 'other' }));
+      const lacksScope = { refused: 'scope' };
+      expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);
+    });
+
     test('let in nothing that none of them has signed', async () => {
       const token = await sign(from.stranger, claims());
       expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([refused, refused]);
