@@ -7,8 +7,8 @@ import cdkJson from '../../cdk.json' with { type: 'json' };
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { readSettings } from '../../infra/settings.ts';
 
-/** The template under the context that `cdk -c` would set. Its functions are not bundled. */
-export const templateOf = (context: Record<string, string> = {}): Template => {
+/** Makes the stack under the context that `cdk -c` would set. Its functions are not bundled. */
+export const withStack = <T>(context: Record<string, string>, use: (stack: PlantStoreStack) => T): T => {
   // CDK would leave a folder behind for each App.
   const outdir = mkdtempSync(path.join(os.tmpdir(), 'plant-store-test-'));
   try {
@@ -18,11 +18,14 @@ export const templateOf = (context: Record<string, string> = {}): Template => {
       // They take long and change no template; app.e2e.ts runs them.
       builtinCloudFormationValidation: false,
     });
-    return Template.fromStack(new PlantStoreStack(app, readSettings(app.node)));
+    return use(new PlantStoreStack(app, readSettings(app.node)));
   } finally {
     rmSync(outdir, { recursive: true });
   }
 };
+
+export const templateOf = (context: Record<string, string> = {}): Template =>
+  withStack(context, (stack) => Template.fromStack(stack));
 
 export const externalIssuer = {
   issuer: 'https://issuer.example',

@@ -1,0 +1,20 @@
+/** What keeps others, and mistakes, away from what is deployed. */
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { expect, inject, test } from 'vitest';
+import { kinds, templateOf, withStack } from '../kit/stacks.ts';
+
+test.each(Object.entries(kinds))('of %s: only prod refuses to be destroyed', (kind, context) => {
+  expect(withStack(context, (stack) => stack.terminationProtection)).toBe(kind.startsWith('prod'));
+});
+
+test('a user that somebody makes in the pool has an app as second factor, no text message', () => {
+  templateOf(kinds.dev).hasResourceProperties('AWS::Cognito::UserPool', { EnabledMfas: ['SOFTWARE_TOKEN_MFA'] });
+});
+
+test('nobody else on this machine can change a bundle, and Lambda can read it', () => {
+  for (const { folder } of inject('stack').functions) {
+    const modes = [folder, path.join(folder, 'index.js')].map((file) => statSync(file).mode & 0o777);
+    expect(modes).toEqual([0o755, 0o644]);
+  }
+});
