@@ -1,10 +1,13 @@
 /** The real service, once, as `npm start` starts it: its bundles, over HTTP. The .e2e tests try the rest. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fetchToken, readSession } from '../local/session.ts';
 import { newId } from './kit/answers.ts';
 import { expectInContract } from './kit/contract.ts';
-import { type LocalService, startLocalService, temporaryFolder } from './kit/local-service.ts';
+import { type LocalService, run, startLocalService, temporaryFolder } from './kit/local-service.ts';
 import { isUnavailable, untilTaken } from './kit/over-quota.ts';
+import { startServer } from './kit/servers.ts';
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
 let service: LocalService;
@@ -16,6 +19,11 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   expect((await service.stop()).code).toBe(0);
+  // No session, which holds a secret, and no temporary folder.
+  expect((await readdir(home.folder)).filter((name) => name !== 'node-compile-cache').sort()).toEqual([
+    'dynamodb',
+    'lock',
+  ]);
   await home.remove();
 });
 
@@ -56,4 +64,27 @@ test.each<[what: string, body: string, headers: Record<string, string>, answer: 
 
 test('has no other route', async () => {
   expect(await send('{}', {}, '/plants/1')).toMatchObject({ status: 404, body: { message: 'Not Found' } });
+});
+
+describe('a start that cannot be says why in a sentence, and ends with code 1,', () => {
+  const start = (environment: Record<string, string>, ...args: string[]) =>
+    run(process.execPath, ['local/main.ts', ...args], { PORT: '0', DATA_DIR: home.folder, ...environment }).ended;
+
+  test('if its port is in use', async () => {
+    const PORT = String(await startServer(createServer()));
+    const stderr = expect.stringContaining(`Port ${PORT} is in use. Stop what uses it, or choose another`);
+    expect(await start({ PORT })).toMatchObject({ code: 1, stderr });
+  });
+
+  test('if its data folder is in use, whose service goes on', async () => {
+    const stderr = expect.stringContaining('Another local service may be using it');
+    expect(await start({})).toMatchObject({ code: 1, stderr });
+    expect(readSession(home.folder).url).toBe(service.url);
+    expect((await send('{}')).status).toBe(400);
+  });
+
+  test('if it is given an argument', async () => {
+    const stderr = expect.stringMatching(/^npm start takes no --port\.\nUsage: npm start\n/);
+    expect(await start({}, '--port', '3001')).toMatchObject({ code: 1, stderr });
+  });
 });

@@ -1,0 +1,126 @@
+/** `npm run plant`, once for each of its promises, against a service that answers by script. plant.e2e.ts tries more. */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import tls from 'node:tls';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { leaveSession } from '../../local/session.ts';
+import { run, temporaryFolder } from '../kit/local-service.ts';
+import { answer, startScriptedService } from '../kit/scripted-service.ts';
+
+const newFolder = async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  return folder;
+};
+
+const start = (args: string[], environment: Record<string, string> = {}) =>
+  run(process.execPath, [path.resolve('local/plant.ts'), ...args], { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
+const plant = (...of: Parameters<typeof start>) => start(...of).ended;
+
+const stored = answer(200, { name: 'Moss' });
+const moss = ['add', '--id', '-9223372036854775808', '--name', 'Moss'];
+
+describe('the local service', () => {
+  /** A service whose issuer answers by the same script, and the folder that it left its session in. */
+  const startLocal = async (...script: Parameters<typeof startScriptedService>) => {
+    const { baseUrl, received } = await startScriptedService(...script);
+    const DATA_DIR = await newFolder();
+    const client = { clientId: 'me', clientSecret: 'shh', scope: 'plants/create' };
+    const [certificate = ''] = tls.rootCertificates;
+    leaveSession(DATA_DIR, { url: baseUrl, tokenUrl: `${baseUrl}/token`, ...client, certificate });
+    return { DATA_DIR, received };
+  };
+  const basic = `Basic ${btoa('me:shh')}`;
+
+  test('gets a plant exactly, with a token of its issuer and not that of ACCESS_TOKEN', async () => {
+    const { DATA_DIR, received } = await startLocal(answer(200, { access_token: 'a.b.c' }), stored);
+    const printed = { code: 0, stdout: '{"name":"Moss"}\n', stderr: '' };
+    expect(await plant(moss, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' })).toEqual(printed);
+    expect(received).toEqual([
+      { authorization: basic, body: 'grant_type=client_credentials&scope=plants%2Fcreate' },
+      { authorization: 'Bearer a.b.c', body: '{"id":-9223372036854775808,"name":"Moss"}' },
+    ]);
+  });
+
+  test('gets it once more with a new token if the first one is refused', async () => {
+    const token = (text: string) => answer(200, { access_token: text });
+    const refused = answer(403, { message: 'Forbidden' });
+    const { DATA_DIR, received } = await startLocal(token('old'), refused, token('new'), stored);
+    expect((await plant(moss, { DATA_DIR })).code).toBe(0);
+    expect(received.map(({ authorization }) => authorization)).toEqual([basic, 'Bearer old', basic, 'Bearer new']);
+  });
+});
+
+test('the service at --url gets the token of --token, if there is an ACCESS_TOKEN too', async () => {
+  const { baseUrl, received } = await startScriptedService(stored);
+  const args = [...moss, '--url', baseUrl, '--token', 'a.b.c'];
+  expect((await plant(args, { ACCESS_TOKEN: 'x.y.z' })).code).toBe(0);
+  expect(received).toMatchObject([{ authorization: 'Bearer a.b.c' }]);
+});
+
+test.each<[status: number, sentence: RegExp]>([
+  [413, /^The plant is too large \(413: no\)\.\n$/],
+  [431, /^The token is refused at \S+ \(431\): get another one/],
+])('a %i of a gateway is said in a sentence, with code 1', async (status, sentence) => {
+  const { baseUrl } = await startScriptedService(answer(status, { message: 'no' }, { 'retry-after': '0' }));
+  const ended = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
+  expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+});
+
+test('a token for no --url is refused, so that it does not reach the local service', async () => {
+  const { code, stderr } = await plant([...moss, '--token', 'a.b.c'], { DATA_DIR: await newFolder() });
+  expect([code, stderr]).toEqual([1, '--token needs the --url that the token is for.\n']);
+});
+
+describe('plant import', () => {
+  const importing = async (content: string, baseUrl: string) => {
+    const INIT_CWD = await newFolder();
+    await writeFile(path.join(INIT_CWD, 'plants.ndjson'), content);
+    const failedFile = path.join(INIT_CWD, 'plants.ndjson.failed.ndjson');
+    await writeFile(failedFile, '{"line":7}\n');
+    const args = ['import', 'plants.ndjson', '--url', baseUrl, '--token', 'a.b.c'];
+    return {
+      begin: () => start(args, { INIT_CWD }),
+      list: () => readdir(INIT_CWD),
+      failed: async () =>
+        (await readFile(failedFile, 'utf8'))
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+    };
+  };
+  const line = '{"id":9007199254740993,"name":"Moss"}\n';
+
+  test('of a file in the folder where npm was called stores its lines, and clears earlier failures', async () => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { begin, list } = await importing(line.repeat(2), baseUrl);
+    expect(await begin().ended).toEqual({ code: 0, stdout: '2 stored, 0 failed\n', stderr: '' });
+    expect(received.map(({ body }) => `${body}\n`)).toEqual([line, line]);
+    expect(await list()).toEqual(['plants.ndjson']);
+  });
+
+  test('ends with code 1 if a line fails, and keeps the failures of this import alone', async () => {
+    const { baseUrl } = await startScriptedService(answer(409, { error: 40901, message: 'taken' }));
+    const { begin, failed } = await importing(`no JSON\n${line}`, baseUrl);
+    expect(await begin().ended).toMatchObject({ code: 1, stdout: expect.stringMatching(/^0 stored, 2 failed: see /) });
+    expect(await failed()).toMatchObject([
+      { line: 1, error: 'not sent', text: 'no JSON' },
+      { line: 2, error: 40901, message: 'taken', text: line.trim() },
+    ]);
+  });
+
+  test('keeps the failures of an earlier import if no line can be sent', async () => {
+    const { begin, failed } = await importing('no JSON\n', 'http://127.0.0.1:9');
+    expect((await begin().ended).code).toBe(1);
+    expect(await failed()).toMatchObject([{ line: 7 }, { line: 1 }]);
+  });
+
+  test('that Ctrl-C stops says that it can be run again, with code 130', async () => {
+    const { baseUrl, received } = await startScriptedService(() => {});
+    const { child, ended } = (await importing(line.repeat(99), baseUrl)).begin();
+    await vi.waitUntil(() => received.length === 16, { timeout: 30_000 });
+    child.kill('SIGINT');
+    const stderr = expect.stringMatching(/^Stopped: 0 stored, 0 failed so far\. Run it again/);
+    expect(await ended).toEqual({ code: 130, stdout: '', stderr });
+  });
+});

@@ -1,0 +1,24 @@
+/** `npm run token` for the local service. */
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startIssuer } from '../../local/issuer.ts';
+import { leaveSession } from '../../local/session.ts';
+import { run, temporaryFolder } from '../kit/local-service.ts';
+
+const token = async (folder: string, ...args: string[]) =>
+  run(process.execPath, [path.resolve('local/token.ts'), ...args], { DATA_DIR: folder }).ended;
+
+test('prints a token of the running service, and nothing else; without one, says what to do', async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const issuer = await startIssuer();
+  onTestFinished(issuer.close);
+  const { tokenUrl, clientId, clientSecret, scope, certificate } = issuer;
+  const end = leaveSession(folder, { url: 'http://x', tokenUrl, clientId, clientSecret, scope, certificate });
+  const { code, stdout, stderr } = await token(folder);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+  end();
+  const sentence = `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR\n`;
+  expect(await token(folder)).toEqual({ code: 1, stdout: '', stderr: sentence });
+});
