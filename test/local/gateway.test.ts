@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -170,6 +171,16 @@ describe('a function gets an event of payload 2.0', () => {
     expect([rawPath, routeKey, requestContext.http.path]).toEqual(['/plants', 'POST /plants', '/plants']);
   });
 
+  test.each([
+    ['http://api.example/plants?a=1', '/plants', 'a=1'],
+    ['/plants?a=1?b=2', '/plants', 'a=1?b=2'],
+    ['/plants?', '/plants', ''],
+  ])('with path and query of the target %s', async (target, path, query) => {
+    const { port, event } = await start();
+    expect((await post(port, '', [token], target)).status).toBe(200);
+    expect(event<APIGatewayProxyEventV2>('Plants')).toMatchObject({ rawPath: path, rawQueryString: query });
+  });
+
   test.each<[what: string, bytes: number[], text: string]>([
     ['an invalid byte', [0x22, 0xff, 0x22], '"\ufffd"'],
     ['a cut emoji', [0xf0, 0x9f, 0x98], '\ufffd'],
@@ -292,12 +303,14 @@ describe('the answer of a function', () => {
       { status: 200, body: 'é' },
     ],
     [{ statusCode: 204 }, { status: 204, body: '' }],
-    [{ name: 'Moss' }, { status: 200, body: '{"name":"Moss"}' }],
+    [{ name: 'Löwenzahn' }, { status: 200, body: '{"name":"Löwenzahn"}' }],
     ['Moss', { status: 200, body: '"Moss"' }],
     [[1], { status: 200, body: '[1]' }],
     [null, { status: 200, body: 'null' }],
     [{ statusCode: 'x' }, { status: 500 }],
     [{ statusCode: 99 }, { status: 500 }],
+    [{ statusCode: 599, body: '' }, { status: 599 }],
+    [{ statusCode: 600 }, { status: 500 }],
     [{ statusCode: 200, body: {} }, { status: 500 }],
     [{ statusCode: 200, headers: { a: {} } }, { status: 500 }],
     [{ statusCode: 200, headers: { a: 'x\r\ny: z' } }, { status: 500 }],
@@ -311,11 +324,17 @@ describe('the answer of a function', () => {
     if (actual.status === 500) expect(actual.body).toBe('{"message":"Internal Server Error"}');
   });
 
-  test('keeps its headers and cookies', async () => {
+  test('keeps its headers, and its cookies in a header each', async () => {
     const { port } = await start({
-      Plants: { statusCode: 200, headers: { 'Retry-After': 1 }, cookies: ['a=1'], body: '' },
+      Plants: { statusCode: 200, headers: { 'Retry-After': 1 }, cookies: ['a=1', 'b=2'], body: '' },
     });
-    expect((await post(port, '{}', [token])).headers).toMatchObject({ 'retry-after': '1', 'set-cookie': 'a=1' });
+    const { headers } = await fetch(`http://127.0.0.1:${port}/plants`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer t' },
+    });
+    expect(headers.get('retry-after')).toBe('1');
+    expect(headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+    expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   });
 
   test('loses the headers that belong to the connection', async () => {
@@ -438,6 +457,16 @@ describe('without any function, the gateway', () => {
     await called.promise;
     finish.resolve(asJson({ statusCode: 200 }));
     expect((await answer).status).not.toBe(400);
+  });
+
+  test('answers rubbish on a connection whose last request has its answer', async () => {
+    const { port } = await start();
+    const socket = connect(port, '127.0.0.1');
+    const head = 'POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 2\r\n\r\n{}';
+    socket.write(head);
+    await once(socket, 'data');
+    socket.end('nonsense\r\n\r\n');
+    expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 400 /m);
   });
 
   test('tells each request once, with what the functions logged', async () => {

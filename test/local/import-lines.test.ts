@@ -104,8 +104,11 @@ describe('a failure', () => {
   test.each<[CreatePlantResult & { ok: false }]>([
     [{ ok: false, error: 40901, status: 409, message: 'taken' }],
     [{ ok: false, error: 50301, status: 503, message: 'later' }],
+    [{ ok: false, error: 'gateway', status: 413, message: 'Request Entity Too Large' }],
     [{ ok: false, error: 'gateway', status: 429, message: 'Too Many Requests' }],
+    [{ ok: false, error: 'gateway', status: 500, message: 'Internal Server Error' }],
     [{ ok: false, error: 'gateway', status: 502, message: 'Bad Gateway' }],
+    [{ ok: false, error: 'gateway', status: 503, message: 'Service Unavailable' }],
     [{ ok: false, error: 'gateway', status: 504, message: 'Gateway Timeout' }],
   ])('of one line leaves the others: %j', async (result) => {
     const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? result : stored));

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import path from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { account } from '../../local/account.ts';
 import { openStore } from '../../local/store.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
 import { startServer } from '../kit/servers.ts';
 import { key, startSlowStore } from '../kit/slow-store.ts';
 import { until } from '../kit/until.ts';
@@ -28,6 +32,33 @@ describe("a store of the user's own", () => {
     await store.close();
   });
 
+  test('keeps a table of the same name with another key, and that stops the start', async () => {
+    const slow = await startSlowStore('CREATING');
+    slow.status = 'ACTIVE';
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', slow.endpoint);
+    const store = await openStore('/nowhere');
+    const byName = { ...key, AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' as const }] };
+    await expect(store.createTables([{ TableName: 'Plants', ...byName }])).rejects.toThrow(
+      `The store (${slow.endpoint}) cannot be used: its table Plants has another key than the stack's`,
+    );
+    expect(slow.created).toBe(0);
+  });
+
+  const credentials = { AWS_ACCESS_KEY_ID: 'mine', AWS_SECRET_ACCESS_KEY: 'shh', AWS_SESSION_TOKEN: 'session' };
+  const anybody = { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' };
+
+  test.each<[what: string, environment: Record<string, string | undefined>, expected: object]>([
+    ['of the environment', credentials, credentials],
+    ['that any store here takes, if there are none', {}, anybody],
+    ['that any store here takes, if the secret is missing', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
+  ])('is used by the functions, with the credentials %s', async (_, environment, expected) => {
+    const { endpoint } = await startSlowStore();
+    for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
+    const store = await openStore('/nowhere');
+    expect(store.environment).toEqual({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_REGION: account.region, ...expected });
+  });
+
   test('that takes a connection and never answers is given up after 5 seconds, in a sentence', async () => {
     const server = createServer();
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
@@ -42,4 +73,25 @@ describe("a store of the user's own", () => {
     await opening;
     expect(String(failure.mock.lastCall)).toMatch(`The store (${endpoint}) cannot be used: `);
   });
+});
+
+test("a folder dynamodb with files of the user's is not opened as a database", async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', '');
+  const theirs = path.join(folder, 'dynamodb');
+  await mkdir(theirs);
+  await writeFile(path.join(theirs, '000007.log'), 'mine');
+  await expect(openStore(folder)).rejects.toThrow(`${theirs} has files that are not the local service's`);
+  expect(await readdir(theirs)).toEqual(['000007.log']);
+});
+
+test.each<[value: string | undefined, region: string]>([
+  [undefined, 'us-east-1'],
+  ['', 'us-east-1'],
+  ['eu-central-1', 'eu-central-1'],
+])('with AWS_REGION=%s this machine plays the region %s', async (value, region) => {
+  vi.stubEnv('AWS_REGION', value);
+  vi.resetModules();
+  expect((await import('../../local/account.ts')).account.region).toBe(region);
 });

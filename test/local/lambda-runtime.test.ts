@@ -1,0 +1,30 @@
+/** The worker thread in which a function runs. lambda.test.ts has the rest. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import tls from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { makeCertificate } from '../../local/issuer.ts';
+import { localFunction } from '../../local/lambda.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
+
+const invoke = async (handler: string, certificate?: string) => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
+  await writeFile(path.join(folder, 'index.js'), `exports.handler = async () => ${handler};`);
+  const spec = { name: 'Fn', folder, handler: 'index.handler', environment: {}, timeout: 9_000, memoryMegabytes: 128 };
+  const fn = localFunction(spec, certificate);
+  onTestFinished(fn.close);
+  return fn.invoke({});
+};
+
+test('a function trusts the given certificate beside the usual authorities', async () => {
+  const { certificate } = await makeCertificate();
+  const outcome = await invoke("require('node:tls').getCACertificates('default').length", certificate);
+  expect(Number('result' in outcome && outcome.result)).toBeGreaterThan(tls.rootCertificates.length);
+});
+
+test('an object that is logged with more than itself becomes text, as does one that JSON cannot hold', async () => {
+  const { log } = await invoke('{ console.info({ a: 1 }, "and more"); console.info({ big: 1n }); }');
+  expect(log.map(({ message }) => message)).toEqual(['{ a: 1 } and more', '{ big: 1n }']);
+});

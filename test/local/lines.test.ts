@@ -1,0 +1,62 @@
+/** What `npm start` prints. */
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test, vi } from 'vitest';
+import { accessLine, curlLine, title } from '../../local/lines.ts';
+
+const entry = { method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
+
+describe('the line of a request', () => {
+  test('has what was asked, the answer, how long it took, and the id', () => {
+    expect(accessLine(entry)).toBe('POST /plants 200 2 ms aBc=');
+  });
+
+  test('has what the functions logged', () => {
+    const log = [
+      { functionName: 'Authorizer0123ABCD', level: 'INFO', message: { outcome: 'allowed' } },
+      { functionName: 'CreatePlant89EF4567', level: 'ERROR', message: 'two\nlines' },
+    ];
+    expect(accessLine({ ...entry, log })).toBe(
+      'POST /plants 200 2 ms aBc= | Authorizer INFO {"outcome":"allowed"} | CreatePlant ERROR "two\\nlines"',
+    );
+  });
+
+  test('is one line whatever an error says', () => {
+    expect(accessLine({ ...entry, error: 'Plants: Error: two\n  lines' })).toBe(
+      'POST /plants 200 2 ms aBc= | Plants: Error: two lines',
+    );
+  });
+});
+
+test('a title is a logical id without its hash', () => {
+  expect(['CreatePlant0123ABCD', 'Plants', 'Api0123ABCDStage'].map(title)).toEqual([
+    'CreatePlant',
+    'Plants',
+    'Api0123ABCDStage',
+  ]);
+});
+
+describe('the line to paste', () => {
+  /** The words that a shell makes of a text, without what it would run. */
+  const words = (line: string): string[] => {
+    const print = `curl() { printf '%s\\n' "$@"; }; npm() { printf 'DATA_DIR=%s %s' "$DATA_DIR" "$*"; }\n`;
+    const env = { PATH: process.env['PATH'] };
+    return execFileSync('sh', ['-c', print + line], { env, encoding: 'utf8' })
+      .trimEnd()
+      .split('\n');
+  };
+
+  test.each([undefined, "/srv/Tom's plants"])('adds a plant with a token of the data folder %s', (folder) => {
+    vi.stubEnv('DATA_DIR', folder);
+    vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");
+    expect(words(curlLine('http://127.0.0.1:3000'))).toEqual([
+      '-sSi',
+      'http://127.0.0.1:3000/plants',
+      '-H',
+      `authorization: Bearer DATA_DIR=${folder ?? ''} --prefix /home/it's me run -s token`,
+      '-H',
+      'content-type: application/json',
+      '-d',
+      '{"id":1,"name":"Swiss cheese plant","tag":"climber"}',
+    ]);
+  });
+});

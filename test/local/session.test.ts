@@ -1,0 +1,56 @@
+/** What a running local service leaves for others to find it by. */
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { leaveSession, readSession, removeStaleSession } from '../../local/session.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
+
+const session = {
+  url: 'http://127.0.0.1:3000',
+  tokenUrl: 'https://127.0.0.1:4000/token',
+  clientId: 'local-client',
+  clientSecret: 'shh',
+  scope: 'plants/create',
+  certificate: 'PEM',
+};
+
+const newFolder = async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  return { folder, file: path.join(folder, 'session.json') };
+};
+
+test('a session is read by its user alone, until the service ends', async () => {
+  const { folder, file } = await newFolder();
+  const end = leaveSession(folder, session);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readSession(folder)).toEqual(session);
+  end();
+  expect(readdirSync(folder)).toEqual([]);
+  expect(() => readSession(folder)).toThrow(`No local service is running with its data in ${folder}.`);
+});
+
+test("a file of the user's own is neither overwritten nor removed", async () => {
+  const { folder, file } = await newFolder();
+  const end = leaveSession(folder, session);
+  writeFileSync(file, 'mine');
+  expect(() => leaveSession(folder, session)).toThrow('EEXIST');
+  end();
+  expect(() => removeStaleSession(folder)).toThrow(`${file} is not the local service's.`);
+  expect(readFileSync(file, 'utf8')).toBe('mine');
+});
+
+test.each(Object.keys(session))('a file without %s is no session', async (name) => {
+  const { folder, file } = await newFolder();
+  writeFileSync(file, JSON.stringify({ ...session, [name]: undefined }));
+  expect(() => readSession(folder)).toThrow('No local service is running');
+  expect(() => removeStaleSession(folder)).toThrow('Move it away');
+});
+
+test('the session of a service that was killed is removed', async () => {
+  const { folder } = await newFolder();
+  removeStaleSession(folder);
+  leaveSession(folder, session);
+  removeStaleSession(folder);
+  expect(readdirSync(folder)).toEqual([]);
+});
