@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fetchToken, readSession } from '../local/session.ts';
+import { fetchToken, leaveSession, readSession } from '../local/session.ts';
 import { newId } from './kit/answers.ts';
 import { expectInContract } from './kit/contract.ts';
 import { type LocalService, run, startLocalService, temporaryFolder } from './kit/local-service.ts';
@@ -14,6 +14,9 @@ let service: LocalService;
 let token: string;
 beforeAll(async () => {
   home = await temporaryFolder();
+  // As a service leaves it that is killed.
+  const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
+  leaveSession(home.folder, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
   service = await startLocalService(home.folder);
   token = await fetchToken(readSession(home.folder));
 });

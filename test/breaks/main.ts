@@ -1,0 +1,120 @@
+/**
+ * `npm run breaks`: applies the breaks of breaks.ts to a copy of the project, one at a time, and says which of them
+ * `npm test` notices. `npm run breaks -- functions/auth` tries those of the files whose path begins so.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { constants, existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { type Break, breaks } from './breaks.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const chosen = breaks.filter(({ file }) => file.startsWith(process.argv[2] ?? ''));
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+
+/** @throws Error unless every break can be applied, in one way only */
+const mustApply = async (): Promise<void> => {
+  const texts = await Promise.all(chosen.map(({ file }) => readFile(path.join(root, file), 'utf8').catch(() => '')));
+  const stale = chosen.filter(({ code }, index) => texts[index]?.split(code).length !== 2);
+  for (const { file, code } of stale) console.error(`${file} does not have this exactly once: ${code}`);
+  if (stale.length > 0 || chosen.length === 0)
+    throw new Error(`${stale.length} of ${chosen.length} breaks cannot be applied.`);
+};
+
+/** Tracked and new files, and node_modules: no link to it, since the tests of the bundles look at real paths. */
+const copyTo = async (folder: string): Promise<void> => {
+  const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
+  const files = listed.split('\n').filter((file) => file !== '' && existsSync(path.join(root, file)));
+  for (const file of [...files, 'node_modules']) {
+    stop.signal.throwIfAborted();
+    const options = { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE };
+    await cp(path.join(root, file), path.join(folder, file), options);
+  }
+};
+
+/** Runs npm for so long at most. @returns the exit code; undefined if it was ended, with all that it had started */
+const run = async (folder: string, command: string[], milliseconds: number): Promise<number | null | undefined> => {
+  stop.signal.throwIfAborted();
+  const env = { ...process.env, TMPDIR: path.join(folder, '.tmp') };
+  // A process group of its own, to which the services that tests start belong.
+  const child = spawn('npm', command, { cwd: folder, env, stdio: 'ignore', detached: true });
+  const bound = AbortSignal.any([stop.signal, AbortSignal.timeout(milliseconds)]);
+  const end = () => process.kill(-(child.pid ?? 0), 'SIGKILL');
+  bound.addEventListener('abort', end);
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  bound.removeEventListener('abort', end);
+  stop.signal.throwIfAborted();
+  return bound.aborted ? undefined : code;
+};
+
+type Report = { testResults: { name: string; assertionResults: { status: string; fullName: string }[] }[] };
+
+/** Runs the files of the fast tier whose path has `part`. @returns what failed first, undefined if nothing did */
+const failureIn = async (folder: string, part: string, milliseconds: number): Promise<string | undefined> => {
+  const report = path.join(folder, '.tmp/report.json');
+  await rm(report, { force: true });
+  const options = ['--bail=1', '--passWithNoTests', '--reporter=json', `--outputFile=${report}`];
+  const code = await run(folder, ['test', '--', ...options, part], milliseconds);
+  if (code === 0) return undefined;
+  if (code === undefined) return `tests that hang: ended after ${Math.round(milliseconds / 1000)} s`;
+  const { testResults }: Report = JSON.parse(await readFile(report, 'utf8').catch(() => '{"testResults":[]}'));
+  const failed = testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => `${name}: ${fullName}`),
+  );
+  return failed[0]?.replace(`${folder}/`, '') ?? 'the set-up of the tests';
+};
+
+/** Makes anew, as in a fresh clone, what is made from the contract. */
+const failureToPrepare = async (folder: string, milliseconds: number): Promise<string | undefined> => {
+  for (const room of ['functions', 'client'])
+    await rm(path.join(folder, room, 'generated'), { recursive: true, force: true });
+  return (await run(folder, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';
+};
+
+/** Tries the likely tests first: those of the file's name, then those of its folder, then all. */
+const failureBy = async (folder: string, { file, code, broken }: Break, milliseconds: number) => {
+  const target = path.join(folder, file);
+  const whole = await readFile(target, 'utf8');
+  await writeFile(target, whole.split(code).join(broken));
+  let failure = await failureToPrepare(folder, milliseconds);
+  for (const part of [`test/${file.replace(/\.\w+$/, '')}.`, `test/${path.dirname(file)}/`, 'test/']) {
+    failure ??= await failureIn(folder, part, milliseconds);
+  }
+  await writeFile(target, whole);
+  return failure;
+};
+
+const tryAll = async (folder: string): Promise<void> => {
+  await copyTo(folder);
+  await mkdir(path.join(folder, '.tmp'));
+  const started = performance.now();
+  const failure = (await failureToPrepare(folder, 600_000)) ?? (await failureIn(folder, 'test/', 1_800_000));
+  if (failure !== undefined) throw new Error(`npm test fails without any break: ${failure}`);
+  // A test that waits for what never comes fails after a minute, by itself; an endless loop does not.
+  const bound = 3 * Math.ceil(performance.now() - started) + 120_000;
+  let [noticed, surprises] = [0, 0];
+  for (const one of chosen) {
+    const failure = await failureBy(folder, one, bound);
+    if (failure !== undefined) noticed += 1;
+    const isSurprise = (failure === undefined) !== (one.unseen !== undefined);
+    if (isSurprise) surprises += 1;
+    const verdict = failure === undefined ? 'NOT noticed' : `noticed by ${failure}`;
+    console.log(`${isSurprise ? '! ' : ''}${one.file}: ${one.says} ${verdict}${one.unseen ? `. ${one.unseen}` : ''}`);
+  }
+  console.log(`${noticed} of ${chosen.length} breaks noticed by npm test`);
+  if (surprises > 0) throw new Error(`${surprises} not as breaks.ts has it.`);
+};
+
+const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-breaks-'));
+try {
+  await mustApply();
+  await tryAll(folder);
+} catch (error) {
+  console.error(stop.signal.aborted ? 'Stopped.' : error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+}
