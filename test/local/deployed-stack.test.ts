@@ -1,0 +1,65 @@
+/** The token issuer of a deployed stack, as CloudFormation and Cognito tell it. */
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
+import { CognitoIdentityProviderClient } from '@aws-sdk/client-cognito-identity-provider';
+import { expect, test, vi } from 'vitest';
+
+const outputs = {
+  TokenUrl: 'https://plants.auth.example/oauth2/token',
+  ClientId: 'client',
+  UserPoolId: 'pool',
+  Scope: 'plants/create',
+};
+
+/** Asks in an account whose stack has these outputs. */
+const read = async (given: Record<string, string>, environment: Record<string, string> = {}) => {
+  const all = { AWS_REGION: 'eu-west-1', AWS_DEFAULT_REGION: undefined, ...environment };
+  for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
+  vi.resetModules();
+  const { readDeployedIssuer } = await import('../../local/deployed-issuer.ts');
+  const asked: object[] = [];
+  vi.spyOn(CloudFormationClient.prototype, 'send').mockImplementation(async function (
+    this: CloudFormationClient,
+    { input }: { input: object },
+  ) {
+    asked.push({ ...input, region: await this.config.region() });
+    const Outputs = Object.entries(given).map(([OutputKey, OutputValue]) => ({ OutputKey, OutputValue }));
+    return { Stacks: [{ Outputs }] };
+  });
+  vi.spyOn(CognitoIdentityProviderClient.prototype, 'send').mockImplementation(async function (
+    this: CognitoIdentityProviderClient,
+    { input }: { input: object },
+  ) {
+    asked.push({ ...input, region: await this.config.region() });
+    return { UserPoolClient: { ClientSecret: 'shh' } };
+  });
+  return { issuer: await readDeployedIssuer('PlantStore'), asked };
+};
+
+test.each<[whose: string, environment: Record<string, string>, region: string]>([
+  ['AWS_REGION, if both are set', { AWS_DEFAULT_REGION: 'eu-central-1' }, 'eu-west-1'],
+  ['AWS_DEFAULT_REGION, if AWS_REGION is empty', { AWS_REGION: '', AWS_DEFAULT_REGION: 'us-east-2' }, 'us-east-2'],
+])('is read with the secret of its client, in the region of %s', async (_, environment, region) => {
+  const { TokenUrl: tokenUrl, ClientId: clientId, UserPoolId, Scope: scope } = outputs;
+  expect(await read(outputs, environment)).toEqual({
+    issuer: { tokenUrl, clientId, clientSecret: 'shh', scope },
+    asked: [
+      { StackName: 'PlantStore', region },
+      { UserPoolId, ClientId: clientId, region },
+    ],
+  });
+});
+
+test.each<[what: string, given: Record<string, string>, sentence: string]>([
+  [
+    'trusts another issuer',
+    { Scope: 'plants/create', Issuer: 'https://issuer.example' },
+    'The stack PlantStore takes the tokens of https://issuer.example: get one there, with the scope plants/create.',
+  ],
+  ...Object.keys(outputs).map((name): [string, Record<string, string>, string] => [
+    `has no ${name}`,
+    { ...outputs, [name]: '' },
+    'The stack PlantStore does not have the outputs of a Plant Store.',
+  ]),
+])('is not there if the stack %s, which is said in a sentence', async (_, given, sentence) => {
+  await expect(read(given)).rejects.toThrow(new Error(sentence));
+});
