@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fetchToken, leaveSession, readSession } from '../local/session.ts';
 import { newId } from './kit/answers.ts';
 import { expectInContract } from './kit/contract.ts';
-import { type LocalService, run, startLocalService, temporaryFolder } from './kit/local-service.ts';
+import { type LocalService, programs, run, startLocalService, temporaryFolder } from './kit/local-service.ts';
 import { isUnavailable, untilTaken } from './kit/over-quota.ts';
 import { startServer } from './kit/servers.ts';
 
@@ -71,7 +71,7 @@ test('has no other route', async () => {
 
 describe('a start that cannot be says why in a sentence, and ends with code 1,', () => {
   const start = (environment: Record<string, string>, ...args: string[]) =>
-    run(process.execPath, ['local/main.ts', ...args], { PORT: '0', DATA_DIR: home.folder, ...environment }).ended;
+    run(process.execPath, [programs.start, ...args], { PORT: '0', DATA_DIR: home.folder, ...environment }).ended;
 
   test('if its port is in use', async () => {
     const PORT = String(await startServer(createServer()));
