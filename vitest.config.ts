@@ -16,6 +16,15 @@ export default defineConfig({
     maxWorkers: '100%',
     restoreMocks: true,
     unstubEnvs: true,
+    coverage: {
+      include: ['{client,functions,infra,local}/**/*.ts'],
+      exclude: ['**/generated/**', '**/*.d.ts'],
+      reporter: ['text', 'html'],
+      reportOnFailure: true,
+      // For processes that a test starts. If a file runs there and in Vitest, only its lines are counted once, not its
+      // functions and branches. local/lambda-runtime.ts, whose worker has an environment of its own, stays at 0.
+      autoAttachSubprocess: true,
+    },
     // .ci/run takes its last line from the report.
     ...(process.env['VITEST_REPORT'] && {
       reporters: ['default', 'json'],
