@@ -15,7 +15,7 @@ export const makeKey = async (alg: string, kid: string): Promise<SigningKey> => 
 
 export const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 
-/** The claims of an honest access token. An undefined claim in `change` leaves it out. */
+/** The claims of a valid access token. An undefined claim in `change` leaves it out. */
 export const claims = (change: Record<string, unknown> = {}): Record<string, unknown> => ({
   iss: issuer,
   sub: 'client-1',
@@ -41,7 +41,7 @@ export const sign = (
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Puts a token together by hand, for what no honest library would sign. */
+/** Puts a token together by hand, for what no library would sign. */
 export const assemble = (header: unknown, payload: unknown, signature = 'c2lnbmF0dXJl'): string =>
   `${encode(header)}.${encode(payload)}.${signature}`;
 

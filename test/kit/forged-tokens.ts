@@ -46,7 +46,7 @@ const algorithms: Forgery[] = [
   ...['none', 'None', 'NONE', 'nOnE', 'none ', '', 'null'].map(
     (alg): Forgery => ['algorithm', `alg ${JSON.stringify(alg)}`, unsigned({ alg })],
   ),
-  ['algorithm', 'alg none over an honest signature', withHeader('{"alg":"none","kid":"es","typ":"at+jwt"}')],
+  ['algorithm', 'alg none over a valid signature', withHeader('{"alg":"none","kid":"es","typ":"at+jwt"}')],
   [
     'malformed',
     'alg none without a signature',
@@ -207,7 +207,7 @@ const signatures: Forgery[] = [
   ['signature', 'half a signature', withSignature((bytes) => bytes.subarray(0, 32))],
   ['signature', 'a signature of one byte', withSignature((bytes) => bytes.subarray(0, 1))],
   ['signature', 'a signature twice', withSignature((bytes) => Buffer.concat([bytes, bytes]))],
-  ['signature', 'a signature with a byte more', withSignature((bytes) => Buffer.concat([bytes, Buffer.alloc(1)]))],
+  ['signature', 'a signature with one more byte', withSignature((bytes) => Buffer.concat([bytes, Buffer.alloc(1)]))],
   [
     'signature',
     'r and s with zeros before them',
@@ -302,7 +302,7 @@ const encodings: Forgery[] = [
       return JSON.stringify({ payload, signatures: [{ protected: header, signature }] });
     },
   ],
-  ['malformed', 'a header that is no JSON', withPart(0, () => 'bm9uc2Vuc2U')],
+  ['malformed', 'a header that is not JSON', withPart(0, () => 'bm9uc2Vuc2U')],
   ['malformed', 'a header that is a list', withHeader('[]')],
   ['malformed', 'a header that is null', withHeader('null')],
   ['malformed', 'a header with a byte order mark', withHeader('\ufeff{"alg":"ES256","kid":"es"}')],
@@ -316,21 +316,21 @@ const encodings: Forgery[] = [
     'a header in an overlong spelling',
     withHeader(Buffer.from('{"alg":"ES256","kid":"es","note":"\xc0\xaf"}', 'latin1')),
   ],
-  ['malformed', 'a payload with a byte order mark', withPayload((honest) => `\ufeff${honest}`)],
+  ['malformed', 'a payload with a byte order mark', withPayload((payload) => `\ufeff${payload}`)],
   [
     'malformed',
     'a payload that is not UTF-8',
-    withPayload((honest) => Buffer.from(honest.replace('client-1', 'é'), 'latin1')),
+    withPayload((payload) => Buffer.from(payload.replace('client-1', 'é'), 'latin1')),
   ],
-  ['malformed', 'a payload in UTF-16', withPayload((honest) => Buffer.from(honest, 'utf16le'))],
+  ['malformed', 'a payload in UTF-16', withPayload((payload) => Buffer.from(payload, 'utf16le'))],
   [
     'malformed',
     'a payload with a surrogate',
-    withPayload((honest) => Buffer.from(honest.replace('client-1', '\xed\xa0\x80'), 'latin1')),
+    withPayload((payload) => Buffer.from(payload.replace('client-1', '\xed\xa0\x80'), 'latin1')),
   ],
-  ['malformed', 'a payload with more after it', withPayload((honest) => `${honest}{}`)],
-  ['malformed', 'a payload that is cut', withPayload((honest) => honest.slice(0, -1))],
-  ['malformed', 'a compressed payload', withPayload((honest) => deflateRawSync(honest), { zip: 'DEF' })],
+  ['malformed', 'a payload with more after it', withPayload((payload) => `${payload}{}`)],
+  ['malformed', 'a payload that is cut', withPayload((payload) => payload.slice(0, -1))],
+  ['malformed', 'a compressed payload', withPayload((payload) => deflateRawSync(payload), { zip: 'DEF' })],
   ...['["x"]', 'null', '"x"', '7', 'true', ' '].map(
     (text): Forgery => ['malformed', `a payload of ${text}`, withPayload(() => text)],
   ),
@@ -363,11 +363,11 @@ const issuers: Forgery[] = [
   ['issuer', 'another issuer', claiming({ iss: 'https://other.example' })],
   [
     'issuer',
-    'an issuer that the stranger rules',
+    'an issuer that the stranger runs',
     ({ stranger, claims, elsewhere }) => sign(stranger, claims({ iss: elsewhere })),
   ],
   ['issuer', 'another issuer beside ours', issuedBy((issuer) => `${issuer}/other`)],
-  ['issuer', 'the issuer with a slash more', issuedBy((issuer) => `${issuer}/`)],
+  ['issuer', 'the issuer with one more slash', issuedBy((issuer) => `${issuer}/`)],
   ['issuer', 'the issuer in capitals', issuedBy((issuer) => issuer.toUpperCase())],
   ['issuer', 'the issuer over http', issuedBy((issuer) => issuer.replace('https', 'http'))],
   ['issuer', 'the issuer as a user', issuedBy((issuer) => `${issuer}@other.example`)],
@@ -462,8 +462,8 @@ const scopes: Forgery[] = [
   [
     'scope',
     'the scope in a prototype',
-    withPayload((honest) =>
-      honest.replace('"scope":', '"__proto__":{"x":1},"__proto__":').replace(`"${scope}"`, `{"scope":"${scope}"}`),
+    withPayload((payload) =>
+      payload.replace('"scope":', '"__proto__":{"x":1},"__proto__":').replace(`"${scope}"`, `{"scope":"${scope}"}`),
     ),
   ],
   ...[[], [scope], ['plants/read', scope], [[scope]], [scope, 7]].map(

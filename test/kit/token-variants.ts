@@ -18,7 +18,7 @@ export type TokenIssuer = {
   stranger: SigningKey;
   /** What the issuer shows: not the stranger's. */
   jwks: Jwks;
-  /** The claims of an honest access token. An undefined claim in `change` leaves it out. */
+  /** The claims of a valid access token. An undefined claim in `change` leaves it out. */
   claims: (change?: Record<string, unknown>) => Record<string, unknown>;
 };
 
@@ -61,7 +61,7 @@ export const privateKey = async (key: SigningKey): Promise<KeyObject> =>
     type: 'pkcs8',
   });
 
-/** With an honest header but for `header`, and a signature that is none. */
+/** With a valid header but for `header`, and something else as its signature. */
 export const unsigned =
   (header: object): MakeToken =>
   ({ claims }) =>
@@ -100,15 +100,15 @@ export const issuedBy =
   ({ es, issuer, claims }) =>
     sign(es, claims({ iss: issuerOf(issuer) }));
 
-/** Signed by the issuer, with a payload of its own. `textOf` gets the honest one. */
+/** Signed by the issuer, with a payload of its own. `textOf` gets a valid one. */
 export const withPayload =
-  (textOf: (honest: string) => string | Uint8Array, header: Record<string, unknown> = {}): MakeToken =>
+  (textOf: (payload: string) => string | Uint8Array, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>
     sign(es, Buffer.from(textOf(JSON.stringify(claims()))), header);
 
 /** Signed by the issuer, with one claim spelled as given: what JSON.stringify would not write. */
 export const spelling = (claim: string, value: string): MakeToken =>
-  withPayload((honest) => `${honest.slice(0, -1)},"${claim}":${value}}`);
+  withPayload((payload) => `${payload.slice(0, -1)},"${claim}":${value}}`);
 
 /** Signed by the issuer, with a header in these bytes. */
 export const withHeader =
@@ -119,11 +119,11 @@ export const withHeader =
     return `${input}.${createSign('SHA256').update(input).sign({ key, dsaEncoding: 'ieee-p1363' }, 'base64url')}`;
   };
 
-/** Signed by the issuer, with a header that is honest but for `change`: what no library would sign. */
+/** Signed by the issuer, with a header that is valid but for `change`: what no library would sign. */
 export const declaring = (change: object): MakeToken =>
   withHeader(JSON.stringify({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...change }));
 
-/** An honest token with one part changed: 0 is the header, 1 the payload, 2 the signature. */
+/** A valid token with one part changed: 0 is the header, 1 the payload, 2 the signature. */
 export const withPart =
   (index: number, change: (part: string) => string, name: 'es' | 'rs' = 'es'): MakeToken =>
   async ({ [name]: key, claims }) =>
@@ -135,7 +135,7 @@ export const withPart =
 export const withSignature = (change: (signature: Buffer) => Buffer, name: 'es' | 'rs' = 'es'): MakeToken =>
   withPart(2, (part) => base64url(change(Buffer.from(part, 'base64url'))), name);
 
-/** An honest signature with r or s, or both, replaced. */
+/** A valid signature with r or s, or both, replaced. */
 export const withHalves = (r: bigint | undefined, s: bigint | undefined): MakeToken =>
   withSignature((bytes) =>
     Buffer.concat([
@@ -144,7 +144,7 @@ export const withHalves = (r: bigint | undefined, s: bigint | undefined): MakeTo
     ]),
   );
 
-/** An honest ES256 signature with another s. */
+/** A valid ES256 signature with another s. */
 export const withSecondHalf = (change: (s: bigint) => bigint): MakeToken =>
   withSignature((bytes) =>
     Buffer.concat([bytes.subarray(0, 32), es256Half(change(BigInt(`0x${bytes.toString('hex', 32)}`)))]),

@@ -1,4 +1,4 @@
-/** Tokens in unusual dress that must be let in: one table for the verifier alone and for the whole stack. */
+/** Valid tokens in unusual forms, which must be let in: one table for the verifier alone and for the whole stack. */
 import { audience, inSeconds, scope, sign } from './access-tokens.ts';
 import {
   claiming,
@@ -10,7 +10,7 @@ import {
   withSecondHalf,
 } from './token-variants.ts';
 
-export const honestTokens: readonly [what: string, make: MakeToken][] = [
+export const validTokens: readonly [what: string, make: MakeToken][] = [
   ['ES256', claiming({})],
   ['RS256', ({ rs, claims }) => sign(rs, claims())],
   ['RS256 by a key that names no algorithm', ({ bare, claims }) => sign(bare, claims())],
@@ -30,9 +30,9 @@ export const honestTokens: readonly [what: string, make: MakeToken][] = [
   ['an exp beyond all time', claiming({ exp: 1e300 })],
   ['no sub, client_id and jti', claiming({ sub: undefined, client_id: undefined, jti: undefined })],
   ['claims that we do not know', claiming({ groups: ['a', { b: [null] }], name: 'naïve 🌱', ['constructor']: 'x' })],
-  ['a payload with white space', withPayload((honest) => `\n${JSON.stringify(JSON.parse(honest), null, 2)}\n`)],
+  ['a payload with white space', withPayload((payload) => `\n${JSON.stringify(JSON.parse(payload), null, 2)}\n`)],
   // RFC 7519 section 4: a parser may take the last one, as JSON.parse does.
-  ['a claim twice, the last ours', withPayload((honest) => `{"scope":"none",${honest.slice(1)}`)],
+  ['a claim twice, the last ours', withPayload((payload) => `{"scope":"none",${payload.slice(1)}`)],
   ['a header in another order and spelling', withHeader('{ "kid": "\\u0065s", "x": {}, "alg": "ES256" }')],
   // RFC 7515 section 4.1: they may be ignored where the key is found without them.
   [
@@ -40,6 +40,6 @@ export const honestTokens: readonly [what: string, make: MakeToken][] = [
     ({ es, claims, elsewhere }) => sign(es, claims(), { jku: elsewhere, x5u: elsewhere }),
   ],
   ['6,000 characters', claiming({ note: 'x'.repeat(4_200) })],
-  // ECDSA holds for s and n - s, and JWS asks for neither: half of all honest signatures are the one, half the other.
+  // ECDSA holds for s and n - s, and JWS asks for neither: of all valid signatures, half are the one and half the other.
   ['the other s of the same signature', withSecondHalf((s) => p256Order - s)],
 ];

@@ -56,11 +56,11 @@ test.each([
   'a.b.c.d.e.f',
   '.b.c.d.e',
   '....',
-])('says of %j that it is no signed JWT', (other) => {
+])('rejects %j as not a signed JWT', (other) => {
   expect(bearerToken(`Bearer ${other}`)).toEqual({ refused: 'not a signed JWT' });
 });
 
-test.each(['dir', 'A256KW', 'A256GCMKW'])('says of a JWE by %s that it is encrypted', async (alg) => {
+test.each(['dir', 'A256KW', 'A256GCMKW'])('rejects a JWE with %s as encrypted', async (alg) => {
   const jwe = await new CompactEncrypt(Buffer.from('{}'))
     .setProtectedHeader({ alg, enc: 'A256GCM' })
     .encrypt(await generateSecret(alg === 'dir' ? 'A256GCM' : alg));
@@ -73,7 +73,7 @@ test.each<[what: string, prefix: string, refused: Refusal]>([
   ['an opaque token', 'Bearer ', 'too long'],
   ['two tokens', `Bearer ${token},`, 'too long'],
   ['another scheme', 'Basic ', 'no bearer token'],
-])('reads no header over 8,192 characters: %s', (_, prefix, refused) => {
+])('rejects a header over 8,192 characters: %s', (_, prefix, refused) => {
   const header = (length: number) => prefix.padEnd(length, 'c');
   expect(bearerToken(header(8_192))).not.toEqual({ refused: 'too long' });
   for (const length of [8_193, 65_536]) expect(bearerToken(header(length))).toEqual({ refused });

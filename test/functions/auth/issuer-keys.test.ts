@@ -30,7 +30,7 @@ const seconds = (count: number): void => {
   vi.advanceTimersByTime(count * 1000);
 };
 
-/** What the issuer answers: keys, or what else it may, or nothing at all. */
+/** What the issuer answers: keys, or anything else. It is down if this is undefined. */
 let published: unknown;
 /** Seconds that the issuer takes to answer. */
 let delay: number;
@@ -57,7 +57,7 @@ afterEach(() => {
 });
 
 describe('the keys of an issuer that answers', () => {
-  test('are fetched at the first need, and then held', async () => {
+  test('are fetched when first needed, and then kept', async () => {
     expect(fetches).toEqual([]);
     const held = await keys.current();
     expect(kidsOf(held)).toEqual(['a']);
@@ -67,10 +67,10 @@ describe('the keys of an issuer that answers', () => {
 
   test('are fetched once for requests that need them at the same time', async () => {
     await Promise.all([keys.current(), keys.current(), keys.renewed()]);
-    expect(fetches).toHaveLength(1);
+    expect(fetches, 'fetches').toHaveLength(1);
   });
 
-  test('are fetched anew after 5 minutes, so that a key that was taken back stops working', async () => {
+  test('are fetched anew after 5 minutes, so that a withdrawn key stops working', async () => {
     await keys.current();
     published = jwks('b');
     seconds(299);
@@ -79,28 +79,28 @@ describe('the keys of an issuer that answers', () => {
     expect(kidsOf(await keys.current())).toEqual(['b']);
   });
 
-  test('are fetched at most every 10 seconds, however often an unknown key asks', async () => {
+  test('are fetched at most every 10 seconds, however many tokens name an unknown key', async () => {
     const held = await keys.current();
     for (let count = 0; count < 1_000; count += 1) expect(await keys.renewed()).toBe(held);
-    expect(fetches).toHaveLength(1);
+    expect(fetches, 'fetches').toHaveLength(1);
     published = jwks('b');
     seconds(9);
     expect(await keys.renewed()).toBe(held);
     seconds(1);
     expect(kidsOf(await keys.renewed())).toEqual(['b']);
-    expect(fetches).toHaveLength(2);
+    expect(fetches, 'fetches').toHaveLength(2);
   });
 
   test.each<[what: string, other: unknown]>([
     ['a secret one', { kid: 'b', kty: 'oct', k: 'c2VjcmV0' }],
-    ['one of another curve', { kid: 'b', kty: 'OKP', crv: 'Ed25519', x: point.x }],
+    ['one on another curve', { kid: 'b', kty: 'OKP', crv: 'Ed25519', x: point.x }],
     ['one for encryption', { kid: 'b', ...point, use: 'enc' }],
-    ['one that is no point', { kid: 'b', ...point, y: point.x }],
+    ['one that is not a point on its curve', { kid: 'b', ...point, y: point.x }],
     ['one without a kid', point],
-    ['one with a kid that is no text', { ...point, kid: 7 }],
-    ['one without a kind', { kid: 'b' }],
+    ['one whose kid is not a string', { ...point, kid: 7 }],
+    ['one without kty', { kid: 'b' }],
     ['one that is null', null],
-    ['one whose use is no text', { kid: 'b', ...point, use: 1 }],
+    ['one whose use is not a string', { kid: 'b', ...point, use: 1 }],
     ...[
       ['sign'],
       ['encrypt', 'wrapKey'],
@@ -117,48 +117,48 @@ describe('the keys of an issuer that answers', () => {
       { kid: 'b', ...point, key_ops: operations },
     ]),
     ...['ES384', 'RS256', 'ECDH-ES', 'none', 'es256', ''].map((alg): [string, object] => [
-      `one of P-256 for ${JSON.stringify(alg)}`,
+      `one on P-256 for ${JSON.stringify(alg)}`,
       { kid: 'b', ...point, alg },
     ]),
     ...['RS384', 'RS512', 'PS256', 'RSA-OAEP', 'ES256'].map((alg): [string, object] => [
-      `one of RSA for ${alg}`,
+      `an RSA key for ${alg}`,
       { kid: 'b', ...rsa, alg },
     ]),
     ...[0, 1, 2, 3, 5, 17, 257, 65_535, 65_536].map((exponent): [string, object] => [
-      `one of RSA with the exponent ${exponent}`,
+      `an RSA key with the exponent ${exponent}`,
       { kid: 'b', ...rsa, e: base64urlOf(exponent) },
     ]),
-    ['one of RSA with the exponent 1 behind zeros', { kid: 'b', ...rsa, e: 'AAAAAAE' }],
+    ['an RSA key with the exponent 1 behind zeros', { kid: 'b', ...rsa, e: 'AAAAAAE' }],
     [
-      'one of RSA with 2,047 bits',
+      'an RSA key with 2,047 bits',
       { kid: 'b', ...generateKeyPairSync('rsa', { modulusLength: 2_047 }).publicKey.export({ format: 'jwk' }) },
     ],
-  ])('are those that may verify a token, and not %s', async (_, other) => {
+  ])('leave out %s, which may not verify a token', async (_, other) => {
     published = { keys: [other, ...jwks('a').keys] };
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('are of RSA too, from 2,048 bits and the exponent 65,537 on', async () => {
+  test('include RSA keys from 2,048 bits and the exponent 65,537 on', async () => {
     published = { keys: [65_537, 65_539, 2 ** 31 + 11].map((e) => ({ kid: String(e), ...rsa, e: base64urlOf(e) })) };
     expect(kidsOf(await keys.current())).toEqual(['65537', '65539', String(2 ** 31 + 11)]);
   });
 
   test.each<[what: string, jwk: object]>([
-    ['says what it is for', { ...point, alg: 'ES256', use: 'sig', key_ops: ['verify'] }],
-    ['may do more', { ...point, key_ops: ['sign', 'verify'] }],
-    ['says nothing', point],
-    ['is of RSA and says what it is for', { ...rsa, alg: 'RS256', use: 'sig', key_ops: ['verify'] }],
-  ])('are held if one %s', async (_, jwk) => {
+    ['names its use', { ...point, alg: 'ES256', use: 'sig', key_ops: ['verify'] }],
+    ['may also sign', { ...point, key_ops: ['sign', 'verify'] }],
+    ['names no use', point],
+    ['is an RSA key and names its use', { ...rsa, alg: 'RS256', use: 'sig', key_ops: ['verify'] }],
+  ])('include a key that %s', async (_, jwk) => {
     published = { keys: [{ kid: 'a', ...jwk }] };
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('are none where it shows none: what was held is taken back, and it is asked again after 10 seconds', async () => {
+  test('are dropped if its key set is empty, and fetched again after 10 seconds', async () => {
     await keys.current();
     published = { keys: [] };
     seconds(300);
     for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('has no key');
-    expect(fetches).toHaveLength(2);
+    expect(fetches, 'fetches').toHaveLength(2);
     published = jwks('b');
     seconds(10);
     expect(kidsOf(await keys.current())).toEqual(['b']);
@@ -166,10 +166,10 @@ describe('the keys of an issuer that answers', () => {
 });
 
 describe('the keys of an issuer that is down', () => {
-  test('are an error where there are none yet, without a flood of fetches', async () => {
+  test('cause an error if none were fetched yet, but no flood of fetches', async () => {
     published = undefined;
     for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('cannot be fetched');
-    expect(fetches).toHaveLength(1);
+    expect(fetches, 'fetches').toHaveLength(1);
     published = jwks('a');
     seconds(10);
     expect(kidsOf(await keys.current())).toEqual(['a']);
@@ -189,7 +189,7 @@ describe('the keys of an issuer that is down', () => {
     expect(String(failure.mock.lastCall)).toContain('Response time-out');
   });
 
-  test('are waited for by one request in 10 seconds, not by each, while the issuer hangs', async () => {
+  test('hold up one request in 10 seconds, not each, while the issuer does not answer', async () => {
     await keys.current();
     published = undefined;
     delay = 3;
@@ -197,15 +197,15 @@ describe('the keys of an issuer that is down', () => {
     const waiting = [keys.current(), keys.current()];
     await vi.advanceTimersByTimeAsync(3_000);
     expect((await Promise.all(waiting)).map(kidsOf)).toEqual([['a'], ['a']]);
-    expect(fetches).toHaveLength(2);
+    expect(fetches, 'fetches').toHaveLength(2);
     // No clock moves from here: these do not wait.
     for (const ask of [keys.current, keys.renewed]) expect(kidsOf(await ask())).toEqual(['a']);
     seconds(9);
     expect(kidsOf(await keys.current())).toEqual(['a']);
-    expect(fetches).toHaveLength(2);
+    expect(fetches, 'fetches').toHaveLength(2);
   });
 
-  test('leave the reason in the log and in the error', async () => {
+  test('cause an error and a log line with the reason', async () => {
     published = undefined;
     await expect(keys.current()).rejects.toThrow('the issuer is down');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the issuer is down' });
@@ -219,7 +219,7 @@ describe('the keys of an issuer that is down', () => {
     { keys: 'secret' },
     { keys: { secret: 1 } },
     { keys: ['secret', null, {}] },
-  ])('leave no words of an answer that is no key set in the log: %j', async (answer) => {
+  ])('keep the text of an answer that is not a key set out of the log: %j', async (answer) => {
     published = answer;
     await expect(keys.current()).rejects.toThrow('the answer is no key set');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the answer is no key set' });
@@ -228,14 +228,14 @@ describe('the keys of an issuer that is down', () => {
   test.each([
     ['a byte order mark', `\ufeff${JSON.stringify(jwks('b'))}`, 'utf8'],
     ['another encoding', JSON.stringify({ keys: [{ ...point, kid: 'é' }] }), 'latin1'],
-  ] as const)('serve on where it answers with %s', async (_, text, encoding) => {
+  ] as const)('stay in use if it answers with %s', async (_, text, encoding) => {
     const held = await keys.current();
     published = Uint8Array.from(Buffer.from(text, encoding));
     seconds(300);
     expect(await keys.current()).toBe(held);
   });
 
-  test('serve on where it answers what is no key set', async () => {
+  test('stay in use if its answer is not a key set', async () => {
     const held = await keys.current();
     for (const rubbish of [null, { keys: [{}] }, { keys: [{ ...point, kid: 7 }] }]) {
       published = rubbish;
@@ -244,7 +244,7 @@ describe('the keys of an issuer that is down', () => {
     }
   });
 
-  test('serve on for an hour, then let nobody in', async () => {
+  test('stay in use for an hour, then verify no token', async () => {
     const held = await keys.current();
     published = undefined;
     seconds(3_599);

@@ -169,7 +169,7 @@ describe('lets in an access token of', () => {
     ],
     ['Keycloak', keycloak(), settings(keycloakIssuer, 'plant-store', 'plants/create')],
     [
-      'Duende that writes scopes as words',
+      'Duende with all scopes in one string',
       duende({ scope: 'plants.read plants.create' }),
       settings(duendeIssuer, 'plants', 'plants.create'),
     ],
@@ -224,13 +224,13 @@ describe('refuses', () => {
     ['audience', 'an ID token of Keycloak', keycloak({ aud: 'client', typ: 'ID', scope: undefined }), keycloakRules],
     [
       'scope',
-      'Keycloak for roles, which lie too deep for scopeClaim',
+      'Keycloak with roles, which are nested too deep for scopeClaim',
       keycloak({ scope: 'email' }),
       { ...keycloakRules, scopeClaims: ['realm_access', 'resource_access', 'realm_access.roles'] },
     ],
     [
       'scope is a list',
-      'a token of Duende as it is by default',
+      'a token of Duende with its default settings',
       duende(),
       settings(duendeIssuer, 'plants', 'plants.create'),
     ],
@@ -245,7 +245,7 @@ describe('refuses', () => {
   });
 });
 
-// The one ID token that nothing in it tells from an access token: README says how to rule it out.
+// Nothing in this ID token tells it from an access token: README says how to rule it out.
 test('lets in an ID token of Entra ID for a client that is the API, if its user has the role', async () => {
   const rules = settings(entraIssuer, api, 'Plants.Create', 'scp,roles');
   expect(await verify(entraIdToken({ roles: ['Plants.Create'] }), rules)).toHaveProperty('claims');

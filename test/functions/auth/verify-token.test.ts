@@ -14,7 +14,7 @@ import {
   unsigned,
   withPayload,
 } from '../../kit/token-variants.ts';
-import { honestTokens } from '../../kit/valid-tokens.ts';
+import { validTokens } from '../../kit/valid-tokens.ts';
 
 const usable = (...keys: object[]): IssuerKey[] =>
   usableKeys(new TextEncoder().encode(JSON.stringify({ keys })).buffer);
@@ -59,14 +59,14 @@ const verify = (token: string, change: Partial<TokenRules> = {}) => {
 
 describe('lets in', () => {
   test.each<[string, MakeToken]>([
-    ...honestTokens,
+    ...validTokens,
     ['an iat and nbf ahead by a minute', claiming({ iat: now + 60, nbf: now + 60 })],
     ['an exp in half a second', claiming({ exp: now + 0.5 })],
   ])('%s', async (_, make) => {
     expect(await verify(await make(from))).toHaveProperty('claims');
   });
 
-  test('any audience where none is asked for', async () => {
+  test('any audience if none is required', async () => {
     expect(await verify(await sign(from.es, claims({ aud: undefined })), { audience: null })).toHaveProperty('claims');
   });
 });
@@ -80,7 +80,7 @@ describe('refuses', () => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
-  test('a token for another API, also if the audience that is asked for is called none', async () => {
+  test('a token for another API, even if the required audience is called none', async () => {
     for (const aud of ['urn:payroll', undefined]) {
       expect(await verify(await sign(from.es, claims({ aud })), { audience: 'none' })).toEqual({ refused: 'audience' });
     }
@@ -92,12 +92,12 @@ describe('refuses', () => {
     ['key id', claiming({}, { kid: undefined })],
     ['expiry', claiming({ exp: now - 1 })],
     ['expiry now', claiming({ exp: now })],
-  ])('a token that cannot be good for its %s without looking for a key', async (_, forge) => {
+  ])('a token that fails on its %s, without fetching keys', async (_, forge) => {
     expect(await verify(await forge(from))).toHaveProperty('refused');
-    expect(fetches).toBe(0);
+    expect(fetches, 'fetches of keys').toBe(0);
   });
 
-  test('a token that expires while the keys are looked for', async () => {
+  test('a token that expires while the keys are fetched', async () => {
     const current = async () => {
       vi.advanceTimersByTime(1_000);
       return held;
@@ -122,7 +122,7 @@ describe('a list in scope', () => {
     ['no expiry', 'it has no expiry', claiming({ ...list, exp: undefined })],
     ['type', 'it is an ID token', claiming(list, { typ: 'dpop+jwt' })],
     ['malformed', 'another claim is of a wrong type', claiming({ ...list, sub: 7 })],
-  ])('is the reason only if nothing else is: %s, since %s', async (reason, _, make) => {
+  ])('is the reason only if nothing else is wrong: %s, since %s', async (reason, _, make) => {
     expect(await verifyToken(await make(from), { ...rules, scopeClaims: ['scp'] }, later)).toEqual({ refused: reason });
   });
 });
@@ -137,7 +137,7 @@ describe('the scope', () => {
   const words = [scope, `${other} ${scope}`];
   const lists = [[scope], [other, scope], ['two words', '', scope]];
 
-  test.each(names)('is found in the claim %s if that is named, as a word or as an element', async (name) => {
+  test.each(names)('is found in the claim %s if that is named, as a word or as a list element', async (name) => {
     for (const value of name === 'scope' ? words : [...words, ...lists]) {
       expect(await verifyClaims({ [name]: value }, [name])).toHaveProperty('claims');
       for (const unnamed of names.filter((each) => each !== name)) {
@@ -198,7 +198,7 @@ describe('the scope', () => {
 
   test('is not found in a claim __proto__ of the token, nor in its properties', async () => {
     for (const value of [`"${scope}"`, `["${scope}"]`, `{"scope":"${scope}"}`]) {
-      const token = await withPayload((honest) => honest.replace(/"scope":"[^"]*"/, `"__proto__":${value}`))(from);
+      const token = await withPayload((payload) => payload.replace(/"scope":"[^"]*"/, `"__proto__":${value}`))(from);
       for (const name of ['__proto__', 'scope']) {
         expect(await verify(token, { scopeClaims: [name] })).toEqual({ refused: 'scope' });
       }
@@ -212,14 +212,14 @@ describe('the scope', () => {
 });
 
 describe('the keys of the issuer', () => {
-  test('are looked at once more for a key that is unknown, which may be new', async () => {
+  test('are fetched again for an unknown key, which may be new', async () => {
     const fresh = await makeKey('ES256', 'fresh');
     const rotating = { current: async () => held, renewed: async () => usable(fresh.jwk) };
     const token = await sign(fresh);
     expect(await verifyToken(token, rules, rotating)).toHaveProperty('claims');
   });
 
-  test('are looked at once for a key that is known, whatever the verdict', async () => {
+  test('are not fetched again for a known key, whatever the verdict', async () => {
     const once = holding(...from.jwks.keys);
     expect(await verifyToken(await sign(from.es), rules, once)).toHaveProperty('claims');
     expect(await verifyToken(await sign(from.es, claims({ scope: 'other' })), rules, once)).toEqual({
@@ -227,12 +227,12 @@ describe('the keys of the issuer', () => {
     });
   });
 
-  test('that cannot be had are no verdict', async () => {
+  test('that cannot be fetched are an error, not a refusal', async () => {
     const none = { current: () => Promise.reject(new Error('down')), renewed: () => Promise.reject(new Error('down')) };
     await expect(verifyToken(await sign(from.es), rules, none)).rejects.toThrow('down');
   });
 
-  test('let in nothing by an RSA key with the exponent 1, for which anybody can sign', async () => {
+  test('leave out an RSA key with the exponent 1, for which anybody can sign', async () => {
     const weak = { ...from.rs.jwk, kid: 'weak', e: 'AQ' };
     // RFC 8017 section 9.2. Its first power is itself: the encoded digest is the signature.
     const encodedDigest = (input: string): Buffer => {
@@ -244,7 +244,8 @@ describe('the keys of the issuer', () => {
     const [head = '', payload = '', signature = ''] = forged.split('.');
     const publicKey = createPublicKey({ key: weak as JsonWebKey, format: 'jwk' });
     const signed = Buffer.from(`${head}.${payload}`);
-    expect(verifySignature('sha256', signed, publicKey, Buffer.from(signature, 'base64url'))).toBe(true);
+    const isVerified = verifySignature('sha256', signed, publicKey, Buffer.from(signature, 'base64url'));
+    expect(isVerified, 'node:crypto accepts the forged signature').toBe(true);
     const keys = usable(weak, from.es.jwk);
     const verdict = await verifyToken(forged, rules, { current: async () => keys, renewed: async () => keys });
     expect(verdict).toEqual({ refused: 'unknown key' });
@@ -262,7 +263,7 @@ describe('the keys of the issuer', () => {
     const refused = { refused: 'signature' };
 
     test.each(['rs', 'bare'] as const)(
-      'are told apart by their kind, whatever their order: ES256 and %s',
+      'are told apart by their key type, whatever their order: ES256 and %s',
       async (name) => {
         for (const key of [from.es, from[name]]) {
           const token = await sign(key, claims(), { kid: 'es' });
@@ -271,7 +272,7 @@ describe('the keys of the issuer', () => {
       },
     );
 
-    test('are each tried if they are of one kind', async () => {
+    test('are each tried if they have the same key type', async () => {
       for (const key of [from.es, from.bareEs256]) {
         const token = await sign(key, claims(), { kid: 'es' });
         expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([letIn, letIn]);
@@ -284,7 +285,7 @@ describe('the keys of the issuer', () => {
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);
     });
 
-    test('let in nothing that none of them has signed', async () => {
+    test('verify nothing that none of them has signed', async () => {
       const token = await sign(from.stranger, claims());
       expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([refused, refused]);
       expect(await verdicts(await sign(from.rs, claims(), { kid: 'es' }), from.es, from.bare)).toEqual([
@@ -295,13 +296,13 @@ describe('the keys of the issuer', () => {
       expect(await verdicts(es256, from.es, from.rs)).toEqual([refused, refused]);
     });
 
-    test('are not confused with one of no use', async () => {
+    test('are tried without the one that is for encryption', async () => {
       const forEncryption = { jwk: { ...from.stranger.jwk, use: 'enc' } };
       expect(await verdicts(await sign(from.es), from.es, forEncryption)).toEqual([letIn, letIn]);
       expect(await verdicts(await sign(from.stranger), from.es, forEncryption)).toEqual([refused, refused]);
     });
 
-    test('are not mixed up with those of another kid', async () => {
+    test('are tried only for tokens with that kid', async () => {
       const token = await sign(from.es, claims(), { kid: 'rs' });
       expect(await verifyToken(token, rules, holding(from.es.jwk, from.rs.jwk))).toEqual({ refused: 'algorithm' });
     });
