@@ -15,7 +15,7 @@ const clientOf = async (environment: Record<string, string> = {}): Promise<Dynam
   return client;
 };
 
-test('nothing is copied for a logger of the SDK, which has a middleware for it by default', async () => {
+test("leaves out the SDK's logging middleware, which copies each request and response", async () => {
   const middlewares = (client: DynamoDBClient) => client.middlewareStack.identify().join();
   expect(middlewares(new DynamoDBClient())).toContain('loggerMiddleware');
   const client = await clientOf();
@@ -23,10 +23,10 @@ test('nothing is copied for a logger of the SDK, which has a middleware for it b
   expect(middlewares(client)).toContain('retryMiddleware');
 });
 
-test('a call is retried in standard mode, three attempts in all, whatever the environment says', async () => {
+test('makes three attempts in standard retry mode, whatever the environment says', async () => {
   const { config } = await clientOf({ AWS_RETRY_MODE: 'adaptive', AWS_MAX_ATTEMPTS: '9' });
   expect(await config.retryStrategy()).toHaveProperty('mode', 'standard');
-  expect(await config.maxAttempts()).toBe(3);
+  expect(await config.maxAttempts(), 'attempts').toBe(3);
 });
 
 test('a call goes to DynamoDB in the region, whatever else the environment says', async () => {

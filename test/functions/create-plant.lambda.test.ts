@@ -44,10 +44,11 @@ describe('the log', () => {
     expect(await outcomeOf(`{"id":${hung},"name":"Moss"}`)).toEqual(info('created'));
   });
 
-  test('has the cause of a fault of ours, of which the client learns nothing', async () => {
+  test('has the cause of a fault of ours, which the client is not told', async () => {
     const broken = await load({ TABLE_NAME: 'no-such-table' });
     const { status, body, log } = await broken(proxyEvent('{"id":30,"name":"secret"}'));
-    expect([status, body]).toEqual([500, { error: 50001, message: 'the service failed; the fault is ours' }]);
+    const answer = { error: 50001, message: 'the service failed; the fault is ours' };
+    expect({ status, body }).toEqual({ status: 500, body: answer });
     const cause = {
       name: 'ResourceNotFoundException',
       $metadata: { httpStatusCode: 400, requestId: expect.any(String) },
@@ -58,7 +59,7 @@ describe('the log', () => {
   test('has the cause of a failure of the store', async () => {
     const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:9' });
     const { status, log } = await broken(proxyEvent('{"id":31,"name":"secret"}'));
-    expect(status).toBe(503);
+    expect(status, 'status').toBe(503);
     const stack = expect.stringContaining('DynamoDB did not answer');
     const cause = { name: 'StoreUnavailable', stack, cause: { code: 'ECONNREFUSED' } };
     expect(log).toMatchObject([{ level: 'warn', entry: { outcome: 'failed', error: 50301, cause } }]);
@@ -67,9 +68,9 @@ describe('the log', () => {
 
 test.each([
   ['without headers', { headers: undefined }, 41501],
-  ['whose body is no text', { body: 7 }, 40001],
+  ['whose body is not a string', { body: 7 }, 40001],
   ['that is empty', { headers: undefined, body: undefined }, 40001],
-])('an event %s, which no gateway sends, is refused', async (_, change, error) => {
+])('rejects an event %s, which no gateway sends', async (_, change, error) => {
   const { body } = await service.invoke({ ...proxyEvent('{"id":32,"name":"Moss"}'), ...change });
   expect(body).toMatchObject({ error });
 });
@@ -79,37 +80,40 @@ test.each([
   '1234567890123456,"name":"Moss"',
   '1E1,"name":"Moss"',
   '1,"name":"Moss","height":1.5',
-])('a body is parsed once: {"id":%s}', async (members) => {
-  const body = `{"id":${members}}`;
+])('parses a body once: {"id":%s}', async (rest) => {
+  const body = `{"id":${rest}}`;
   const parse = vi.spyOn(JSON, 'parse');
   await service.invoke(proxyEvent(body));
-  expect(parse.mock.calls.filter(([text]) => text === body)).toHaveLength(1);
+  expect(parse.mock.calls.filter(([text]) => text === body).length, 'calls of JSON.parse with the body').toBe(1);
 });
 
-test('a body that takes too long to read is answered as that, and the store is not called', async () => {
+test('answers 50302 if the body takes too long to read, and does not call the store', async () => {
   const id = newId();
   const calls = service.faults.calls();
   const now = vi.spyOn(performance, 'now');
   now.mockReturnValueOnce(0).mockReturnValueOnce(2_101);
   const { status, headers, body, log } = await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`));
-  expect([status, headers['retry-after'], body]).toMatchObject([503, '1', { error: 50302 }]);
+  expect({ status, headers, body }).toMatchObject({
+    status: 503,
+    headers: { 'retry-after': '1' },
+    body: { error: 50302 },
+  });
   expect(log).toMatchObject([{ level: 'warn', entry: { error: 50302, cause: { name: 'CatalogueError' } } }]);
-  expect(service.faults.calls()).toBe(calls);
+  expect(service.faults.calls() - calls, 'calls to the store').toBe(0);
   now.mockReturnValueOnce(0).mockReturnValueOnce(2_100);
-  expect((await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`))).status).toBe(200);
+  expect(await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`))).toMatchObject({ status: 200 });
 });
 
-test('an event in base64 is read as such, whatever its content type', async () => {
+test('decodes an event in base64, whatever its content type', async () => {
   const plain = `{"id":${newId()},"name":"\ufffd"}`;
   const encoded = (text: string, encoding: BufferEncoding) =>
     proxyEvent(Buffer.from(text, encoding).toString('base64'), { isBase64Encoded: true });
-  expect((await service.invoke(encoded(plain, 'utf8'))).status).toBe(200);
-  expect((await service.invoke(encoded(plain.replace('\ufffd', '\xff'), 'latin1'))).body).toMatchObject({
-    error: 40001,
-  });
+  expect(await service.invoke(encoded(plain, 'utf8'))).toMatchObject({ status: 200 });
+  const invalid = encoded(plain.replace('\ufffd', '\xff'), 'latin1');
+  expect(await service.invoke(invalid)).toMatchObject({ body: { error: 40001 } });
 });
 
-test('a configuration that cannot work is no reason to ask again', async () => {
+test('answers 50001 to a configuration that cannot work, since another try would not help', async () => {
   const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'nonsense' });
   expect((await broken(proxyEvent('{"id":33,"name":"x"}'))).body).toMatchObject({ error: 50001 });
 });
@@ -124,16 +128,16 @@ test('if our clock is an hour behind that of the store, the second call has the 
   }
 });
 
-test('what stands in files of the AWS SDK has no say', async () => {
+test("ignores the AWS SDK's configuration files", async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  // With which the SDK would refuse an endpoint.
+  // With this setting the SDK rejects a custom endpoint.
   const AWS_CONFIG_FILE = path.join(folder, 'config');
   await writeFile(AWS_CONFIG_FILE, '[default]\nuse_fips_endpoint = true\n');
   const configured = await load({ AWS_CONFIG_FILE, HOME: folder });
-  expect((await configured(proxyEvent(`{"id":${newId()},"name":"Moss"}`))).status).toBe(200);
+  expect(await configured(proxyEvent(`{"id":${newId()},"name":"Moss"}`))).toMatchObject({ status: 200 });
 });
 
-test.each(['TABLE_NAME', 'AWS_REGION'])('without %s the function does not start, and says why', async (name) => {
+test.each(['TABLE_NAME', 'AWS_REGION'])('does not start without %s, and names it', async (name) => {
   await expect(load({ [name]: '' })).rejects.toThrow(name);
 });

@@ -22,9 +22,9 @@ test('aborts when its time is over, and not before', async () => {
     return new Promise((resolve) => deadline.addEventListener('abort', resolve));
   });
   await vi.advanceTimersByTimeAsync(2_299);
-  expect(signal?.aborted).toBe(false);
+  expect(signal?.aborted, 'aborted after 2,299 ms').toBe(false);
   await vi.advanceTimersByTimeAsync(1);
-  expect(signal?.aborted).toBe(true);
+  expect(signal?.aborted, 'aborted after 2,300 ms').toBe(true);
   await answer;
 });
 
@@ -37,10 +37,10 @@ test.each([
     during = vi.getTimerCount();
     return handler();
   }).catch(() => undefined);
-  expect([during, vi.getTimerCount()]).toEqual([1, 0]);
+  expect({ during, after: vi.getTimerCount() }, 'timers').toEqual({ during: 1, after: 0 });
 });
 
-test('the end of one request leaves the deadline of another', async () => {
+test('keeps the deadline of a request when another one ends', async () => {
   const signals: AbortSignal[] = [];
   const handler = middy({ timeoutEarlyInMillis: 0 })
     .use(deadline(2_300))

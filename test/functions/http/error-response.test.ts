@@ -34,7 +34,7 @@ const answerTo = async (thrown: unknown) => {
   return { status: statusCode, headers, error: JSON.parse(body).error, logged };
 };
 
-test.each([undefined, null, 'text', 7, {}])('anything thrown is an answer, no error too: %j', async (thrown) => {
+test.each([undefined, null, 'text', 7, {}])('answers 50001 if what is thrown is not an Error: %j', async (thrown) => {
   expect(await answerTo(thrown)).toMatchObject({
     status: 500,
     error: 50001,
@@ -42,26 +42,26 @@ test.each([undefined, null, 'text', 7, {}])('anything thrown is an answer, no er
   });
 });
 
-test('only an answer of 503 says when to try again', async () => {
+test('sends Retry-After with 503 only', async () => {
   expect((await answerTo(new Busy())).headers).toEqual({ 'content-type': 'application/json', 'retry-after': '1' });
   expect((await answerTo(new Taken())).headers).toEqual({ 'content-type': 'application/json' });
 });
 
-test('an error of another room is translated as told, and an error that extends it too', async () => {
+test('maps an error class to its entry of the catalogue, and its subclasses too', async () => {
   class TakenTwice extends Taken {}
   expect(await answerTo(new Taken())).toMatchObject({ status: 409, error: 40901 });
   expect(await answerTo(new TakenTwice())).toMatchObject({ status: 409, error: 40901 });
   expect(await answerTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });
 });
 
-test('causes are logged three deep, and a circle of them ends', async () => {
+test('logs causes three levels deep, even if they form a circle', async () => {
   const first = new Error('first');
   first.cause = new Error('second', { cause: first });
   const { logged } = await answerTo(first);
-  expect(JSON.stringify(logged).match(/"name"/g)).toHaveLength(4);
+  expect(JSON.stringify(logged).match(/"name"/g)?.length, 'errors in the log line').toBe(4);
 });
 
-test('an error is logged with its name and code, where they are words, and no cause where there is none', async () => {
+test('logs the name and the code of an error if they are strings, and no cause if it has none', async () => {
   const { logged } = await answerTo(Object.assign(new RangeError('no'), { code: 7 }));
   const cause = { name: 'RangeError', code: undefined, stack: expect.any(String) };
   expect(logged).toStrictEqual([['error', { outcome: 'failed', error: 50001, cause }]]);
@@ -69,7 +69,7 @@ test('an error is logged with its name and code, where they are words, and no ca
 
 const id = 'A1'.repeat(26);
 
-test.each<[member: string, good: string[], bad: unknown[]]>([
+test.each<[field: string, good: string[], bad: unknown[]]>([
   [
     'name',
     ['Error', 'TypeError', 'StoreUnavailable', 'ThrottlingException', 'InternalFailure', 'RequestLimitExceeded'],
@@ -86,24 +86,24 @@ test.each<[member: string, good: string[], bad: unknown[]]>([
   ],
   ['code', ['ECONNREFUSED', 'HPE_INVALID_VERSION', 'E2BIG'], ['Moss', 'a ECONN', 'ECONN of Moss', '7E', 7, ['EPIPE']]],
   ['requestId', [id], ['Moss', `${id}A`, `a${id}`, id.toLowerCase(), id.slice(1), [id]]],
-])("an error's %s is logged where it looks like one, and not else", async (member, good, bad) => {
+])('logs the %s of an error only if it looks like one', async (field, good, bad) => {
   const loggedOf = async (value: unknown): Promise<unknown> => {
-    const own = member === 'requestId' ? { $metadata: { requestId: value } } : { [member]: value };
+    const own = field === 'requestId' ? { $metadata: { requestId: value } } : { [field]: value };
     const { logged } = await answerTo(Object.assign(new Error('no'), own));
     const [[, { cause }]] = logged as [[string, { cause: Record<string, unknown> & { $metadata?: object } }]];
-    return { ...cause, ...cause.$metadata }[member];
+    return { ...cause, ...cause.$metadata }[field];
   };
   expect(await Promise.all(good.map(loggedOf))).toEqual(good);
   expect(await Promise.all(bad.map(loggedOf))).toEqual(bad.map(() => undefined));
 });
 
-test('an error of the AWS SDK is logged with its status, the number of its attempts and its id', async () => {
+test('logs the status, the number of attempts and the request id of an AWS SDK error', async () => {
   const $metadata = { httpStatusCode: 400, attempts: 2, requestId: 'A1'.repeat(26) };
   const { logged } = await answerTo(Object.assign(new Error('no'), { $metadata: { ...$metadata, cfId: 'x' } }));
   expect(logged).toEqual([['error', expect.objectContaining({ cause: expect.objectContaining({ $metadata }) })]]);
 });
 
-test('an error is logged with its stack, but not with words that came over the network', async () => {
+test('logs the stack of an error, but no text that came over the network', async () => {
   const quoting = Object.defineProperty(new Error('secret'), '$response', { value: {}, enumerable: false });
   Object.assign(quoting, { name: 'a secret name', code: 'a secret code' });
   Object.assign(quoting, { $metadata: { requestId: 'a secret id', cfId: 'secret', extendedRequestId: 'secret' } });

@@ -11,15 +11,15 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  'a number that a double holds is not read a second time: %s',
+  'does not read a number again that a double holds exactly: %s',
   (number) => {
-    expect(readings(number)).toBe(0);
+    expect(readings(number), 'readings').toBe(0);
   },
 );
 
 test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
-  'a number that a double may have changed is read once more: %s',
+  'reads a number once more if a double may have changed it: %s',
   (number) => {
-    expect(readings(number)).toBe(1);
+    expect(readings(number), 'readings').toBe(1);
   },
 );

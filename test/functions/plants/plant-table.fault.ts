@@ -60,15 +60,15 @@ describe.concurrent('a store that', () => {
   test.each([
     ['has no throughput left', 400, 'ProvisionedThroughputExceededException'],
     ['reaches a request limit', 400, 'RequestLimitExceeded'],
-    ['throttles, in another word', 400, 'Throttling'],
+    ['throttles, under another name', 400, 'Throttling'],
     ['throttles', 400, 'ThrottlingException'],
     ['is in a transaction with the item', 400, 'TransactionConflictException'],
     ['writes the item in another region', 400, 'ReplicatedWriteConflictException'],
-    ['is out of a limit', 400, 'LimitExceededException'],
-    ['waited for too long', 400, 'RequestTimeoutException'],
-    ['has another time than ours', 400, 'InvalidSignatureException'],
+    ['reaches a limit of the account', 400, 'LimitExceededException'],
+    ['timed out', 400, 'RequestTimeoutException'],
+    ['has a different clock', 400, 'InvalidSignatureException'],
     ['has too many requests', 429, 'Whatever'],
-    ['has an error of its own', 599, 'Whatever'],
+    ['fails with an unknown status', 599, 'Whatever'],
   ])('%s is unavailable', async (_, status, type) => {
     const plant = plantWith(answer(status, type));
     // One attempt, so that it is this answer which is judged, not the time-out of many.
@@ -146,10 +146,10 @@ describe.concurrent('a store that', () => {
     expect(calls.at(-1), 'calls for the 20th request').toBe(1);
     // A call that succeeds at once gives back one token of 500, and a retry costs 14.
     for (let request = 1; request <= 14; request += 1) await callsFor(pass);
-    expect(await callsFor(answer(500, 'InternalServerError'))).toBe(2);
+    expect(await callsFor(answer(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
   });
 
-  test('takes no connections is tried three times, a half second each', async () => {
+  test('accepts no connection is tried three times, half a second each', async () => {
     const sockets: Socket[] = [];
     class Unconnected extends Socket {
       override readonly connecting = true;
@@ -166,35 +166,35 @@ describe.concurrent('a store that', () => {
     expect(error).toBeInstanceOf(StoreUnavailable);
     // Not the AbortError of the time for all attempts, nor the time-out of a request.
     expect(error.cause).toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('connection') });
-    expect(sockets).toHaveLength(3);
+    expect(sockets.length, 'connections').toBe(3);
   });
 
-  test('is not asked once the deadline is over', async () => {
+  test('is not called once the deadline is over', async () => {
     const plant = plantWith(hang);
     await expect(adder()(plant, AbortSignal.abort())).rejects.toBeInstanceOf(StoreUnavailable);
-    expect(store.calls(String(plant.id))).toBe(0);
+    expect(store.calls(String(plant.id)), 'calls to the store').toBe(0);
   });
 
-  test('is not DynamoDB, and says that the id is taken, is unavailable', async () => {
+  test('answers that the id is taken, but is not DynamoDB, is unavailable', async () => {
     const plant = plantWith(answer(400, 'ConditionalCheckFailedException'));
     const error = await adder()(plant).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.message).toBe('The answer is not from DynamoDB');
   });
 
-  test('cannot be asked, for want of credentials, is a fault of ours', async () => {
+  test('cannot be called without credentials is a fault of ours', async () => {
     const none = Object.assign(new Error('none'), { name: 'CredentialsProviderError' });
     await expect(adder({ credentials: () => Promise.reject(none) })({ id: 1, name: 'Moss' })).rejects.toBe(none);
   });
 
   test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
-    'answers %s: that is a fault of ours and passes through',
+    'answers %s is a fault of ours: the error passes through',
     async (type) => {
       await expect(adder()(plantWith(answer(400, type)))).rejects.toMatchObject({ name: type });
     },
   );
 
-  test('loses its answer after the write may have met its own item, one that hangs has not', async () => {
+  test("loses its answer after the write makes it 'stored'; one that hangs before the write, 'created'", async () => {
     expect(await adder()(plantWith(atFirst(loseAnswer)))).toBe('stored');
     expect(await adder()(plantWith(atFirst(hang)))).toBe('created');
   });
@@ -214,13 +214,13 @@ describe.concurrent('a store that', () => {
     expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
   });
 
-  test('is not asked to hold a plant over its item limit', async () => {
+  test('is not called with a plant over its item limit', async () => {
     const plant = { ...plantWith(hang), name: 'x'.repeat(409_600) };
     await expect(adder()(plant)).rejects.toBeInstanceOf(PlantTooLarge);
-    expect(store.calls(String(plant.id))).toBe(0);
+    expect(store.calls(String(plant.id)), 'calls to the store').toBe(0);
   });
 
-  test('has the plant repeats it, and has another is in conflict', async () => {
+  test("has the plant makes it 'repeated'; one that has another under its id is a conflict", async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
     expect(await adder()(plant)).toBe('created');
     expect(await adder()(plant)).toBe('repeated');

@@ -47,13 +47,13 @@ test.each([
   await expect(put('x'.repeat(room + 1))).rejects.toThrow('Item size has exceeded the maximum allowed size');
 });
 
-test('text counts in bytes of UTF-8', () => {
+test('counts text in bytes of UTF-8', () => {
   const empty = itemBytes({ id: 1, name: '' });
-  expect(itemBytes({ id: 1, name: 'é🌱' }) - empty).toBe(2 + 4);
-  expect(itemBytes({ id: 1, name: '', tag: 'é🌱' }) - empty).toBe('tag'.length + 2 + 4);
+  expect(itemBytes({ id: 1, name: 'é🌱' }) - empty, 'bytes of a name').toBe(2 + 4);
+  expect(itemBytes({ id: 1, name: '', tag: 'é🌱' }) - empty, 'bytes of a tag').toBe('tag'.length + 2 + 4);
 });
 
-test('an answer shows no id, and a tag only where one was given', () => {
+test('answers without the id, and with a tag only if one was given', () => {
   expect(toPlant({ id: 1, name: 'Moss', tag: '' })).toStrictEqual({ name: 'Moss', tag: '' });
   expect(toPlant({ id: 1, name: 'Moss' })).toStrictEqual({ name: 'Moss' });
 });
