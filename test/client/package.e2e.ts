@@ -56,7 +56,7 @@ test('the package installs without a network, type-checks, and runs', async () =
   const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
   await writeFile(path.join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
   const checked = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', home]).ended;
-  expect([checked.stdout, checked.code]).toEqual(['', 0]);
+  expect(checked).toMatchObject({ stdout: '', code: 0 });
 
   const { baseUrl, received } = await startScriptedService(
     answer(403, { message: 'Forbidden' }),

@@ -62,24 +62,27 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
     expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
   });
 
-  test('sends the id exact, with the token', async ({ file }) => {
+  test('sends the id exactly, with the token', async ({ file }) => {
     const { baseUrl, received } = await startScriptedService(stored);
     expect(await call(file, { baseUrl })).toEqual({ ok: true, plant });
     const body = '{"id":9223372036854775807,"name":"Löwenzahn 🌱","tag":""}';
     expect(received).toEqual([{ authorization: 'Bearer a.b.c', body }]);
   });
 
-  test.for([301, 302, 303, 307, 308])('follows no redirect: %i', async (status, { file }) => {
+  test.for([301, 302, 303, 307, 308])('does not follow a redirect: %i', async (status, { file }) => {
     const elsewhere = await startScriptedService(stored);
     const { baseUrl, received } = await startScriptedService(
       answer(status, plant, { location: elsewhere.baseUrl }),
       stored,
     );
     expect(await call(file, { baseUrl })).toMatchObject({ ok: false, error: 'gateway', status });
-    expect([received.length, elsewhere.received.length]).toEqual([1, 0]);
+    expect({ here: received.length, elsewhere: elsewhere.received.length }, 'requests').toEqual({
+      here: 1,
+      elsewhere: 0,
+    });
   });
 
-  test('gets no answer if the connection is refused, and says why', async ({ file }) => {
+  test("returns 'no answer' and the reason if the connection is refused", async ({ file }) => {
     const closed = createServer();
     const baseUrl = `http://127.0.0.1:${await listen(closed, 0)}`;
     await leave(closed);
@@ -98,18 +101,18 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
   ])('sends a plant again after %s', async ([, script], { file }) => {
     const { baseUrl, received } = await startScriptedService(script, stored);
     expect(await call(file, { baseUrl })).toEqual({ ok: true, plant });
-    expect(received).toHaveLength(2);
+    expect(received, 'requests').toHaveLength(2);
     expect(received[1]).toEqual(received[0]);
   });
 
-  test('gives up after three times without a whole answer', async ({ file }) => {
+  test('gives up after three answers that were cut off', async ({ file }) => {
     // Not with a connection that breaks before an answer: Deno itself sends such a request twice.
     const { baseUrl, received } = await startScriptedService(brokenOff);
     expect(await call(file, { baseUrl })).toMatchObject({ error: 'no answer', message: expect.stringMatching(/./) });
-    expect(received).toHaveLength(3);
+    expect(received, 'requests').toHaveLength(3);
   });
 
-  test('tells the errors of the service', async ({ file }) => {
+  test('returns the errors of the service', async ({ file }) => {
     const error = { error: 40901, message: 'taken' };
     const { baseUrl } = await startScriptedService(answer(409, error));
     expect(await call(file, { baseUrl })).toEqual({ ok: false, status: 409, ...error });
@@ -132,14 +135,14 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
     });
     const control = await startScriptedService((response) => arrived.promise.then(() => response.end()));
     expect(await call(file, { baseUrl, abort: control.baseUrl })).toEqual(thrown);
-    expect(received).toHaveLength(1);
+    expect(received, 'requests').toHaveLength(1);
   });
 
   test.for<Pick<Call, 'token' | 'abort'>>([
     { abort: 'at once' },
     { abort: 'at once', token: 'function' },
     { token: 'endless' },
-  ])('sends nothing if it is aborted before: %j', async (how, { file }) => {
+  ])('sends nothing if it is aborted first: %j', async (how, { file }) => {
     const { baseUrl, received } = await startScriptedService(stored);
     expect(await call(file, { baseUrl, ...how })).toEqual(thrown);
     expect(received).toEqual([]);

@@ -34,7 +34,7 @@ const stopTimers = () => {
 /** Whether the client waits before it sends a plant again: only then does it listen to its caller's signal. */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
-test('a plant arrives as it is, with the token, and its answer comes back', async () => {
+test('sends a plant with the token, and returns the answer', async () => {
   const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss', tag: 'green' }));
   const { createPlant } = createPlantStoreClient({ baseUrl: `${baseUrl}/`, token });
   expect(await createPlant({ id: 1, name: 'Moss', tag: 'green' })).toEqual({
@@ -45,7 +45,7 @@ test('a plant arrives as it is, with the token, and its answer comes back', asyn
 });
 
 test.each([2 ** 53, -(2 ** 53), 1e300, 0.5, Number.NaN, Number.POSITIVE_INFINITY])(
-  'the number %s is refused as an id, and nothing is sent',
+  'rejects the number %s as an id, and sends nothing',
   async (id) => {
     const { baseUrl, received } = await startScriptedService(stored);
     await expect(createPlantStoreClient({ baseUrl, token }).createPlant({ id, name: 'Moss' })).rejects.toThrow(
@@ -73,11 +73,11 @@ test.each<[plant: object, body: string]>([
   expect(received).toEqual([{ authorization: 'Bearer a.b.c', body }]);
 });
 
-test('a base URL that is none is refused at once', () => {
+test('rejects a base URL that is not a URL at once', () => {
   expect(() => createPlantStoreClient({ baseUrl: 'plants', token })).toThrow(TypeError);
 });
 
-describe('every error of the contract is a value', () => {
+describe('returns every error of the contract as a value', () => {
   const examples = Object.entries(createPlantOperation.responses)
     .filter(([status]) => status !== '200')
     .flatMap(([status, { content }]) =>
@@ -97,7 +97,7 @@ describe('every error of the contract is a value', () => {
     ['an unknown error number without a message', 500, { error: 59999 }],
     ['null', 500, null],
     ['a list', 404, [{ error: 40001, message: 'no' }]],
-  ])('of another than the service: %s', async (_, status, body) => {
+  ])('from something other than the service: %s', async (_, status, body) => {
     const { baseUrl } = await startScriptedService(answer(status, body, { 'retry-after': '0' }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({
       ok: false,
@@ -116,7 +116,7 @@ describe('a plant is stored only if a 200 says so', () => {
     ['no plant', moss, 200, { welcome: 'to our wireless network' }],
     ['another name', moss, 200, { name: 'moss' }],
     ['a name that looks the same', { id: 1, name: '\u00e9' }, 200, { name: 'e\u0301' }],
-    ['a name that is no text', moss, 200, { name: ['Moss'] }],
+    ['a name that is not a string', moss, 200, { name: ['Moss'] }],
     ['a tag that was not sent', moss, 200, { name: 'Moss', tag: '' }],
     ['a tag of null', moss, 200, { name: 'Moss', tag: null }],
     ['no tag', fern, 200, { name: 'Fern' }],
@@ -124,7 +124,7 @@ describe('a plant is stored only if a 200 says so', () => {
     ['a tag of null in place of one', fern, 200, { name: 'Fern', tag: null }],
     ['a list', moss, 200, [{ name: 'Moss' }]],
     ['null', moss, 200, null],
-    ['a text', moss, 200, 'Moss'],
+    ['a string', moss, 200, 'Moss'],
     ['an error of the service', moss, 200, { error: 40901, message: 'taken' }],
     ['a message', moss, 200, { message: 'welcome' }],
     ['the plant, as 201', moss, 201, { name: 'Moss' }],
@@ -134,7 +134,7 @@ describe('a plant is stored only if a 200 says so', () => {
   ])('not if the answer is %s', async (_, plant, status, body) => {
     const { baseUrl, received } = await startScriptedService(answer(status, body));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(plant)).toEqual({ ...foreign, status });
-    expect(received).toHaveLength(1);
+    expect(received, 'requests').toHaveLength(1);
   });
 
   test.each<[what: string, status: number, text: string]>([
@@ -171,7 +171,7 @@ describe('a plant is stored only if a 200 says so', () => {
         );
         const { createPlant } = createPlantStoreClient({ baseUrl, token: () => token });
         expect(await createPlant(moss)).toEqual({ ...foreign, status });
-        expect(received).toHaveLength(1);
+        expect(received, 'requests').toHaveLength(1);
       }
       expect(elsewhere.received).toEqual([]);
     },
@@ -191,7 +191,7 @@ describe('a plant is sent again', () => {
       stored,
     );
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: true });
-    expect(received).toHaveLength(3);
+    expect(received, 'requests').toHaveLength(3);
     expect(received[1]).toEqual(received[0]);
   });
 
@@ -212,10 +212,10 @@ describe('a plant is sent again', () => {
     const result = createPlantStoreClient({ baseUrl, token }).createPlant(moss, { signal });
     await until(() => isWaiting(signal));
     vi.advanceTimersByTime(wait - 1);
-    expect(isWaiting(signal)).toBe(true);
+    expect(isWaiting(signal), `waiting after ${wait - 1} ms`).toBe(true);
     vi.advanceTimersByTime(1);
     expect(await result).toMatchObject({ ok: true });
-    expect(received).toHaveLength(2);
+    expect(received, 'requests').toHaveLength(2);
   });
 
   test.each<[what: string, script: typeof stored]>([
@@ -232,7 +232,7 @@ describe('a plant is sent again', () => {
   ])('after %s', async (_, script) => {
     const { baseUrl, received } = await startScriptedService(script, stored);
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: true });
-    expect(received).toHaveLength(2);
+    expect(received, 'requests').toHaveLength(2);
     expect(received[1]).toEqual(received[0]);
   });
 
@@ -252,7 +252,7 @@ describe('a plant is sent again', () => {
     await until(() => received.length === 1);
     vi.advanceTimersByTime(9_999);
     await settle();
-    expect(isGivenUp).toBe(false);
+    expect(isGivenUp, 'given up after 9,999 ms').toBe(false);
     vi.advanceTimersByTime(1);
     await until(() => isGivenUp);
     vi.advanceTimersByTime(1_000);
@@ -264,7 +264,7 @@ describe('a plant is sent again', () => {
     for (const script of [unavailable, cut]) {
       const { baseUrl, received } = await startScriptedService(script);
       expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: false });
-      expect(received).toHaveLength(3);
+      expect(received, 'requests').toHaveLength(3);
     }
   });
 
@@ -279,12 +279,12 @@ describe('a plant is sent again', () => {
   ])('but not after a %i %j', async (status, body) => {
     const { baseUrl, received } = await startScriptedService(answer(status, body, { 'retry-after': '0' }), stored);
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: false, status });
-    expect(received).toHaveLength(1);
+    expect(received, 'requests').toHaveLength(1);
   });
 });
 
 describe('if nothing answers', () => {
-  test('says why', async () => {
+  test('returns the reason', async () => {
     const closed = createServer();
     const port = await listen(closed, 0);
     await leave(closed);
@@ -299,7 +299,7 @@ describe('if nothing answers', () => {
     expect(inspect(result, { depth: Number.POSITIVE_INFINITY })).not.toContain(token);
   });
 
-  test('in full, it is no answer', async () => {
+  test("returns 'no answer' if the answer is cut off", async () => {
     const { baseUrl } = await startScriptedService((response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{"name"', () => response.destroy());
@@ -307,7 +307,7 @@ describe('if nothing answers', () => {
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ error: 'no answer' });
   });
 
-  test('in time, three times over, it is no answer', async () => {
+  test("returns 'no answer' if three requests time out", async () => {
     stopTimers();
     let givenUp = 0;
     const { baseUrl, received } = await startScriptedService((response) => response.on('close', () => givenUp++));
@@ -329,7 +329,7 @@ describe('if nothing answers', () => {
 });
 
 test.each(['a.b c', 'a.b.c\n', 'a\r\nb', ' a.b.c', 'a.b.\u00e9', 'a\u0000b'])(
-  'a token with a character that no token has is not sent, and not quoted: %j',
+  'neither sends nor quotes a token with a character that no token has: %j',
   async (bad) => {
     const { baseUrl, received } = await startScriptedService(stored);
     for (const token of [bad, () => bad]) {
@@ -360,7 +360,7 @@ describe('a signal ends', () => {
     await expect(result).rejects.toThrow('enough');
     vi.advanceTimersByTime(60_000);
     await settle();
-    expect(received).toHaveLength(1);
+    expect(received, 'requests').toHaveLength(1);
     expect(getEventListeners(end.signal, 'abort')).toEqual([]);
   });
 
@@ -374,7 +374,7 @@ describe('a signal ends', () => {
     await expect(result).rejects.toThrow('enough');
     vi.advanceTimersByTime(60_000);
     await settle();
-    expect(received).toHaveLength(1);
+    expect(received, 'requests').toHaveLength(1);
   });
 
   test('the last of three requests', async () => {
@@ -384,7 +384,7 @@ describe('a signal ends', () => {
     await expect(result).rejects.toThrow('enough');
   });
 
-  test('all of it before it begins, if it is aborted already', async () => {
+  test('the call before anything is sent if it is already aborted', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const give = vi.fn(() => 'd.e.f');
     const signal = AbortSignal.abort(new Error('enough'));
@@ -421,7 +421,7 @@ describe('a signal ends', () => {
     await expect(result).rejects.toThrow('enough');
     later(late);
     await settle();
-    expect(received).toHaveLength(lateOne ? 1 : 0);
+    expect(received, 'requests').toHaveLength(lateOne ? 1 : 0);
     expect(getEventListeners(end.signal, 'abort')).toEqual([]);
   });
 
@@ -434,7 +434,7 @@ describe('a signal ends', () => {
         throw new Error('the issuer sleeps');
       },
     ],
-  ])('what a token function begins that aborts it %s', async (_, give) => {
+  ])('the request if the token function aborts it %s', async (_, give) => {
     const { baseUrl, received } = await startScriptedService(stored);
     const end = new AbortController();
     const { createPlant } = createPlantStoreClient({
@@ -449,7 +449,7 @@ describe('a signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('nothing if it is not aborted, and keeps nothing of the call', async () => {
+  test('nothing if it is not aborted, and has no listener left afterwards', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });
@@ -457,7 +457,7 @@ describe('a signal ends', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('a request with the reason it has, an error or not', async () => {
+  test('a request with its reason, even if that is not an Error', async () => {
     const end = new AbortController();
     const { baseUrl } = await startScriptedService(() => end.abort('enough'));
     const result = createPlantStoreClient({ baseUrl, token }).createPlant(moss, { signal: end.signal });
@@ -483,17 +483,17 @@ describe('a token that is a function', () => {
     expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
 
-  test('is not asked a third time, nor sent again if it is no function', async () => {
+  test('is asked for one new token at most, and the plant is not sent again if the token is a string', async () => {
     const { baseUrl, received } = await startScriptedService(forbidden);
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
     expect(await createPlantStoreClient({ baseUrl, token: () => 'x' }).createPlant(moss)).toEqual(refused);
-    expect(received).toHaveLength(2);
+    expect(received, 'requests').toHaveLength(2);
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual(refused);
-    expect(received).toHaveLength(3);
+    expect(received, 'requests').toHaveLength(3);
   });
 
   test.each([new Error('the issuer sleeps'), new TypeError('fetch failed')])(
-    'that throws throws through: %s',
+    'passes on what it throws: %s',
     async (error) => {
       const { baseUrl, received } = await startScriptedService(stored);
       const { signal } = new AbortController();
