@@ -43,7 +43,7 @@ const startAccount = async (
     AWS_ENDPOINT_URL: url,
   };
   const readToken = (name: string, more: Record<string, string> = {}) =>
-    run(process.execPath, ['local/token.ts', '--stack', name], { ...environment, ...more }).ended;
+    run(process.execPath, [programs.token, '--stack', name], { ...environment, ...more }).ended;
   /** Through npm, as the README has it. */
   const viaNpm = (name: string) => run('npm', ['run', '-s', 'token', '--', '--stack', name], environment).ended;
   return { asked, regions, readToken, viaNpm };
@@ -61,19 +61,19 @@ test("prints a token of the stack's own issuer", async () => {
   ]);
 });
 
-test('waits for a domain that is new, and says so on standard error alone', async () => {
+test('waits for a new domain, and says so on standard error only', async () => {
   const { readToken } = await startAccount(outputs, { access_token: 'a.b.c' }, 1);
   const { code, stdout, stderr } = await readToken('PlantStore');
-  expect([code, stdout]).toEqual([0, 'a.b.c\n']);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
   expect(stderr).toMatch(/^The token issuer refused at \S+: 404\. .*up to a minute.*\n$/);
 });
 
 test.each([
   ['AWS_REGION, if both are set', { AWS_REGION: 'eu-west-1' }, 'eu-west-1'],
   ['AWS_DEFAULT_REGION, if AWS_REGION is empty', {}, 'eu-central-1'],
-])('asks the region of %s', async (_, environment, region) => {
+])('calls the region of %s', async (_, environment, region) => {
   const { regions, readToken } = await startAccount(outputs);
-  expect((await readToken('PlantStore', environment)).code).toBe(0);
+  expect(await readToken('PlantStore', environment)).toMatchObject({ code: 0 });
   expect([...regions]).toEqual([region]);
 });
 
@@ -107,17 +107,18 @@ test.each<[what: string, outputs: Record<string, string>, token: unknown, senten
     'The stack PlantStore takes the tokens of https://issuer.example: get one there, with the scope plants/create.',
   ],
   ['the stack is another one', {}, {}, 'The stack PlantStore does not have the outputs of a Plant Store.'],
-  ['the client is not let in', outputs, { error: 'invalid_client' }, 'invalid_client'],
-])('says so where %s', async (_, given, token, sentence) => {
+  ['the client is refused', outputs, { error: 'invalid_client' }, 'invalid_client'],
+])('says so if %s', async (_, given, token, sentence) => {
   const { readToken } = await startAccount(given, token);
   const { code, stdout, stderr } = await readToken('PlantStore');
-  expect([code, stdout]).toEqual([1, '']);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain(sentence);
 });
 
-test('says so where there is no such stack to be read', async () => {
+test('says so if the stack cannot be read', async () => {
   const environment = { AWS_REGION: 'x', AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x', AWS_MAX_ATTEMPTS: '1' };
   const nowhere = { ...environment, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' };
-  const { code, stderr } = await run(process.execPath, ['local/token.ts', '--stack', 'Other'], nowhere).ended;
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/^The stack Other cannot be read: .*\n$/)]);
+  const { code, stderr } = await run(process.execPath, [programs.token, '--stack', 'Other'], nowhere).ended;
+  const sentence = expect.stringMatching(/^The stack Other cannot be read: .*\n$/);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: sentence });
 });

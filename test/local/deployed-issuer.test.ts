@@ -40,8 +40,8 @@ const ask = async (atFirst: (() => Promise<Response>)[], then: () => Promise<Res
 
 describe('a token of a deployed stack', () => {
   test.each<[what: string, notReady: () => Promise<Response>]>([
-    ['has no address', noConnection('ENOTFOUND')],
-    ['has no address for now', noConnection('EAI_AGAIN')],
+    ['has no address yet', noConnection('ENOTFOUND')],
+    ['cannot be looked up for now', noConnection('EAI_AGAIN')],
     ['refuses connections', noConnection('ECONNREFUSED')],
     ['resets connections', noConnection('ECONNRESET')],
     ['has no certificate of its own', noConnection('ERR_TLS_CERT_ALTNAME_INVALID')],
@@ -54,19 +54,19 @@ describe('a token of a deployed stack', () => {
     ['answers 502', page(502)],
     ['answers 503 with JSON', json(503, null)],
     ['answers 200 with a page', page(200)],
-  ])('is waited for while the domain of its issuer %s, and that is said once', async (_, notReady) => {
+  ])('is waited for, with one message, while the domain of its issuer %s', async (_, notReady) => {
     const { outcome, said, tries } = await ask([notReady, notReady], token);
-    expect([outcome, tries]).toEqual(['a.b.c', 3]);
+    expect({ outcome, tries }).toEqual({ outcome: 'a.b.c', tries: 3 });
     expect(said).toEqual([expect.stringMatching(/^The token issuer .*plants\.auth\.example.*up to a minute/)]);
   });
 
   test('is waited for no longer than a minute', async () => {
     const { outcome, said, tries, seconds } = await ask([], page(404));
     expect(outcome).toBe(`The token issuer refused at ${source.tokenUrl}: 404`);
-    expect(said).toHaveLength(1);
-    expect(tries).toBeGreaterThan(10);
-    expect(seconds).toBeGreaterThan(50);
-    expect(seconds).toBeLessThanOrEqual(60);
+    expect(said, 'messages').toHaveLength(1);
+    expect(tries, 'tries').toBeGreaterThan(10);
+    expect(seconds, 'seconds').toBeGreaterThan(50);
+    expect(seconds, 'seconds').toBeLessThanOrEqual(60);
   });
 
   test.each([
@@ -78,15 +78,15 @@ describe('a token of a deployed stack', () => {
   ])('is not waited for if the issuer answers %i %s', async (status, error) => {
     const { outcome, said, tries } = await ask([json(status, { error })], token);
     expect(outcome).toBe(`The token issuer refused at ${source.tokenUrl}: ${error}`);
-    expect([said, tries]).toEqual([[], 1]);
+    expect({ said, tries }).toEqual({ said: [], tries: 1 });
   });
 
-  test('is not waited for if it is there', async () => {
+  test('is returned at once if the issuer is ready', async () => {
     expect(await ask([], token)).toEqual({ outcome: 'a.b.c', said: [], tries: 1, seconds: 0 });
   });
 });
 
-test('a token endpoint that never answers is given up after 10 seconds', async () => {
+test('gives up on a token endpoint that does not answer within 10 seconds', async () => {
   const timeout = vi
     .spyOn(AbortSignal, 'timeout')
     .mockReturnValue(AbortSignal.abort(new DOMException('', 'TimeoutError')));

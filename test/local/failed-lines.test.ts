@@ -16,7 +16,7 @@ const importAgain = async (earlier = texts(1, 2)) => {
   return { file, folder, failures: await FailedLines.in(file) };
 };
 
-test('the lines of an earlier import stay in front of the new ones, until this import is complete', async () => {
+test('keeps the failed lines of an earlier import, before the new ones, until this import is complete', async () => {
   const { file, folder, failures } = await importAgain();
   expect(await readFile(file, 'utf8')).toBe(texts(1, 2));
   await failures.add(failedLine(3));
@@ -27,7 +27,7 @@ test('the lines of an earlier import stay in front of the new ones, until this i
   expect(await readdir(folder)).toEqual(['failed.ndjson']);
 });
 
-test('a file that is a link, and closed to others, stays so', async () => {
+test('keeps a file a symbolic link, and its mode', async () => {
   const { file, folder, failures } = await importAgain();
   const target = path.join(folder, 'target');
   await rename(file, target);
@@ -37,11 +37,11 @@ test('a file that is a link, and closed to others, stays so', async () => {
   await failures.complete();
   expect(await readFile(target, 'utf8')).toBe(texts(3));
   expect(await readlink(file)).toBe('target');
-  expect((await stat(target)).mode & 0o777).toBe(0o600);
+  expect((await stat(target)).mode & 0o777, 'mode').toBe(0o600);
 });
 
 test.each([texts(1, 2), ''])(
-  'there is no file after an import without failures, whatever was there (%j)',
+  'leaves no file after an import without failures, whatever was in it (%j)',
   async (earlier) => {
     const { folder, failures } = await importAgain(earlier);
     await failures.complete();
@@ -53,7 +53,7 @@ test.each<[what: string, change: (file: string) => Promise<void>]>([
   ['removed', (file) => rm(file)],
   ['emptied', (file) => writeFile(file, '')],
   ['replaced', (file) => writeFile(file, texts(7, 8, 9))],
-])('no new line is lost if somebody has %s the file meanwhile', async (_, change) => {
+])('loses no new line if somebody has %s the file meanwhile', async (_, change) => {
   const { file, failures } = await importAgain();
   await change(file);
   await failures.add(failedLine(3));

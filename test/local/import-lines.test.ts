@@ -25,7 +25,7 @@ const importText = async (content: string | Buffer, create: Create = async () =>
   return { created, lines };
 };
 
-test('every plant reaches the client as it stands in its line, whatever the line ends', async () => {
+test('passes every plant to the client as it is in its line, whatever the line endings', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plants), fc.constantFrom('\n', '\r\n', '\n\n \n'), async (all, end) => {
       const { created } = await importText(all.map((plant) => toJson(plant) + end).join(''));
@@ -35,35 +35,35 @@ test('every plant reaches the client as it stands in its line, whatever the line
   );
 });
 
-test('U+2028 and U+2029 end no line, as they may stand in JSON text; a byte order mark is no part of one', async () => {
+test('does not end a line at U+2028 and U+2029, which JSON allows in strings, and ignores a byte order mark', async () => {
   const { created } = await importText('\ufeff{"id":1,"name":"a\u2028b\u2029c"}');
   expect(created).toEqual([{ id: 1n, name: 'a\u2028b\u2029c' }]);
 });
 
-test('only the id of the plant itself is a bigint, as JSON has no other that must be exact', async () => {
+test('reads the id of the plant itself as a bigint, and no other', async () => {
   const { created } = await importText('{"name":{"id":2},"id":9007199254740993,"tag":[{"id":3}]}\n{"":{"id":4}}');
   expect(created).toEqual([{ name: { id: 2 }, id: 9007199254740993n, tag: [{ id: 3 }] }, { '': { id: 4 } }]);
 });
 
-test('lines are numbered as an editor numbers them, and come in their order, with their end in bytes', async () => {
+test('returns the lines in order, numbered as in an editor, each with its end in bytes', async () => {
   const late: Create = async ({ id }) => {
     await new Promise((resolve) => setTimeout(resolve, id === 1n ? 50 : 0));
     return stored;
   };
   const { lines } = await importText('{"id":1,"name":"é"}\n\n{"id":2,"name":"b"}', late);
-  expect(lines.map(({ number, end }) => [number, end])).toEqual([
-    [1, 21],
-    [3, 41],
+  expect(lines).toMatchObject([
+    { number: 1, end: 21 },
+    { number: 3, end: 41 },
   ]);
 });
 
-test('a file longer than one portion of reading is whole', async () => {
+test('reads a file that does not fit into one read', async () => {
   const all = Array.from({ length: 5000 }, (_, index) => ({ id: BigInt(index), name: 'é'.repeat(index % 97) }));
   const { created } = await importText(all.map(toJson).join('\n'));
   expect(created).toEqual(all);
 });
 
-test('no more than 16 are under way at a time', async () => {
+test('sends at most 16 plants at a time', async () => {
   let [now, most] = [0, 0];
   await importText('{}\n'.repeat(100), async () => {
     now += 1;
@@ -72,7 +72,7 @@ test('no more than 16 are under way at a time', async () => {
     now -= 1;
     return stored;
   });
-  expect(most).toBe(16);
+  expect(most, 'plants at a time').toBe(16);
 });
 
 test.each([
@@ -81,7 +81,7 @@ test.each([
   ['null', 'the line is JSON, but no object'],
   ['[{"id":1}]', 'the line is JSON, but no object'],
   ['{"id":9007199254740993.0,"name":"x"}', 'id must be an integer in digits alone'],
-])('%s is not sent', async (content, message) => {
+])('does not send %s', async (content, message) => {
   const { created, lines } = await importText(content);
   expect(created).toEqual([]);
   expect(lines).toMatchObject([{ number: 1, failure: { error: 'not sent', message } }]);
@@ -91,11 +91,11 @@ test.each([
   ['an endless first line', 'x'.repeat(1_200_000), 1],
   ['a first line of a byte more', `${'x'.repeat(1_048_577)}\n`, 1],
   ['a second line of a byte more', `\n${'x'.repeat(1_048_577)}\n\n`, 2],
-])('an import ends at a line over 1 MiB, wherever it is: %s', async (_, content, number) => {
+])('ends at a line over 1 MiB, wherever it is: %s', async (_, content, number) => {
   await expect(importText(content)).rejects.toThrow(`Line ${number} is over 1 MiB`);
 });
 
-test('a line of 1 MiB is read', async () => {
+test('reads a line of 1 MiB', async () => {
   const { lines } = await importText(`${'x'.repeat(1_048_576)}\n`);
   expect(lines).toMatchObject([{ number: 1, failure: { message: 'the line is not JSON in UTF-8' } }]);
 });
@@ -110,7 +110,7 @@ describe('a failure', () => {
     [{ ok: false, error: 'gateway', status: 502, message: 'Bad Gateway' }],
     [{ ok: false, error: 'gateway', status: 503, message: 'Service Unavailable' }],
     [{ ok: false, error: 'gateway', status: 504, message: 'Gateway Timeout' }],
-  ])('of one line leaves the others: %j', async (result) => {
+  ])('of one line does not stop the others: %j', async (result) => {
     const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? result : stored));
     const { error, message } = result;
     expect(lines).toMatchObject([{ failure: { error, message } }, { number: 2 }]);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.close());
 
-test('the local issuer gives its client an access token of RFC 9068 for an hour', async () => {
+test('the local issuer gives its client an access token as in RFC 9068, valid for an hour', async () => {
   const token = await fetchToken(issuer);
   const { iat = 0, ...claims } = decodeJwt(token);
   expect(claims).toMatchObject({

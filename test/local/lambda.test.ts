@@ -41,7 +41,7 @@ const functionOf = async (code: string, spec: Partial<FunctionSpec> = {}) => {
   return fn;
 };
 
-test('a function gets the event and a context, and answers with JSON', async () => {
+test('passes the event and a context to a function, and its answer back as JSON', async () => {
   const fn = await functionOf(`exports.handler = async (event, context) => ({
     event, id: context.awsRequestId, left: context.getRemainingTimeInMillis(), arn: context.invokedFunctionArn, memory: context.memoryLimitInMB, undef: undefined })`);
   const outcome = await fn.invoke({ a: [1, null, 'é'] });
@@ -54,18 +54,18 @@ test('a function gets the event and a context, and answers with JSON', async () 
   });
 });
 
-test('a function sees the time that it has left', async () => {
+test('tells a function how much time it has left', async () => {
   const fn = await functionOf('exports.handler = async (event, context) => context.getRemainingTimeInMillis()');
   const left = Number(((await fn.invoke({})) as { result: string }).result);
-  expect(left).toBeGreaterThan(0);
-  expect(left).toBeLessThanOrEqual(timeout);
+  expect(left, 'milliseconds left').toBeGreaterThan(0);
+  expect(left, 'milliseconds left').toBeLessThanOrEqual(timeout);
 });
 
-test('a function that answers nothing answers null', async () => {
+test('answers null for a function that returns nothing', async () => {
   expect(await (await functionOf('exports.handler = async () => {}')).invoke({})).toMatchObject({ result: 'null' });
 });
 
-test('a function has its own environment, and none of this process', async () => {
+test('gives a function its own environment, and nothing of this process', async () => {
   const fn = await functionOf('exports.handler = async () => ({ ...process.env })', {
     environment: { TABLE_NAME: 't' },
   });
@@ -76,14 +76,14 @@ test('a function has its own environment, and none of this process', async () =>
   });
 });
 
-test('what a function logs comes with its answer, an object as an object', async () => {
+test('returns what a function logs with its answer, an object as an object', async () => {
   const fn = await functionOf(`exports.handler = async () => {
     console.info({ outcome: 'stored' }); console.error('%s!', 'no', 1); return 1 }`);
   expect((await fn.invoke({})).log).toEqual([
     { functionName: 'Fn', kind: 'log', level: 'INFO', message: { outcome: 'stored' } },
     { functionName: 'Fn', kind: 'log', level: 'ERROR', message: 'no! 1' },
   ]);
-  expect((await fn.invoke({})).log).toHaveLength(2);
+  expect((await fn.invoke({})).log, 'lines of the second event').toHaveLength(2);
 });
 
 test.each([
@@ -144,7 +144,7 @@ test('a function that timed out does nothing more', async () => {
   await closed;
 });
 
-test('one event at a time in an instance, more instances for more events, and at most 8', async () => {
+test('handles one event at a time in an instance, and more events in up to 8 instances', async () => {
   const fn = await functionOf(`
     const id = Math.random(); let running = 0;
     exports.handler = async () => {
@@ -156,8 +156,8 @@ test('one event at a time in an instance, more instances for more events, and at
   const results = outcomes.map((outcome) => JSON.parse((outcome as { result: string }).result));
   expect(results.map(({ together }) => together)).toEqual(Array(40).fill(1));
   const instances = new Set(results.map(({ id }) => id)).size;
-  expect(instances).toBeGreaterThan(1);
-  expect(instances).toBeLessThanOrEqual(8);
+  expect(instances, 'instances').toBeGreaterThan(1);
+  expect(instances, 'instances').toBeLessThanOrEqual(8);
 });
 
 test('an instance that died between two events is not asked again', async () => {
@@ -170,7 +170,7 @@ test('an instance that died between two events is not asked again', async () => 
   expect(next).toHaveProperty('result');
 });
 
-test('a function may log at any level', async () => {
+test('returns the level of each line that a function logs', async () => {
   const fn = await functionOf(`exports.handler = async () => {
     for (const level of ['trace', 'debug', 'log', 'info', 'warn', 'error']) console[level](level) }`);
   const { log } = await fn.invoke({});
@@ -195,19 +195,19 @@ test.each([
   ['throws while it loads', "throw new Error('no TABLE_NAME')", 'no TABLE_NAME'],
   ['does not parse', 'exports.handler = (', 'SyntaxError'],
   ['exports no handler', 'exports.other = 1', 'does not export handler'],
-])('a function that %s is found at the warm-up, and fails each event', async (_, code, reason) => {
+])('reports a function that %s at the warm-up, and fails each event', async (_, code, reason) => {
   const fn = await functionOf(code);
   await expect(fn.warmUp()).rejects.toThrow(reason);
   expect(await fn.invoke({})).toMatchObject({ failure: expect.stringContaining(reason) });
 });
 
-test('an answer over 6 MB is a failure', async () => {
+test('fails an event if the answer is over 6 MB', async () => {
   const fn = await functionOf("exports.handler = async (size) => 'x'.repeat(size)");
   expect(await fn.invoke(6_291_554)).toMatchObject({ result: expect.any(String) });
   expect(await fn.invoke(6_291_555)).toMatchObject({ failure: 'the answer is over 6 MB' });
 });
 
-test('an event over 6 MB does not reach the function', async () => {
+test('does not pass an event over 6 MB to the function', async () => {
   const fn = await functionOf('exports.handler = async () => 1');
   expect(await fn.invoke('x'.repeat(6_291_553))).toMatchObject({ result: '1' });
   expect(await fn.invoke('x'.repeat(6_291_554))).toMatchObject({ tooLarge: true });

@@ -65,7 +65,7 @@ describe('plant add', () => {
     expect(await plant('add', '--id', id, '--name', 'Moss')).toEqual({ code: 1, stdout: '', stderr });
   });
 
-  test('takes the ends of int64, exact, and is told of what is beyond', async () => {
+  test('stores the smallest and the largest int64 exactly, and rejects a larger id', async () => {
     for (const id of [minId, maxId].map(String)) {
       expect(await plant('add', '--id', id, '--name', '')).toMatchObject({ code: 0, stdout: '{"name":""}\n' });
       expect(await store.read(id)).toEqual(item(id, ''));
@@ -86,23 +86,23 @@ describe('the access token', () => {
   ])('for --url %s', async (_, args, authorization) => {
     const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }));
     const { code, stderr } = await add('from.the.environment', '--url', baseUrl, ...args);
-    expect([code, stderr]).toEqual([0, '']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(received).toMatchObject([{ authorization }]);
   });
 
-  test('of ACCESS_TOKEN is not for the local service, which has its own', async () => {
+  test('of ACCESS_TOKEN is not used for the local service, which has its own', async () => {
     expect(await add('from.the.environment')).toMatchObject({ code: 0, stdout: '{"name":"Moss"}\n' });
     expect(await add('two words')).toMatchObject({ code: 0 });
   });
 
-  test('of ACCESS_TOKEN that is none is not sent, or shown', async () => {
+  test('of ACCESS_TOKEN is neither sent nor printed if it is not a token', async () => {
     const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }));
     const stderr = 'ACCESS_TOKEN or --token must be the token alone: no spaces, no line breaks, no "Bearer".\n';
     expect(await add('two words', '--url', baseUrl)).toEqual({ code: 1, stdout: '', stderr });
     expect(received).toEqual([]);
   });
 
-  test('is of ACCESS_TOKEN, says --help', async () => {
+  test('is that of ACCESS_TOKEN, as --help says', async () => {
     for (const command of ['add', 'import']) {
       expect((await plant(command, '--help')).stdout).toMatch(/ACCESS_TOKEN/);
     }
@@ -110,7 +110,7 @@ describe('the access token', () => {
 });
 
 describe('plant import', () => {
-  test('stores 200 lines through a store that fails now and then, and says which ones failed', async () => {
+  test('stores 200 lines in a store that fails now and then, and says which lines failed', async () => {
     // Another test has plants under the ends of int64.
     const plants = somePlants(202, 7)
       .filter(({ id }) => id !== minId && id !== maxId)
@@ -129,7 +129,7 @@ describe('plant import', () => {
     const summary = { code: 1, stdout: `195 stored, 4 failed: see ${file}.failed.ndjson\n`, stderr: '' };
     const sizeBefore = await store.size();
     expect(await viaNpm('import', file)).toEqual(summary);
-    expect(await store.size()).toBe(sizeBefore + 195);
+    expect(await store.size(), 'items in the store').toBe(sizeBefore + 195);
     const text = (index: number) => ({ message: expect.stringMatching(/./), text: lines[index] });
     expect(await failed()).toEqual([
       { line: 11, error: 50301, ...text(10) },
@@ -140,13 +140,13 @@ describe('plant import', () => {
     const { id = 0n, name = '', tag } = plants[199] ?? {};
     expect(await store.read(String(id))).toEqual(item(String(id), name, tag));
 
-    // Mended, and once more, in part, from where the file is: what is stored is not stored twice, no old failures stay.
+    // Fixed, and imported again in part, from its own folder: nothing is stored twice, and no old failures stay.
     store.fail(unavailable);
     await writeFile(file, lines.slice(0, 20).join('\n'));
     const line = `cd '${path.dirname(file)}' && npm --prefix '${process.cwd()}' run -s plant -- import plants.ndjson`;
     const { code, stdout } = await run('sh', ['-c', line], { DATA_DIR }).ended;
-    expect([code, stdout]).toEqual([0, '20 stored, 0 failed\n']);
-    expect(await store.size()).toBe(sizeBefore + 196);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '20 stored, 0 failed\n' });
+    expect(await store.size(), 'items in the store').toBe(sizeBefore + 196);
     await expect(failed()).rejects.toThrow('ENOENT');
   });
 
@@ -177,7 +177,7 @@ describe('plant import', () => {
     child.stdout.destroy();
     child.stderr.destroy();
     child.kill('SIGHUP');
-    expect((await ended).code).toBe(130);
+    expect(await ended).toMatchObject({ code: 130 });
     expect(await failed()).toMatchObject([{ line: 1 }]);
     expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
   });
@@ -199,14 +199,14 @@ describe('plant import', () => {
     ['the token is refused', 403, (url, file) => [file, '--url', url, '--token', 'a.b.c']],
     ['no Plant Store answers', 404, (url, file) => [file, '--url', url, '--token', 'a.b.c']],
     ['nothing answers', 200, (_, file) => [file, '--url', 'http://127.0.0.1:9', '--token', 'a.b.c']],
-    ['the url is none', 200, (_, file) => [file, '--url', 'plants', '--token', 'a.b.c']],
+    ['the url is not a URL', 200, (_, file) => [file, '--url', 'plants', '--token', 'a.b.c']],
     ['the token is missing', 200, (url, file) => [file, '--url', url]],
     ['a line is too long', 200, (url, file) => [file, '--url', url, '--token', 'a.b.c']],
   ])('keeps the failures of an earlier import if %s', async (what, status, args) => {
     const content = what === 'a line is too long' ? 'x'.repeat(1_100_000) : '{"id":1,"name":"Moss"}\n';
     const { file, failedText, list } = await ndjson(content, { earlier: earlierFailure });
     const { baseUrl } = await startScriptedService(answer(status, { name: 'Moss' }));
-    expect((await plant('import', ...args(baseUrl, file))).code).toBe(1);
+    expect(await plant('import', ...args(baseUrl, file))).toMatchObject({ code: 1 });
     expect(await failedText()).toBe(earlierFailure);
     expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
   });
@@ -214,22 +214,22 @@ describe('plant import', () => {
   test('keeps the failures of an earlier import if its file is gone, or no local service runs', async () => {
     const { file, failedText } = await ndjson('{"id":1,"name":"Moss"}\n', { earlier: earlierFailure });
     const nowhere = { DATA_DIR: path.dirname(file) };
-    expect((await run(process.execPath, [programs.plant, 'import', file], nowhere).ended).code).toBe(1);
+    expect(await run(process.execPath, [programs.plant, 'import', file], nowhere).ended).toMatchObject({ code: 1 });
     expect(await failedText()).toBe(earlierFailure);
     await rm(file);
-    expect((await plant('import', file)).code).toBe(1);
+    expect(await plant('import', file)).toMatchObject({ code: 1 });
     expect(await failedText()).toBe(earlierFailure);
   });
 
-  test('stops where the token is refused', async () => {
+  test('stops if the token is refused', async () => {
     const { file } = await ndjson('{"id":1,"name":"Moss"}\n'.repeat(1000));
     const { baseUrl, received } = await startScriptedService(answer(403, { message: 'Forbidden' }));
     const { code, stdout, stderr } = await plant('import', file, '--url', baseUrl, '--token', 'a.b.c');
-    expect([code, stdout]).toEqual([1, '']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
       /^The token is refused at \S+ \(403\): get another one.*\n0 stored, 0 failed so far\. Run it again: .*\n$/,
     );
-    expect(received.length).toBeLessThan(100);
+    expect(received.length, 'requests').toBeLessThan(100);
   });
 });
 
@@ -240,7 +240,7 @@ describe('says in a sentence what is wrong, and ends with code 1,', () => {
   test.each<[what: string, args: string[], sentence: RegExp]>([
     ['an id is missing', ['add', '--name', 'Moss'], /^error: required option '--id <integer>' not specified\n/],
     [
-      'an id is no integer',
+      'an id is not an integer',
       ['add', '--id', '1.5', '--name', 'x'],
       /argument '1.5' is invalid. It must be an integer.\n/,
     ],
@@ -252,39 +252,39 @@ describe('says in a sentence what is wrong, and ends with code 1,', () => {
       /^--url needs an access token: set ACCESS_TOKEN, or give --token\.\n$/,
     ],
     ['a url is missing', [...moss, '--token', 'a.b.c'], /^--token needs the --url that the token is for\.\n$/],
-    ['a url is none', [...moss, ...here, 'plants'], /It must be an address such as https:\/\/host.example\n/],
+    ['a url is not a URL', [...moss, ...here, 'plants'], /It must be an address such as https:\/\/host.example\n/],
     [
-      'a token is none',
+      'a token has a line break',
       [...moss, '--token', 'a\nb', '--url', 'http://x'],
       /^ACCESS_TOKEN or --token must be the token alone/,
     ],
     ['a file is missing', ['import', '/nowhere/plants.ndjson'], /^There is no file \/nowhere\/plants.ndjson: give one/],
     ['a file is a folder', ['import', '/'], /^There is no file \/: give one/],
-  ])('where %s', async (_, args, sentence) => {
+  ])('if %s', async (_, args, sentence) => {
     const { code, stdout, stderr } = await plant(...args);
-    expect([code, stdout]).toEqual([1, '']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(sentence);
   });
 
-  test('where no local service runs', async () => {
+  test('if no local service runs', async () => {
     const { folder, remove } = await temporaryFolder();
     onTestFinished(remove);
     const { code, stderr } = await run(process.execPath, [programs.plant, ...moss], { DATA_DIR: folder }).ended;
-    expect([code, stderr]).toEqual([
-      1,
-      `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR\n`,
-    ]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR\n`,
+    });
   });
 
-  test('where nothing answers', async () => {
+  test('if nothing answers', async () => {
     const closed = createServer();
     const url = `http://127.0.0.1:${await listen(closed, 0)}`;
     await leave(closed);
     const { code, stderr } = await plant(...moss, ...here, url);
-    expect([code, stderr]).toEqual([
-      1,
-      `Nothing answers at ${url} (connect ECONNREFUSED ${url.slice(7)}): check --url, or start it: npm start\n`,
-    ]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `Nothing answers at ${url} (connect ECONNREFUSED ${url.slice(7)}): check --url, or start it: npm start\n`,
+    });
   });
 
   test.each<[status: number, sentence: RegExp]>([
@@ -293,15 +293,15 @@ describe('says in a sentence what is wrong, and ends with code 1,', () => {
     [500, /^The plant is not stored \(500: no\): try again later, which is safe\.\n$/],
     [504, /^The plant is not stored \(504: no\): try again later, which is safe\.\n$/],
     [307, /^No Plant Store answers at \S+ \(307\): check --url\.\n$/],
-  ])('where a gateway answers %i', async (status, sentence) => {
+  ])('if a gateway answers %i', async (status, sentence) => {
     const { baseUrl } = await startScriptedService(answer(status, { message: 'no' }));
     const { code, stderr } = await plant(...moss, ...here, baseUrl);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(sentence)]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(sentence) });
   });
 });
 
 test.each([[['--help']], [['add', '--help']], [['import', '--help']]])('plant %s explains itself', async (args) => {
   const { code, stdout, stderr } = await plant(...args);
-  expect([code, stderr]).toEqual([0, '']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^Usage: plant /);
 });

@@ -43,7 +43,7 @@ test('GET /docs is a page with the contract, this address as its server, and a t
   expect(dataOf(await ask('/docs?again')).token).toBe('token-2');
 });
 
-test('the page names nothing that is not there, and nothing elsewhere', async () => {
+test('the page refers only to files that this server has', async () => {
   const { ask } = await start();
   const { body } = await ask('/docs');
   const addresses = [...body.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, address = '']) => address);
@@ -64,7 +64,7 @@ test.each([
 });
 
 test.each(['127.0.0.1', 'localhost'])(
-  'GET /openapi.json is the contract, exact, its server as it was asked for: %s',
+  'GET /openapi.json is the exact contract, with the host of the request as its server: %s',
   async (name) => {
     const { port, ask } = await start();
     const answer = await ask('/openapi.json', 'GET', { host: `${name}:${port}` });
@@ -81,7 +81,7 @@ test.each(['/docs', '/docs/page.js', '/openapi.json'])('HEAD %s is GET without a
   expect(head.headers).toMatchObject({ 'content-length': String(Buffer.byteLength(get.body)) });
 });
 
-test.each(['/docs', '/docs/page.js', '/openapi.json'])('nothing reads %s but a page of this origin', async (path) => {
+test.each(['/docs', '/docs/page.js', '/openapi.json'])('only a page of this origin can read %s', async (path) => {
   const { port, ask } = await start();
   const { headers } = await ask(path, 'GET', { origin: 'http://evil.example' });
   expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
@@ -100,12 +100,12 @@ test.each(['/docs', '/docs/page.js', '/openapi.json'])('nothing reads %s but a p
   }
 });
 
-test('no token is made for a page that is not shown', async () => {
+test('makes no token if it does not show the page', async () => {
   const { ask, tokens } = await start();
   await ask('/docs', 'GET', { host: 'evil.example' });
   await ask('/docs', 'OPTIONS');
   await ask('/openapi.json');
-  expect(tokens()).toBe(0);
+  expect(tokens(), 'tokens').toBe(0);
 });
 
 test.each([
@@ -129,12 +129,12 @@ test.each([
     '/docs/page.css%00',
     '/openapi.yaml',
   ].map((path) => ['GET', path] as const),
-])('%s %s is the gateway’s to answer', async (method, path) => {
+])('leaves %s %s to the gateway', async (method, path) => {
   const { ask } = await start();
   expect(await ask(path, method)).toMatchObject(notFound);
 });
 
-test('a page without a token is a fault, said in one line', async () => {
+test('answers 500 with one sentence if it gets no token for the page', async () => {
   const { ask } = await start(() => Promise.reject(new Error('The token issuer does not answer')));
   expect(await ask('/docs')).toMatchObject({ status: 500, body: 'Error: The token issuer does not answer\n' });
 });

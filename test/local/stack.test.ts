@@ -42,17 +42,17 @@ describe('what is served', () => {
     ]);
   });
 
-  test('has the times of the template, and the defaults of Lambda and API Gateway', () => {
+  test('has the time-outs of the template, or the defaults of Lambda and API Gateway', () => {
     const json = template();
     for (const { Properties } of resources(json, 'AWS::Lambda::Function')) delete Properties['Timeout'];
     for (const { Properties } of resources(json, 'AWS::ApiGatewayV2::Integration'))
       Properties['TimeoutInMillis'] = 7_000;
     const { functions, routes } = readTemplate(json, '/assembly');
-    expect(functions.map(({ timeout }) => timeout)).toEqual([3_000, 3_000]);
-    expect(routes.map(({ timeout }) => timeout)).toEqual([7_000]);
+    expect(functions).toMatchObject([{ timeout: 3_000 }, { timeout: 3_000 }]);
+    expect(routes).toMatchObject([{ timeout: 7_000 }]);
   });
 
-  test('is no route that the stack has not', () => {
+  test('has no routes if the stack has none', () => {
     const json = template();
     json.Resources = Object.fromEntries(
       Object.entries(json.Resources).filter(([, { Type }]) => !Type.endsWith('::Route')),
@@ -71,7 +71,7 @@ describe('what cannot be served here as deployed stops the start', () => {
     expect(() => readTemplate(json, '/assembly')).toThrow(named);
   });
 
-  test('a permission for the function itself, where its alias is called', () => {
+  test('a permission for the function itself, if its alias is called', () => {
     const json = template();
     const [permission] = resources(json, 'AWS::Lambda::Permission');
     const [alias] = resources(json, 'AWS::Lambda::Alias');
@@ -80,7 +80,7 @@ describe('what cannot be served here as deployed stops the start', () => {
     expect(() => readTemplate(json, '/assembly')).toThrow(/a permission for API Gateway to invoke arn:.*:live/);
   });
 
-  test('a table of the older kind', () => {
+  test('a table of type AWS::DynamoDB::Table', () => {
     const json = template();
     for (const resource of resources(json, 'AWS::DynamoDB::GlobalTable')) resource.Type = 'AWS::DynamoDB::Table';
     expect(() => readTemplate(json, '/assembly')).toThrow('TableV2');

@@ -18,7 +18,7 @@ describe("a store of the user's own", () => {
   test.each<[what: string, status: 'CREATING' | undefined, created: number]>([
     ['it creates', undefined, 1],
     ['somebody else is creating', 'CREATING', 0],
-  ])('is ready once the table that %s is there, not before', async (_, status, created) => {
+  ])('is not ready before the table that %s is active', async (_, status, created) => {
     const slow = await startSlowStore(status);
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', slow.endpoint);
     const store = await openStore('/nowhere');
@@ -28,7 +28,7 @@ describe("a store of the user's own", () => {
     expect(ready).not.toHaveBeenCalled();
     slow.status = 'ACTIVE';
     await creating;
-    expect(slow.created).toBe(created);
+    expect(slow.created, 'tables created').toBe(created);
     await store.close();
   });
 
@@ -59,7 +59,7 @@ describe("a store of the user's own", () => {
     expect(store.environment).toEqual({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_REGION: account.region, ...expected });
   });
 
-  test('that takes a connection and never answers is given up after 5 seconds, in a sentence', async () => {
+  test('that does not answer within 5 seconds is reported in a sentence', async () => {
     const server = createServer();
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
