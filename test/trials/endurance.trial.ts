@@ -55,10 +55,10 @@ const endure = async (name: 'CreatePlant' | 'Authorizer', stack: TrialStack, ask
 };
 
 const expectHeld = ({ before, after }: { before: Holdings; after: Holdings }): void => {
-  expect(after.heap - before.heap).toBeLessThan(tolerance);
-  expect(after.buffers - before.buffers).toBeLessThan(tolerance);
-  expect(after.handles).toEqual(before.handles);
-  expect(after.listeners).toBe(before.listeners);
+  expect(after.heap - before.heap, 'bytes of heap more').toBeLessThan(tolerance);
+  expect(after.buffers - before.buffers, 'bytes of buffers more').toBeLessThan(tolerance);
+  expect(after.handles, 'handles').toEqual(before.handles);
+  expect(after.listeners, 'listeners').toBe(before.listeners);
 };
 
 test(`createPlant holds no more after ${requests} requests than when it was warm`, async () => {
@@ -90,7 +90,7 @@ test(`createPlant holds no more after ${requests} requests than when it was warm
       const outcome = await stack.invoke('CreatePlant', proxyEvent(body));
       return 'result' in outcome && JSON.parse(outcome.result).statusCode;
     };
-    expect(await untilTaken(statusOf, (code) => code !== status && code === 503)).toBe(status);
+    expect(await untilTaken(statusOf, (code) => code !== status && code === 503), 'status').toBe(status);
   });
   expectHeld(held);
 });
@@ -109,7 +109,7 @@ test(`the authorizer holds no more after ${requests} requests than when it was w
   const held = await endure('Authorizer', stack, async (turn) => {
     const token = scarce[turn % 10];
     const outcome = await stack.invoke('Authorizer', authorizerEvent(`Bearer ${token ?? stack.token}`));
-    expect('result' in outcome && JSON.parse(outcome.result).isAuthorized).toBe(token === undefined);
+    expect('result' in outcome && JSON.parse(outcome.result).isAuthorized, 'isAuthorized').toBe(token === undefined);
   });
   expectHeld(held);
 });

@@ -1,4 +1,4 @@
-/** The issuer's keys: asked for too often, changed, taken back, and not to be had; with a clock that a request moves. */
+/** The issuer's keys: fetched too often, changed, withdrawn, and unavailable; with a clock that each request sets. */
 import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -30,7 +30,7 @@ let stack: TrialStack;
 let key: SigningKey;
 let stranger: SigningKey;
 let next: SigningKey;
-let honest: string;
+let validToken: string;
 const startStack = (): Promise<TrialStack> => startTrialStack(store.endpoint, { Authorizer: { wrapper: clocked } });
 /** Issued at the start of the trial: the function's clock stands there, however long the trial has taken. */
 const signed = (by: SigningKey, change = {}, of = stack): Promise<string> =>
@@ -40,7 +40,7 @@ beforeAll(async () => {
   stack = await startStack();
   key = stack.issuer.key;
   [stranger, next] = await Promise.all([makeKey('ES256', key.kid), makeKey('RS256', 'next')]);
-  honest = await signed(key);
+  validToken = await signed(key);
 });
 afterAll(async () => {
   await stack.close();
@@ -73,7 +73,7 @@ const send = async (token: string): Promise<number> => {
   return (await stack.send(`{"id":${newId()},"name":"Moss"}`, headers)).status;
 };
 
-const sendAt = (milliseconds: number, token = honest): Promise<number> => {
+const sendAt = (milliseconds: number, token = validToken): Promise<number> => {
   ahead = milliseconds;
   return send(token);
 };
@@ -101,45 +101,45 @@ describe('tokens with unknown kids', () => {
   const flood = portion(1_000, 20);
 
   test.each<[string, RequestListener | undefined]>([
-    ['is well', undefined],
+    ['answers', undefined],
     ['answers 500', (_, response) => response.writeHead(500).end()],
     ['hangs up', hangUp],
-    ['answers rubbish', (_, response) => response.end('rubbish')],
+    ['answers without a key set', (_, response) => response.end('rubbish')],
   ])(
-    `${flood} within 10 s while the issuer %s: at most 4 fetches, and honest tokens are let in`,
-    async (what, trouble) => {
-      expect(await send(honest)).toBe(200);
-      if (trouble !== undefined) stack.issuer.answer(trouble);
+    `${flood} of them in 10 s while the issuer %s cause at most 4 fetches, and valid tokens are let in`,
+    async (what, failing) => {
+      expect(await send(validToken), 'status').toBe(200);
+      if (failing !== undefined) stack.issuer.answer(failing);
       const tokens = await Promise.all(Array.from({ length: flood }, unknownKid));
       const fetches = await fetchesDuring(async () => {
         for (const [index, token] of tokens.entries()) {
           // From the moment that the first fetch may be repeated to the one that the second may.
           ahead = 10 * second + Math.ceil((index * 10 * second) / (flood - 1));
-          expect(await send(token)).toBe(403);
-          if (index % 10 === 0) expect(await send(honest)).toBe(200);
+          expect(await send(token), 'status for an unknown kid').toBe(403);
+          if (index % 10 === 0) expect(await send(validToken), 'status for a valid token').toBe(200);
         }
       });
       report(`${flood} unknown kids while the issuer ${what}: ${fetches} fetches`);
-      expect(fetches).toBeGreaterThan(0);
-      expect(fetches).toBeLessThanOrEqual(4);
+      expect(fetches, 'fetches').toBeGreaterThan(0);
+      expect(fetches, 'fetches').toBeLessThanOrEqual(4);
     },
   );
 
-  test(`${flood} within 10 s, cold, while the issuer hangs up: at most 4 fetches, and no verdict`, async () => {
+  test(`${flood} of them in 10 s after a cold start while the issuer hangs up cause at most 4 fetches, and get 500`, async () => {
     stack.issuer.answer(hangUp);
     const fetches = await fetchesDuring(async () => {
       for (let index = 0; index < flood; index += 1)
-        expect(await sendAt(Math.ceil((index * 10 * second) / (flood - 1)), await unknownKid())).toBe(500);
+        expect(await sendAt(Math.ceil((index * 10 * second) / (flood - 1)), await unknownKid()), 'status').toBe(500);
     });
-    expect(fetches).toBeLessThanOrEqual(4);
+    expect(fetches, 'fetches').toBeLessThanOrEqual(4);
     stack.issuer.publish(key);
-    expect(await sendAt(20 * second)).toBe(200);
+    expect(await sendAt(20 * second), 'status').toBe(200);
   });
 
   /** The local service has 8 at most. */
   const instances = portion(8, 2);
 
-  test(`${flood}, ${instances} at a time: at most 4 fetches of each instance`, async () => {
+  test(`${flood} of them, ${instances} at a time, cause at most 4 fetches of each instance`, async () => {
     const other = await startStack();
     onTestFinished(other.close);
     const [good, ...tokens] = await Promise.all([
@@ -158,72 +158,72 @@ describe('tokens with unknown kids', () => {
       expect(new Set(await eachOf(Array<string>(16).fill(good), instances, sendOther))).toEqual(new Set([200]));
     }, other.issuer);
     report(`${flood} unknown kids, ${instances} at a time: ${fetches} fetches`);
-    expect(fetches).toBeLessThanOrEqual(4 * instances);
+    expect(fetches, 'fetches').toBeLessThanOrEqual(4 * instances);
   });
 });
 
 describe('keys that change', () => {
-  test('a new key works within the cooldown, also among unknown kids that use it up', async () => {
+  test('a new key works within the cooldown, even if unknown kids have used up the fetches', async () => {
     const rotated = await signed(next);
-    expect(await send(honest)).toBe(200);
-    expect(await send(rotated)).toBe(403);
+    expect(await send(validToken), 'status').toBe(200);
+    expect(await send(rotated), 'status').toBe(403);
     stack.issuer.publish(key, next);
     for (let waited = second; waited < 10 * second; waited += second)
-      expect(await sendAt(waited, await unknownKid())).toBe(403);
-    expect(await sendAt(10 * second, rotated)).toBe(200);
-    expect(await send(honest)).toBe(200);
+      expect(await sendAt(waited, await unknownKid()), 'status').toBe(403);
+    expect(await sendAt(10 * second, rotated), 'status').toBe(200);
+    expect(await send(validToken), 'status').toBe(200);
   });
 
-  test('a new key works at once where no fetch was just before', async () => {
-    expect(await send(honest)).toBe(200);
+  test('a new key works at once if the last fetch is over 10 seconds ago', async () => {
+    expect(await send(validToken), 'status').toBe(200);
     stack.issuer.publish(next);
-    expect(await sendAt(4 * minute, await signed(next))).toBe(200);
-    expect(await send(honest)).toBe(403);
+    expect(await sendAt(4 * minute, await signed(next)), 'status').toBe(200);
+    expect(await send(validToken), 'status').toBe(403);
   });
 
-  test('a key that left the JWKS stops working within 5 minutes, and not by a minute of use', async () => {
-    expect(await send(honest)).toBe(200);
+  test('a key that left the JWKS stops working within 5 minutes, however often it is used', async () => {
+    expect(await send(validToken), 'status').toBe(200);
     stack.issuer.publish(next);
-    for (let age = 0; age < 5 * minute; age += minute) expect(await sendAt(age)).toBe(200);
-    expect(await sendAt(5 * minute - 1)).toBe(200);
-    expect(await sendAt(5 * minute)).toBe(403);
-    expect(await send(await signed(next))).toBe(200);
+    for (let age = 0; age < 5 * minute; age += minute) expect(await sendAt(age), 'status').toBe(200);
+    expect(await sendAt(5 * minute - 1), 'status').toBe(200);
+    expect(await sendAt(5 * minute), 'status').toBe(403);
+    expect(await send(await signed(next)), 'status').toBe(200);
   });
 
   test('a new key under an old kid takes its place within 5 minutes', async () => {
-    expect(await send(honest)).toBe(200);
+    expect(await send(validToken), 'status').toBe(200);
     stack.issuer.publish(stranger);
-    expect(await sendAt(5 * minute)).toBe(403);
-    expect(await send(await signed(stranger))).toBe(200);
+    expect(await sendAt(5 * minute), 'status').toBe(403);
+    expect(await send(await signed(stranger)), 'status').toBe(200);
   });
 
-  test('a key that left the JWKS stops working within an hour, whatever the issuer answers since', async () => {
-    expect(await send(honest)).toBe(200);
+  test('a key that left the JWKS stops working within an hour, even if the issuer is down since', async () => {
+    expect(await send(validToken), 'status').toBe(200);
     stack.issuer.answer(hangUp);
-    expect(await sendAt(hour)).toBe(500);
+    expect(await sendAt(hour), 'status').toBe(500);
   });
 });
 
-type Trouble = <T>(during: () => Promise<T>) => Promise<T>;
+type Failing = <T>(during: () => Promise<T>) => Promise<T>;
 
 const answering =
-  (listener: RequestListener): Trouble =>
+  (listener: RequestListener): Failing =>
   (during) => {
     stack.issuer.answer(listener);
     return during();
   };
 
-const saying = (body: string | Buffer, status = 200, headers: Record<string, string> = {}): Trouble =>
+const saying = (body: string | Buffer, status = 200, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(status, headers).end(body));
 
-/** Says what can only be said once there is a key. */
-const sayingOf = (body: () => string | Buffer, headers: Record<string, string> = {}): Trouble =>
+/** The body is made when it is needed, since only then is there a key. */
+const sayingOf = (body: () => string | Buffer, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(200, headers).end(body()));
 
 const keySet = () => JSON.stringify({ keys: [key.jwk] });
 
-/** Answers that are no key set. */
-const rubbish: [what: string, trouble: Trouble][] = [
+/** Answers that are not a key set. */
+const noKeySet: [what: string, failing: Failing][] = [
   ['refuses connections', (during) => stack.issuer.gone(during)],
   ['hangs up', answering(hangUp)],
   ['shows an untrusted certificate', (during) => stack.issuer.untrusted(during)],
@@ -268,7 +268,7 @@ const rubbish: [what: string, trouble: Trouble][] = [
     '{"keys":[[]]}',
     '{"keys":["x"]}',
     '{"keys":[{}]}',
-  ].map((text): [string, Trouble] => [`answers ${text}`, saying(text)]),
+  ].map((text): [string, Failing] => [`answers ${text}`, saying(text)]),
   ['answers a key alone', sayingOf(() => JSON.stringify(key.jwk))],
   ['answers a list of keys', sayingOf(() => JSON.stringify([key.jwk]))],
   ['answers a key with a number for kid', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, kid: 7 }] }))],
@@ -277,7 +277,7 @@ const rubbish: [what: string, trouble: Trouble][] = [
 ];
 
 /** In each, 3 s pass at every fetch. */
-const slow: [what: string, trouble: Trouble][] = [
+const slow: [what: string, failing: Failing][] = [
   ['never answers', answering(() => {})],
   [
     'drips',
@@ -300,7 +300,7 @@ const slow: [what: string, trouble: Trouble][] = [
   ],
 ];
 
-/** Key sets that hold no key which could verify an honest token. */
+/** Key sets without a key that could verify the valid token. */
 const withoutKeys: [what: string, keys: () => object[]][] = [
   ['no key', () => []],
   ['a secret', () => [{ kid: key.kid, kty: 'oct', k: 'c2VjcmV0' }]],
@@ -318,48 +318,47 @@ const withoutKeys: [what: string, keys: () => object[]][] = [
   ['a key without a kid', () => [{ ...key.jwk, kid: undefined }]],
 ];
 
-/** No verdict where no keys are to be had; the next fetch after the cooldown. */
+/** 500 as long as there are no keys, and the next fetch after the cooldown. */
 const expectNoVerdict = async (): Promise<void> => {
   const others = await Promise.all([signed(next), unknownKid(), signed(stranger)]);
   const fetches = await fetchesDuring(async () => {
-    expect(await send(honest)).toBe(500);
-    for (const token of [honest, ...others]) expect(await send(token)).toBe(500);
-    // What the keys could not make good is refused without them.
-    expect(await send(await signed(key, { scope: undefined, exp: 1 }))).toBe(403);
+    for (const token of [validToken, validToken, ...others]) expect(await send(token), 'status without keys').toBe(500);
+    // What no key could make valid is refused without them.
+    expect(await send(await signed(key, { scope: undefined, exp: 1 })), 'status of an expired token').toBe(403);
   });
-  expect(fetches).toBeLessThanOrEqual(2);
+  expect(fetches, 'fetches').toBeLessThanOrEqual(2);
 };
 
 const expectWell = async (): Promise<void> => {
   stack.issuer.publish(key);
   ahead += 10 * second;
-  expect(await send(honest)).toBe(200);
-  expect(await send(await signed(stranger))).toBe(403);
+  expect(await send(validToken), 'status').toBe(200);
+  expect(await send(await signed(stranger)), 'status').toBe(403);
 };
 
-const cold = async (_: string, trouble: Trouble): Promise<void> => {
-  await trouble(expectNoVerdict);
+const cold = async (_: string, failing: Failing): Promise<void> => {
+  await failing(expectNoVerdict);
   await expectWell();
 };
 
-/** Held keys serve on for an hour. One request waits for a fetch; the next come within the cooldown. */
-const warm = async (what: string, trouble: Trouble): Promise<void> => {
+/** The keys stay in use for an hour. One request waits for a fetch; the next come within the cooldown. */
+const warm = async (what: string, failing: Failing): Promise<void> => {
   const rotated = await signed(next);
-  expect(await send(honest)).toBe(200);
-  await trouble(async () => {
+  expect(await send(validToken), 'status').toBe(200);
+  await failing(async () => {
     for (const age of [5 * minute, hour - 1]) {
       const fetches = await fetchesDuring(async () => {
         const started = performance.now();
-        expect(await sendAt(age)).toBe(200);
+        expect(await sendAt(age), 'status').toBe(200);
         report(`warm, ${what}: waited ${Math.round(performance.now() - started)} ms`);
         const others = await fetchesDuring(async () => {
-          expect(await send(honest)).toBe(200);
+          expect(await send(validToken), 'status').toBe(200);
           for (const token of [rotated, await unknownKid(), await signed(stranger)])
-            expect(await send(token)).toBe(403);
+            expect(await send(token), 'status of a token by an unknown key').toBe(403);
         });
         expect(others, 'fetches that the next four wait for').toBe(0);
       });
-      expect(fetches).toBeLessThanOrEqual(2);
+      expect(fetches, 'fetches').toBeLessThanOrEqual(2);
     }
     // Late enough for another fetch, too.
     ahead = hour + 10 * second;
@@ -369,49 +368,49 @@ const warm = async (what: string, trouble: Trouble): Promise<void> => {
 };
 
 describe('an issuer that', () => {
-  test.each(rubbish)('%s, cold: no verdict', cold);
-  test.each(rubbish.slice(0, portion(rubbish.length, 5)))('%s, warm: held keys serve for an hour', warm);
+  test.each(noKeySet)('%s: 500 after a cold start', cold);
+  test.each(noKeySet.slice(0, portion(noKeySet.length, 5)))(
+    '%s: keys that were fetched before stay in use for an hour',
+    warm,
+  );
 
   /** They take their time. */
   const triedSlow = slow.slice(0, portion(slow.length, 0));
-  test.each(triedSlow)('%s, cold: no verdict', cold);
-  test.each(triedSlow)('%s, warm: held keys serve for an hour', warm);
+  test.each(triedSlow)('%s: 500 after a cold start', cold);
+  test.each(triedSlow)('%s: keys that were fetched before stay in use for an hour', warm);
 
-  test('takes its time, cold: the token is let in when the keys are there', async () => {
+  test('answers slowly after a cold start: the token is let in once the keys are there', async () => {
     stack.issuer.answer((_, response) => void setTimeout(() => response.end(keySet()), portion(1_000, 100)));
-    expect(await send(honest)).toBe(200);
+    expect(await send(validToken), 'status').toBe(200);
   });
 });
 
 describe('a key set with', () => {
-  test.each(withoutKeys)('%s, cold: no verdict', (what, keys) =>
+  test.each(withoutKeys)('%s: 500 after a cold start', (what, keys) =>
     cold(
       what,
       sayingOf(() => JSON.stringify({ keys: keys() })),
     ),
   );
 
-  test.each(withoutKeys)('%s, warm: what was held is taken back within 5 minutes', async (_, keys) => {
-    expect(await send(honest)).toBe(200);
+  test.each(withoutKeys)('%s: keys that were fetched before stop working within 5 minutes', async (_, keys) => {
+    expect(await send(validToken), 'status').toBe(200);
     await sayingOf(() => JSON.stringify({ keys: keys() }))(async () => {
-      expect(await sendAt(5 * minute - 1)).toBe(200);
+      expect(await sendAt(5 * minute - 1), 'status').toBe(200);
       ahead = 5 * minute;
       await expectNoVerdict();
     });
     await expectWell();
   });
 
-  test.each(withoutKeys)(
-    '%s, and a good one: the good one counts, and the kid of the other is unknown',
-    async (_, keys) => {
-      stack.issuer.answer((_, response) => {
-        const others = keys().map((other) =>
-          'kid' in other && other.kid !== undefined ? { ...other, kid: 'other' } : other,
-        );
-        response.end(JSON.stringify({ keys: [...others, key.jwk] }));
-      });
-      expect(await send(honest)).toBe(200);
-      for (const kid of ['other', '', 'undefined']) expect(await send(withKid(honest, kid))).toBe(403);
-    },
-  );
+  test.each(withoutKeys)('%s beside a usable key: only the usable one verifies tokens', async (_, keys) => {
+    stack.issuer.answer((_, response) => {
+      const others = keys().map((other) =>
+        'kid' in other && other.kid !== undefined ? { ...other, kid: 'other' } : other,
+      );
+      response.end(JSON.stringify({ keys: [...others, key.jwk] }));
+    });
+    expect(await send(validToken), 'status').toBe(200);
+    for (const kid of ['other', '', 'undefined']) expect(await send(withKid(validToken, kid)), 'status').toBe(403);
+  });
 });

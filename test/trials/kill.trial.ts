@@ -31,7 +31,7 @@ const start = async (folder: string): Promise<Running> => {
 const postUntilTaken = (...request: Parameters<typeof post>): Promise<number> =>
   untilTaken(() => post(...request), isUnavailable);
 
-test(`${rounds} times killed under load: what was acknowledged is there after the next start (seed ${seed})`, async () => {
+test(`keeps what it acknowledged through ${rounds} kills under load (seed ${seed})`, async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   let running = await start(folder);
@@ -46,7 +46,8 @@ test(`${rounds} times killed under load: what was acknowledged is there after th
     const unanswered: Plant[] = [];
     await eachOf(all.slice(round * 2 * load, (round + 1) * 2 * load), width, async (plant) => {
       try {
-        expect(await postUntilTaken(service.url, toJson(plant), token)).toBe(200);
+        const status = await postUntilTaken(service.url, toJson(plant), token);
+        expect(status, 'status').toBe(200);
         acknowledged.push(plant);
       } catch (error) {
         // fetch's own, since the service is dead.
@@ -56,12 +57,12 @@ test(`${rounds} times killed under load: what was acknowledged is there after th
       if (acknowledged.length === load) void service.stop('SIGKILL');
     });
     await service.ended;
-    expect(unanswered.length).toBeGreaterThan(0);
+    expect(unanswered.length, 'requests without an answer').toBeGreaterThan(0);
 
     running = await start(folder);
     starts.push(running.milliseconds);
     const again = (plant: Plant): Promise<number> => postUntilTaken(running.service.url, toJson(plant), running.token);
-    // Another plant under the id is a conflict only if the id is taken; it must come first, or it would mend a loss.
+    // Another plant under the id is a conflict only if the id is taken; it must come first, or it would restore what was lost.
     const others = await eachOf(acknowledged, width, (plant) => again({ ...plant, name: `not ${plant.name}` }));
     expect(others).toEqual(acknowledged.map(() => 409));
     expect(await eachOf(acknowledged, width, again)).toEqual(acknowledged.map(() => 200));
@@ -74,7 +75,7 @@ test(`${rounds} times killed under load: what was acknowledged is there after th
     `killed ${rounds} times: ${acknowledgedInAll} acknowledged, 0 missing; slowest start ${ratio(slowest, first)}`,
   );
   // Beside other tests, a start may take any time.
-  if (rounds > 1) expect(slowest / first).toBeLessThan(2);
+  if (rounds > 1) expect(slowest / first, 'slowest start, in times of the first').toBeLessThan(2);
 });
 
 const ratio = (time: number, normal: number): string =>

@@ -78,7 +78,7 @@ class Create implements Command {
   check = () => true;
   async run(model: Model): Promise<void> {
     const { id, sent, status, expected } = await create(model, this.place, this.content);
-    expect(status).toBe(expected);
+    expect(status, 'status').toBe(expected);
     if (status === 200) model.set(id, sent);
     await expectStored(model);
   }
@@ -89,7 +89,7 @@ class Create implements Command {
  * The answer may also be 503: always while the fault is held, and where the SDK has used up its quota of retries, which it
  * keeps for many requests. What was unknown is then stored or not.
  */
-class CreateInTrouble extends Create {
+class CreateWithFault extends Create {
   readonly fault: string;
   readonly isHeld: boolean;
   constructor(place: number, content: Content, fault: string, isHeld: boolean) {
@@ -104,7 +104,7 @@ class CreateInTrouble extends Create {
     store.fail(now, (call) => (this.isHeld ? fault : atFirst(fault))({ ...call, number: call.number - before }));
     const { id, sent, known, status, expected } = await create(model, this.place, this.content, stack.sendOnce);
     store.fail(now);
-    expect([this.isHeld ? 503 : expected, 503]).toContain(status);
+    expect([this.isHeld ? 503 : expected, 503], 'possible statuses').toContain(status);
     const stored = await store.read(id);
     if (status === 200) model.set(id, sent);
     else if (known === undefined && stored !== undefined) model.set(id, sent);
@@ -124,10 +124,10 @@ class Race extends Create {
     const racers = await Promise.all([this.content, this.other].map((content) => create(model, this.place, content)));
     const winner = racers.find(({ status }) => status === 200);
     if (winner !== undefined) model.set(winner.id, winner.sent);
-    expect(model.has(ids[this.place] ?? '')).toBe(true);
+    expect(model.has(ids[this.place] ?? ''), 'one of the two was acknowledged').toBe(true);
     // Each was answered as if it had come after the winner.
     for (const { id, sent, status } of racers) {
-      expect(status).toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);
+      expect(status, 'status').toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);
     }
     await expectStored(model);
   }
@@ -147,8 +147,8 @@ class CreateInvalid implements Command {
   async run(model: Model): Promise<void> {
     const calls = store.calls();
     const { status } = await stack.send(this.body.replace('ID', ids[this.place] ?? ''));
-    expect(status).toBe(this.status);
-    expect(store.calls()).toBe(calls);
+    expect(status, 'status').toBe(this.status);
+    expect(store.calls() - calls, 'calls to the store').toBe(0);
     await expectStored(model);
   }
   toString = () => `invalid ${this.body}`;
@@ -172,14 +172,14 @@ const commands = fc.commands(
     fc.tuple(place, fc.constantFrom(...invalid)).map((args) => new CreateInvalid(...args)),
     fc
       .tuple(place, contents, fc.constantFrom(...Object.keys(faults)), fc.boolean())
-      .map((args) => new CreateInTrouble(...args)),
+      .map((args) => new CreateWithFault(...args)),
   ],
   { maxCommands: 25 },
 );
 
 const runs = portion(1_000, 20);
 
-test(`${runs} sequences of creates: the service does what the model does (seed ${seed})`, async () => {
+test(`does what the model does in ${runs} sequences of creates (seed ${seed})`, async () => {
   const tick = progress('sequences', runs);
   await fc.assert(
     fc.asyncProperty(commands, async (sequence) => {

@@ -71,7 +71,7 @@ const newMarkedId = (): string => {
 
 type Sent = { body: string; headers?: Record<string, string> };
 
-test('no marked secret is in any log line or answer', async () => {
+test('writes no marked secret to a log line or an answer', async () => {
   written = '';
   for (const stream of [process.stdout, process.stderr]) {
     vi.spyOn(stream, 'write').mockImplementation((chunk) => {
@@ -79,9 +79,12 @@ test('no marked secret is in any log line or answer', async () => {
       return true;
     });
   }
-  const honest = await sign(stack.issuer.key, claims({ iss: stack.issuer.issuer, jti: mark, sub: mark, note: mark }));
+  const validToken = await sign(
+    stack.issuer.key,
+    claims({ iss: stack.issuer.issuer, jti: mark, sub: mark, note: mark }),
+  );
   const stranger = await makeKey('ES256', 'trial');
-  const authorized = { authorization: `Bearer ${honest}` };
+  const authorized = { authorization: `Bearer ${validToken}` };
   const type = (contentType: string) => ({ ...authorized, 'content-type': contentType });
 
   const requests: Sent[] = [
@@ -90,7 +93,7 @@ test('no marked secret is in any log line or answer', async () => {
       mark,
       `Bearer ${mark}`,
       `Basic ${Buffer.from(`me:${mark}`).toString('base64')}`,
-      `Bearer ${honest}${mark}`,
+      `Bearer ${validToken}${mark}`,
       `Bearer ${assemble({ alg: mark, kid: mark }, claims({ iss: mark }))}`,
       `Bearer ${assemble({ alg: 'ES256', kid: mark, typ: mark }, { iss: mark })}`,
       `Bearer ${assemble({ alg: 'ES256', kid: mark }, claims({ iss: stack.issuer.issuer, sub: mark }))}`,
@@ -129,7 +132,7 @@ test('no marked secret is in any log line or answer', async () => {
   /** As the contract says after a 503: a busy machine may run out of the service's time. */
   const sendUntilTaken = (request: Sent): Promise<number> => untilTaken(() => send(request), isUnavailable);
 
-  for (const request of requests) expect(await sendUntilTaken(request)).toBeLessThan(500);
+  for (const request of requests) expect(await sendUntilTaken(request), 'status of a refusal').toBeLessThan(500);
   // Failures of the store, and faults of ours, whose cause is logged.
   for (const fault of [
     quoting(400, 'ValidationException'),
@@ -152,30 +155,32 @@ test('no marked secret is in any log line or answer', async () => {
   ]) {
     const id = newMarkedId();
     store.fail(id, fault);
-    expect(await send({ body: plant({}, id), headers: authorized })).toBeGreaterThanOrEqual(400);
+    expect(await send({ body: plant({}, id), headers: authorized }), 'status of a failure').toBeGreaterThanOrEqual(400);
   }
   // An issuer that shows no keys.
   const lost = await startTrialStack(store.endpoint);
   onTestFinished(lost.close);
   lost.issuer.answer((_, response) => response.end(`${mark} { "${mark}": `));
-  expect((await lost.sendOnce(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` })).status).toBe(500);
+  const withoutKeys = await lost.sendOnce(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` });
+  expect(withoutKeys).toMatchObject({ status: 500 });
   // An acknowledged plant: its answer has name and tag, as it must, and nothing else.
-  expect(await sendUntilTaken({ body: plant({ name: 'Moss', tag: '' }), headers: authorized })).toBe(200);
+  expect(await sendUntilTaken({ body: plant({ name: 'Moss', tag: '' }), headers: authorized }), 'status').toBe(200);
   const [before, marked] = [stack.log.length, { ...markedHeaders, ...authorized }];
   expect((await stack.send(plant(), marked)).body).toEqual({ name: mark, tag: mark });
   const acknowledged = stack.log.length - before;
   vi.restoreAllMocks();
 
   const lines = [...stack.log, ...lost.log].map((line) => JSON.stringify(line));
-  expect(lines).toHaveLength(answers.length + acknowledged + lost.log.length);
+  expect(lines.length, 'lines of the log').toBe(answers.length + acknowledged + lost.log.length);
   // The functions did log: a refusal, an acknowledgement, and the cause of each failure.
-  expect(lines.filter((line) => line.includes('"outcome":"failed"')).length).toBeGreaterThanOrEqual(failed);
-  expect(failed).toBeGreaterThanOrEqual(16);
+  const causes = lines.filter((line) => line.includes('"outcome":"failed"')).length;
+  expect(causes, 'failures in the log').toBeGreaterThanOrEqual(failed);
+  expect(failed, 'failures').toBeGreaterThanOrEqual(16);
   for (const text of [...lines, ...answers, written]) {
     expect(text).not.toContain(mark);
     expect(text).not.toContain(markedDigits);
-    expect(text).not.toContain(honest.split('.')[1]);
-    expect(text).not.toContain(honest.split('.')[2]);
+    expect(text).not.toContain(validToken.split('.')[1]);
+    expect(text).not.toContain(validToken.split('.')[2]);
   }
   report(
     `${answers.length} requests with secrets in all places: none in ${lines.length} lines of the log, nor in an answer`,

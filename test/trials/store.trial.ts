@@ -88,7 +88,7 @@ const failAtRandom =
 
 const creates = portion(1_000, 60);
 
-test(`${creates} creates through a store that fails at random (seed ${seed}): what is acknowledged is stored as sent`, async () => {
+test(`stores what it acknowledges as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
   const plants = somePlants(creates, seed);
   for (const { id } of plants) store.fail(String(id), failAtRandom(String(id)));
   const [before, size] = [store.calls(), await store.size()];
@@ -105,7 +105,7 @@ test(`${creates} creates through a store that fails at random (seed ${seed}): wh
   );
   // A 500 would be an answer too late, a 409 a conflict of a plant with itself.
   expect(failed.map(({ status }) => status)).toEqual(failed.map(() => 503));
-  expect(failed.length).toBeGreaterThan(0);
+  expect(failed.length, 'creates that failed').toBeGreaterThan(0);
 
   const stored = await Promise.all(plants.map(({ id }) => store.read(String(id))));
   const isAsSent = plants.map((plant, index) => isDeepStrictEqual({ ...stored[index] }, itemOf(plant)));
@@ -118,12 +118,12 @@ test(`${creates} creates through a store that fails at random (seed ${seed}): wh
   await eachOf(failed, width, async ({ plant }) => {
     for (let status = 503; status !== 200; tries += 1) {
       ({ status } = await post(plant));
-      expect([200, 503]).toContain(status);
+      expect([200, 503], 'possible statuses').toContain(status);
     }
   });
   report(`  sent again until answered: ${tries} tries`);
   expect(await Promise.all(plants.map(({ id }) => store.read(String(id))))).toEqual(plants.map(itemOf));
-  expect(await store.size()).toBe(size + creates);
+  expect(await store.size(), 'items in the store').toBe(size + creates);
   expect(stack.log.filter(({ error }) => error !== undefined)).toEqual([]);
 });
 
@@ -191,17 +191,17 @@ describe('creates of one id at the same time', () => {
     return statuses;
   };
 
-  test(`${racers} that differ: one is acknowledged, and is the one that is stored`, async () => {
+  test(`acknowledges one of ${racers} that differ, and stores that one`, async () => {
     const id = BigInt(newId());
     const plants = Array.from({ length: racers }, (_, index) => ({ id, name: `racer ${index}` }));
     const statuses = await sendAll(plants.map(toJson));
     const winners = plants.filter((_, index) => statuses[index] === 200);
-    expect(winners).toHaveLength(1);
-    expect(statuses.filter((status) => status === 409)).toHaveLength(racers - 1);
+    expect(winners, 'acknowledged').toHaveLength(1);
+    expect(statuses.filter((status) => status === 409).length, 'conflicts').toBe(racers - 1);
     expect(await store.read(String(id))).toEqual(winners.map(itemOf)[0]);
   });
 
-  test(`${racers} that are the same: each is acknowledged`, async () => {
+  test(`acknowledges each of ${racers} that are the same`, async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
     expect(await sendAll(Array(racers).fill(toJson(plant)))).toEqual(Array(racers).fill(200));
     expect(await store.read(String(plant.id))).toEqual(itemOf(plant));
