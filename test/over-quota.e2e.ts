@@ -65,7 +65,7 @@ const runJourney = async (gateway: Handler, ...filter: string[]) => {
   return { code, output: stdout + stderr };
 };
 
-test('pass behind a gateway that lets ten requests through at a time, and refuses one in seven anyway', async () => {
+test('the journey passes behind a gateway that takes ten requests at a time, and refuses one in seven of them', async () => {
   const refusals = [
     refuse(429, { message: 'Too Many Requests' }),
     refuse(500, { message: 'Internal Server Error' }),
@@ -92,11 +92,11 @@ test('pass behind a gateway that lets ten requests through at a time, and refuse
     pass(request, response, body);
   });
   expect(code, output).toBe(0);
-  expect(crowded).toBeGreaterThan(0);
-  expect(refused).toBeGreaterThan(20);
+  expect(crowded, 'requests beyond ten at a time').toBeGreaterThan(0);
+  expect(refused, 'requests refused').toBeGreaterThan(20);
 });
 
-test('fail at a 500 that the service itself answers, without another try', async () => {
+test('the journey fails at a 500 of the service itself, without another try', async () => {
   let number = 0;
   const { code, output } = await runJourney(
     (request, response, body) => {
@@ -105,5 +105,5 @@ test('fail at a 500 that the service itself answers, without another try', async
     },
     ...['-t', 'with an empty name and tag'],
   );
-  expect([code, number], output).toEqual([1, 1]);
+  expect({ code, requests: number }, output).toEqual({ code: 1, requests: 1 });
 });

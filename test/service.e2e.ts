@@ -123,10 +123,10 @@ test.each([
   ['DELETE', '/plants'],
   ['POST', '/'],
   ['POST', '/plants/1'],
-])('there is no %s %s', async (method, path) => {
+])('answers %s %s with 404', async (method, path) => {
   const headers = { authorization: `Bearer ${reached.token}` };
   const { status, body } = await untilAnswered(() => request(path, { method, headers }));
-  expect([status, body]).toEqual([404, { message: 'Not Found' }]);
+  expect({ status, body }).toEqual({ status: 404, body: { message: 'Not Found' } });
 });
 
 describe('the client', () => {
@@ -139,7 +139,7 @@ describe('the client', () => {
       },
     );
 
-  test('stores a plant under an id beyond 2^53, and again; another one under it is a conflict', async () => {
+  test('stores a plant under an id beyond 2^53, also if sent again, and rejects another one under that id', async () => {
     const id = 2n ** 62n + BigInt.asIntN(62, BigInt(newId()));
     const stored = { ok: true, plant: { name: 'Löwenzahn 🌱', tag: '' } };
     expect(await create({ id, name: 'Löwenzahn 🌱', tag: '' })).toEqual(stored);
@@ -152,11 +152,11 @@ describe('the client', () => {
     ['an id beyond int64', { id: 2n ** 63n, name: 'Moss' }, 40002],
     ['an unpaired surrogate', { id: 1n, name: '\ud800' }, 40002],
     ['a name of 500 KB', { id: 1n, name: 'x'.repeat(500_000) }, 41301],
-  ])('is told of %s', async (_, plant, error) => {
+  ])('returns the error for %s', async (_, plant, error) => {
     expect(await create(plant)).toMatchObject({ ok: false, error, message: expect.stringMatching(/./) });
   });
 
-  test('is told of a token that is not valid, and gets another', async () => {
+  test('returns the refusal of an invalid token, and asks for another one', async () => {
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
     const plant = { id: BigInt(newId()), name: 'Moss' };
     expect(await create(plant, 'x')).toEqual(refused);
@@ -165,7 +165,7 @@ describe('the client', () => {
   });
 
   if (!isDeployed) {
-    test('sends a plant again that the store could not take', async () => {
+    test('sends a plant again if the store fails', async () => {
       const id = newId();
       reached.faults?.fail(id, atFirstRequest(answer(500, 'InternalServerError')));
       const { createPlant } = createPlantStoreClient({ baseUrl: reached.url, token: reached.token });

@@ -77,7 +77,10 @@ const execute = async (page: Page, body?: string) => {
   };
 };
 
-test('shows the operation, this service as its server, and that it is here only', async ({ open, url }) => {
+test('shows the operation, this service as its server, and a notice that it runs on this machine only', async ({
+  open,
+  url,
+}) => {
   const { page, complaints } = await open();
   expect(await page.title()).toBe('Plant Store API');
   expect(await page.locator('.notice').innerText()).toContain('on your machine only');
@@ -114,7 +117,7 @@ test('adds a plant with one click', async ({ open, store }) => {
   expect(complaints).toEqual([]);
 });
 
-test('sends ids beyond 2^53 as they are: the example’s, and one that is typed', async ({ open, store }) => {
+test('sends ids beyond 2^53 exactly, from an example or typed', async ({ open, store }) => {
   const { page } = await open();
   await page.locator('.opblock-section-request-body .examples-select select').selectOption('withoutTag');
   expect(await execute(page)).toEqual({ status: 200, body: { name: 'Moss' } });
@@ -139,9 +142,9 @@ test('shows the Error that a bad plant gets', async ({ open, store }) => {
 test('is readable at the width of a phone, before and after a try', async ({ open }) => {
   const { page } = await open(360);
   const width = () => page.evaluate<number>('document.documentElement.scrollWidth');
-  expect(await width()).toBe(360);
+  expect(await width(), 'width before').toBe(360);
   await execute(page);
-  expect(await width()).toBe(360);
+  expect(await width(), 'width after').toBe(360);
   for (const part of ['.info', 'textarea', '.execute', '.response .response-col_description']) {
     const boxes = await page.locator(part).all();
     for (const box of boxes)
@@ -149,10 +152,10 @@ test('is readable at the width of a phone, before and after a try', async ({ ope
   }
 });
 
-test('sends nothing elsewhere, and could not', async ({ open, url, browser, elsewhere }) => {
+test('sends nothing to another server, and cannot', async ({ open, url, browser, elsewhere }) => {
   const { page, requests } = await open();
   await execute(page);
-  expect(requests).toHaveLength(6);
+  expect(requests, 'requests of the page').toHaveLength(6);
   expect(requests.filter((each) => new URL(each).origin !== url)).toEqual([]);
 
   let reached = 0;
@@ -161,7 +164,7 @@ test('sends nothing elsewhere, and could not', async ({ open, url, browser, else
     expect(await page.evaluate(`fetch('${address}', { mode: 'no-cors' }).catch(String)`)).toContain('TypeError');
     await page.evaluate(`new Promise((done) => Object.assign(new Image(), { onerror: done, src: '${address}' }))`);
   }
-  expect(reached).toBe(0);
+  expect(reached, 'requests that reached the other server').toBe(0);
   const toPlants = () => elsewhere.requests.filter((each) => each.includes('plants.example'));
   expect(toPlants()).toEqual([]);
 

@@ -53,9 +53,9 @@ export const spellString = (gen: GeneratorValue, value: string): string => {
   return `"${characters.join('')}"`;
 };
 
-/** Members, given as JSON text, with white space wherever it may be. */
-export const spellObject = (gen: GeneratorValue, members: readonly [name: string, value: string][]): string => {
+/** An object of these fields, given as JSON text, with white space wherever it may be. */
+export const spellObject = (gen: GeneratorValue, fields: readonly [name: string, value: string][]): string => {
   const space = () => pick(gen, ['', '', ' ', '\n', '\r\n', '\t ']);
-  const written = members.map(([name, value]) => `${space()}${name}${space()}:${space()}${value}${space()}`);
+  const written = fields.map(([name, value]) => `${space()}${name}${space()}:${space()}${value}${space()}`);
   return `${space()}{${written.join(',') || space()}}${space()}`;
 };

@@ -17,10 +17,10 @@ test.each<[status: number, body: unknown, isOver: boolean]>([
   [404, { message: 'Not Found' }, false],
   [502, { message: 'Bad Gateway' }, false],
 ])('%i %j is the gateway over a quota: %s', (status, body, isOver) => {
-  expect(isOverQuota(status, body)).toBe(isOver);
+  expect(isOverQuota(status, body), 'over quota').toBe(isOver);
 });
 
-test('a request that is refused again and again is sent eight times, in 13 seconds', async () => {
+test('sends a request that is always refused eight times, in 13 seconds', async () => {
   vi.useFakeTimers();
   const send = vi.fn(async () => 429);
   const started = performance.now();
@@ -28,5 +28,5 @@ test('a request that is refused again and again is sent eight times, in 13 secon
   await vi.runAllTimersAsync();
   expect(await answer).toBe(429);
   expect(send).toHaveBeenCalledTimes(8);
-  expect(performance.now() - started).toBe(12_700);
+  expect(performance.now() - started, 'milliseconds').toBe(12_700);
 });
