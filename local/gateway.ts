@@ -40,15 +40,9 @@ export const gateway = ({ routes, invoke, onRequest }: GatewayOptions): Server =
       error = thrown instanceof Error ? thrown.message : String(thrown);
       return thrown instanceof Refused ? thrown.answer : answers.serverError;
     };
-    let answer = await answerRequest(request, requestId, routes, invoke, log).catch(instead);
+    const answer = await answerRequest(request, requestId, routes, invoke, log).catch(instead);
     busy.delete(request.socket);
-    try {
-      send(response, requestId, answer);
-    } catch (thrown) {
-      // Node would not send what the function answered.
-      answer = instead(thrown);
-      send(response, requestId, answer);
-    }
+    send(response, requestId, answer);
     // What is left of a refused body is read and dropped: a reset connection would take the answer along.
     request.resume();
     const { method = '', url = '' } = request;
