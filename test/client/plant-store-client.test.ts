@@ -299,6 +299,18 @@ describe('if nothing answers', () => {
     expect(inspect(result, { depth: Number.POSITIVE_INFINITY })).not.toContain(token);
   });
 
+  test.each<[what: string, cause: unknown, message: string]>([
+    ['its code, if it has no message', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
+    ['its name, if it has neither message nor code', new RangeError(), 'RangeError'],
+    ['its text, if it is not an Error', 'the cable is out', 'the cable is out'],
+  ])('describes the cause by %s', async (_, cause, message) => {
+    stopTimers();
+    vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('fetch failed', { cause }));
+    const result = createPlantStoreClient({ baseUrl: 'http://plants.example', token }).createPlant(moss);
+    await vi.runAllTimersAsync();
+    expect(await result).toMatchObject({ error: 'no answer', message });
+  });
+
   test("returns 'no answer' if the answer is cut off", async () => {
     const { baseUrl } = await startScriptedService((response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });

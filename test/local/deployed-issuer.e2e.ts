@@ -10,6 +10,7 @@ const startAccount = async (
   token: unknown = { access_token: 'a.b.c' },
   /** Times that the token endpoint answers as a domain does that is new. */
   notReady = 0,
+  secret: { status: number; body: object } = { status: 200, body: { UserPoolClient: { ClientSecret: 'shh' } } },
 ) => {
   const asked: string[] = [];
   const regions = new Set<string>();
@@ -25,7 +26,7 @@ const startAccount = async (
       return response.end(JSON.stringify(token));
     }
     regions.add(/Credential=test\/\d+\/([^/]+)\//.exec(authorization)?.[1] ?? '');
-    if (target !== '') return response.end(JSON.stringify({ UserPoolClient: { ClientSecret: 'shh' } }));
+    if (target !== '') return response.writeHead(secret.status).end(JSON.stringify(secret.body));
     const members = Object.entries({ TokenUrl: `${url}/oauth2/token`, ...outputs }).map(
       ([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
     );
@@ -113,6 +114,13 @@ test.each<[what: string, outputs: Record<string, string>, token: unknown, senten
   const { code, stdout, stderr } = await readToken('PlantStore');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain(sentence);
+});
+
+test('says so if the secret of the client cannot be read', async () => {
+  const body = { __type: 'AccessDeniedException', message: 'not authorized' };
+  const { readToken } = await startAccount(outputs, {}, 0, { status: 400, body });
+  const stderr = 'The secret of the client client cannot be read: not authorized\n';
+  expect(await readToken('PlantStore')).toEqual({ code: 1, stdout: '', stderr });
 });
 
 test('says so if the stack cannot be read', async () => {

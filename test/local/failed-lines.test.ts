@@ -49,6 +49,11 @@ test.each([texts(1, 2), ''])(
   },
 );
 
+test('throws if the file of an earlier import cannot be read', async () => {
+  const { file } = await importAgain();
+  await expect(FailedLines.in(path.join(file, 'failed.ndjson'))).rejects.toThrow('ENOTDIR');
+});
+
 test.each<[what: string, change: (file: string) => Promise<void>]>([
   ['removed', (file) => rm(file)],
   ['emptied', (file) => writeFile(file, '')],
