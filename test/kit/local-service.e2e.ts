@@ -1,9 +1,10 @@
 /** Nothing is left of what a test has started, however the tests end. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { isRunning, run } from './local-service.ts';
 import { test } from './local-service-test.ts';
+import { until } from './until.ts';
 
 const vitest = path.resolve('node_modules/vitest/vitest.mjs');
 const kit = JSON.stringify(path.join(import.meta.dirname, 'local-service.ts'));
@@ -22,7 +23,7 @@ const runTest = async (folder: string, body: string) => {
   const options = ['--root', folder, '--globals', '--pool', 'threads', '--disable-console-intercept'];
   const runner = run(process.execPath, [vitest, 'run', ...options]);
   const started = () => Number(/started (\d+)/.exec(runner.output())?.[1] ?? 0);
-  await vi.waitUntil(started, { timeout: 30_000 });
+  await until(() => started() > 0);
   return { ...runner, group: -started() };
 };
 
@@ -38,18 +39,18 @@ test('a service ends with a runner that is killed, also if npm started it', asyn
   expect((await fetch(`${url}/docs`)).status).toBe(200);
   child.kill('SIGKILL');
   await ended;
-  await vi.waitUntil(() => !isRunning(group), { timeout: 30_000 });
+  await until(() => !isRunning(group));
   await expect(fetch(url)).rejects.toThrow();
 });
 
 test('a command ends with a test that never stops it, as one does that runs out of time', async ({ at }) => {
   const { ended, group } = await runTest(at.folder, `say(run('sh', ['-c', 'sleep 1000 & sleep 1000']).child);`);
   expect((await ended).code).toBe(0);
-  await vi.waitUntil(() => !isRunning(group), { timeout: 30_000 });
+  await until(() => !isRunning(group));
 });
 
 test('what a command has started ends with it', async () => {
   const { child, ended } = run('sh', ['-c', 'sleep 1000 & echo started']);
   expect(await ended).toMatchObject({ code: 0, stdout: 'started\n' });
-  await vi.waitUntil(() => !isRunning(-(child.pid ?? 0)), { timeout: 30_000 });
+  await until(() => !isRunning(-(child.pid ?? 0)));
 });
