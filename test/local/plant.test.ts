@@ -2,10 +2,11 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { leaveSession } from '../../local/session.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
+import { until } from '../kit/until.ts';
 
 const newFolder = async () => {
   const { folder, remove } = await temporaryFolder();
@@ -118,7 +119,7 @@ describe('plant import', () => {
   test('that Ctrl-C stops says that it can be run again, with code 130', async () => {
     const { baseUrl, received } = await startScriptedService(() => {});
     const { child, ended } = (await importing(line.repeat(99), baseUrl)).begin();
-    await vi.waitUntil(() => received.length === 16, { timeout: 30_000 });
+    await until(() => received.length === 16);
     child.kill('SIGINT');
     const stderr = expect.stringMatching(/^Stopped: 0 stored, 0 failed so far\. Run it again/);
     expect(await ended).toEqual({ code: 130, stdout: '', stderr });
