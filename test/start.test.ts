@@ -21,7 +21,7 @@ beforeAll(async () => {
   token = await fetchToken(readSession(home.folder));
 });
 afterAll(async () => {
-  expect((await service.stop()).code).toBe(0);
+  expect(await service.stop()).toMatchObject({ code: 0 });
   // No session, which holds a secret, and no temporary folder.
   expect((await readdir(home.folder)).filter((name) => name !== 'node-compile-cache').sort()).toEqual([
     'dynamodb',
@@ -83,7 +83,7 @@ describe('a start that cannot be says why in a sentence, and ends with code 1,',
     const stderr = expect.stringContaining('Another local service may be using it');
     expect(await start({})).toMatchObject({ code: 1, stderr });
     expect(readSession(home.folder).url).toBe(service.url);
-    expect((await send('{}')).status).toBe(400);
+    expect((await send('{}')).status, 'status').toBe(400);
   });
 
   test('if it is given an argument', async () => {

@@ -79,7 +79,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
   const read = (id: string): Promise<Item | undefined> => service().read(id);
 
   describe('a NewPlant is stored as sent and answered as a Plant', () => {
-    test.each<[what: string, members: string, name: string, tag?: string]>([
+    test.each<[what: string, fields: string, name: string, tag?: string]>([
       ['without a tag', '"name":"Moss"', 'Moss'],
       ['with a tag', '"name":"Moss","tag":"green"', 'Moss', 'green'],
       ['with an empty name and tag', '"name":"","tag":""', '', ''],
@@ -89,12 +89,12 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       ['with text that is not normalized', '"name":"e\u0301 Å"', 'e\u0301 Å'],
       ['with escapes', '"n\\u0061me":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83c\\udf31"', '"\\/\b\f\n\r\té🌱'],
       ['with white space', '\t"name"\r\n: "Moss" ', 'Moss'],
-      ['with more members', '"name":"Moss","height":1.5,"ID":"7","more":{"id":[1,null]}', 'Moss'],
-      ['with a member twice: the last counts', '"name":7,"name":"Moss"', 'Moss'],
+      ['with more fields', '"name":"Moss","height":1.5,"ID":"7","more":{"id":[1,null]}', 'Moss'],
+      ['with a field twice: the last counts', '"name":7,"name":"Moss"', 'Moss'],
       ['with prices in the name', '"name":"1.50 or 1234567890123456"', '1.50 or 1234567890123456'],
-    ])('%s', async (_, members, name, tag) => {
+    ])('%s', async (_, fields, name, tag) => {
       const id = newId();
-      expect(await post(`{"id":${id},${members}}`)).toMatchObject(ok(name, tag));
+      expect(await post(`{"id":${id},${fields}}`)).toMatchObject(ok(name, tag));
       expect(await read(id)).toEqual(item(id, name, tag));
     });
 
@@ -110,9 +110,9 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
     test.each([
       ['text beyond ASCII', '"name":"naïve 🌱"', 'naïve 🌱'],
       ['an escaped U+FFFD', '"name":"\\ufffd"', '\ufffd'],
-    ])('in a chunked request with %s', async (_, members, name) => {
+    ])('in a chunked request with %s', async (_, fields, name) => {
       const id = newId();
-      expect(await service().send({ body: `{"id":${id},${members}}`, contentType, isChunked: true })).toMatchObject(
+      expect(await service().send({ body: `{"id":${id},${fields}}`, contentType, isChunked: true })).toMatchObject(
         ok(name),
       );
       expect(await read(id)).toEqual(item(id, name));
@@ -183,7 +183,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       const body = (filler: string) => `{"id":${id},"name":"Moss","more":"${filler}"}`;
       const room = 1_048_576 - body('').length;
       expect(await post(body('x'.repeat(room + 1)))).toMatchObject(refusal(41301));
-      expect(await read(id)).toBeUndefined();
+      expect(await read(id), 'item in the store').toBeUndefined();
       expect(await post(body('x'.repeat(room)))).toMatchObject(ok('Moss'));
       expect(await read(id)).toEqual(item(id, 'Moss'));
     });
@@ -201,7 +201,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
   describe('a plant that is sent again', () => {
     test('is acknowledged again; one with other content is a conflict and changes nothing', async () => {
       const id = newId();
-      const body = (members: string) => `{"id":${id},${members}}`;
+      const body = (fields: string) => `{"id":${id},${fields}}`;
       const [tagged, bare] = ['"name":"Fern","tag":"shade"', '"name":"Fern"'];
       expect(await post(body(tagged))).toMatchObject(ok('Fern', 'shade'));
       expect(await post(body(tagged))).toMatchObject(ok('Fern', 'shade'));
@@ -212,7 +212,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       expect(await read(id)).toEqual(item(id, 'Fern', 'shade'));
     });
 
-    test('without its tag is the same only where it never had one', async () => {
+    test('is acknowledged again without a tag only if it never had one', async () => {
       const id = newId();
       expect(await post(`{"id":${id},"name":"Fern"}`)).toMatchObject(ok('Fern'));
       expect(await post(`{"id":${id},"name":"Fern"}`)).toMatchObject(ok('Fern'));
@@ -220,17 +220,17 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       expect(await read(id)).toEqual(item(id, 'Fern'));
     });
 
-    test('at the same time as others with its id is the only one acknowledged', async () => {
+    test('is the only one acknowledged of 20 with its id at the same time', async () => {
       const id = newId();
       const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
       const answers = await Promise.all(names.map((name) => post(`{"id":${id},"name":"${name}"}`)));
       const winners = names.filter((_, index) => answers[index]?.status === 200);
-      expect(winners).toHaveLength(1);
+      expect(winners, 'acknowledged').toHaveLength(1);
       expect(answers.filter(({ status }) => status !== 200)).toMatchObject(Array(19).fill(refusal(40901)));
       expect(await read(id)).toEqual(item(id, winners[0] ?? ''));
     });
 
-    test('at the same time as itself is acknowledged each time', async () => {
+    test('is acknowledged each time if it is sent 20 times at once', async () => {
       const id = newId();
       const bodies = Array(20).fill(`{"id":${id},"name":"Moss"}`);
       expect(await Promise.all(bodies.map(post))).toMatchObject(Array(20).fill(ok('Moss')));
@@ -259,8 +259,8 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       ['another encoding', Buffer.from('{"id":ID,"name":"x"}', 'utf16le'), 40001],
       ['bytes that are not UTF-8', Buffer.from('{"id":ID,"name":"\xff"}', 'latin1'), 40001],
       ['a surrogate in UTF-8', Buffer.from('{"id":ID,"name":"\xed\xa0\x80"}', 'latin1'), 40001],
-      ['a __proto__ member', '{"id":ID,"name":"x","__proto__":{}}', 40001],
-      ['an escaped __proto__ member', '{"id":ID,"name":"x","m":{"\\u005f_proto__":1}}', 40001],
+      ['a __proto__ field', '{"id":ID,"name":"x","__proto__":{}}', 40001],
+      ['an escaped __proto__ field', '{"id":ID,"name":"x","m":{"\\u005f_proto__":1}}', 40001],
       ['a constructor with a prototype', '{"id":ID,"name":"x","constructor":{"prototype":{}}}', 40001],
       ['nesting of 2,001 levels', nested(2_001, '1'), 40001],
       ['nesting of 2,001 levels beside a fraction', nested(2_001, '1.5'), 40001],
@@ -274,7 +274,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       ['an empty object', '{}', 40002],
       ['no id', '{"name":"x"}', 40002],
       ['no name', '{"id":ID}', 40002],
-      ['members in capitals', '{"ID":ID,"Name":"x"}', 40002],
+      ['fields in capitals', '{"ID":ID,"Name":"x"}', 40002],
       ['an id in quotes', '{"id":"ID","name":"x"}', 40002],
       ['an id that is empty', '{"id":"","name":"x"}', 40002],
       ['an id that is null', '{"id":null,"name":"x"}', 40002],
@@ -313,8 +313,8 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       const id = newId();
       const calls = service().faults?.calls();
       expect(await service().send(request(id))).toMatchObject(refusal(error));
-      expect(service().faults?.calls()).toBe(calls);
-      expect(await read(id)).toBeUndefined();
+      expect(service().faults?.calls(), 'calls to the store, as before').toBe(calls);
+      expect(await read(id), 'item in the store').toBeUndefined();
     };
 
     const withId = (body: PlantRequest['body'], id: string): PlantRequest['body'] =>
@@ -362,7 +362,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       });
     });
 
-    test('for a U+FFFD in a chunked request, which nothing tells from one that the gateway made', () =>
+    test('for a U+FFFD in a chunked request, since the gateway may have made it of an invalid byte', () =>
       refuses((id) => ({ body: `{"id":${id},"name":"\ufffd"}`, contentType, isChunked: true }), 40001));
 
     test.each(['gzip', 'GZIP', 'br', 'deflate', 'aws-chunked', 'identity, gzip', 'gzip, identity', 'x'])(
@@ -376,14 +376,14 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
 
     test('with the content encoding that is accepted', async () => {
       const { headers } = await service().send({ body: '{}', contentType, contentEncoding: 'gzip' });
-      expect(headers['accept-encoding']).toBe('identity');
+      expect(headers).toMatchObject({ 'accept-encoding': 'identity' });
     });
 
     test('without a body for that, whatever its content type', async () => {
       await refuses(() => ({ body: undefined }), 40001);
     });
 
-    test('in a sentence that names every member at fault and its rule', async () => {
+    test('in a sentence that names every field at fault and its rule', async () => {
       expect((await post('{"id":"1","tag":7}')).body).toEqual({
         error: 40002,
         message:
@@ -427,8 +427,9 @@ const testFaults = (service: () => PlantService): void => {
 
     /** By a real clock a busy machine may add calls, and one whose quota is used up makes no second call. */
     const expectCalls = (id: string, [least, most]: [least: number, most: number]): void => {
-      expect(faults.calls(id)).toBeGreaterThanOrEqual(hasAllRetries ? least : 1);
-      if (hasAllRetries) expect(faults.calls(id)).toBeLessThanOrEqual(most);
+      const calls = faults.calls(id);
+      expect(calls, 'calls to the store').toBeGreaterThanOrEqual(hasAllRetries ? least : 1);
+      if (hasAllRetries) expect(calls, 'calls to the store').toBeLessThanOrEqual(most);
     };
 
     /** Sending the same again is safe, as soon as the store is well. */
@@ -442,13 +443,13 @@ const testFaults = (service: () => PlantService): void => {
   };
 
   describe.concurrent('the store', () => {
-    test.each(heldFaults)('%s: 503, to be tried again, in time', async (_, fault, calls) => {
+    test.each(heldFaults)('%s: the answer is a 503 with Retry-After, in time', async (_, fault, calls) => {
       const { sendOnce, fail, expectCalls, recovers } = await start();
       const id = newId();
       fail(id, fault);
       const unavailable = await sendOnce(plant(id));
       expect(unavailable).toMatchObject(refusal(50301));
-      expect(unavailable.headers['retry-after']).toBe('1');
+      expect(unavailable.headers).toMatchObject({ 'retry-after': '1' });
       expectCalls(id, calls);
       expect([undefined, item(id, name)]).toContainEqual(await service().read(id));
       await recovers(id);
@@ -461,7 +462,7 @@ const testFaults = (service: () => PlantService): void => {
       ['hangs', hang],
       ['answers 500', answer(500, 'InternalServerError')],
       ['throttles', answer(400, 'ProvisionedThroughputExceededException')],
-    ])('%s once: 200, since the second call is good', async (_, fault) => {
+    ])('%s once: the answer is a 200, thanks to a second call', async (_, fault) => {
       const { send, fail, expectCalls } = await start();
       const id = newId();
       fail(id, atFirst(fault));
@@ -471,20 +472,20 @@ const testFaults = (service: () => PlantService): void => {
     });
 
     test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
-      'answers %s: 500, since asking again would not help',
+      'answers %s: the answer is a 500, since another try would not help',
       async (type) => {
         const { send, fail, expectCalls, recovers } = await start();
         const id = newId();
         fail(id, answer(400, type));
         expect(await send(plant(id))).toMatchObject(refusal(50001));
         expectCalls(id, [1, 1]);
-        expect(await service().read(id)).toBeUndefined();
+        expect(await service().read(id), 'item in the store').toBeUndefined();
         await recovers(id);
       },
     );
   });
 
-  test('the store hangs, and the body takes long to read: 503, in time all the same', async () => {
+  test('answers 503 in time even if the store hangs and the body takes long to read', async () => {
     const { sendOnce, fail, recovers } = await start();
     const id = newId();
     fail(id, hang);
@@ -495,12 +496,12 @@ const testFaults = (service: () => PlantService): void => {
     await recovers(id);
   });
 
-  test('the store refuses connections: 503, to be tried again', async () => {
+  test('answers 503 with Retry-After if the store refuses connections', async () => {
     const { sendOnce, gone, recovers } = await start();
     const id = newId();
     const refused = await gone(() => sendOnce(plant(id)));
     expect(refused).toMatchObject(refusal(50301));
-    expect(refused.headers['retry-after']).toBe('1');
+    expect(refused.headers).toMatchObject({ 'retry-after': '1' });
     await recovers(id);
   });
 };

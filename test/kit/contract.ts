@@ -40,7 +40,7 @@ export const compile = (schema: object): ValidateFunction =>
 const validators = new Map(
   Object.entries(createPlantOperation.responses).map(([status, { content }]) => [
     Number(status),
-    // The contract allows more members; the service gives none.
+    // The contract allows more fields; the service gives none.
     compile({ ...content['application/json'].schema, unevaluatedProperties: false }),
   ]),
 );
@@ -59,7 +59,7 @@ const documentedErrors = Object.entries(createPlantOperation.responses).flatMap(
 export const expectInContract = (status: number, contentType: string | null | undefined, body: string): void => {
   const validate = validators.get(status);
   expect(validate, `status ${status} is in schemas/openapi.yaml`).toBeDefined();
-  expect(contentType).toBe('application/json');
+  expect(contentType, 'content type').toBe('application/json');
   const value = JSON.parse(body);
   expect(validate?.(value), `${body}: ${JSON.stringify(validate?.errors)}`).toBe(true);
   if (value.error !== undefined) expect(documentedErrors).toContainEqual([status, value.error]);

@@ -39,7 +39,7 @@ const home = async () => {
     /** The sentence with which the service ends that cannot start. */
     failure: async (environment: Record<string, string> = {}): Promise<string> => {
       const { code, stderr } = await begin(environment).ended;
-      expect(code).toBe(1);
+      expect(code, `exit code; ${stderr}`).toBe(1);
       expect(stderr).not.toMatch(/^\s+at /m);
       return stderr.trimEnd().split('\n').at(-1) ?? '';
     },

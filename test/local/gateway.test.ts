@@ -462,7 +462,7 @@ describe('without any function, the gateway', () => {
     expect((await answer).status, 'status').not.toBe(400);
   });
 
-  test('answers rubbish on a connection whose last request has its answer', async () => {
+  test('answers 400 for bytes after a request that has its answer', async () => {
     const { port } = await start();
     const socket = connect(port, '127.0.0.1');
     const head = 'POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 2\r\n\r\n{}';

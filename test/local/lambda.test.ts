@@ -118,7 +118,7 @@ const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   await nextTurn();
   vi.advanceTimersByTime(timeout - 1);
   await nextTurn();
-  expect(isOver).toBe(false);
+  expect(isOver, `over after ${timeout - 1} ms`).toBe(false);
   vi.advanceTimersByTime(1);
 };
 

@@ -12,50 +12,48 @@ import { startSlowStore } from '../kit/slow-store.ts';
 import { until } from '../kit/until.ts';
 
 describe('npm start', () => {
-  test('that was killed is no service to get a token from; its damaged data is not served', async ({ at }) => {
+  test('that was killed gives no token, and does not start with damaged data', async ({ at }) => {
     const before = await at.token();
-    expect([before.code, before.stdout]).toEqual([1, '']);
-    expect(before.stderr).toBe(
-      `No local service is running with its data in ${at.folder}. Start it first: npm start; or give its DATA_DIR\n`,
-    );
+    const stderr = `No local service is running with its data in ${at.folder}. Start it first: npm start; or give its DATA_DIR\n`;
+    expect(before).toEqual({ code: 1, stdout: '', stderr });
     const service = await at.start();
     await service.stop('SIGKILL');
     const after = await at.token();
-    expect([after.code, after.stdout]).toEqual([1, '']);
+    expect(after).toMatchObject({ code: 1, stdout: '' });
     expect(after.stderr).toContain('Start it: npm start');
     const next = await at.start();
-    expect(await post(next.url, '{"id":1,"name":"Moss"}', (await at.token()).stdout)).toBe(200);
+    expect(await post(next.url, '{"id":1,"name":"Moss"}', (await at.token()).stdout), 'status').toBe(200);
     await next.stop();
     await writeFile(path.join(at.folder, 'dynamodb', 'CURRENT'), 'rubbish\n');
     expect(await at.failure()).toContain(`The plants in ${path.join(at.folder, 'dynamodb')} cannot be read`);
   });
 
-  test('that is stopped while it starts says nothing wrong', async ({ at }) => {
+  test('that is stopped while it starts prints no error', async ({ at }) => {
     const { child, ended, output } = at.begin();
     await until(() => output().includes('Synthesizing'));
     child.kill('SIGTERM');
     const { code, stderr } = await ended;
-    expect(code).toBe(0);
+    expect(code, 'exit code').toBe(0);
     expect(stderr).not.toMatch(/cannot|error/i);
     expect(await at.list()).toEqual(['dynamodb', 'lock']);
   });
 
-  test('uses the store at AWS_ENDPOINT_URL_DYNAMODB, and makes the table where it is missing', async ({ at }) => {
+  test('uses the store at AWS_ENDPOINT_URL_DYNAMODB, and makes the table if it is missing', async ({ at }) => {
     const store = await startPlantsStore();
     onTestFinished(store.close);
     const service = await at.start({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
     const { stdout: token } = await at.token();
-    expect(await post(service.url, '{"id":1,"name":"Moss"}', token)).toBe(200);
+    expect(await post(service.url, '{"id":1,"name":"Moss"}', token), 'status').toBe(200);
     expect(await at.list()).not.toContain('dynamodb');
     expect(await at.failure({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint })).toContain('may be using it');
-    expect(await post(service.url, '{"id":2,"name":"Moss"}', token)).toBe(200);
+    expect(await post(service.url, '{"id":2,"name":"Moss"}', token), 'status').toBe(200);
     const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
     const { TableNames = [] } = await client.send(new ListTablesCommand());
     expect(TableNames).toEqual([expect.stringMatching(/^Plants/)]);
     client.destroy();
   });
 
-  test('waits for a table that takes its time, and only then loads the functions', async ({ at }) => {
+  test('does not load the functions before the table is ready', async ({ at }) => {
     const store = await startSlowStore();
     const starting = at.begin({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
     await until(() => store.described > 4);
@@ -65,16 +63,16 @@ describe('npm start', () => {
   });
 });
 
-test('npm run token has --help, and names an option that it has not', async () => {
+test('npm run token has --help, and rejects an unknown option by name', async () => {
   const token = (...args: string[]) => run(process.execPath, [programs.token, ...args]).ended;
   expect(await token('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('--stack <name>') });
   const { code, stdout, stderr } = await token('--stak', 'PlantStore');
-  expect([code, stdout]).toEqual([1, '']);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/unknown option '--stak'.*npm run -s token -- --help/s);
 });
 
 describe('npm start says in a sentence what is wrong, and ends with code 1', () => {
-  test('for a PORT that is none', async ({ at }) => {
+  test('for a PORT that is not a number', async ({ at }) => {
     expect(await at.failure({ PORT: 'abc' })).toBe(
       'PORT is "abc", but it must be a number from 0 (any free port) to 65535.',
     );
@@ -85,7 +83,7 @@ describe('npm start says in a sentence what is wrong, and ends with code 1', () 
     const help = await start('--help');
     expect(help).toMatchObject({ code: 0, stderr: '' });
     const { code, stderr } = await start('--port', '4000');
-    expect([code, stderr]).toEqual([1, `npm start takes no --port.\n${help.stdout}`]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `npm start takes no --port.\n${help.stdout}` });
     for (const setting of ['PORT', 'DATA_DIR', 'AWS_ENDPOINT_URL_DYNAMODB']) expect(help.stdout).toContain(setting);
   });
 

@@ -11,11 +11,13 @@ import { until } from '../kit/until.ts';
 const calm = expect.not.stringMatching(/error|warning/i);
 
 describe('npm start', () => {
-  test('serves; the line it prints, pasted, answers 200; SIGTERM ends it; the plant survives', async ({ at }) => {
+  test('adds a plant with the line that it prints, ends on SIGTERM, and keeps the plant for the next start', async ({
+    at,
+  }) => {
     const first = await at.start({}, ['npm', 'start']);
     expect(await at.paste(first)).toBe('200 {"name":"Swiss cheese plant","tag":"climber"}\n');
     expect(first.output()).toContain(`${first.url}/docs\n`);
-    expect((await fetch(`${first.url}/docs`)).status).toBe(200);
+    expect((await fetch(`${first.url}/docs`)).status, 'status of the page').toBe(200);
     await first.stop('SIGTERM');
     expect(first.output()).toContain('Stopping');
     expect(await at.list()).toEqual(['curl', 'dynamodb', 'lock']);
@@ -26,14 +28,14 @@ describe('npm start', () => {
     expect(await at.paste(second, (line) => line.replace('climber', 'creeper'))).toMatch(/^409 .*40901/);
   });
 
-  test('prints a line a request, gives out tokens, keeps its data to itself, and ends on SIGINT', async ({ at }) => {
+  test('prints one line per request, gives out tokens, locks its data folder, and ends on SIGINT', async ({ at }) => {
     const service = await at.start();
     const { code, stdout: token, stderr } = await at.token();
-    expect([code, stderr]).toEqual([0, '']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
     expect(await at.failure()).toContain('Another local service may be using it');
-    expect(await post(service.url, '{"id":1,"name":"Moss"}', token)).toBe(200);
-    expect(await post(service.url, '{}', 'a.b.c')).toBe(403);
+    expect(await post(service.url, '{"id":1,"name":"Moss"}', token), 'status').toBe(200);
+    expect(await post(service.url, '{}', 'a.b.c'), 'status').toBe(403);
     await fetch(`${service.url}/other`);
     await until(() => service.output().includes('/other'));
     const [, lines = ''] = service.output().split('One line per request:\n');
@@ -53,7 +55,7 @@ describe('npm start', () => {
     // A Ctrl-C arrives twice under npm, which hands it on.
     void service.stop('SIGINT');
     const ended = await service.stop('SIGINT');
-    expect(ended.code).toBe(0);
+    expect(ended.code, 'exit code').toBe(0);
     expect(ended.stderr).not.toMatch(/error|warning/i);
     expect(await at.list()).toEqual(['dynamodb', 'lock']);
     idle.destroy();
@@ -76,13 +78,13 @@ describe('npm start', () => {
     const mode = async (name: string) => (await stat(path.join(at.folder, name))).mode & 0o777;
     expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
     // It holds the client's secret.
-    expect(await mode('plants/of/mine/session.json')).toBe(0o600);
+    expect(await mode('plants/of/mine/session.json'), 'mode').toBe(0o600);
     expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, stderr: calm });
     expect(await at.list()).toEqual(['plants']);
     expect((await readdir(DATA_DIR)).sort()).toEqual(['dynamodb', 'lock']);
   });
 
-  test("keeps the mode and the files of a data folder that is the user's", async ({ at }) => {
+  test('keeps the mode and the files of a data folder that is not its own', async ({ at }) => {
     await chmod(at.folder, 0o755);
     const mine = ['assembly/index.js', 'bundles/notes.txt', 'plants.json'];
     for (const name of mine) {
@@ -92,12 +94,12 @@ describe('npm start', () => {
     const service = await at.start();
     await rm(path.join(at.folder, 'session.json'));
     await writeFile(path.join(at.folder, 'session.json'), 'mine');
-    expect((await service.stop()).code).toBe(0);
+    expect(await service.stop()).toMatchObject({ code: 0 });
     expect(await at.list()).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'plants.json', 'session.json']);
     for (const name of [...mine, 'session.json']) {
       expect(await readFile(path.join(at.folder, name), 'utf8')).toBe('mine');
     }
-    expect((await stat(at.folder)).mode & 0o777).toBe(0o755);
+    expect((await stat(at.folder)).mode & 0o777, 'mode').toBe(0o755);
   });
 
   test('ends without a trace when its terminal is closed', async ({ at }) => {

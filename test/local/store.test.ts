@@ -41,7 +41,7 @@ describe("a store of the user's own", () => {
     await expect(store.createTables([{ TableName: 'Plants', ...byName }])).rejects.toThrow(
       `The store (${slow.endpoint}) cannot be used: its table Plants has another key than the stack's`,
     );
-    expect(slow.created).toBe(0);
+    expect(slow.created, 'tables created').toBe(0);
   });
 
   const credentials = { AWS_ACCESS_KEY_ID: 'mine', AWS_SECRET_ACCESS_KEY: 'shh', AWS_SESSION_TOKEN: 'session' };

@@ -6,12 +6,12 @@ import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { report } from '../kit/scale.ts';
 import { ample, type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
-/** Does the deed that the request's headers name for this function, or what the function is for. */
-const rogue =
+/** Misbehaves as the request's headers say for this function, or does what the function is for. */
+const misbehaving =
   (handler: Handler): Handler =>
   async (event: { headers: Record<string, string>; type?: string }, context) => {
-    const deed = event.headers[event.type === 'REQUEST' ? 'x-authorizer' : 'x-function'];
-    switch (deed) {
+    const misbehaviour = event.headers[event.type === 'REQUEST' ? 'x-authorizer' : 'x-function'];
+    switch (misbehaviour) {
       case 'throws':
         throw new TypeError('oops');
       case 'throws no error':
@@ -37,7 +37,7 @@ const rogue =
         break;
       default:
         // Rubbish that a header could not carry as JSON.
-        return require('node:vm').runInThisContext(`(${deed})`);
+        return require('node:vm').runInThisContext(`(${misbehaviour})`);
     }
     return handler(event as never, context);
   };
@@ -46,7 +46,10 @@ let store: PlantsStore;
 let stack: TrialStack;
 beforeAll(async () => {
   store = await startPlantsStore('plants');
-  stack = await startTrialStack(store.endpoint, { CreatePlant: { wrapper: rogue }, Authorizer: { wrapper: rogue } });
+  stack = await startTrialStack(store.endpoint, {
+    CreatePlant: { wrapper: misbehaving },
+    Authorizer: { wrapper: misbehaving },
+  });
 });
 afterAll(async () => {
   await stack.close();
@@ -62,8 +65,8 @@ const post = (headers?: Record<string, string>) =>
 const hanging = new Set(['never answers', 'loops for ever', 'closes its own ports']);
 
 /** A time-out short enough to be waited for, which binds no call that would be answered. */
-const misbehave = async (name: 'CreatePlant' | 'Authorizer', deed: string, headers: Record<string, string>) => {
-  if (hanging.has(deed)) stack.limit(name, 400);
+const misbehave = async (name: 'CreatePlant' | 'Authorizer', misbehaviour: string, headers: Record<string, string>) => {
+  if (hanging.has(misbehaviour)) stack.limit(name, 400);
   const answer = await post(headers);
   stack.limit(name, ample);
   return answer;
@@ -82,7 +85,7 @@ const served: [number, string] = [200, '{"name":"Moss"}'];
 const failed: [number, string] = [500, '{"message":"Internal Server Error"}'];
 
 /** What Node cannot live through, or API Gateway cannot read. */
-const deeds: [deed: string, answer: [number, string]][] = [
+const misbehaviours: [misbehaviour: string, answer: [number, string]][] = [
   ['throws', failed],
   ['throws no error', failed],
   ['exits', failed],
@@ -95,8 +98,8 @@ const deeds: [deed: string, answer: [number, string]][] = [
   ['(() => { const loop = { statusCode: 200, isAuthorized: true }; return (loop.body = loop) })()', failed],
 ];
 
-test.each<[deed: string, answer: [number, string]]>([
-  ...deeds,
+test.each<[misbehaviour: string, answer: [number, string]]>([
+  ...misbehaviours,
   ['{ statusCode: "x" }', failed],
   ['{ statusCode: 42 }', failed],
   ['{ statusCode: 200.5 }', failed],
@@ -109,14 +112,14 @@ test.each<[deed: string, answer: [number, string]]>([
   ['undefined', [200, 'null']],
   ['"rubbish"', [200, '"rubbish"']],
   ['{ name: "rubbish" }', [200, '{"name":"rubbish"}']],
-])('createPlant: %s', async (deed, answer) => {
-  expect(await misbehave('CreatePlant', deed, { 'x-function': deed })).toEqual(answer);
+])('recovers from a createPlant that misbehaves: %s', async (misbehaviour, answer) => {
+  expect(await misbehave('CreatePlant', misbehaviour, { 'x-function': misbehaviour })).toEqual(answer);
   expect(await post()).toEqual(served);
-  report(`createPlant: ${deed}: ${answer[0]}, the next: 200`);
+  report(`createPlant: ${misbehaviour}: ${answer[0]}, the next: 200`);
 });
 
-test.each<[deed: string, answer: [number, string]]>([
-  ...deeds,
+test.each<[misbehaviour: string, answer: [number, string]]>([
+  ...misbehaviours,
   ['undefined', failed],
   ['null', failed],
   ['"rubbish"', failed],
@@ -128,8 +131,8 @@ test.each<[deed: string, answer: [number, string]]>([
   ['{ isAuthorized: true, context: "rubbish" }', failed],
   ['{ isAuthorized: true, context: null }', failed],
   ['{ principalId: "me", policyDocument: { Statement: [{ Effect: "Allow" }] } }', failed],
-])('authorizer: %s', async (deed, answer) => {
-  expect(await misbehave('Authorizer', deed, { 'x-authorizer': deed })).toEqual(answer);
+])('recovers from an authorizer that misbehaves: %s', async (misbehaviour, answer) => {
+  expect(await misbehave('Authorizer', misbehaviour, { 'x-authorizer': misbehaviour })).toEqual(answer);
   expect(await post()).toEqual(served);
-  report(`authorizer: ${deed}: ${answer[0]}, the next: 200`);
+  report(`authorizer: ${misbehaviour}: ${answer[0]}, the next: 200`);
 });
