@@ -73,6 +73,21 @@ test.each<[plant: object, body: string]>([
   expect(received).toEqual([{ authorization: 'Bearer a.b.c', body }]);
 });
 
+test.each([
+  ['', '/plants'],
+  ['/', '/plants'],
+  ['//', '/plants'],
+  ['/prod/', '/prod/plants'],
+])('a plant is sent to the base URL with %j at its end, at %s', async (end, path) => {
+  const paths: (string | undefined)[] = [];
+  const { baseUrl } = await startScriptedService((response, request) => {
+    paths.push(request.url);
+    answer(200, { name: 'Moss' })(response, request);
+  });
+  await createPlantStoreClient({ baseUrl: baseUrl + end, token }).createPlant({ id: 1, name: 'Moss' });
+  expect(paths).toEqual([path]);
+});
+
 test('rejects a base URL that is not a URL at once', () => {
   expect(() => createPlantStoreClient({ baseUrl: 'plants', token })).toThrow(TypeError);
 });

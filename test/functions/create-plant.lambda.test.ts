@@ -113,6 +113,13 @@ test('decodes an event in base64, whatever its content type', async () => {
   expect(await service.invoke(invalid)).toMatchObject({ body: { error: 40001 } });
 });
 
+test('the limit of a body counts the bytes that the client sent, not characters of text or base64', async () => {
+  const body = (more: string): string => `{"id":${newId()},"name":"Moss","more":"${more}"}`;
+  expect((await service.invoke(proxyEvent(body('ü'.repeat(524_288))))).body).toMatchObject({ error: 41301 });
+  const encoded = Buffer.from(body('x'.repeat(1_048_000))).toString('base64');
+  expect((await service.invoke(proxyEvent(encoded, { isBase64Encoded: true }))).status).toBe(200);
+});
+
 test('answers 50001 to a configuration that cannot work, since another try would not help', async () => {
   const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'nonsense' });
   expect((await broken(proxyEvent('{"id":33,"name":"x"}'))).body).toMatchObject({ error: 50001 });

@@ -1,6 +1,7 @@
 /** What keeps others, and mistakes, away from what is deployed. */
 import { statSync } from 'node:fs';
 import path from 'node:path';
+import { FileSystem } from 'aws-cdk-lib';
 import { expect, inject, test } from 'vitest';
 import { kinds, templateOf, withStack } from '../kit/stacks.ts';
 
@@ -16,5 +17,11 @@ test('nobody else on this machine can change a bundle, and Lambda can read it', 
   for (const { folder } of inject('stack').functions) {
     const modes = [folder, path.join(folder, 'index.js')].map((file) => statSync(file).mode & 0o777);
     expect(modes).toEqual([0o755, 0o644]);
+  }
+});
+
+test('a function is deployed anew if its bundle differs, whatever the change was in', () => {
+  for (const { folder } of inject('stack').functions) {
+    expect(path.basename(folder)).toBe(`asset.${FileSystem.fingerprint(folder)}`);
   }
 });

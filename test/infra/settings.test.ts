@@ -86,7 +86,7 @@ describe('the settings', () => {
     ['burstLimit', { burstLimit: '1000000000' }, '"1000000000"'],
     ['alarmEmail', { alarmEmail: 'me' }, '"me"'],
     ['alarmEmail', { alarmEmail: 'me@a.example,you@a.example' }, '"me@a.example,you@a.example"'],
-    ['alarmEmail', { alarmEmail: 'me@a.example;you@a.example' }, '"me@a.example;you@a.example"'],
+    ['alarmEmail', { alarmEmail: 'me;you@a.example' }, '"me;you@a.example"'],
     ['issuer', { issuer: 7 }, '7'],
     ['jwksUri', { issuer: 'https://a.example', jwksUri: 'http://a.example/keys' }, '"http://a.example/keys"'],
     ['jwksUri', { jwksUri: 'https://a.example/keys' }, '"https://a.example/keys"'],

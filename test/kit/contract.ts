@@ -4,7 +4,11 @@ import { expect } from 'vitest';
 import { parse } from 'yaml';
 
 type MediaType = { schema: { $ref?: string }; examples: Record<string, { value: unknown }> };
-type Answer = { description: string; content: { 'application/json': MediaType } };
+type Answer = {
+  description: string;
+  headers?: Record<string, unknown>;
+  content: { 'application/json': MediaType };
+};
 type Operation = {
   operationId: string;
   security?: unknown;

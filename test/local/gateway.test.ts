@@ -325,6 +325,7 @@ describe('the answer of a function', () => {
     const { port } = await start({ Plants: answer });
     const actual = await post(port, '{}', [token]);
     expect(actual).toMatchObject(expected);
+    expect(actual.headers['content-length']).toBe(String(Buffer.byteLength(actual.body)));
     if (actual.status === 500) expect(actual.body).toBe('{"message":"Internal Server Error"}');
   });
 

@@ -84,4 +84,14 @@ describe('schemas/openapi.yaml', () => {
     }));
     expect(documented).toEqual(catalogue);
   });
+
+  test('names the headers that the errors of a status have, and no other', () => {
+    const documented = Object.entries(createPlantOperation.responses).flatMap(([status, { headers = {} }]) =>
+      Object.keys(headers).map((name) => `${status} ${name.toLowerCase()}`),
+    );
+    const sent = Object.values(errors).flatMap((entry) =>
+      'headers' in entry ? Object.keys(entry.headers).map((name) => `${entry.status} ${name}`) : [],
+    );
+    expect(documented.sort()).toEqual([...new Set(sent)].sort());
+  });
 });
