@@ -20,8 +20,7 @@ const mustApply = async (): Promise<void> => {
   const texts = await Promise.all(chosen.map(({ file }) => readFile(path.join(root, file), 'utf8').catch(() => '')));
   const stale = chosen.filter(({ code }, index) => texts[index]?.split(code).length !== 2);
   for (const { file, code } of stale) console.error(`${file} does not have this exactly once: ${code}`);
-  if (stale.length > 0 || chosen.length === 0)
-    throw new Error(`${stale.length} of ${chosen.length} breaks cannot be applied.`);
+  if (stale.length > 0 || chosen.length === 0) throw new Error(`${stale.length} breaks cannot be applied.`);
 };
 
 /** Tracked and new files, and node_modules: no link to it, since the tests of the bundles look at real paths. */
@@ -50,7 +49,8 @@ const run = async (folder: string, command: string[], milliseconds: number): Pro
   return bound.aborted ? undefined : code;
 };
 
-type Report = { testResults: { name: string; assertionResults: { status: string; fullName: string }[] }[] };
+type Test = { status: string; fullName: string };
+type Report = { testResults: { name: string; message: string; assertionResults: Test[] }[] };
 
 /** Runs the files of the fast tier whose path has `part`. @returns what failed first, undefined if nothing did */
 const failureIn = async (folder: string, part: string, milliseconds: number): Promise<string | undefined> => {
@@ -61,9 +61,10 @@ const failureIn = async (folder: string, part: string, milliseconds: number): Pr
   if (code === 0) return undefined;
   if (code === undefined) return `tests that hang: ended after ${Math.round(milliseconds / 1000)} s`;
   const { testResults }: Report = JSON.parse(await readFile(report, 'utf8').catch(() => '{"testResults":[]}'));
-  const failed = testResults.flatMap(({ name, assertionResults }) =>
-    assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => `${name}: ${fullName}`),
-  );
+  const failed = testResults.flatMap(({ name, message, assertionResults }) => [
+    ...assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => `${name}: ${fullName}`),
+    ...(message ? [`${name}: ${message.split('\n')[0]}`] : []),
+  ]);
   return failed[0]?.replace(`${folder}/`, '') ?? 'the set-up of the tests';
 };
 
@@ -80,9 +81,8 @@ const failureBy = async (folder: string, { file, code, broken }: Break, millisec
   const whole = await readFile(target, 'utf8');
   await writeFile(target, whole.split(code).join(broken));
   let failure = await failureToPrepare(folder, milliseconds);
-  for (const part of [`test/${file.replace(/\.\w+$/, '')}.`, `test/${path.dirname(file)}/`, 'test/']) {
-    failure ??= await failureIn(folder, part, milliseconds);
-  }
+  const parts = [`test/${file.replace(/\.\w+$/, '')}.`, `test/${path.dirname(file)}/`, 'test/'];
+  for (const part of parts) failure ??= await failureIn(folder, part, milliseconds);
   await writeFile(target, whole);
   return failure;
 };
