@@ -92,7 +92,14 @@ test.each(['/docs', '/docs/page.js', '/openapi.json'])('only a page of this orig
   });
   expect(headers['content-security-policy']).not.toMatch(/https?:|\*|unsafe/);
   // DNS rebinding: the name is the attacker's, the address is ours.
-  for (const host of ['', 'evil.example', `evil.example:${port}`, `localhost.evil.example:${port}`, '127.0.0.1:1']) {
+  for (const host of [
+    '',
+    'evil.example',
+    `evil.example:${port}`,
+    `localhost.evil.example:${port}`,
+    `127.0.0.1:${port}.evil.example`,
+    '127.0.0.1:1',
+  ]) {
     expect(await ask(path, 'GET', { host })).toMatchObject({
       status: 421,
       body: `This is http://127.0.0.1:${port}, and nothing else.\n`,
@@ -132,6 +139,14 @@ test.each([
 ])('leaves %s %s to the gateway', async (method, path) => {
   const { ask } = await start();
   expect(await ask(path, method)).toMatchObject(notFound);
+});
+
+test('shows data, in which no text can end the element that holds it', async () => {
+  const token = '</script><script>alert(1)</script><!--';
+  const { ask } = await start(async () => token);
+  const page = await ask('/docs');
+  expect(dataOf(page).token).toBe(token);
+  expect(page.body).not.toContain('alert(1)</script>');
 });
 
 test('answers 500 with one sentence if it gets no token for the page', async () => {

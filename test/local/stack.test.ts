@@ -71,6 +71,14 @@ describe('what cannot be served here as deployed stops the start', () => {
     expect(() => readTemplate(json, '/assembly')).toThrow(named);
   });
 
+  test('a permission for another service than API Gateway', () => {
+    const json = template();
+    for (const { Properties } of resources(json, 'AWS::Lambda::Permission')) {
+      Properties['Principal'] = 'events.amazonaws.com';
+    }
+    expect(() => readTemplate(json, '/assembly')).toThrow('a permission for API Gateway to invoke');
+  });
+
   test('a permission for the function itself, if its alias is called', () => {
     const json = template();
     const [permission] = resources(json, 'AWS::Lambda::Permission');
@@ -96,6 +104,11 @@ describe('what cannot be served here as deployed stops the start', () => {
       (p) => (p['IdentitySource'] = ['$request.querystring.t']),
     ],
     ['AWS::ApiGatewayV2::Authorizer', 'one header as identity source', (p) => delete p['IdentitySource']],
+    [
+      'AWS::ApiGatewayV2::Authorizer',
+      'one header as identity source',
+      (p) => (p['IdentitySource'] = ['$request.header.authorization', '$request.header.x-tenant']),
+    ],
     ['AWS::ApiGatewayV2::Stage', 'StageName', (p) => (p['StageName'] = 'v1')],
     ['AWS::ApiGatewayV2::Integration', 'PayloadFormatVersion', (p) => (p['PayloadFormatVersion'] = '1.0')],
     ['AWS::ApiGatewayV2::Integration', 'IntegrationType', (p) => (p['IntegrationType'] = 'HTTP_PROXY')],
