@@ -120,6 +120,14 @@ test('the limit of a body counts the bytes that the client sent, not characters 
   expect((await service.invoke(proxyEvent(encoded, { isBase64Encoded: true }))).status).toBe(200);
 });
 
+test('counts no brackets of a text as levels of nesting, whatever is escaped in it', async () => {
+  const body = (name: string, more: string): string =>
+    `{"id":${newId()},"name":${JSON.stringify(name)},"more":${more}}`;
+  const deep = '['.repeat(2_001);
+  expect((await service.invoke(proxyEvent(body(`"${deep}`, '0')))).status).toBe(200);
+  expect((await service.invoke(proxyEvent(body('\\', deep + ']'.repeat(2_001))))).body).toMatchObject({ error: 40001 });
+});
+
 test('answers 50001 to a configuration that cannot work, since another try would not help', async () => {
   const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'nonsense' });
   expect((await broken(proxyEvent('{"id":33,"name":"x"}'))).body).toMatchObject({ error: 50001 });
