@@ -1,23 +1,23 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import cdkJson from '../../cdk.json' with { type: 'json' };
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { externalIssuer, kinds } from '../kit/stacks.ts';
 
-/** What `npx cdk` runs, as it runs it. */
-const synthesize = async (
-  context: Record<string, unknown>,
-  { NODE_OPTIONS = '', umask = '022', isValidated = false } = {},
-) => {
+/** Runs what `npx cdk` runs, as it runs it. */
+const runApp = async (environment: Record<string, string>, { umask = '022', command = cdkJson.app } = {}) => {
+  const { code, stdout, stderr } = await run('sh', ['-c', `umask ${umask}; ${command}`], environment).ended;
+  return { code, said: (stdout + stderr).split('\n').filter((line) => line !== '' && !line.startsWith('npm ')) };
+};
+
+/** As it does, but for CloudFormation's own rules: they take two thirds of the time. */
+const synthesize = async (context: Record<string, unknown>, { NODE_OPTIONS = '', umask = '022' } = {}) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const CDK_CONTEXT_JSON = JSON.stringify({ ...cdkJson.context, ...context });
-  // CloudFormation's own rules take half of the time.
-  const environment = { CDK_OUTDIR: folder, CDK_CONTEXT_JSON, CDK_VALIDATION: String(isValidated), NODE_OPTIONS };
-  const { code, stdout, stderr } = await run('sh', ['-c', `umask ${umask}; ${cdkJson.app}`], environment).ended;
-  const said = (stdout + stderr).split('\n').filter((line) => line !== '' && !line.startsWith('npm '));
-  return { code, said, folder, read: (name: string) => readFile(path.join(folder, name), 'utf8') };
+  const environment = { CDK_OUTDIR: folder, CDK_CONTEXT_JSON, CDK_VALIDATION: 'false', NODE_OPTIONS };
+  return { ...(await runApp(environment, { umask })), folder };
 };
 
 type Acknowledged = { cdk_nag?: { rules_to_suppress: { id: string; reason: string }[] } };
@@ -44,33 +44,76 @@ const modesIn = async (folder: string) => {
   };
 };
 
-describe('the app', () => {
-  const poolRule = 'AwsSolutions-COG8 of AWS::Cognito::UserPool';
-  const mailRule = 'Serverless-SNSRedrivePolicy of AWS::SNS::Subscription';
+const nameOf = ({ stage }: Record<string, string>): string => (stage === 'dev' ? 'PlantStore-dev' : 'PlantStore');
 
-  test.each<[what: string, context: Record<string, string>, umask: string, more: string[]]>([
-    ['prod', kinds.prod, '022', [poolRule]],
-    ['prod with its own issuer', kinds.prodWithIssuer, '000', []],
-    ['dev', kinds.dev, '077', [poolRule]],
-    ['dev with a mail address', { ...kinds.dev, alarmEmail: 'me@a.example' }, '022', [poolRule, mailRule]],
-    ['dev with its own issuer', kinds.devWithIssuer, '077', []],
-  ])('synthesizes %s, past the rules of CloudFormation and cdk-nag, but for these', async (_, context, umask, more) => {
-    const { code, said, folder, read } = await synthesize(context, { umask, isValidated: true });
-    const name = context['stage'] === 'dev' ? 'PlantStore-dev' : 'PlantStore';
-    const bundling = ['CreatePlant', 'Authorizer'].map((each) => `Bundling asset ${name}/${each}/Code/Stage...`);
-    expect([code, said]).toEqual([0, bundling]);
-    const template = await read(`${name}.template.json`);
+/** What the synthesis says while it succeeds. */
+const bundling = (context: Record<string, string>): string[] =>
+  ['CreatePlant', 'Authorizer'].map((each) => `Bundling asset ${nameOf(context)}/${each}/Code/Stage...`);
+
+const readTemplate = (folder: string, context: Record<string, string>): Promise<string> =>
+  readFile(path.join(folder, `${nameOf(context)}.template.json`), 'utf8');
+
+const poolRule = 'AwsSolutions-COG8 of AWS::Cognito::UserPool';
+const mailRule = 'Serverless-SNSRedrivePolicy of AWS::SNS::Subscription';
+
+describe('the app', () => {
+  const runs: { what: string; context: Record<string, string>; umask: string; more: string[] }[] = [
+    { what: 'prod', context: kinds.prod, umask: '022', more: [poolRule] },
+    { what: 'prod with its own issuer', context: kinds.prodWithIssuer, umask: '000', more: [] },
+    { what: 'dev', context: kinds.dev, umask: '077', more: [poolRule] },
+    {
+      what: 'dev with a mail address',
+      context: { ...kinds.dev, alarmEmail: 'me@a.example' },
+      umask: '022',
+      more: [poolRule, mailRule],
+    },
+    { what: 'dev with its own issuer', context: kinds.devWithIssuer, umask: '077', more: [] },
+  ];
+  let outcome: Awaited<ReturnType<typeof runApp>>;
+  let folderOf: (what: string) => string;
+  beforeAll(async () => {
+    const { folder, remove } = await temporaryFolder();
+    folderOf = (what) => path.join(folder, what);
+    const RUNS = JSON.stringify(runs.map((each) => ({ ...each, folder: folderOf(each.what) })));
+    const command = cdkJson.app.replace('infra/app.ts', 'test/kit/synthesize-runs.ts');
+    outcome = await runApp({ RUNS, CDK_VALIDATION: 'true' }, { command });
+    return remove;
+  });
+
+  test('synthesizes every kind of stack past the rules of CloudFormation and cdk-nag', () => {
+    expect(outcome).toEqual({ code: 0, said: runs.flatMap(({ context }) => bundling(context)) });
+  });
+
+  test.each(runs)('acknowledges these findings, and no other, for $what', async ({ what, context, more }) => {
+    const template = await readTemplate(folderOf(what), context);
     expect(template.includes(externalIssuer.jwksUri)).toBe('issuer' in context);
     const everywhere = ['AwsSolutions-IAM5 of AWS::IAM::Policy', 'Serverless-LambdaDLQ of AWS::Lambda::Function'];
     expect(acknowledged(template)).toEqual([...everywhere, ...more].sort());
-    const { terminationProtection } = JSON.parse(await read('manifest.json')).artifacts[name].properties;
-    expect(terminationProtection ?? false).toBe(name === 'PlantStore');
+  });
 
-    // Whatever the umask, nobody else can change an asset, and Lambda can read the bundles.
-    const { changeable, bundles } = await modesIn(folder);
-    expect(bundles).toEqual([0o644, 0o644]);
-    // With 000, the assembly's own folder is open to all.
-    expect(changeable.filter((file) => umask !== '000' || file.startsWith('asset.'))).toEqual([]);
+  test.each(runs)(
+    'lets Lambda read the bundles of $what, and no other user change them, with umask $umask',
+    async ({ what, umask }) => {
+      const { changeable, bundles } = await modesIn(folderOf(what));
+      expect(bundles).toEqual([0o644, 0o644]);
+      // With 000, the assembly's own folder is open to all.
+      expect(changeable.filter((file) => umask !== '000' || file.startsWith('asset.'))).toEqual([]);
+    },
+  );
+
+  test.each(runs)('protects $what from being deleted if, and only if, it is prod', async ({ what, context }) => {
+    const { artifacts } = JSON.parse(await readFile(path.join(folderOf(what), 'manifest.json'), 'utf8'));
+    const { terminationProtection } = artifacts[nameOf(context)].properties;
+    expect(terminationProtection ?? false).toBe(context['stage'] !== 'dev');
+  });
+
+  test('synthesizes the same in a process of its own, as cdk starts it', async () => {
+    const context = kinds.devWithIssuer;
+    const { code, said, folder } = await synthesize(context, { umask: '077' });
+    expect([code, said]).toEqual([0, bundling(context)]);
+    const inOneProcess = folderOf('dev with its own issuer');
+    expect(await readTemplate(folder, context)).toBe(await readTemplate(inOneProcess, context));
+    expect(await modesIn(folder)).toEqual(await modesIn(inOneProcess));
   });
 
   test('does not synthesize what a rule of either pack of cdk-nag finds', async () => {
