@@ -2,6 +2,7 @@
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
 import { run } from './kit/local-service.ts';
 import { startPlantsStore } from './kit/plants-store.ts';
 import { startServer } from './kit/servers.ts';
@@ -58,9 +59,10 @@ const runJourney = async (gateway: Handler, ...filter: string[]) => {
   );
   const API_URL = `http://127.0.0.1:${await startServer(server)}`;
   const vitest = path.resolve('node_modules/vitest/vitest.mjs');
+  const [, ...args] = packageJson.scripts.journey.split(' ');
   // This run's own report is another one.
   const environment = { ...deployment, API_URL, VITEST_REPORT: '' };
-  const journey = run(process.execPath, [vitest, 'run', 'test/service.e2e.ts', ...filter], environment);
+  const journey = run(process.execPath, [vitest, ...args, ...filter], environment);
   const { code, stdout, stderr } = await journey.ended;
   return { code, output: stdout + stderr };
 };
