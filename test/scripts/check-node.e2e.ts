@@ -4,7 +4,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Ended, programs, run, temporaryFolder } from '../kit/local-service.ts';
 import { startServer } from '../kit/servers.ts';
@@ -61,15 +61,18 @@ describe('npm ci', () => {
     await writeFile(path.join(place, 'package/package.json'), JSON.stringify({ name, ...manifest }));
     await addBinary(path.join(place, 'package/bin/node'));
     const tarball = path.join(place, 'package.tgz');
-    const { code, stderr } = await run('tar', ['-chf', tarball, '-C', place, 'package']).ended;
+    const { code, stderr } = await run('tar', ['-czf', tarball, '-C', place, 'package']).ended;
     expect(code, stderr).toBe(0);
-    const hash = createHash('sha512');
-    for await (const chunk of createReadStream(tarball)) hash.update(chunk);
+    const hash = createHash('sha512').update(await readFile(tarball));
     return { tarball, integrity: `sha512-${hash.digest('base64')}` };
   };
 
   beforeAll(async () => {
-    honest = await pack((file) => symlink(process.execPath, file));
+    // A stand-in for 120 MB: it runs our own Node.js, which takes the stand-in's path for its own.
+    const disguise = path.join(folder, 'stand-in.cjs');
+    await writeFile(disguise, "Object.defineProperty(process, 'execPath', { value: process.env.STAND_IN });");
+    const standIn = `#!/bin/sh\nSTAND_IN=$(readlink -f "$0") exec '${process.execPath}' --require '${disguise}' "$@"\n`;
+    honest = await pack((file) => writeFile(file, standIn, { mode: 0o755 }));
     const script = `#!/bin/sh\ntouch '${mark}'\nexec '${process.execPath}' "$@"\n`;
     forged = await pack((file) => writeFile(file, script, { mode: 0o755 }));
   });
@@ -94,8 +97,6 @@ describe('npm ci', () => {
   const install = async (served: Package | undefined, PATH = machine, ...options: string[]) => {
     const optionalDependencies = { [name]: version, [`${name}-of-others`]: version };
     const project = await makeProject(optionalDependencies);
-    // It takes a quarter of a gigabyte.
-    onTestFinished(() => rm(project, { recursive: true }));
     const entry = { ...manifest, optional: true, integrity: honest.integrity };
     const packages = {
       '': { optionalDependencies },
@@ -148,8 +149,8 @@ describe('npm ci', () => {
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test.each(systems)('leaves it to npm start to refuse a forged Node.js, started by %s', async (_, PATH) => {
-      const { npm, code, project } = await install(forged, PATH, '--ignore-scripts');
+    test('leaves it to npm start to refuse a forged Node.js', async () => {
+      const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
