@@ -75,8 +75,8 @@ describe('a start that cannot be says why in a sentence, and ends with code 1,',
 
   test('if its port is in use', async () => {
     const PORT = String(await startServer(createServer()));
-    const stderr = expect.stringContaining(`Port ${PORT} is in use. Stop what uses it, or choose another`);
-    expect(await start({ PORT })).toMatchObject({ code: 1, stderr });
+    const stderr = `Port ${PORT} is in use. Stop what uses it, or choose another: PORT=3001 npm start (PORT=0 for any free one).\n`;
+    expect(await start({ PORT })).toEqual({ code: 1, stdout: '', stderr });
   });
 
   test('if its data folder is in use, whose service goes on', async () => {

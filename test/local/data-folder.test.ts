@@ -11,9 +11,11 @@ const newFolder = async () => {
 };
 
 test('a data folder is made for its user alone, and taken by one service at a time', async () => {
-  const folder = await newFolder();
+  const parent = await newFolder();
+  const folder = path.join(parent, 'of', 'mine');
   const giveBack = await takeDataFolder(folder);
-  for (const made of [folder, path.join(folder, 'lock')]) expect((await stat(made)).mode & 0o777).toBe(0o700);
+  for (const made of [parent, path.dirname(folder), folder, path.join(folder, 'lock')])
+    expect((await stat(made)).mode & 0o777).toBe(0o700);
   await expect(takeDataFolder(folder)).rejects.toThrow(
     /^The data folder .* cannot be used: .*lock.*\. Another local service may be using it/,
   );
@@ -21,20 +23,30 @@ test('a data folder is made for its user alone, and taken by one service at a ti
   await (await takeDataFolder(folder))();
 });
 
-test.each<[what: string, name: string, files: Record<string, string>]>([
-  ['a folder lock', 'lock', { '000007.log': 'mine', LOG: 'mine' }],
-  ['a folder lock with a file CURRENT', 'lock', { CURRENT: 'my notes', LOG: 'mine' }],
-  ['a folder dynamodb', 'dynamodb', { '000007.log': 'mine' }],
-  // This service would have made a lock beside it.
-  ['a LevelDB called dynamodb', 'dynamodb', { CURRENT: 'MANIFEST-000777\n', 'MANIFEST-000777': 'mine' }],
-])("%s of the user's stays as it is, and is said to be in the way", async (_, name, files) => {
+test('a data folder that is a file is said to be of no use', async () => {
+  const file = await newFolder();
+  await writeFile(file, '');
+  await expect(takeDataFolder(file)).rejects.toThrow(`The data folder ${file} cannot be used: `);
+});
+
+test.each<[name: string, files: Record<string, string>, first: string]>([
+  // LevelDB would delete the one and rename the other.
+  ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
+  ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
+  ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
+  // As of a LevelDB: this service would have made a lock beside it.
+  ['dynamodb', { CURRENT: 'MANIFEST-000777\n', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
+])("a folder %s of the user's stays as it is, and is said to be in the way: %j", async (name, files, first) => {
   const folder = await newFolder();
   const theirs = path.join(folder, name);
   await mkdir(theirs, { recursive: true });
   for (const [file, text] of Object.entries(files)) await writeFile(path.join(theirs, file), text);
-  await expect(takeDataFolder(folder)).rejects.toThrow(`${theirs} has files that are not the local service's`);
+  const sentence =
+    `${theirs} has files that are not the local service's (${first}). Move that folder away, or choose another data folder: ` +
+    'DATA_DIR=... npm start';
+  await expect(takeDataFolder(folder)).rejects.toThrow(new Error(sentence));
   expect(await readdir(folder)).toEqual([name]);
-  expect(await readdir(theirs)).toEqual(Object.keys(files));
+  expect((await readdir(theirs)).sort()).toEqual(Object.keys(files).sort());
   for (const [file, text] of Object.entries(files)) expect(await readFile(path.join(theirs, file), 'utf8')).toBe(text);
 });
 

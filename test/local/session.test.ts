@@ -40,6 +40,14 @@ test("a file of the user's own is neither overwritten nor removed", async () => 
   expect(readFileSync(file, 'utf8')).toBe('mine');
 });
 
+test.each(['', '{}', '[]', 'null', 'my notes'])('a file with %j is no session, and is kept', async (text) => {
+  const { folder, file } = await newFolder();
+  writeFileSync(file, text);
+  const sentence = `${file} is not the local service's. Move it away, or choose another data folder: DATA_DIR=... npm start`;
+  expect(() => removeStaleSession(folder)).toThrow(new Error(sentence));
+  expect(readFileSync(file, 'utf8')).toBe(text);
+});
+
 test.each(Object.keys(session))('a file without %s is no session', async (name) => {
   const { folder, file } = await newFolder();
   writeFileSync(file, JSON.stringify({ ...session, [name]: undefined }));

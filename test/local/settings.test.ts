@@ -14,9 +14,10 @@ test.each<[value: string | undefined, port: number]>([
   expect(readPort()).toBe(port);
 });
 
-test.each(['65536', '-1', '1.5', '0x50', ' ', 'http'])('rejects PORT=%s', (value) => {
+test.each(['65536', '-1', '1.5', '0x50', ' ', 'abc'])('rejects PORT=%s', (value) => {
   vi.stubEnv('PORT', value);
-  expect(readPort).toThrow(`PORT is ${JSON.stringify(value)}, but it must be a number`);
+  const sentence = `PORT is ${JSON.stringify(value)}, but it must be a number from 0 (any free port) to 65535.`;
+  expect(readPort).toThrow(new Error(sentence));
 });
 
 test.each<[value: string | undefined, folder: string]>([

@@ -59,6 +59,11 @@ describe("a store of the user's own", () => {
     expect(store.environment).toEqual({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_REGION: account.region, ...expected });
   });
 
+  test.each(['http://127.0.0.1:9', 'nonsense'])('that is not at %s is reported in a sentence', async (endpoint) => {
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
+    await expect(openStore('/nowhere')).rejects.toThrow(`The store (${endpoint}) cannot be used`);
+  });
+
   test('that does not answer within 5 seconds is reported in a sentence', async () => {
     const server = createServer();
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
