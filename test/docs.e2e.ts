@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect } from 'vitest';
+import { fetchToken, readSession } from '../local/session.ts';
 import { run } from './kit/local-service.ts';
 import { test } from './kit/local-service-test.ts';
 
@@ -37,10 +38,10 @@ describe('a reader of README', () => {
     const [source = ''] = globSync('client/*.ts', { cwd: root });
     const client = pathToFileURL(path.join(root, source)).href;
     const file = path.join(at.folder, 'plant.mjs');
-    const { stdout: token } = await at.token();
+    const token = await fetchToken(readSession(at.folder));
     const node = async (code: string) => {
       await writeFile(file, here(code).replace('plant-store-client', client));
-      return run(process.execPath, [file], { TOKEN: token.trim() }).ended;
+      return run(process.execPath, [file], { TOKEN: token }).ended;
     };
     const [sample = ''] = blocks('From TypeScript', 'ts');
     expect(await node(sample)).toEqual({ code: 0, stdout: 'Swiss cheese plant\n', stderr: '' });

@@ -43,9 +43,8 @@ const home = async () => {
       expect(stderr).not.toMatch(/^\s+at /m);
       return stderr.trimEnd().split('\n').at(-1) ?? '';
     },
-    token: () => run('npm', ['run', '-s', 'token'], { DATA_DIR: folder }).ended,
     /** Pastes the line that the service printed into a shell, changed. */
-    paste: async (service: LocalService, change = (line: string): string => line): Promise<string> => {
+    paste: async (service: Pick<LocalService, 'output'>, change = (line: string): string => line): Promise<string> => {
       const line = /^curl .*$/m.exec(service.output())?.[0] ?? '';
       const PATH = `${await withCurl()}:${process.env['PATH']}`;
       const { stdout, stderr } = await run('sh', ['-c', change(line)], { PATH }).ended;

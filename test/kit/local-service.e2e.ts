@@ -28,15 +28,22 @@ const runTest = async (folder: string, body: string) => {
 };
 
 test('a service ends with a runner that is killed, also if npm started it', async ({ at }) => {
+  await writeFile(path.join(at.folder, 'package.json'), '{"scripts":{"start":"node service.cjs"}}');
+  await writeFile(
+    path.join(at.folder, 'service.cjs'),
+    `const server = require('node:http').createServer((_, response) => response.end());
+    server.listen(0, '127.0.0.1', () => console.log('at http://127.0.0.1:' + server.address().port + ' until Ctrl-C'));`,
+  );
+  const folder = JSON.stringify(at.folder);
   const { child, ended, group, output } = await runTest(
     at.folder,
-    `const service = await startLocalService(${JSON.stringify(at.folder)}, {}, ['npm', 'start']);
+    `const service = await startLocalService(${folder}, {}, ['npm', 'start', '--prefix', ${folder}]);
     console.log('serves at ' + service.url + ' ');
     say(service);
     await new Promise(() => {});`,
   );
   const url = /serves at (\S+)/.exec(output())?.[1] ?? '';
-  expect((await fetch(`${url}/docs`)).status).toBe(200);
+  expect((await fetch(url)).status).toBe(200);
   child.kill('SIGKILL');
   await ended;
   await until(() => !isRunning(group));

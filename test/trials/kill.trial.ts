@@ -57,6 +57,7 @@ test(`keeps what it acknowledged through ${rounds} kills under load (seed ${seed
       if (acknowledged.length === load) void service.stop('SIGKILL');
     });
     await service.ended;
+    await expect(fetchToken(readSession(folder))).rejects.toThrow('Start it: npm start');
     expect(unanswered.length, 'requests without an answer').toBeGreaterThan(0);
 
     running = await start(folder);
