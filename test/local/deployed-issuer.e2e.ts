@@ -1,17 +1,20 @@
-/** `npm run -s token -- --stack`, against stand-ins for CloudFormation, Cognito and its token endpoint. */
+/**
+ * `npm run -s token -- --stack`, against stand-ins for CloudFormation, Cognito and its token endpoint. deployed-stack and
+ * deployed-issuer.test.ts try more.
+ */
 import { createServer } from 'node:http';
 import { expect, test, vi } from 'vitest';
 import { programs, run } from '../kit/local-service.ts';
 import { startServer } from '../kit/servers.ts';
 
+const outputs = { ClientId: 'client', UserPoolId: 'eu-central-1_pool', Scope: 'plants/create' };
+
 /** What an AWS account answers, and what it was asked. */
 const startAccount = async (
-  outputs: Record<string, string>,
-  token: unknown = { access_token: 'a.b.c' },
-  /** Times that the token endpoint answers as a domain does that is new. */
-  notReady = 0,
   secret: { status: number; body: object } = { status: 200, body: { UserPoolClient: { ClientSecret: 'shh' } } },
 ) => {
+  // The token endpoint answers once as a new domain does.
+  let notReady = 1;
   const asked: string[] = [];
   const regions = new Set<string>();
   const server = createServer(async (request, response) => {
@@ -23,7 +26,7 @@ const startAccount = async (
         notReady -= 1;
         return response.writeHead(404).end('<html></html>');
       }
-      return response.end(JSON.stringify(token));
+      return response.end('{"access_token":"a.b.c"}');
     }
     regions.add(/Credential=test\/\d+\/([^/]+)\//.exec(authorization)?.[1] ?? '');
     if (target !== '') return response.writeHead(secret.status).end(JSON.stringify(secret.body));
@@ -43,39 +46,24 @@ const startAccount = async (
     AWS_SECRET_ACCESS_KEY: 'test',
     AWS_ENDPOINT_URL: url,
   };
-  const readToken = (name: string, more: Record<string, string> = {}) =>
-    run(process.execPath, [programs.token, '--stack', name], { ...environment, ...more }).ended;
-  /** Through npm, as the README has it. */
-  const viaNpm = (name: string) => run('npm', ['run', '-s', 'token', '--', '--stack', name], environment).ended;
-  return { asked, regions, readToken, viaNpm };
+  return { asked, regions, environment };
 };
 
-const outputs = { ClientId: 'client', UserPoolId: 'eu-central-1_pool', Scope: 'plants/create' };
-
-test("prints a token of the stack's own issuer", async () => {
-  const { asked, viaNpm } = await startAccount(outputs);
-  expect(await viaNpm('PlantStore')).toEqual({ code: 0, stdout: 'a.b.c\n', stderr: '' });
+test("prints a token of the stack's own issuer alone, and says on standard error that it waits for a new domain", async () => {
+  const { asked, regions, environment } = await startAccount();
+  // Through npm, as the README has it.
+  const { code, stdout, stderr } = await run('npm', ['run', '-s', 'token', '--', '--stack', 'PlantStore'], environment)
+    .ended;
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
+  expect(stderr).toMatch(/^The token issuer refused at \S+: 404\. .*up to a minute.*\n$/);
+  const request = `/oauth2/token  Basic ${btoa('client:shh')} grant_type=client_credentials&scope=plants%2Fcreate`;
   expect(asked).toEqual([
     expect.stringMatching(/^\/ {3}.*Action=DescribeStacks.*StackName=PlantStore/),
     expect.stringMatching(/DescribeUserPoolClient .*"ClientId":"client"/),
-    `/oauth2/token  Basic ${btoa('client:shh')} grant_type=client_credentials&scope=plants%2Fcreate`,
+    request,
+    request,
   ]);
-});
-
-test('waits for a new domain, and says so on standard error only', async () => {
-  const { readToken } = await startAccount(outputs, { access_token: 'a.b.c' }, 1);
-  const { code, stdout, stderr } = await readToken('PlantStore');
-  expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
-  expect(stderr).toMatch(/^The token issuer refused at \S+: 404\. .*up to a minute.*\n$/);
-});
-
-test.each([
-  ['AWS_REGION, if both are set', { AWS_REGION: 'eu-west-1' }, 'eu-west-1'],
-  ['AWS_DEFAULT_REGION, if AWS_REGION is empty', {}, 'eu-central-1'],
-])('calls the region of %s', async (_, environment, region) => {
-  const { regions, readToken } = await startAccount(outputs);
-  expect(await readToken('PlantStore', environment)).toMatchObject({ code: 0 });
-  expect([...regions]).toEqual([region]);
+  expect([...regions]).toEqual(['eu-central-1']);
 });
 
 const noRegion = 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1';
@@ -100,27 +88,12 @@ test.each<[what: string, environment: Record<string, string>, sentence: string]>
   expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
 });
 
-test.each<[what: string, outputs: Record<string, string>, token: unknown, sentence: string]>([
-  [
-    'the stack trusts another issuer',
-    { ...outputs, Issuer: 'https://issuer.example' },
-    {},
-    'The stack PlantStore takes the tokens of https://issuer.example: get one there, with the scope plants/create.',
-  ],
-  ['the stack is another one', {}, {}, 'The stack PlantStore does not have the outputs of a Plant Store.'],
-  ['the client is refused', outputs, { error: 'invalid_client' }, 'invalid_client'],
-])('says so if %s', async (_, given, token, sentence) => {
-  const { readToken } = await startAccount(given, token);
-  const { code, stdout, stderr } = await readToken('PlantStore');
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toContain(sentence);
-});
-
 test('says so if the secret of the client cannot be read', async () => {
   const body = { __type: 'AccessDeniedException', message: 'not authorized' };
-  const { readToken } = await startAccount(outputs, {}, 0, { status: 400, body });
+  const { environment } = await startAccount({ status: 400, body });
   const stderr = 'The secret of the client client cannot be read: not authorized\n';
-  expect(await readToken('PlantStore')).toEqual({ code: 1, stdout: '', stderr });
+  const token = run(process.execPath, [programs.token, '--stack', 'PlantStore'], environment);
+  expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
 });
 
 test('says so if the stack cannot be read', async () => {
