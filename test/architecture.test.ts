@@ -8,9 +8,9 @@ import runtimesConfig from './client/vitest.config.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Who may import whom: files, and the files and packages that they may reach. */
+/** The allowed imports: a file that matches `of` may import only files and packages that match one of `may`. */
 const arrows: { of: RegExp; may: RegExp[] }[] = [
-  // An entry: it puts an operation, or the rules for tokens, together.
+  // An entry assembles an operation, or the authorizer, from its parts.
   {
     of: /^functions\/[^/]+\.lambda\.ts$/,
     may: [
@@ -21,7 +21,7 @@ const arrows: { of: RegExp; may: RegExp[] }[] = [
       /^aws-lambda$/,
     ],
   },
-  // An operation, or how to read the environment.
+  // An operation, or the module that reads the environment.
   { of: /^functions\/[^/.]+\.ts$/, may: [/^functions\/plants\//] },
   {
     of: /^functions\/http\//,
@@ -48,11 +48,11 @@ const arrows: { of: RegExp; may: RegExp[] }[] = [
       /^node:/,
     ],
   },
-  // It is a package of its own: nothing else of the project goes into it.
+  // The client is a separate npm package, so it may import nothing else of the project.
   { of: /^client\//, may: [/^client\//, /^ky$/] },
   {
     of: /^scripts\//,
-    may: [/^infra\//, /^(ajv|esbuild|json-schema-to-typescript|yaml)/, /^node:/],
+    may: [/^infra\//, /^(ajv|esbuild|json-schema-to-typescript|playwright-core|yaml)/, /^node:/],
   },
 ];
 
@@ -74,7 +74,7 @@ const importsOf = (file: string): string[] => {
   const reexports = module.staticExports.flatMap(({ entries }) =>
     entries.map(({ moduleRequest }) => moduleRequest?.value),
   );
-  // Between its quotes; what is computed is no name that any arrow allows.
+  // The text between the quotes of `import('...')`. The text of a computed import matches no arrow, so it fails.
   const lazy = module.dynamicImports.map(({ moduleRequest: { start, end } }) => source.slice(start + 1, end - 1));
   const specifiers = [...module.staticImports.map(({ moduleRequest }) => moduleRequest.value), ...reexports, ...lazy];
   return specifiers
@@ -83,7 +83,7 @@ const importsOf = (file: string): string[] => {
 };
 
 describe('the import arrows', () => {
-  test('cover every file of the five folders, each with one arrow', () => {
+  test('cover every file of the five folders with exactly one arrow', () => {
     const kindsOf = (file: string): string[] =>
       arrows.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));
     const unclear = files.map((file) => [file, kindsOf(file)] as const).filter(([, kinds]) => kinds.length !== 1);
@@ -94,7 +94,7 @@ describe('the import arrows', () => {
     expect(arrows.filter(({ of }) => !files.some((file) => of.test(file)))).toEqual([]);
   });
 
-  test('lead no file to both plants and tokens', () => {
+  test('let no file import both plants/ and auth/', () => {
     const both = files.filter((file) => {
       const rooms = importsOf(file).flatMap((target) => /^functions\/(plants|auth)\//.exec(target)?.[1] ?? []);
       return new Set(rooms).size > 1;
@@ -102,12 +102,12 @@ describe('the import arrows', () => {
     expect(both).toEqual([]);
   });
 
-  test.each(files)('hold for %s', (file) => {
+  test.each(files)('allow all imports of %s', (file) => {
     const may = arrows.find(({ of }) => of.test(file))?.may ?? [];
     expect(importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)))).toEqual([]);
   });
 
-  test('lead http/ and plants/ only to types of the contract', () => {
+  test('let http/ and plants/ import only types of the contract', () => {
     for (const file of files.filter((each) => /^functions\/(http|plants)\//.test(each))) {
       const values = parse(file)
         .module.staticImports.filter(({ moduleRequest }) => moduleRequest.value.includes('/generated/'))
@@ -118,7 +118,7 @@ describe('the import arrows', () => {
 });
 
 describe('the folder test/', () => {
-  test('has only tests and configurations of Vitest outside kit/ and breaks/', () => {
+  test('has only tests and Vitest configurations outside kit/ and breaks/', () => {
     const run = [config, browserConfig, runtimesConfig].flatMap(({ test }) =>
       globSync(test?.include ?? [], { cwd: root }),
     );
@@ -128,7 +128,7 @@ describe('the folder test/', () => {
     expect(others).toEqual([]);
   });
 
-  test('is imported by bench/ only', () => {
+  test('is imported only by bench/', () => {
     const outside = globSync(['*.ts', '.ci/**/*.{ts,mjs}', '{client,functions,infra,local,scripts}/**/*.{ts,js}'], {
       cwd: root,
       exclude: ['**/node_modules', '**/generated', '.ci/mutation/sandbox', '.ci/mutation/report'],

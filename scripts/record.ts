@@ -1,0 +1,85 @@
+/** `npm run record` makes the README's two pictures: `npm start` with a pasted `curl`, and `/docs` in Chromium. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { chromium } from 'playwright-core';
+
+const root = path.resolve(import.meta.dirname, '..');
+const images = path.join(root, 'docs/images');
+
+/** A line in the terminal, and the seconds until it appeared. */
+type Line = { at: number; text: string };
+
+const columns = 110;
+
+/** Draws the terminal as an SVG whose lines appear one after another, or at once if the reader prefers no motion. */
+const drawTerminal = (lines: Line[]): string => {
+  const rows = lines.flatMap(({ at, text }) => wrap(text).map((row) => ({ at, row })));
+  const toXml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  const texts = rows.map(
+    ({ at, row }, index) =>
+      `<text x="16" y="${32 + 20 * index}" style="animation-delay:${at.toFixed(1)}s">${toXml(row)}</text>`,
+  );
+  const size = `width="${32 + 8.4 * columns}" height="${32 + 20 * rows.length}"`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" aria-label="npm start, then a pasted curl">
+<style>
+text { font: 14px ui-monospace, Menlo, Consolas, monospace; fill: #e6edf3; white-space: pre; opacity: 0; animation: show 0s forwards }
+@keyframes show { to { opacity: 1 } }
+@media (prefers-reduced-motion: reduce) { text { opacity: 1; animation: none } }
+</style>
+<rect width="100%" height="100%" rx="8" fill="#0d1117"/>
+${texts.join('\n')}
+</svg>
+`;
+};
+
+const wrap = (text: string): string[] => text.match(new RegExp(`.{1,${columns}}(?: |$)`, 'g')) ?? [''];
+
+const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-record-'));
+const service = spawn('npm', ['start'], {
+  env: { ...process.env, DATA_DIR: folder },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+try {
+  const started = performance.now();
+  const lines: Line[] = [];
+  /** Adds a line, with this machine's folders replaced by names that mean something to a reader. */
+  const show = (text: string): void => {
+    const shown = text.replaceAll(folder, '.plant-store').replaceAll(root, '~/plant-store');
+    lines.push({ at: (performance.now() - started) / 1_000, text: shown });
+  };
+
+  show('$ npm start');
+  let output = '';
+  service.stdout.on('data', (chunk) => {
+    output += chunk;
+    for (const line of String(chunk).split('\n')) if (!/^(>.*|)$/.test(line)) show(line);
+  });
+  const ended = once(service, 'exit').then(() => {
+    throw new Error(`npm start ended before it served:\n${output}`);
+  });
+  while (!output.includes('Ctrl-C')) await Promise.race([once(service.stdout, 'data'), ended]);
+
+  await pause(1_000);
+  const curl = /^curl .*$/m.exec(output)?.[0] ?? '';
+  show('');
+  show(`$ ${curl}`);
+  const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+  for (const line of stdout.trimEnd().split(/\r?\n/)) show(line);
+  await mkdir(images, { recursive: true });
+  await writeFile(path.join(images, 'start.svg'), drawTerminal(lines));
+
+  const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium' });
+  const page = await browser.newPage({ viewport: { width: 1_100, height: 720 } });
+  await page.goto(/http:\S+\/docs/.exec(output)?.[0] ?? '');
+  await page.locator('.opblock').first().waitFor();
+  await page.screenshot({ path: path.join(images, 'docs.png') });
+  await browser.close();
+} finally {
+  service.kill();
+  await rm(folder, { recursive: true, force: true });
+}

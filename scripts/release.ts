@@ -1,0 +1,33 @@
+/**
+ * What `npm version <major|minor|patch>` does beside package.json, before it commits and tags: the new version in the contract
+ * and the client, its heading in the changelog, and a copy of the contract in `schemas/released/`.
+ */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const root = path.resolve(import.meta.dirname, '..');
+const version = process.env['npm_package_version'];
+if (version === undefined) {
+  console.error('Run npm version <major|minor|patch>, which runs this.');
+  process.exit(1);
+}
+
+/** Ends the release, before anything is written, if the changelog has nothing to release. */
+const replaceIn = (file: string, text: RegExp, by: string): void => {
+  const before = readFileSync(path.join(root, file), 'utf8');
+  if (!text.test(before)) {
+    console.error(`${file} has no ${text}: nothing to release. Undo: git checkout package.json package-lock.json`);
+    process.exit(1);
+  }
+  writeFileSync(path.join(root, file), before.replace(text, by));
+};
+
+const contract = `schemas/released/${version}.yaml`;
+const today = new Date().toISOString().slice(0, 10);
+replaceIn('CHANGELOG.md', /^## Unreleased\n\n(?=### )/m, `## Unreleased\n\n## ${version} – ${today}\n\n`);
+replaceIn('schemas/openapi.yaml', /^ {2}version: .*$/m, `  version: ${version}`);
+replaceIn('client/package.json', /^ {2}"version": ".*",$/m, `  "version": "${version}",`);
+mkdirSync(path.join(root, 'schemas/released'), { recursive: true });
+copyFileSync(path.join(root, 'schemas/openapi.yaml'), path.join(root, contract));
+execFileSync('git', ['add', 'CHANGELOG.md', 'schemas', 'client/package.json'], { cwd: root });
