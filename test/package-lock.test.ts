@@ -1,9 +1,10 @@
 /**
- * What `npm ci` does not look at in the lock file. lockfile-lint 5.0.1 passes an entry without integrity and one that is
- * another package's, where no download addresses are.
+ * Tests what `npm ci` does not check in the lock files. lockfile-lint 5.0.1 does not check it either: if entries have
+ * no download URL, it accepts one without integrity, and one that names another package.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import commitlintLock from '../.ci/commitlint/package-lock.json' with { type: 'json' };
 import mutationLock from '../.ci/mutation/package-lock.json' with { type: 'json' };
 import runtimesLock from '../.ci/runtimes/package-lock.json' with { type: 'json' };
 import project from '../package.json' with { type: 'json' };
@@ -16,14 +17,14 @@ const packages: Record<string, Entry> = lock.packages;
 const faultsOf = (entries: Record<string, Entry>): string[] =>
   Object.entries(entries).flatMap(([location, { integrity, inBundle, resolved, link, name }]) => {
     if (location === '') return [];
-    // What is in the archive of another package is under that one's hash.
+    // The hash of a package covers its bundled dependencies.
     const bringer = entries[location.replace(/\/node_modules\/(?:@[^/]+\/)?[^/]+$/, '')];
     const isBrought = inBundle === true && bringer?.['bundleDependencies'] !== undefined;
     const isHashed = isBrought || /^sha512-[\w+/]{86}==$/.test(String(integrity));
     return [
       ...(isHashed ? [] : [`${location} has no SHA-512`]),
       ...(resolved === undefined && link === undefined ? [] : [`${location} is from an address of its own`]),
-      // npm installs the package of this name in the place of the one that is asked for.
+      // If an entry has a `name`, npm installs that package instead of the one that the entry's path names.
       ...(name === undefined ? [] : [`${location} is ${name}`]),
     ];
   });
@@ -31,9 +32,10 @@ const faultsOf = (entries: Record<string, Entry>): string[] =>
 describe('every package of a lock file', () => {
   test.each<[file: string, packages: Record<string, Entry>]>([
     ['package-lock.json', packages],
+    ['.ci/commitlint/package-lock.json', commitlintLock.packages],
     ['.ci/mutation/package-lock.json', mutationLock.packages],
     ['.ci/runtimes/package-lock.json', runtimesLock.packages],
-  ])('is what its name says, has a SHA-512, and comes from the registry of whoever installs it: %s', (_, entries) => {
+  ])("is what its name says, has a SHA-512, and comes from the installing user's registry: %s", (_, entries) => {
     expect(Object.keys(entries).length, 'packages in the lock file').toBeGreaterThan(5);
     expect(faultsOf(entries)).toEqual([]);
   });
@@ -51,12 +53,12 @@ describe('every package of a lock file', () => {
     expect(faultsOf({ [location]: { ...packages[location], ...damage } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('with an install script is known, and package.json forbids the script, which npm obeys since 11.16', () => {
+  test('with an install script is known, and package.json forbids the script, which npm respects since 11.16', () => {
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
-    // If npm has left esbuild's binary out, its script installs one past the lock file, and that one's scripts run.
+    // If npm omits esbuild's binary, esbuild's script installs one that is not in the lock file, and runs its scripts.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));

@@ -1,4 +1,4 @@
-/** What actionlint (`npm run lint:workflows`) does not look at: what runs in the workflows, and with which rights. */
+/** Tests what actionlint (`npm run lint:workflows`) does not check: commands and permissions of the workflows. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const jobsOf = (file: string) => Object.values(read(file).workflow.jobs);
 const stepsOf = (file: string): Step[] => jobsOf(file).flatMap(({ steps = [] }) => steps);
 
 describe.each(files)('%s', (file) => {
-  test('pins each action of others to a commit, with the version beside it', () => {
+  test('pins each third-party action to a commit, with its version in a comment', () => {
     const used = [...jobsOf(file), ...stepsOf(file)].flatMap(({ uses }) => uses ?? []);
     expect(used, 'the actions that it uses').not.toEqual([]);
     const lines = read(file).text.split('\n');
@@ -32,7 +32,7 @@ describe.each(files)('%s', (file) => {
     }
   });
 
-  test('may read the repository; a job may do more only if it must', () => {
+  test('may only read the repository; a job may do more only if it must', () => {
     expect(read(file).workflow.permissions).toEqual({ contents: 'read' });
     const writes = Object.entries(read(file).workflow.jobs).flatMap(([name, { permissions = {} }]) =>
       Object.entries(permissions).flatMap(([scope, right]) => (right === 'read' ? [] : [`${name} ${scope}`])),
@@ -44,9 +44,9 @@ describe.each(files)('%s', (file) => {
     expect(writes).toEqual(allowed[file] ?? []);
   });
 
-  test('leaves no token in the checked out repository, has no secrets, and ends', () => {
+  test('leaves no token in the checked-out repository, uses no secrets, and has a time limit', () => {
     const checkouts = stepsOf(file).filter(({ uses }) => uses?.startsWith('actions/checkout@'));
-    expect(checkouts.map((step) => step.with)).toEqual(checkouts.map(() => ({ 'persist-credentials': false })));
+    expect(checkouts).toMatchObject(checkouts.map(() => ({ with: { 'persist-credentials': false } })));
     expect(read(file).text).not.toMatch(/secrets|pull_request_target|workflow_run/);
     const endless = jobsOf(file).filter((job) => job.uses === undefined && !job['timeout-minutes']);
     expect(endless).toEqual([]);
@@ -59,7 +59,7 @@ test('all workflows use the same commit of an action', () => {
   expect(names).toEqual([...new Set(names)]);
 });
 
-test('CI is .ci/run, and nothing of its own', () => {
+test('CI runs .ci/run and nothing else', () => {
   expect(stepsOf('ci.yml').flatMap(({ run }) => run ?? [])).toEqual(['.ci/run']);
 });
 
@@ -73,14 +73,14 @@ test('main is deployed after CI, one stage after the other', () => {
   });
 });
 
-test('every lock file and every workflow is updated weekly, Node.js by itself and all else in one go', () => {
+test('every lock file and every workflow is updated weekly, Node.js separately and all else together', () => {
   const { updates } = parse(readFileSync(path.join(github, 'dependabot.yml'), 'utf8'));
   expect(updates).toMatchObject([
-    { 'package-ecosystem': 'npm', directories: ['/', '/.ci/mutation', '/.ci/runtimes'] },
+    { 'package-ecosystem': 'npm', directories: ['/', '/.ci/commitlint', '/.ci/mutation', '/.ci/runtimes'] },
     { 'package-ecosystem': 'github-actions', directory: '/' },
   ]);
   for (const update of updates) expect(update).toMatchObject({ schedule: { interval: 'weekly' } });
-  // A package goes to the first group that has it.
+  // Dependabot puts a package into the first group that matches it.
   expect(updates.map(({ groups }: { groups: object }) => Object.entries(groups))).toEqual([
     [
       ['node', { patterns: ['node-linux-*'] }],
