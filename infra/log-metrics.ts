@@ -6,7 +6,7 @@ import type { ServiceFunction } from './service-function.ts';
 
 type Functions = { createPlant: ServiceFunction; authorizer: ServiceFunction };
 
-/** What only the functions' own log lines tell (docs/runbook.md has them), counted. */
+/** What only the functions' own log lines tell (docs/operate/runbook.md has them), counted. */
 export class LogMetrics extends Construct {
   /** 500s of createPlant, which Lambda takes for good answers. */
   readonly faults: Metric;

@@ -48,7 +48,7 @@ const lasting = { period: Duration.minutes(5), evaluationPeriods: 3, datapointsT
 const maxConcurrency = 800;
 
 /**
- * The alarms, each with a section of its name in docs/runbook.md, and one dashboard: whether all is well on top, then
+ * The alarms, each with a section of its name in docs/operate/runbook.md, and one dashboard: whether all is well on top, then
  * where it is not, from the gateway to the table.
  */
 export class Monitoring extends Construct {
@@ -78,7 +78,7 @@ export class Monitoring extends Construct {
     const logged = new LogMetrics(this, 'Logged', { createPlant, authorizer });
 
     const alarms: IAlarm[] = [];
-    const title = `# ${stackName}: is it well?\nWhat an alarm means, and what to do: docs/runbook.md`;
+    const title = `# ${stackName}: is it well?\nWhat an alarm means, and what to do: docs/operate/runbook.md`;
     this.#facade
       .addWidget(new TextWidget({ markdown: title, width: 24, height: 2 }))
       .addWidget(new AlarmStatusWidget({ title: 'Alarms', alarms, width: 24, height: 4 }));
@@ -235,7 +235,7 @@ export class Monitoring extends Construct {
   #named(name: string, description: string): { alarmNameOverride: string; alarmDescriptionOverride: string } {
     return {
       alarmNameOverride: this.#prefix + name,
-      alarmDescriptionOverride: `${description} What to do: docs/runbook.md, ${name}.`,
+      alarmDescriptionOverride: `${description} What to do: docs/operate/runbook.md, ${name}.`,
     };
   }
 }

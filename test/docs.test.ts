@@ -70,7 +70,7 @@ test('documents, comments and configurations name only files and folders that ex
     return [file, [...new Set(names)].filter((name) => !isMade(name)).sort()] as const;
   });
   expect(Object.fromEntries(stale.filter(([, names]) => names.length > 0))).toEqual({
-    'CONTRIBUTING.md': ofTheNextOperation,
+    'docs/add-an-operation.md': ofTheNextOperation,
   });
 });
 

@@ -37,7 +37,7 @@ export type AddPlant = (plant: NewPlant, deadline: AbortSignal) => Promise<Outco
 
 /**
  * The first call, and two more for what is over in a moment: a broken connection, a lost answer, throttling. After about
- * 17 failing requests in a row an instance has used up the SDK's retry quota (docs/runbook.md): then it calls once.
+ * 17 failing requests in a row an instance has used up the SDK's retry quota (docs/operate/runbook.md): then it calls once.
  */
 const maxAttempts = 3;
 

@@ -103,7 +103,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'infra/log-metrics.ts': [['      defaultValue: 0,\n', '', 'A figure has gaps where nothing is logged.']],
   'infra/monitoring.ts': [
-    ['What to do: docs/runbook.md,', 'What to do: README.md,', 'The mail of an alarm does not say what to do.'],
+    ['What to do: docs/operate/runbook.md,', 'What to do: README.md,', 'The mail of an alarm does not say what to do.'],
     ['cloudwatch/home?region=', 'cloudwatch/home?area=', 'The address of the dashboard leads to another region.'],
   ],
   'infra/plant-api.ts': [

@@ -91,7 +91,7 @@ test('the stack has these alarms, and each watches what it should', () => {
 });
 
 test('the runbook has a section for each alarm, and for no other', () => {
-  const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+  const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
   const [, section = ''] = /^## The alarms$(.*?)^## /ms.exec(runbook) ?? [];
   const sections = [...section.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
   expect(sections.sort()).toEqual(Object.keys(alarms).sort());

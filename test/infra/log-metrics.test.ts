@@ -39,7 +39,7 @@ test('every matching line counts as 1, and every other one as nothing, in the na
 });
 
 test('the runbook names every outcome that is counted', () => {
-  const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+  const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
   const rows = filters.flatMap(({ LogGroupName, FilterPattern }) =>
     [...FilterPattern.matchAll(/outcome = "([^"]+)"/g)].map(
       ([, outcome]) => `| ${LogGroupName.Ref.replace('Logs', '')} | \`{"outcome":"${outcome}"`,

@@ -9,7 +9,7 @@ describe('the mail of an alarm', () => {
 
   test.each(alarms)('says what is wrong, and where to read what to do: $AlarmName', (alarm) => {
     const section = String(alarm.AlarmName).replace('PlantStore-dev-', '');
-    expect(alarm.AlarmDescription).toMatch(/^\w.+\. What to do: docs\/runbook\.md, \w+\.$/);
+    expect(alarm.AlarmDescription).toMatch(/^\w.+\. What to do: docs\/operate\/runbook\.md, \w+\.$/);
     expect(alarm.AlarmDescription).toContain(` ${section}.`);
   });
 });

@@ -1,0 +1,108 @@
+/** `npm run lint:prose`: what no native speaker would write, in documents, comments and the contract's descriptions. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { parseSync } from 'oxc-parser';
+import writeGood from 'write-good';
+import { isScalar, parseDocument, visit } from 'yaml';
+
+/** Words and phrases of ours that made readers stumble, and what to write instead. */
+const phrases: [phrase: RegExp, instead: string][] = [
+  [/\bmend(?:s|ed|ing)?\b/i, 'fix'],
+  [/\bsuch as that\b/i, 'for example, that'],
+  [/\bthat there (?:is|are|was|were)\b/i, 'leave it out, or name the thing'],
+  [/\bfor as long as\b/i, 'while'],
+  [/\bas far as\b/i, 'if, or what'],
+  [/\bno such\b.*\bas\b/i, 'say what is missing'],
+  [/\bwhere (?:it|there|that|they) (?:is|are|was|were|has|have)\b/i, 'if'],
+  [/\bof (?:its|their|his) own\b/i, 'leave it out, or say "separate"'],
+  [/\bhonest\b/i, 'valid'],
+  [/\bdeeds?\b/i, 'what happens'],
+  [/\bmembers?\b/i, 'field'],
+];
+
+/** A longer sentence is read twice. */
+const maxWords = 45;
+
+type Finding = { file: string; line: number; text: string };
+
+const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' }).trim().split('\n');
+
+/** Replaces all that is not prose by spaces, which keeps line numbers. */
+const blank = (text: string, ...notProse: RegExp[]): string =>
+  notProse.reduce((rest, pattern) => rest.replaceAll(pattern, (match) => match.replaceAll(/[^\n]/g, ' ')), text);
+
+const check = (file: string, text: string, firstLine = 1): Finding[] => {
+  const at = (index: number): number => firstLine + text.slice(0, index).split('\n').length - 1;
+  const wordy = writeGood(text, {
+    passive: false,
+    weasel: false,
+    adverb: false,
+    so: false,
+    whitelist: [
+      'it is',
+      'It is',
+      'it was',
+      'It was',
+      'all of',
+      'a number of',
+      'however',
+      'therefore',
+      'Therefore',
+      'minimum',
+      'maximum',
+      'overall',
+      'in addition',
+      'outside of',
+      'portion',
+      'whether or not',
+    ],
+  });
+  return [
+    ...wordy.map(({ index, reason }) => ({ file, line: at(index), text: reason })),
+    ...phrases.flatMap(([phrase, instead]) =>
+      [...text.matchAll(new RegExp(phrase, `${phrase.flags}g`))].map(({ index, 0: found }) => ({
+        file,
+        line: at(index),
+        text: `"${found}": ${instead}`,
+      })),
+    ),
+    ...[...text.matchAll(/(?:(?![.!?:|](?:\s|$)|\n\s*\n|\n- |\n\s*@).)+/gs)]
+      .filter(([sentence]) => sentence.trim().split(/\s+/).length > maxWords)
+      .map(({ index }) => ({ file, line: at(index), text: `a sentence of more than ${maxWords} words` })),
+  ];
+};
+
+/** Descriptions and summaries, with the line on which each begins. */
+const descriptionsOf = (yaml: string): { text: string; line: number }[] => {
+  const found: { text: string; line: number }[] = [];
+  visit(parseDocument(yaml), {
+    Pair: (_, { key, value }) => {
+      if (!isScalar(key) || !['description', 'summary'].includes(String(key.value)) || !isScalar(value)) return;
+      const line = yaml.slice(0, value.range?.[0]).split('\n').length;
+      found.push({ text: String(value.value), line });
+    },
+  });
+  return found;
+};
+
+const documents = tracked.filter((file) => file.endsWith('.md'));
+const sources = tracked.filter((file) => /\.(ts|mjs|cjs)$/.test(file));
+
+const contract = 'schemas/openapi.yaml';
+
+const findings = [
+  ...descriptionsOf(readFileSync(contract, 'utf8')).flatMap(({ text, line }) => check(contract, text, line)),
+  ...documents.flatMap((file) =>
+    check(file, blank(readFileSync(file, 'utf8'), /^```.*?^```/gms, /`[^`]*`/g, /\]\([^)]*\)/g, /^\|.*$/gm)),
+  ),
+  ...sources.flatMap((file) => {
+    const source = readFileSync(file, 'utf8');
+    return parseSync(file, source).comments.flatMap(({ value, start }) =>
+      check(file, blank(value, /`[^`]*`/g, /^\s*\*/gm), source.slice(0, start).split('\n').length),
+    );
+  }),
+];
+
+for (const { file, line, text } of findings) console.log(`${file}:${line} ${text}`);
+console.log(`${documents.length} documents, ${sources.length} files with comments, ${findings.length} findings`);
+process.exitCode = findings.length > 0 ? 1 : 0;
