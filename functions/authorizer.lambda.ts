@@ -15,13 +15,13 @@ const keys = issuerKeys(fromEnvironment('JWKS_URI'));
 const audience = fromEnvironment('AUDIENCE');
 const rules = {
   issuer: fromEnvironment('ISSUER'),
-  // Only the stack's own issuer and the setting `audience=none` set this word; nothing else turns the check off.
+  // AUDIENCE is `none` only for the stack's own issuer or with the setting `audience=none`; both skip the check.
   audience: audience === 'none' ? null : audience,
   scope: fromEnvironment('REQUIRED_SCOPE'),
   scopeClaims: fromEnvironment('SCOPE_CLAIM').split(','),
 };
 
-/** Lets a request in whose Authorization header holds a valid access token. Throws where that cannot be judged. */
+/** Allows a request that has a valid bearer token. @throws Error if the issuer's keys cannot be fetched */
 export const handler = async ({ headers }: APIGatewayRequestAuthorizerEventV2): Promise<Answer> => {
   const bearer = bearerToken(headers?.['authorization']);
   const verdict = 'refused' in bearer ? bearer : await verifyToken(bearer.token, rules, keys);
@@ -39,5 +39,5 @@ const refuse = (reason: Refusal): Answer => {
   return { isAuthorized: false };
 };
 
-/** A claim of any JSON type, as the flat string that a context value must be. */
+/** Returns a claim if it is a string, else an empty string: the gateway's context values must be flat. */
 const text = (claim: unknown): string => (typeof claim === 'string' ? claim : '');

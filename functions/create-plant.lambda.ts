@@ -12,11 +12,10 @@ import { validBody } from './http/valid-body.ts';
 import { addPlantTo, PlantConflict, PlantTooLarge, StoreUnavailable, storeLimits } from './plants/plant-table.ts';
 
 /**
- * What the SDK would look for in the environment and in files at the first request, at a tenth of its time: here it stands in
- * the environment, or is the SDK's own default. So AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and
- * the like have no say: who needs them changes it here.
+ * Set explicitly so the SDK does not search the environment and config files on the first request (10 % of its time).
+ * AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and the like are therefore ignored.
  */
-const settled: DynamoDBClientConfig = {
+const explicitConfig: DynamoDBClientConfig = {
   region: fromEnvironment('AWS_REGION'),
   retryMode: 'standard',
   useDualstackEndpoint: false,
@@ -25,23 +24,23 @@ const settled: DynamoDBClientConfig = {
   authSchemePreference: [],
   userAgentAppId: async () => undefined,
   disableClockSkewCorrection: false,
-  // The one that this service has a use for: its store on a laptop.
+  // The local run sets AWS_ENDPOINT_URL_DYNAMODB to the address of its store.
   ...(process.env['AWS_ENDPOINT_URL_DYNAMODB'] && { endpoint: process.env['AWS_ENDPOINT_URL_DYNAMODB'] }),
   ignoreConfiguredEndpointUrls: true,
 };
 
-const client = new DynamoDBClient({ ...settled, ...storeLimits });
-// It copies what is sent and answered for a logger that there is not.
+const client = new DynamoDBClient({ ...explicitConfig, ...storeLimits });
+// The SDK's logger middleware copies each request and response for a logger, but this client has no logger.
 client.middlewareStack.remove('loggerMiddleware');
 const create = createPlant(addPlantTo(fromEnvironment('TABLE_NAME'), client));
 
 /**
- * Milliseconds after which a request is answered, whatever the store does: 2.5 s are promised, and the function's own
- * time-out, at which Lambda would answer for it, is far away.
+ * Milliseconds until a request is answered, even if the store hangs. docs/decisions/contract.md promises 2.5 s. Lambda
+ * would end the function only after 5 s (infra/plant-store-stack.ts).
  */
 const timeLimit = 2_300;
 
-/** POST /plants. Middy's own time-out is off: `deadline` ends every request long before it could. */
+/** Handles POST /plants. Middy's own time-out is off, because `deadline` ends every request long before it. */
 export const handler = middy<unknown, APIGatewayProxyStructuredResultV2>({ timeoutEarlyInMillis: 0 })
   .use(
     errorResponse([

@@ -2,8 +2,8 @@ import { type NewPlant, type Plant, toPlant } from './plants/plant.ts';
 import type { AddPlant, Outcome } from './plants/plant-table.ts';
 
 /**
- * The operation: stores the plant, then answers with what the contract shows of it.
- * @throws what `addPlant` throws; the plant may then be stored or not, and calling again is safe
+ * The operation createPlant: stores a plant, then returns the response's view of it.
+ * @throws as `AddPlant`; after StoreUnavailable the plant may or may not be stored, and calling again is safe
  */
 export const createPlant =
   (addPlant: AddPlant) =>

@@ -5,11 +5,11 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 
-/** Where alarms are sent, and the end of an alarm. Others than `email` may subscribe to it by hand. */
+/** The SNS topic for the start and end of every alarm. `email` is subscribed if given; others may subscribe by hand. */
 export class AlarmTopic extends Topic {
   constructor(scope: Construct, id: string, email: string | undefined) {
     super(scope, id, { enforceSSL: true });
-    // A policy of its own takes the place of SNS's default one, by which alarms of the account may publish.
+    // enforceSSL replaces SNS's default policy, which lets the account's alarms publish, so this statement allows it.
     this.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],

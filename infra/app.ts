@@ -1,4 +1,4 @@
-/** What `npx cdk` runs: context -> settings -> stack, and the checks that a deployment must pass. */
+/** `npx cdk` runs this file: it reads the settings from the context, creates the stack and checks it with cdk-nag. */
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { PlantStoreStack } from './plant-store-stack.ts';
@@ -15,6 +15,6 @@ const settingsOf = (app: App): Settings => {
 
 const app = new App();
 new PlantStoreStack(app, settingsOf(app));
-// A finding that nobody has acknowledged, with the reason, fails the synthesis. The template tells what was.
+// A finding that is not acknowledged fails the synthesis. The template lists the acknowledged ones with their reasons.
 const audit = { writeSuppressionsToCloudFormation: true };
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app, audit), new ServerlessChecks(app, audit));

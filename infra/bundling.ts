@@ -6,10 +6,8 @@ import { type BuildOptions, build, buildSync, type OutputFile, stop } from 'esbu
 export const functions = fileURLToPath(new URL('../functions', import.meta.url));
 
 /**
- * Parts of the AWS SDK that no function here uses, though the SDK imports them, and the files below functions/ that a
- * bundle has in their place: two fifths of its size, and of the time that it takes to load. Where the SDK comes to need more
- * of such a part than the file has, esbuild refuses the bundle; where it gets at them by another name,
- * test/infra/bundles.test.ts notices.
+ * SDK packages that no function uses, and the stubs below functions/ that replace them. The stubs save almost
+ * half of the size and two fifths of the load time. docs/decisions/sdk-stubs.md says which test fails if the SDK changes.
  */
 const replaced = {
   '@aws-sdk/credential-provider-node': 'replaced/credentials.ts',
@@ -17,7 +15,7 @@ const replaced = {
   '@smithy/core/event-streams': 'replaced/event-streams.ts',
 };
 
-/** How an entry becomes one file. The SDK is that of the lock file, not the one that the runtime happens to bring. */
+/** Returns esbuild's options to bundle an entry with the lock file's SDK, instead of using the Lambda runtime's SDK. */
 export const esbuildOptions = (entry: string) =>
   ({
     entryPoints: [path.join(functions, entry)],
@@ -25,30 +23,30 @@ export const esbuildOptions = (entry: string) =>
     minify: true,
     platform: 'node',
     target: 'node24',
-    // CommonJS output starts faster than ESM, whose import of node:http also loads undici.
+    // CommonJS output starts faster than ESM: if ESM imports node:http, Node.js also loads undici.
     format: 'cjs',
-    // Libraries' ESM sources can be shaken, their CommonJS builds cannot: 195 KB less.
+    // esbuild can tree-shake a library's ESM sources but not its CommonJS build; this saves 195 KB.
     mainFields: ['module', 'main'],
     alias: Object.fromEntries(Object.entries(replaced).map(([part, file]) => [part, path.join(functions, file)])),
     logLevel: 'warning',
     write: false,
   }) satisfies BuildOptions;
 
-/** The bundles that were made ahead, by entry. */
-const ahead = new Map<string, OutputFile[]>();
+/** The bundles that `bundleAhead` made, by entry. */
+const prebuilt = new Map<string, OutputFile[]>();
 
-/** Has all bundles made by esbuild's own process while this one is busy, with loading the CDK say. */
+/** Bundles every entry in esbuild's own process, so that this process can do other work, such as loading CDK. */
 export const bundleAhead = async (): Promise<void> => {
   const entries = readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
-  const make = async (entry: string) => ahead.set(entry, (await build(esbuildOptions(entry))).outputFiles);
+  const make = async (entry: string) => prebuilt.set(entry, (await build(esbuildOptions(entry))).outputFiles);
   await Promise.all(entries.map(make));
-  // Else it would wait for more, with 50 MB, for as long as this process lives.
+  // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();
 };
 
-/** An entry as one file of JavaScript. */
+/** Returns an entry of functions/ bundled as one JavaScript file. @example bundle('create-plant.lambda.ts') */
 export const bundle = (entry: string): Uint8Array => {
-  const [file] = ahead.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles;
+  const [file] = prebuilt.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles;
   if (file === undefined) throw new Error(`esbuild made nothing of ${entry}`);
   return file.contents;
 };

@@ -6,12 +6,12 @@ import type { ServiceFunction } from './service-function.ts';
 
 type Functions = { createPlant: ServiceFunction; authorizer: ServiceFunction };
 
-/** What only the functions' own log lines tell (docs/operate/runbook.md has them), counted. */
+/** Metrics counted from the functions' own log lines, which docs/operate/runbook.md lists. */
 export class LogMetrics extends Construct {
-  /** 500s of createPlant, which Lambda takes for good answers. */
+  /** createPlant's responses with status 500, which Lambda does not count as errors. */
   readonly faults: Metric;
   readonly keysNotFetched: Metric;
-  /** Plants stored by outcome, refused and failed by `error`; tokens refused by reason. */
+  /** Plants stored, by outcome; plants refused or failed, by `error`; tokens refused, by reason. */
   readonly outcomes: IMetric[];
 
   constructor(scope: Construct, id: string, { createPlant, authorizer }: Functions) {
@@ -38,20 +38,20 @@ export class LogMetrics extends Construct {
     return filter.metric({ statistic: Stats.SUM });
   }
 
-  /** A metric for each value of a member of the line. @returns all of them, also those that come up later */
-  #countBy(member: string, { log }: ServiceFunction, metricName: string, lines: string): IMetric {
+  /** Counts log lines by the value of one field. @returns a search that includes values first logged later */
+  #countBy(field: string, { log }: ServiceFunction, metricName: string, lines: string): IMetric {
     const namespace = Stack.of(this).stackName;
     new MetricFilter(this, metricName, {
       logGroup: log,
       metricNamespace: namespace,
       metricName,
       filterPattern: FilterPattern.literal(`{ ${lines} }`),
-      dimensions: { [member]: `$.message.${member}` },
+      dimensions: { [field]: `$.message.${field}` },
     });
-    const search = `{"${namespace}","${member}"} MetricName="${metricName}"`;
+    const search = `{"${namespace}","${field}"} MetricName="${metricName}"`;
     return new MathExpression({ expression: `SEARCH('${search}', 'Sum', 300)`, usingMetrics: {}, label: metricName });
   }
 }
 
-/** Lambda's JSON format has what a function logs in `message`. */
+/** Lambda's JSON log format puts the object that a function logs into `message`. */
 const outcomeIs = (outcome: string): string => `$.message.outcome = "${outcome}"`;

@@ -35,21 +35,21 @@ type MonitoringProps = {
   alarmEmail?: string | undefined;
 };
 
-/** Within a minute: also for the five minutes in which a new version of a function is tried. */
+/** Alarm timing: within a minute, to catch errors in the five minutes in which a roll-out tries a new version. */
 const atOnce = { period: Duration.minutes(1), evaluationPeriods: 1, datapointsToAlarm: 1 };
 
-/** Within five minutes: for what is wrong however short it is. */
+/** Alarm timing: within five minutes, for problems that matter even if they are short. */
 const soon = { period: Duration.minutes(5), evaluationPeriods: 1, datapointsToAlarm: 1 };
 
-/** After 15 minutes: for what may be the doing of a single client for a while. */
+/** Alarm timing: after 15 minutes, for problems that a single client may cause for a while. */
 const lasting = { period: Duration.minutes(5), evaluationPeriods: 3, datapointsToAlarm: 3 };
 
-/** Invocations under way in the account and region. Their quota is 1,000 by default. */
+/** An alarm goes off above this many concurrent invocations in the account and region. The default quota is 1,000. */
 const maxConcurrency = 800;
 
 /**
- * The alarms, each with a section of its name in docs/operate/runbook.md, and one dashboard: whether all is well on top, then
- * where it is not, from the gateway to the table.
+ * The alarms, each explained under its name in docs/operate/runbook.md, and one dashboard: the overall health first,
+ * then each part from the gateway to the table.
  */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
@@ -61,7 +61,7 @@ export class Monitoring extends Construct {
     const { stackName, region } = Stack.of(this);
     this.#prefix = `${stackName}-`;
     const topic = new AlarmTopic(this, 'Alarms', alarmEmail);
-    // Dashboards belong to the account, all its regions together.
+    // A dashboard's name must be unique in the account across all regions.
     const dashboard = `${stackName}-Health-${region}`;
     this.#facade = new MonitoringFacade(this, 'Facade', {
       alarmFactoryDefaults: {
@@ -82,7 +82,7 @@ export class Monitoring extends Construct {
     this.#facade
       .addWidget(new TextWidget({ markdown: title, width: 24, height: 2 }))
       .addWidget(new AlarmStatusWidget({ title: 'Alarms', alarms, width: 24, height: 4 }));
-    this.#monitorAnswers(api, logged);
+    this.#monitorResponses(api, logged);
     this.#facade.addWidget(
       new GraphWidget({ title: 'Plants and tokens, from the log', left: logged.outcomes, width: 24, height: 6 }),
     );
@@ -90,21 +90,21 @@ export class Monitoring extends Construct {
     this.#monitorFunction('Authorizer', authorizer);
     this.#monitorFunction('CreatePlant', createPlant);
     this.#monitorTable(table);
-    // The widget on top shows all, the later ones too.
+    // The alarm status widget holds a reference to `alarms`, so alarms that are added later appear too.
     alarms.push(...this.#facade.createdAlarms().map(({ alarm }) => alarm));
 
     const console = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}`;
     this.dashboardUrl = `${console}#dashboards/dashboard/${dashboard}`;
   }
 
-  /** The alarm with this section in the runbook. */
+  /** Returns the alarm with this name, which is a heading in the runbook. @throws Error if there is none */
   alarm(name: string): IAlarm {
     const found = this.#facade.createdAlarms().find(({ alarmName }) => alarmName === this.#prefix + name);
     if (found === undefined) throw new Error(`There is no alarm ${name}.`);
     return found.alarm;
   }
 
-  #monitorAnswers(api: PlantApi, { faults, keysNotFetched }: LogMetrics): void {
+  #monitorResponses(api: PlantApi, { faults, keysNotFetched }: LogMetrics): void {
     this.#monitorCustom('What clients see', {
       'Errors, % of all answers': [
         this.#above(1, api.metricShare(api.metricServerError()), {
@@ -128,7 +128,7 @@ export class Monitoring extends Construct {
 
   #monitorApi(api: PlantApi): void {
     this.#facade.monitorApiGatewayV2HttpApi({
-      // As for ServiceFunction.live.
+      // CDK's class types do not fit its interfaces under exactOptionalPropertyTypes, so `as` is needed.
       api: api as IHttpApi,
       humanReadableName: 'Gateway',
       alarmFriendlyName: 'Api',
@@ -142,7 +142,7 @@ export class Monitoring extends Construct {
     });
   }
 
-  /** Watches the alias, which is what is called. */
+  /** Monitors the function's alias, because callers invoke the alias. */
   #monitorFunction(name: 'CreatePlant' | 'Authorizer', { live, timeout }: ServiceFunction): void {
     this.#facade.monitorLambdaFunction({
       lambdaFunction: live,
@@ -209,7 +209,7 @@ export class Monitoring extends Construct {
     });
   }
 
-  /** A row of graphs, by title. */
+  /** Adds a row of graphs to the dashboard. `graphs` maps each title to its metrics. */
   #monitorCustom(name: string, graphs: Record<string, CustomMetricWithAlarm[]>): void {
     this.#facade.monitorCustom({
       alarmFriendlyName: name,

@@ -17,9 +17,8 @@ import type { Settings } from './settings.ts';
 
 type PlantApiProps = { authorizer: IFunction; createPlant: IFunction } & Pick<Settings, 'stage' | 'throttle'>;
 
-/** The HTTP API of schemas/openapi.yaml. Every route is behind the authorizer, a later one too. */
+/** The HTTP API of schemas/openapi.yaml. Its authorizer guards every route, including routes added later. */
 export class PlantApi extends HttpApi {
-  /** A line for each request. */
   readonly accessLog: ServiceLog;
 
   constructor(scope: Construct, id: string, { authorizer, createPlant, stage, throttle }: PlantApiProps) {
@@ -44,9 +43,9 @@ export class PlantApi extends HttpApi {
     });
   }
 
-  /** Percent of all requests. `some` counts some of them. */
+  /** Returns a metric that counts some of the requests (`some`) as a percentage of all requests. */
   metricShare(some: Metric): MathExpression {
-    // Ids must differ within a graph.
+    // Each metric needs an id that is unique within its graph.
     const id = `answers${some.metricName}`;
     return new MathExpression({
       expression: `IF(all > 0, 100 * FILL(${id}, 0) / all, 0)`,
@@ -62,13 +61,13 @@ export class PlantApi extends HttpApi {
 const bearerAuth = (authorizer: IFunction): IHttpRouteAuthorizer =>
   new HttpLambdaAuthorizer('BearerAuth', authorizer, {
     responseTypes: [HttpLambdaResponseType.SIMPLE],
-    // A cached answer would outlive its token.
+    // A cached result could outlive its token: docs/decisions/uncached-authorizer.md.
     resultsCacheTtl: Duration.seconds(0),
     identitySource: ['$request.header.Authorization'],
   });
 
 /**
- * No header but the user agent: the others may hold secrets.
+ * Of the request headers, only User-Agent goes to the access log, because others may contain secrets.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-logging-variables.html
  */
 const accessLogFormat = AccessLogFormat.custom(

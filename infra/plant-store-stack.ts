@@ -7,7 +7,7 @@ import { ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import { TokenIssuer } from './token-issuer.ts';
 
-/** POST /plants -> authorizer -> createPlant -> table. */
+/** The whole deployment: POST /plants -> authorizer -> createPlant -> table, and its monitoring. */
 export class PlantStoreStack extends Stack {
   constructor(app: Construct, { stage, externalIssuer, scope, throttle, alarmEmail }: Settings) {
     super(app, stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`, {
@@ -20,7 +20,7 @@ export class PlantStoreStack extends Stack {
     const createPlant = new ServiceFunction(this, 'CreatePlant', {
       entry: 'create-plant.lambda.ts',
       environment: { TABLE_NAME: table.tableName },
-      // A request is answered after 2.3 s (timeLimit in its entry); the rest is for a cold start.
+      // createPlant answers within 2.3 s (`timeLimit` in its entry); the rest is for a cold start.
       timeout: Duration.seconds(5),
       stage,
     });
@@ -36,7 +36,7 @@ export class PlantStoreStack extends Stack {
         REQUIRED_SCOPE: scope,
         SCOPE_CLAIM: issuer.scopeClaim,
       },
-      // API Gateway waits 10 s for an authorizer; fetching the issuer's keys takes up to 3.
+      // Below the 10 s that API Gateway waits for an authorizer, and above the 3 s that fetching the issuer's keys may take.
       timeout: Duration.seconds(9),
       stage,
     });
@@ -50,7 +50,7 @@ export class PlantStoreStack extends Stack {
 
     const monitoring = new Monitoring(this, 'Monitoring', { api, createPlant, authorizer, table, alarmEmail });
     if (stage === 'prod') {
-      // createPlant answers its faults, so that Lambda sees no error in them.
+      // createPlant turns faults into 500 responses, which Lambda does not count as errors.
       createPlant.rollOutInSteps([monitoring.alarm('CreatePlantErrors'), monitoring.alarm('CreatePlantFaults')]);
       authorizer.rollOutInSteps([monitoring.alarm('AuthorizerErrors')]);
     }

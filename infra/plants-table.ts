@@ -5,7 +5,7 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import type { Stage } from './settings.ts';
 
-/** The plants, one item each: `id` (number, the partition key), `name`, and `tag` where it was given. On demand. */
+/** Stores each plant as one item: `id` (number, the partition key), `name`, and `tag` if given. Billed on demand. */
 export class PlantsTable extends TableV2 {
   constructor(scope: Construct, id: string, stage: Stage) {
     super(scope, id, {
@@ -14,18 +14,18 @@ export class PlantsTable extends TableV2 {
       removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
       pointInTimeRecoverySpecification: {
         pointInTimeRecoveryEnabled: true,
-        // Days; 35 are the most there are.
+        // DynamoDB allows 35 days at most.
         recoveryPeriodInDays: stage === 'prod' ? 35 : 1,
       },
     });
   }
 
-  /** Lets `grantee` add plants, and nothing else: it can neither read nor change nor delete. */
+  /** Lets `grantee` call PutItem and no other operation. Only the call's condition keeps it from replacing a plant. */
   grantAdd(grantee: IGrantable): void {
     this.grant(grantee, 'dynamodb:PutItem');
   }
 
-  /** Percent of the writes that met another plant. Successful ones are counted by their latency. */
+  /** Returns conflicts as a percentage of all writes. The latency metric counts the writes that succeeded. */
   metricConflictShare(): MathExpression {
     return new MathExpression({
       expression: 'IF(refused > 0, 100 * refused / (refused + FILL(written, 0)), 0)',
@@ -40,7 +40,7 @@ export class PlantsTable extends TableV2 {
     });
   }
 
-  /** CDK's own sum over all operations has no data, since most of them are never called. */
+  /** Counts DynamoDB's 5xx for PutItem. CDK's sum over all operations has no data, because most are never called. */
   metricPutItemSystemErrors(): Metric {
     return this.metric('SystemErrors', {
       dimensionsMap: { TableName: this.tableName, Operation: Operation.PUT_ITEM },

@@ -24,26 +24,25 @@ import { ServiceLog } from './service-log.ts';
 import type { Stage } from './settings.ts';
 
 type ServiceFunctionProps = {
-  /** The entry's path below functions/. */
+  /** Path of the entry, relative to functions/. */
   entry: string;
   environment: Record<string, string>;
   timeout: Duration;
   stage: Stage;
 };
 
-/** A function of this service: all of them are built and run alike. */
+/** A Lambda function of this service. All functions are built and run with the same options. */
 export class ServiceFunction extends LambdaFunction {
-  /** What the function logs. */
   readonly log: ServiceLog;
-  /** What callers call: the version that was rolled out last, or two while one is tried. */
+  /** The alias that callers invoke. It points to the version rolled out last, or to two versions during a roll-out. */
   readonly live: IFunction;
-  /** Always given. */
+  /** CDK declares the time-out as optional, but this class always sets it. */
   declare readonly timeout: Duration;
   readonly #alias: Alias;
 
   constructor(scope: Construct, id: string, { entry, environment, timeout, stage }: ServiceFunctionProps) {
     const log = new ServiceLog(scope, `${id}Logs`, stage);
-    // A role of its own, since the one that CDK makes has a managed policy for every log group of the account.
+    // CDK's default role has a managed policy for every log group of the account; this role may write only to its own.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     log.grantWrite(role);
     super(scope, id, {
@@ -51,13 +50,13 @@ export class ServiceFunction extends LambdaFunction {
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      // One whole core. Why this size, this log format, and no warm start: docs/decisions/function-settings.md.
+      // One whole core. Why this size, this log format and no pre-warming: docs/decisions/function-settings.md.
       memorySize: 1_769,
       timeout,
       environment,
       role,
-      // An older version is what an alias can be put back to. One whose deployment failed must go: Lambda makes no second
-      // version of the same code.
+      // `prod` keeps older versions so that the alias can go back to one. A version whose deployment failed is deleted,
+      // because Lambda does not publish the same code as a version twice.
       currentVersionOptions: {
         removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       },
@@ -78,15 +77,15 @@ export class ServiceFunction extends LambdaFunction {
       'It is for events that nobody waits for. API Gateway waits, and its clients get the error.',
     );
     this.log = log;
-    // CDK's classes are declared without regard to exactOptionalPropertyTypes: hence `as`, here and elsewhere.
+    // CDK's class types do not fit its interfaces under exactOptionalPropertyTypes, so `as` is needed.
     this.#alias = new Alias(this, 'Live', { aliasName: 'live', version: this.currentVersion as IVersion });
     this.live = this.#alias as IFunction;
   }
 
-  /** Gives a new version a tenth of the calls for five minutes, then all; or none again, where an alarm goes off. */
+  /** Sends a new version 10 % of the calls for five minutes, then all. If an alarm goes off, CodeDeploy rolls back. */
   rollOutInSteps(alarms: IAlarm[]): void {
     const role = new Role(this, 'RollOutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
-    // What AWSCodeDeployRoleForLambdaLimited allows for all functions, as far as it is needed, for this one.
+    // The managed policy AWSCodeDeployRoleForLambdaLimited covers all functions; this role covers this function only.
     role.addToPolicy(
       new PolicyStatement({
         actions: ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
@@ -103,30 +102,30 @@ export class ServiceFunction extends LambdaFunction {
       alias: this.#alias,
       deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
       alarms,
-      // CDK would add the managed policy.
+      // Without this call, CDK would attach the managed policy to the role.
       role: role.withoutPolicyUpdates(),
     });
   }
 }
 
-/** The code of a function, index.js alone. NodejsFunction would make the same, through npx, which takes longer than esbuild. */
+/** Makes a function's code, index.js. CDK's NodejsFunction makes the same through npx, which is slower than esbuild. */
 const bundled = (entry: string): Code =>
   Code.fromAsset(functions, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // For where the bundling below would say that it cannot be done here, which it does not.
+      // CDK requires an image in case `tryBundle` returns false, which it never does.
       image: DockerImage.fromRegistry('none'),
-      // CDK takes assets for the same that have the same source and options; the function below is none to it.
+      // CDK reuses an asset with the same source and options, but ignores `tryBundle`; `command` makes each unique.
       command: [entry],
       local: {
         tryBundle: (folder) => {
-          // CDK has just made the folder writable for everyone (0777). It is run from, and deployed, as it is.
+          // CDK has just made the folder writable for everyone (0777), and the code is run and deployed from it.
           chmodSync(folder, 0o755);
           const intruders = readdirSync(folder);
           if (intruders.length > 0) throw new Error(`${folder} has files of another user: ${intruders.join(', ')}`);
           const file = path.join(folder, 'index.js');
           writeFileSync(file, bundle(entry));
-          // Whatever the umask: others may not write it, and Lambda must be able to read it.
+          // Whatever the umask is, other users must not write the file and Lambda must be able to read it.
           chmodSync(file, 0o644);
           return true;
         },

@@ -3,7 +3,7 @@ import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Stage } from './settings.ts';
 
-/** A log group that ends: its lines after the stage's time, the group of `dev` with its stack. */
+/** A log group that keeps lines for three months, or in `dev` for a week. Only `dev` deletes it with the stack. */
 export class ServiceLog extends LogGroup {
   constructor(scope: Construct, id: string, stage: Stage) {
     super(scope, id, {

@@ -1,32 +1,31 @@
 import type { Node } from 'constructs';
 
-/** The OpenID issuer whose access tokens the API accepts. */
+/** The OpenID Connect issuer whose access tokens the API accepts. */
 export type TrustedIssuer = {
   issuer: string;
   jwksUri: string;
-  /** What a token must name as `aud`. `none` turns the check off: tokens for other APIs of the issuer then pass it too. */
+  /** The `aud` that a token must have. `none` turns the check off, so tokens for the issuer's other APIs pass too. */
   audience: string;
-  /** The claims that may hold the scope, separated by commas. */
+  /** Names of the claims that may contain the scope, separated by commas. */
   scopeClaim: string;
 };
 
-/** `prod` keeps its plants whatever happens to the stack, and changes in steps; all of `dev` goes with the stack. */
+/** `prod` keeps its plants even if the stack is deleted, and rolls out in steps; `dev` is deleted with its stack. */
 export type Stage = 'prod' | 'dev';
 
-/** Every choice that a deployment makes, as CDK context gives it (`npx cdk deploy -c key=value`, or cdk.json). */
+/** Everything that a deployment can configure, through CDK context (`npx cdk deploy -c key=value`, or cdk.json). */
 export type Settings = {
   stage: Stage;
-  /** Absent: the stack makes an issuer of its own, a Cognito user pool. */
+  /** If absent, the stack creates its own issuer, a Cognito user pool. */
   externalIssuer?: TrustedIssuer;
-  /** The OAuth 2.0 scope that a token must carry. */
+  /** The OAuth 2.0 scope that a token must have. */
   scope: string;
-  /** Requests a second, and how many may come at once, before the gateway answers 429. */
+  /** Requests per second, and requests at once, above which the gateway answers 429. */
   throttle: { rateLimit: number; burstLimit: number };
-  /** Where alarms are sent. */
   alarmEmail?: string | undefined;
 };
 
-/** @throws Error with one sentence that names the key, the value and what is allowed */
+/** Reads and checks the CDK context. @throws Error whose message names the key, its value and what is allowed */
 export const readSettings = (node: Node): Settings => {
   const externalIssuer = readIssuer(node);
   return {
@@ -52,17 +51,17 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
     }
     return undefined;
   }
-  // Only a name to compare with; the keys are never fetched over http.
+  // The issuer's http URL is only compared with a token's `iss`; keys are never fetched over http.
   if (!isUrl(issuer, /^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/)) {
     throw refused('issuer', issuer, 'an https:// URL without user, query or fragment (http:// on 127.0.0.1)');
   }
   const jwksUri = text(node, 'jwksUri') ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
-  // The keys that decide who gets in must not come over a connection that anyone can change.
+  // Keys decide who gets in, and anyone on the network could replace them if they came over http.
   if (!isUrl(jwksUri, /^https:\/\//)) {
     throw refused('jwksUri', text(node, 'jwksUri'), 'an https:// URL without user, query or fragment');
   }
   const audience = text(node, 'audience');
-  // Without it a token for any other API of the issuer would be let in (RFC 8725 section 3.9).
+  // Without an audience, a token for any other API of the issuer would be accepted (RFC 8725 section 3.9).
   if (audience === undefined) {
     throw refused('audience', audience, 'set together with issuer: the aud of its tokens, or none if they have no aud');
   }
@@ -78,9 +77,9 @@ const isUrl = (value: string, scheme: RegExp): boolean =>
 
 const readScope = (node: Node, externalIssuer: TrustedIssuer | undefined): string => {
   const scope = text(node, 'scope') ?? 'plants/create';
-  // RFC 6749 section 3.3
+  // RFC 6749 section 3.3 allows these characters in a scope.
   if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) throw refused('scope', scope, 'one scope, without spaces');
-  // Cognito's way to write one.
+  // Cognito's scopes have the form RESOURCE/PERMISSION.
   if (externalIssuer === undefined && !/^[\w.:-]+\/[\w.:-]+$/.test(scope)) {
     throw refused('scope', scope, 'RESOURCE/PERMISSION, such as plants/create');
   }
@@ -97,14 +96,14 @@ const readEmail = (node: Node): string | undefined => {
 const text = (node: Node, key: string): string | undefined => {
   const value: unknown = node.tryGetContext(key);
   if (value === undefined) return undefined;
-  // Empty is what `-c audience=$AUDIENCE` gives where the variable is not set: not a wish for no audience.
+  // `-c audience=$AUDIENCE` passes an empty string if the variable is not set; that must not mean "no audience".
   if (typeof value !== 'string' || value === '' || value !== value.trim()) {
     throw refused(key, value, 'a string that is not empty, without spaces around it');
   }
   return value;
 };
 
-/** The command line has digits, cdk.json may have a number. */
+/** Reads a positive integer, which is a string on the command line and may be a number in cdk.json. */
 const number = (node: Node, key: string): number | undefined => {
   const value: unknown = node.tryGetContext(key);
   if (value === undefined) return undefined;

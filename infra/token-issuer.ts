@@ -4,16 +4,16 @@ import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import type { TrustedIssuer } from './settings.ts';
 
-/** A Cognito user pool without users, whose one machine client gets tokens by client_credentials. */
+/** A Cognito user pool without users. Its one machine client gets tokens with the client_credentials grant. */
 export class TokenIssuer extends Construct implements TrustedIssuer {
   readonly issuer: string;
   readonly jwksUri: string;
-  /** Cognito's access tokens carry none. */
+  /** Cognito's access tokens have no `aud`. */
   readonly audience = 'none';
   readonly scopeClaim = 'scope';
   readonly userPoolId: string;
   readonly clientId: string;
-  /** Where the client posts its id and secret, HTTP Basic, for a token. */
+  /** The URL where the client posts its id and secret (HTTP Basic) to get a token. */
   readonly tokenUrl: string;
 
   constructor(parent: Construct, id: string, scope: string) {
@@ -21,7 +21,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     const [identifier = '', scopeName = ''] = scope.split('/');
     const pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
-      // For users that somebody might make by hand: no token of theirs is let in, for want of the scope.
+      // These rules protect users that someone creates by hand. Their tokens lack the scope and are refused anyway.
       mfa: Mfa.REQUIRED,
       mfaSecondFactor: { otp: true, sms: false },
       passwordPolicy: {
@@ -31,7 +31,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
         requireSymbols: true,
         requireUppercase: true,
       },
-      // Without the client and the domain, which go with the stack, it would be of no use.
+      // The pool is useless without its client and domain, which are deleted with the stack.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     acknowledge(
@@ -49,7 +49,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
         scopes: [OAuthScope.resourceServer(resourceServer, permission)],
       },
     });
-    // Domain prefixes are unique in a region, over all accounts: the stack's own id is too.
+    // A domain prefix must be unique in its region across all accounts, and so is the UUID in the stack's id.
     const stackUuid = Fn.select(2, Fn.split('/', Aws.STACK_ID));
     const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `plants-${stackUuid}` } });
     this.tokenUrl = `${domain.baseUrl()}/oauth2/token`;

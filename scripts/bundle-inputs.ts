@@ -1,10 +1,7 @@
 import { buildSync } from 'esbuild';
 import { esbuildOptions } from '../infra/bundling.ts';
 
-/**
- * The bundle of an entry, and what it has something of: files of ours, and the folders of packages, as keys of the lock
- * file.
- */
+/** Bundles an entry, and lists the source files and packages (as keys of package-lock.json) that contribute code to it. */
 export const bundleInputs = (entry: string): { bundle: Uint8Array; files: string[]; packages: string[] } => {
   const { metafile, outputFiles } = buildSync({ ...esbuildOptions(entry), metafile: true });
   const files = Object.values(metafile.outputs).flatMap((output) =>

@@ -1,6 +1,6 @@
 /**
- * Exits with 1 unless the Node.js that runs it is the one in package-lock.json, or, on a platform for which the lock
- * file has none, any of the same major version. Plain JavaScript, so that an old Node.js can say so too.
+ * Exits with 1 unless it runs on the Node.js from package-lock.json, or on the same major version if the lock file has
+ * no Node.js for this platform. This file is plain JavaScript so that an old Node.js can run it.
  */
 'use strict';
 
@@ -15,11 +15,11 @@ const running = process.versions.node;
 const name = `node-${process.platform}-${process.arch}`;
 const binary = path.join(root, 'node_modules', name, 'bin', 'node');
 
-/** A binary that lies about its version is never here: npm unpacks nothing that does not match its hash. */
+/** The binary's version need not be checked: npm installs a package only if it matches its hash in the lock file. */
 const isPinned = () =>
   running === pinned && existsSync(binary) && realpathSync(process.execPath) === realpathSync(binary);
 
-/** True if the package is installed and its binary needs another C library, as on Alpine Linux. */
+/** True if the package is installed but its binary cannot run, as on Alpine Linux, which has a different C library. */
 const cannotStart = () => existsSync(binary) && spawnSync(binary, ['--version']).status !== 0;
 
 const refuse = (sentence) => {

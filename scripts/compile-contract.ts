@@ -1,9 +1,6 @@
 /**
- * Derives from schemas/openapi.yaml what functions/ and client/ need of it: the TypeScript types of its schemas; for the
- * client the numbers of its errors; for the functions, and every operation with a JSON body, a validator of the event
- * whose `body` has been parsed.
- *
- * The validators are compiled here because Ajv at run time would cost the function half its cold start.
+ * Generates from schemas/openapi.yaml: TypeScript types for functions/ and client/, the error numbers for client/, and
+ * validators for functions/, which are compiled here because Ajv at run time would take half of a cold start.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { _, Ajv2020, type CodeKeywordDefinition } from 'ajv/dist/2020.js';
@@ -26,7 +23,7 @@ const contractFile = new URL('../schemas/openapi.yaml', import.meta.url);
 const functionsFolder = new URL('../functions/generated/', import.meta.url);
 const clientFolder = new URL('../client/generated/', import.meta.url);
 
-/** Applies `change` to every schema object inside `value`, the innermost first. */
+/** Applies `change` to every object inside `value`, innermost first. */
 const mapSchemas = (value: unknown, change: (schema: Schema) => Schema): unknown => {
   if (Array.isArray(value)) return value.map((item) => mapSchemas(item, change));
   if (typeof value !== 'object' || value === null) return value;
@@ -34,8 +31,8 @@ const mapSchemas = (value: unknown, change: (schema: Schema) => Schema): unknown
 };
 
 /**
- * `format: int64` is an annotation in JSON Schema: nothing checks the range. This keyword does, for a number that a
- * double holds exactly and for a bigint (functions/http/json-body.ts makes one where a double would round).
+ * JSON Schema does not check the range of `format: int64`. This keyword does, for numbers that a double represents
+ * exactly and for bigints, which functions/http/json-body.ts makes of numbers that a double might round.
  * https://spec.openapis.org/registry/format/int64
  */
 const int64: CodeKeywordDefinition = {
@@ -50,7 +47,7 @@ const int64: CodeKeywordDefinition = {
   error: { message: `must be an integer from ${-(2n ** 63n)} to ${2n ** 63n - 1n}` },
 };
 
-/** UTF-8 has no form for an unpaired surrogate: the store would hold U+FFFD in its place, not what was sent. */
+/** UTF-8 cannot encode an unpaired surrogate, so the store would keep U+FFFD instead of the text that was sent. */
 const wellFormed: CodeKeywordDefinition = {
   keyword: 'wellFormed',
   type: 'string',
@@ -64,7 +61,7 @@ const wellFormed: CodeKeywordDefinition = {
 const withOwnKeywords = (schema: Schema): Schema => {
   if (schema['type'] === 'integer' && schema['format'] === 'int64') {
     const { type, format, description, ...others } = schema;
-    // Ajv's own keywords for numbers know no bigint: they would pass over what they should refuse.
+    // Ajv's keywords for numbers ignore bigints, so a `minimum`, for example, would not be checked.
     if (Object.keys(others).length > 0) throw new Error(`Nothing checks ${Object.keys(others)} of an int64 yet.`);
     return { int64: true };
   }
@@ -74,6 +71,7 @@ const withOwnKeywords = (schema: Schema): Schema => {
 
 const header = '// Made from schemas/openapi.yaml by `npm ci`. Do not edit.\n';
 
+/** Compiles a validator for each operation with a JSON body. It checks an event whose `body` has been parsed. */
 const compileValidators = (contract: Contract): Record<'js' | 'dts', string> => {
   const ajv = new Ajv2020({
     allErrors: true,
@@ -112,7 +110,7 @@ const compileValidators = (contract: Contract): Record<'js' | 'dts', string> => 
   };
 };
 
-/** The name in `#/components/schemas/NAME`. Bodies are named, so that their types have names. */
+/** Returns NAME from `#/components/schemas/NAME`. Bodies must be references, so that their types have names. */
 const nameOf = ({ $ref }: Schema): string => {
   const name = typeof $ref === 'string' ? /^#\/components\/schemas\/(\w+)$/.exec($ref)?.[1] : undefined;
   if (name === undefined)
@@ -138,7 +136,7 @@ const compileContractTypes = ({ components }: Contract): Promise<string> => {
   );
 };
 
-/** The permanent number of every error that the examples show. */
+/** Collects the permanent number of every error that the contract's examples show. */
 const compileErrorCodes = ({ paths }: Contract): string => {
   const examples = Object.values(paths)
     .flatMap((path) => Object.values(path))

@@ -1,6 +1,6 @@
 /**
- * Links node_modules/.bin/node to the Node.js package of this platform. npm 10 links it too, but then removes the link
- * with the package of another platform, whose `bin` has the same name. A shell finds the new link after `hash -r`.
+ * Links node_modules/.bin/node to this platform's Node.js package. npm 10 links it too, but loses the link when it
+ * removes another platform's package with the same `bin`. A shell finds the new link after `hash -r`.
  */
 'use strict';
 

@@ -1,24 +1,24 @@
 import type { Refusal } from './unverified-token.ts';
 
-/** No token of a real issuer comes near this many characters, and a verifier must not be fed without a limit. */
+/** Characters in an Authorization header. Real tokens are far shorter; the limit bounds the verifier's work. */
 const maxHeaderLength = 8_192;
 
-/** RFC 6750 section 2.1. */
+/** The Authorization header of a bearer token (RFC 6750 section 2.1). */
 const bearerHeader = /^Bearer +(?<token>[\w.~+/-]+=*)$/i;
 
-/** RFC 7515 section 7.1: three base64url parts and no padding. */
+/** A signed JWT has three base64url parts without padding (RFC 7515 section 7.1). */
 const signedJwt = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/** RFC 7516 section 7.1: five parts, of which all but the first may be empty. */
+/** An encrypted JWT has five parts, and all but the first may be empty (RFC 7516 section 7.1). */
 const encryptedJwt = /^[\w-]+(?:\.[\w-]*){4}$/;
 
-/** The signed JWT in the value of an Authorization header, or what is there in its place. */
+/** Returns an Authorization header's JWT, unverified, or why it has none. @example bearerToken('Bearer e30.e30.AA') */
 export const bearerToken = (authorization = ''): { token: string } | { refused: Refusal } => {
   if (!/^Bearer /i.test(authorization)) return { refused: 'no bearer token' };
   if (authorization.length > maxHeaderLength) return { refused: 'too long' };
   const token = bearerHeader.exec(authorization)?.groups?.['token'];
   if (token === undefined) return { refused: 'no bearer token' };
   if (signedJwt.test(token)) return { token };
-  // An opaque token, for example: only its issuer can say whether it is good.
+  // 'not a signed JWT' includes opaque tokens, which only their issuer could check.
   return { refused: encryptedJwt.test(token) ? 'encrypted token' : 'not a signed JWT' };
 };

@@ -4,37 +4,36 @@ import { assertIsSignatureJwk, isJwk, type Jwk } from 'aws-jwt-verify/jwk';
 import type { Json } from 'aws-jwt-verify/safe-json-parse';
 import { type Algorithm, algorithmOf } from './algorithms.ts';
 
-/** A key to verify signatures of one algorithm with. `publicKey` is made once: it takes as long as a signature's check. */
+/** A key that verifies signatures. `publicKey` is parsed once, because parsing takes as long as verifying. */
 export type IssuerKey = { kid: string; algorithm: Algorithm; jwk: Jwk; publicKey: KeyObject };
 
-/** A key that the issuer took back stops working after this many milliseconds, while the issuer answers. */
+/** Milliseconds until keys are fetched again. If the issuer can be reached, a withdrawn key works no longer. */
 const freshFor = 5 * 60_000;
 
-/** While the issuer does not answer, keys serve on for this many milliseconds in all; then no token is let in. */
+/** Milliseconds for which fetched keys are used if the issuer cannot be reached. After that, no token is accepted. */
 const usableFor = 60 * 60_000;
 
 /**
- * Milliseconds from the end of one fetch to the start of the next. Tokens with made-up key ids cannot flood the issuer,
- * and while it hangs, one request in that time waits for it, not each.
+ * Milliseconds from the end of one fetch to the start of the next, so tokens with made-up key ids cannot flood the
+ * issuer. If the issuer hangs, only one request per cooldown waits for it.
  */
 const cooldown = 10_000;
 
-/** Milliseconds for an answer, tried twice: as API Gateway's own JWT authorizers wait for a key set. */
+/** Milliseconds to wait for a key set, in each of two attempts. API Gateway's own JWT authorizers wait as long. */
 const responseTimeout = 1_500;
 
 export type IssuerKeys = {
-  /** The issuer's keys, fetched if there are none or they are old. @throws if no usable keys can be had */
+  /** Returns the cached keys. Fetches them first if there are none or they are old. @throws Error if none are usable */
   current: () => Promise<readonly IssuerKey[]>;
-  /** The keys after another look at the issuer, unless the cooldown forbids one. @throws as `current` */
+  /** Fetches the keys again, unless the cooldown forbids it, and returns them. @throws as `current` */
   renewed: () => Promise<readonly IssuerKey[]>;
 };
 
-/** The key set that the issuer publishes at `jwksUri` (RFC 7517), held between invocations. */
+/** Caches an issuer's key set (RFC 7517) across invocations. @example issuerKeys('https://issuer.example/jwks.json') */
 export const issuerKeys = (jwksUri: string): IssuerKeys => {
-  // Over https only, with one retry at once. (The library's cache of key sets would throw a whole set away for one key
-  // that is malformed.)
+  // SimpleFetcher uses https only and retries once. Why not aws-jwt-verify's own cache: docs/decisions/key-cache.md.
   const fetcher = new SimpleFetcher({ defaultRequestOptions: { responseTimeout } });
-  let held: { keys: IssuerKey[]; fetchedAt: number } | undefined;
+  let cached: { keys: IssuerKey[]; fetchedAt: number } | undefined;
   let failure: string | undefined;
   let endedAt = Number.NEGATIVE_INFINITY;
   let fetching: Promise<void> | undefined;
@@ -43,9 +42,9 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
     const startedAt = Date.now();
     try {
       const usable = usableKeys(await fetcher.fetch(jwksUri));
-      // The issuer has taken back what was held; but without any key of its own no token can be judged.
-      held = usable.length > 0 ? { keys: usable, fetchedAt: startedAt } : undefined;
-      if (held === undefined) throw new Error('the key set has no key to verify a token with');
+      // A key set without usable keys withdraws the cached keys, and then no token can be verified.
+      cached = usable.length > 0 ? { keys: usable, fetchedAt: startedAt } : undefined;
+      if (cached === undefined) throw new Error('the key set has no key to verify a token with');
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);
       console.warn({ outcome: 'keys not fetched', cause: failure });
@@ -57,41 +56,42 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   const renewed = async (): Promise<readonly IssuerKey[]> => {
     if (Date.now() - endedAt >= cooldown) fetching ??= fetchKeys();
     await fetching;
-    if (held === undefined || Date.now() - held.fetchedAt >= usableFor) {
+    if (cached === undefined || Date.now() - cached.fetchedAt >= usableFor) {
       throw new Error(`The keys of the token issuer cannot be fetched: ${failure}`);
     }
-    return held.keys;
+    return cached.keys;
   };
 
   return {
     renewed,
-    current: async () => (held !== undefined && Date.now() - held.fetchedAt < freshFor ? held.keys : await renewed()),
+    current: async () =>
+      cached !== undefined && Date.now() - cached.fetchedAt < freshFor ? cached.keys : await renewed(),
   };
 };
 
-/** Those of a key set (RFC 7517) that may verify a token. @throws Error if the answer is no key set */
-export const usableKeys = (answer: ArrayBuffer): IssuerKey[] => {
+/** Returns the keys of a key set's JSON (RFC 7517) that may verify a token. @throws Error if it is not a key set */
+export const usableKeys = (response: ArrayBuffer): IssuerKey[] => {
   try {
-    const { keys } = JSON.parse(utf8.decode(answer)) as { keys: Json[] };
-    // An answer with no key among its keys is rubbish, too: then those that are held serve on.
+    const { keys } = JSON.parse(utf8.decode(response)) as { keys: Json[] };
+    // A list in which every key is malformed is not a key set either. Throwing keeps the cached keys in use.
     const wellFormed = keys.filter(isJwk);
     if (keys.length > 0 && wellFormed.length === 0) throw new TypeError();
     return wellFormed.map(usableKey).filter((key) => key !== undefined);
   } catch {
-    // The error may quote what the issuer answered: it ends here, so that no log can show it.
+    // The caught error may quote the issuer's response, so it is dropped and never logged.
     throw new Error('the answer is no key set');
   }
 };
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** RFC 7518 section 3.3, in bits. */
+/** The shortest RSA key allowed, in bits (RFC 7518 section 3.3). */
 const minModulusLength = 2_048;
 
-/** FIPS 186-5 section 5.4. With an exponent of 1 anybody could sign. */
+/** The smallest RSA exponent allowed (FIPS 186-5 section 5.4). With an exponent of 1, anyone could forge signatures. */
 const minPublicExponent = 65_537n;
 
-/** RFC 7517 section 5: a key of a kind that is not understood, or a broken one, is as good as none. */
+/** Returns undefined for a broken key or one of an unknown kind, which is then ignored (RFC 7517 section 5). */
 const usableKey = (jwk: Jwk): IssuerKey | undefined => {
   const algorithm = algorithmOf(jwk);
   if (algorithm === undefined || jwk.kid === undefined || !isForVerifying(jwk)) return undefined;
@@ -107,6 +107,6 @@ const usableKey = (jwk: Jwk): IssuerKey | undefined => {
   }
 };
 
-/** RFC 7517 section 4.3: it need not say what it is for; if it does, it must be for verifying. */
+/** `key_ops` is optional in a key, but if present it must include `verify` (RFC 7517 section 4.3). */
 const isForVerifying = ({ key_ops: operations = ['verify'] }: Jwk): boolean =>
   Array.isArray(operations) && operations.includes('verify') && operations.every((each) => typeof each === 'string');

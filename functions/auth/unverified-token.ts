@@ -3,7 +3,7 @@ import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
 import type { JwtHeader, JwtPayload } from 'aws-jwt-verify/jwt-model';
 import { type Algorithm, isAlgorithm } from './algorithms.ts';
 
-/** Why a request is not let in: stable words for the log. */
+/** The reasons for refusing a request. The words are stable, because the log and its metrics use them. */
 export type Refusal =
   | 'no bearer token'
   | 'too long'
@@ -24,16 +24,16 @@ export type Refusal =
   | 'scope is a list'
   | 'not an access token';
 
-/** RFC 9068 section 2.1; Cognito and others leave `typ` out or say JWT. */
+/** The `typ` of access tokens, in lower case (RFC 9068 section 2.1). Cognito and others omit `typ` or set it to JWT. */
 const accessTokenTypes = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
 
-/** Seconds that an honest issuer's clock may be ahead of ours. */
+/** Seconds by which an issuer's clock may be ahead of ours. */
 export const clockSkew = 60;
 
-/** What tells which keys a token may be verified with. */
+/** The algorithm and key id that a token claims. They select the keys to verify it with. */
 export type Unverified = { algorithm: Algorithm; kid: string };
 
-/** Reads a token without verifying its signature. Refuses what aws-jwt-verify would let pass, or would not explain. */
+/** Reads a token, unverified. Refuses what aws-jwt-verify would accept, or would reject without a clear reason. */
 export const readUnverified = (token: string, issuer: string): Unverified | { refused: Refusal } => {
   if (!isEncodedWell(token)) return { refused: 'malformed' };
   let header: JwtHeader;
@@ -50,7 +50,7 @@ export const readUnverified = (token: string, issuer: string): Unverified | { re
   if (typ !== undefined && !(typeof typ === 'string' && accessTokenTypes.has(typ.toLowerCase()))) {
     return { refused: 'type' };
   }
-  // RFC 7515 section 4.1.11: an extension that must be understood, and we understand none; RFC 7797's b64 is one.
+  // A token with an extension we do not understand must be refused (RFC 7515 section 4.1.11); `b64` is RFC 7797's.
   if ('crit' in header || 'b64' in header) return { refused: 'critical extension' };
   if (!isAlgorithm(alg)) return { refused: 'algorithm' };
   if (kid === undefined) return { refused: 'unknown key' };
@@ -62,17 +62,17 @@ const refuseClaims = (payload: JwtPayload, issuer: string): Refusal | undefined 
   const now = Date.now() / 1000;
   if (payload.iss !== issuer) return 'issuer';
   if (payload.exp === undefined) return 'no expiry';
-  // RFC 7519 section 4.1.4: "on or after" the time is expired.
+  // A token expires "on or after" its `exp`, so equal is expired (RFC 7519 section 4.1.4).
   if (payload.exp <= now) return 'expired';
   if (Math.max(payload.iat ?? 0, payload.nbf ?? 0) > now + clockSkew) return 'not yet valid';
-  // Cognito's word for what the token is for.
+  // Cognito sets `token_use` to `access` or `id`.
   if (payload['token_use'] !== undefined && payload['token_use'] !== 'access') return 'not an access token';
   return undefined;
 };
 
 /**
- * A token in which `scope` is a list, without it; undefined for any other. aws-jwt-verify takes such tokens (Duende's, by
- * default) for malformed, whatever else there is to say of them.
+ * Removes a token's `scope` if it is a list, else returns undefined. aws-jwt-verify rejects such tokens (Duende's
+ * default) as malformed, which would hide any other reason to refuse them.
  */
 const withoutScopeList = (token: string): string | undefined => {
   const [header, payload = '', signature] = token.split('.');
@@ -86,8 +86,8 @@ const withoutScopeList = (token: string): string | undefined => {
 };
 
 /**
- * Whether encoding gives every part back, so that no changed last character leaves the bytes the same, and header and
- * payload are UTF-8 (RFC 7519 section 7.2). The signature is any bytes.
+ * True if every part is canonical base64url, so that no two spellings decode to the same bytes, and header and payload
+ * are UTF-8 (RFC 7519 section 7.2). The signature may be any bytes.
  */
 const isEncodedWell = (token: string): boolean => {
   const parts = token.split('.');

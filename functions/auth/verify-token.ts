@@ -4,30 +4,30 @@ import { verifyJwtSync } from 'aws-jwt-verify/jwt-verifier';
 import type { IssuerKey, IssuerKeys } from './issuer-keys.ts';
 import { clockSkew, type Refusal, readUnverified } from './unverified-token.ts';
 
-/** What a token must be to be let in. */
 export type TokenRules = {
   issuer: string;
-  /** Null if the issuer's tokens name none (Cognito): then any passes. */
+  /** The expected `aud`. Null skips the check, for issuers whose tokens have no `aud` (Cognito). */
   audience: string | null;
   scope: string;
-  /** The claims that may hold the scope: the names differ from issuer to issuer. */
+  /** The claims that may contain the scope. Their names differ from issuer to issuer. */
   scopeClaims: readonly string[];
 };
 
-/** `scopes` are what the token's `scopeClaims` grant. */
+/** A valid token's claims and the scopes that its `scopeClaims` grant, or the reason to refuse it. */
 export type Verdict = { claims: JwtPayload; scopes: string[] } | { refused: Refusal };
 
 /**
- * Judges a JWT access token by RFC 7519, RFC 8725 and RFC 9068.
- * @throws if the issuer's keys cannot be had: that is a fault of ours, not the token's
+ * Verifies a JWT access token by RFC 7519, RFC 8725 and RFC 9068.
+ * @throws Error if the issuer's keys cannot be fetched, which is a fault of ours and not of the token
+ * @example const verdict = await verifyToken(token, rules, issuerKeys(jwksUri));
  */
 export const verifyToken = async (token: string, rules: TokenRules, keys: IssuerKeys): Promise<Verdict> => {
-  // Before any key is looked up, so that no token of another kind or issuer costs a fetch.
+  // Checked before any key lookup, so that no token of another kind or issuer causes a fetch.
   const unverified = readUnverified(token, rules.issuer);
   if ('refused' in unverified) return unverified;
   const named = await keysNamed(unverified.kid, keys);
   let verdict: Verdict = { refused: named.length > 0 ? 'algorithm' : 'unknown key' };
-  // RFC 7517 section 4.5 lets keys of different kinds share a kid. Two of one kind are both the issuer's: either will do.
+  // Keys may share a kid (RFC 7517 section 4.5), so every key of the token's algorithm is tried until one fits.
   for (const key of named.filter(({ algorithm }) => algorithm === unverified.algorithm)) {
     verdict = verifyWith(key, token, rules);
     if (!('refused' in verdict && verdict.refused === 'signature')) break;
@@ -37,7 +37,7 @@ export const verifyToken = async (token: string, rules: TokenRules, keys: Issuer
 
 const keysNamed = async (kid: string, { current, renewed }: IssuerKeys): Promise<IssuerKey[]> => {
   const named = (await current()).filter((key) => key.kid === kid);
-  // The issuer may have a new key.
+  // The issuer may have added the key since the last fetch.
   return named.length > 0 ? named : (await renewed()).filter((key) => key.kid === kid);
 };
 
@@ -51,23 +51,23 @@ const verifyWith = ({ jwk, publicKey }: IssuerKey, token: string, rules: TokenRu
   } catch (error) {
     if (error instanceof JwtExpiredError) return { refused: 'expired' };
     if (error instanceof JwtInvalidAudienceError) return { refused: 'audience' };
-    // `readUnverified` has left nothing else to find. A signature of a wrong length has no error class of its own.
+    // `readUnverified` has caught every other error. A signature of the wrong length has no error class to check for.
     return { refused: 'signature' };
   }
 };
 
-/** The skew is for clocks that are ahead; it must not make a token live longer. */
+/** aws-jwt-verify adds `graceSeconds` to `exp` too. This check undoes that, so no token outlives its `exp`. */
 const assertNotExpired = ({ payload: { exp = 0 } }: { payload: JwtPayload }): void => {
   if (exp <= Date.now() / 1000) throw new JwtExpiredError('The token has expired', exp);
 };
 
-/** What the named claims grant: the words of a string, the elements of a list of strings, nothing of any other type. */
+/** Returns the words of each named claim that is a string, and the elements of each that is a list of strings. */
 const grantedScopes = (claims: JwtPayload, names: readonly string[]): string[] => {
   const scopes = names.flatMap((name) => {
     const claim: unknown = Object.hasOwn(claims, name) ? claims[name] : undefined;
     if (typeof claim === 'string') return claim.split(' ');
     return Array.isArray(claim) && claim.every((each) => typeof each === 'string') ? claim : [];
   });
-  // An element with a space is no scope (RFC 6749 section 3.3). Joined with others it would look like two.
+  // A list element with a space is not a scope (RFC 6749 section 3.3); joined with others, it would look like two.
   return [...new Set(scopes)].filter((scope) => scope !== '' && !scope.includes(' '));
 };

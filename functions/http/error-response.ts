@@ -3,23 +3,22 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Error as ErrorBody } from '../generated/contract.ts';
 import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
 
-/** An error class of another room, and the catalogue's word for it. */
+/** An error class from outside http/ and the catalogue entry for its errors. */
 export type Translation = readonly [errorClass: new (...args: never[]) => Error, entry: CatalogueEntry];
 
 /**
- * Turns whatever is thrown into an Error body of the catalogue, and writes the request's one log line. The client sees
- * the catalogue only; the cause of a 5xx goes to the log.
- *
- * To be registered first: Middy runs `onError` hooks in reverse, so this one has the last word.
+ * Turns any thrown error into the catalogue's status and body, and logs one line. Clients never see an error's cause;
+ * the cause of a 5xx goes to the log. Register this middleware first, because Middy runs `onError` hooks in reverse.
+ * @example .use(errorResponse([[PlantConflict, errors.conflict]]))
  */
 export const errorResponse = (
   translations: readonly Translation[],
 ): MiddlewareObj<unknown, APIGatewayProxyStructuredResultV2> => ({
   onError: (request) => {
     const thrown = request.error;
-    const refusal = inCatalogue(thrown, translations);
-    log(refusal, thrown);
-    request.response = toResponse(refusal);
+    const catalogued = inCatalogue(thrown, translations);
+    log(catalogued, thrown);
+    request.response = toResponse(catalogued);
   },
 });
 
@@ -29,7 +28,7 @@ const inCatalogue = (thrown: unknown, translations: readonly Translation[]): Cat
   return new CatalogueError(translation?.[1] ?? errors.fault);
 };
 
-/** One line, in the JSON format of Lambda's own logger, which adds time, level and request id. */
+/** Logs one JSON line. Lambda's own logger adds the time, level and request id. */
 const log = ({ entry: { status, error } }: CatalogueError, thrown: unknown): void => {
   if (status < 500) console.info({ outcome: 'refused', error });
   else if (status === 503) console.warn({ outcome: 'failed', error, cause: evidence(thrown) });
@@ -45,29 +44,29 @@ const toResponse = ({ entry, message }: CatalogueError): APIGatewayProxyStructur
   };
 };
 
-/** What the AWS SDK tells of a call, as far as it is logged: what AWS's support asks for, and how hard was tried. */
+/** The logged metadata of an AWS SDK call: its status, its attempts, and the request id that AWS Support asks for. */
 type ServiceMetadata = { httpStatusCode?: number; attempts?: number; requestId?: string };
 
-/** What a reader of the log needs of an error and its causes, and nothing of the request. */
+/** Describes an error and up to three causes for the log, without any content of the request. */
 const evidence = (thrown: unknown, depth = 0): object => {
   if (!(thrown instanceof Error)) return { name: typeof thrown };
   const { name, cause, code, stack, $metadata } = thrown as Error & { code?: unknown; $metadata?: ServiceMetadata };
   const { httpStatusCode, attempts, requestId } = $metadata ?? {};
-  // Made of an answer from the network, as an error of DynamoDB is: all of its words are those of whoever answered. The
-  // stack begins with the message.
+  // DynamoDB's errors and SyntaxErrors may quote text from the network, even in `code`. Their stack starts with their
+  // message, so neither `code` nor the stack is logged.
   const isQuote = '$response' in thrown || thrown instanceof SyntaxError;
   return {
-    name: like(errorName, name),
-    ...(!isQuote && { code: like(errorCode, code), stack }),
-    ...($metadata && { $metadata: { httpStatusCode, attempts, requestId: like(requestIdOfDynamoDB, requestId) } }),
+    name: ifMatches(errorName, name),
+    ...(!isQuote && { code: ifMatches(errorCode, code), stack }),
+    ...($metadata && { $metadata: { httpStatusCode, attempts, requestId: ifMatches(dynamoDBRequestId, requestId) } }),
     ...(cause !== undefined && depth < 3 && { cause: evidence(cause, depth + 1) }),
   };
 };
 
-/** As programs name their errors. What else stands in their place may be anybody's secret. */
+/** Only values that look like an error name, an error code or a request id are logged; others might be secrets. */
 const errorName = /^(?:[A-Z][A-Za-z]{0,60})?(?:Exception|Error|Failure|Exceeded|Unavailable)$/;
 const errorCode = /^[A-Z][A-Z\d_]{1,60}$/;
-const requestIdOfDynamoDB = /^[A-Z\d]{52}$/;
+const dynamoDBRequestId = /^[A-Z\d]{52}$/;
 
-const like = (pattern: RegExp, value: unknown): string | undefined =>
+const ifMatches = (pattern: RegExp, value: unknown): string | undefined =>
   typeof value === 'string' && pattern.test(value) ? value : undefined;

@@ -1,8 +1,8 @@
 export type CatalogueEntry = { status: number; error: number; message: string; headers?: Record<string, string> };
 
 /**
- * Every error the service answers with, and nothing else: `error` is permanent and its first three digits are the
- * HTTP status; `message` is for people. Documented in schemas/openapi.yaml with an example for each.
+ * All errors that the service returns, each with an example in schemas/openapi.yaml. `error` is permanent and starts
+ * with the three digits of the HTTP status; `message` is for people.
  */
 export const errors = {
   notJson: {
@@ -45,7 +45,7 @@ export const errors = {
   },
 } as const satisfies Record<string, CatalogueEntry>;
 
-/** A refusal that is already in the words of the catalogue. `detail` replaces the entry's message where it says more. */
+/** An error that carries its catalogue entry. `detail`, if given, replaces the entry's message in the response. */
 export class CatalogueError extends Error {
   override readonly name = 'CatalogueError';
   readonly entry: CatalogueEntry;

@@ -1,9 +1,10 @@
-/** Text in which a double may not hold a number exactly. It may match inside a string, which only costs time. */
+/** Matches JSON text with a number that a double may not represent exactly. A match inside a string only costs time. */
 export const mayRound = /\d[.eE]|\d{16}/;
 
 /**
- * The value of a JSON text, in which an integer that a double might round is a bigint.
- * @throws SyntaxError also for the keys that @middy/http-json-body-parser refuses
+ * Parses JSON text. Integers that a double might round become bigints.
+ * @throws SyntaxError if the text is not JSON, or has a key that @middy/http-json-body-parser refuses
+ * @example parseExactly('[9007199254740993, 1.5]') // [9007199254740993n, 1.5]
  */
 export const parseExactly = (json: string): unknown => JSON.parse(json, exactValue);
 
@@ -15,19 +16,19 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
 };
 
 /**
- * The number that `source` writes, of which `value` is the nearest double: a bigint if the two differ. A number that only
+ * Returns the number written in `source`, as a bigint if its nearest double, `value`, might differ. A number that only
  * rounding made whole (1.0000000000000000001) becomes NaN, which no integer check accepts.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
-  // A double holds 15 digits. A 0 may be all that is left of 1e-400.
+  // A double represents any 15 digits exactly. A literal such as 1e-400 is rounded to 0.
   const isExact = source.length <= 15 && Number.isSafeInteger(value) && (value !== 0 || !/[1-9]/.test(source));
   if (isExact || !Number.isInteger(value)) return value;
   return integerOf(source) ?? Number.NaN;
 };
 
 /**
- * The integer that a JSON number literal writes, whatever the spelling (`10`, `1e1`, `10.0`); undefined where it is no
- * integer or has more than 19 digits, the most an int64 has. Takes time in the length of the literal, not in its value.
+ * Reads an integer in any JSON spelling (`10`, `1e1`, `10.0`). Returns undefined for other numbers and for more than 19
+ * digits, the most an int64 has. The time it takes depends on the literal's length, not on its value.
  */
 const integerOf = (literal: string): bigint | undefined => {
   const {

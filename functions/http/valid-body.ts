@@ -5,11 +5,12 @@ import type { Validator } from '../generated/validators.js';
 import { CatalogueError, errors } from './errors.ts';
 
 /**
- * Lets an event pass whose parsed body follows the contract. `eventSchema` is a validator of functions/generated/.
- * @throws CatalogueError notValid, whose message names every member at fault and the rule it breaks
+ * Checks an event's parsed body against the contract. `eventSchema` is a validator from functions/generated/.
+ * @throws CatalogueError notValid, whose message names every invalid field and the rule it breaks
+ * @example .use(validBody(contract.createPlant))
  */
 export const validBody = <Event>(eventSchema: Validator<Event>): MiddlewareObj<Event> => {
-  // The types of @middy/validator ask for an Ajv instance; what it calls, and documents, is a compiled validator.
+  // @middy/validator's types ask for an Ajv instance, but it documents, and calls, a compiled validator.
   const { before } = validator({ eventSchema: eventSchema as unknown as Ajv });
   return {
     before: async (request) => {
@@ -23,12 +24,12 @@ export const validBody = <Event>(eventSchema: Validator<Event>): MiddlewareObj<E
   };
 };
 
-const sentence = (faults: ErrorObject[]): string => [...new Set(faults.map(clause))].join('; ');
+const sentence = (violations: ErrorObject[]): string => [...new Set(violations.map(clause))].join('; ');
 
 const clause = ({ keyword, instancePath, params, message }: ErrorObject): string => {
-  const member = instancePath.replace(/^\/body\/?/, '');
+  const field = instancePath.replace(/^\/body\/?/, '');
   if (keyword === 'required') return `${params['missingProperty']} is required`;
-  return `${member || 'the request body'} ${keyword === 'type' ? `must be ${article[params['type']]}` : message}`;
+  return `${field || 'the request body'} ${keyword === 'type' ? `must be ${article[params['type']]}` : message}`;
 };
 
 const article: Record<string, string> = { object: 'an object', string: 'a string' };

@@ -8,55 +8,56 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { itemBytes, type NewPlant } from './plant.ts';
 
-/** The id belongs to a plant with other content, which stays untouched. */
+/** The id belongs to a plant with different content, which is left unchanged. */
 export class PlantConflict extends Error {
   override readonly name = 'PlantConflict';
 }
 
-/** The plant is larger than DynamoDB's item limit. Nothing was sent. */
+/** The plant exceeds DynamoDB's item limit and was not sent. */
 export class PlantTooLarge extends Error {
   override readonly name = 'PlantTooLarge';
 }
 
-/** The store gave no final answer: the plant may be stored or not, and adding it again is safe. `cause` says more. */
+/** DynamoDB gave no final response: the plant may or may not be stored. Adding it again is safe. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
 /**
- * What became of a plant: it is new, or was stored before. `stored` where that cannot be told, since an attempt whose
- * answer was lost may have made it.
+ * `created`: the plant is new. `repeated`: it was already stored. `stored`: either of these, because an earlier attempt
+ * whose response was lost may have created it.
  */
 export type Outcome = 'created' | 'repeated' | 'stored';
 
 /**
- * `deadline` ends all attempts, the waits between them, and an answer that drips in, which no time-out of the SDK ends.
- * @throws PlantConflict, PlantTooLarge, StoreUnavailable, or the SDK's error where the fault is ours
+ * Adds a plant to the store.
+ * @param deadline aborts attempts, the waits between them, and a slow response body, which no SDK time-out covers
+ * @throws PlantConflict, PlantTooLarge, StoreUnavailable, or the SDK's error if the fault is ours
  */
 export type AddPlant = (plant: NewPlant, deadline: AbortSignal) => Promise<Outcome>;
 
 /**
- * The first call, and two more for what is over in a moment: a broken connection, a lost answer, throttling. After about
- * 17 failing requests in a row an instance has used up the SDK's retry quota (docs/operate/runbook.md): then it calls once.
+ * One call and two retries, for broken connections, lost responses and throttling. After about 17 failing requests in a
+ * row, an instance has used up the SDK's retry quota (docs/operate/runbook.md) and no longer retries.
  */
 const maxAttempts = 3;
 
-/** Milliseconds. A packet that is lost while connecting is sent again by TCP after a second: a new attempt is sooner. */
+/** Milliseconds. TCP resends a packet lost while connecting only after a second, so giving up early is faster. */
 const connectionTimeout = 500;
 
-/** Milliseconds from the start of an attempt to the head of its answer: a hundred times the usual, and room for three. */
+/** Milliseconds from an attempt to its response headers: 100 times the usual, yet three attempts fit the deadline. */
 const requestTimeout = 700;
 
-/** By its own defaults the SDK waits without end, and its `requestTimeout` alone only warns. */
+/** Limits for the DynamoDB client. By default the SDK waits forever, and `requestTimeout` alone only logs a warning. */
 export const storeLimits = {
   maxAttempts,
   requestHandler: { connectionTimeout, requestTimeout, throwOnRequestTimeout: true },
 } satisfies DynamoDBClientConfig;
 
-/** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-items */
+/** DynamoDB limit: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-items */
 const maxItemBytes = 400 * 1024;
 
-/** Adds plants to the table, which has the number `id` as its partition key. `client` is made with `storeLimits`. */
+/** Adds plants to a table keyed by the number `id`. @example addPlantTo('plants', new DynamoDBClient(storeLimits)) */
 export const addPlantTo =
   (tableName: string, client: DynamoDBClient): AddPlant =>
   async (plant, deadline) => {
@@ -77,14 +78,14 @@ export const addPlantTo =
     }
   };
 
-/** Every answer of DynamoDB has an id. What happened to a plant must not be told on the word of anything else. */
+/** Every DynamoDB response has a request id. A response without one does not prove what happened to the plant. */
 const assertDynamoDB = ({ requestId }: PutItemCommandOutput['$metadata']): void => {
   if (requestId === undefined) throw new StoreUnavailable('The answer is not from DynamoDB');
 };
 
 /**
- * "No plant with this id, or this very plant": so a retry, the SDK's own after a lost answer or the client's, meets its
- * own item and succeeds, while another plant is never overwritten. Atomic, with no read before the write.
+ * Puts the plant, in one atomic call, if the id is free or already has this same plant. A retry by the SDK or by the
+ * client therefore succeeds, and a different plant is never overwritten.
  */
 export const putUnlessOther = ({ id, name, tag }: NewPlant): Omit<PutItemCommandInput, 'TableName'> => ({
   Item: { id: { N: String(id) }, name: { S: name }, ...(tag !== undefined && { tag: { S: tag } }) },
@@ -94,21 +95,20 @@ export const putUnlessOther = ({ id, name, tag }: NewPlant): Omit<PutItemCommand
       : 'attribute_not_exists(id) OR (#name = :name AND tag = :tag)',
   ExpressionAttributeNames: { '#name': 'name' },
   ExpressionAttributeValues: { ':name': { S: name }, ...(tag !== undefined && { ':tag': { S: tag } }) },
-  // Tells a new plant from a repeated one, and consumes no read capacity.
+  // The old attributes tell a repeated plant from a new one. Returning them consumes no read capacity.
   ReturnValues: 'ALL_OLD',
 });
 
 /**
- * The errors that pass by themselves, by name or code, so that asking again may help. So do a status of 429 or 5xx, an
- * unreadable answer of status 200, and an answer that is no HTTP or no TLS. All else is a fault of ours: access denied,
- * a missing table, a request that is not valid, no credentials, no region.
+ * Names and codes of temporary errors, for which trying again may help. Errors that `isTemporary` does not recognize
+ * are faults of ours: access denied, a missing table, an invalid request, no credentials, no region.
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
  */
 const temporaryErrors = new Set([
-  // Our clock is off, or was: by the answer's date the SDK has set it right. (Lambda's keys, of which DynamoDB would say
-  // the same where they were wrong, come from the function's role.)
+  // Our clock was wrong; the SDK has corrected it by the response's date. A wrong secret key would cause this error
+  // too, but Lambda takes its keys from the function's role.
   'InvalidSignatureException',
-  // DynamoDB's, with a status of 400.
+  // DynamoDB returns these with status 400.
   'LimitExceededException',
   'ProvisionedThroughputExceededException',
   'ReplicatedWriteConflictException',
@@ -117,11 +117,11 @@ const temporaryErrors = new Set([
   'Throttling',
   'ThrottlingException',
   'TransactionConflictException',
-  // The deadline.
+  // The deadline aborted the call.
   'AbortError',
-  // The time-outs above, and the SDK's name for a connection that broke.
+  // One of the time-outs above, or a broken connection, for which the SDK uses the same name.
   'TimeoutError',
-  // Node's codes for a connection that was not made, or broke after the head of the answer.
+  // Node's codes for connections that failed, or broke after the response headers.
   'EADDRNOTAVAIL',
   'EAI_AGAIN',
   'ECONNABORTED',
@@ -138,9 +138,10 @@ const temporaryErrors = new Set([
   'ETIMEDOUT',
 ]);
 
-/** Node's codes for what is no HTTP, and OpenSSL's for what is no TLS. Those for certificates have other names. */
+/** Node's codes for a response that is not HTTP, OpenSSL's for one that is not TLS. Certificate errors are not listed. */
 const notHttp = /^(?:HPE|ERR_SSL)_/;
 
+/** An error with status 200 means that the SDK could not read DynamoDB's response. */
 const isTemporary = (error: unknown): boolean => {
   const { name, code = '', $response: { statusCode = 0 } = {} } = error as SdkError;
   return (
@@ -153,5 +154,5 @@ const isTemporary = (error: unknown): boolean => {
   );
 };
 
-/** What the SDK throws, as far as it is looked at. */
+/** The fields of an SDK error that `isTemporary` reads. */
 type SdkError = { name: string; code?: string; $response?: { statusCode?: number } };

@@ -2,11 +2,11 @@ import type { NewPlant, Plant } from '../generated/contract.ts';
 
 export type { NewPlant, Plant };
 
-/** What an answer shows of a plant: no id, and `tag` only where it was given. */
+/** Returns the response's view of a plant: without `id`, and with `tag` only if the plant has one. */
 export const toPlant = ({ name, tag }: NewPlant): Plant => (tag === undefined ? { name } : { name, tag });
 
 /**
- * The bytes that a plant takes as a DynamoDB item: attribute names and strings in UTF-8.
+ * Returns a plant's size as a DynamoDB item, in bytes: attribute names and values, with strings in UTF-8.
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
 export const itemBytes = ({ id, name, tag }: NewPlant): number =>
@@ -17,8 +17,8 @@ export const itemBytes = ({ id, name, tag }: NewPlant): number =>
   (tag === undefined ? 0 : 'tag'.length + Buffer.byteLength(tag));
 
 /**
- * One byte for each pair of digits, pairs of trailing zeros left out, one more, and one more for a minus sign. AWS calls
- * the rule approximate; these are the figures that dynalite took from the service.
+ * A number takes one byte, one per pair of digits (except pairs of trailing zeros), and one for a minus sign. AWS calls
+ * this rule approximate; dynalite took these figures from DynamoDB itself.
  */
 const numberBytes = (id: number | bigint): number => {
   const integer = BigInt(id);

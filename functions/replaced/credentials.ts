@@ -1,8 +1,8 @@
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 
 /**
- * For @aws-sdk/credential-provider-node: in Lambda, credentials stand in the environment, and nowhere else. They stay the
- * same for as long as the instance lives, and reading the environment takes longer than it looks: once is enough.
+ * Stub for @aws-sdk/credential-provider-node (docs/decisions/sdk-stubs.md). Lambda sets credentials in the environment
+ * and never changes them there. Reading the environment is slow, so each instance reads them once.
  */
 export const defaultProvider = (init: Parameters<typeof fromEnv>[0]) => {
   const provide = fromEnv(init);

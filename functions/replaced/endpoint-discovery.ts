@@ -1,4 +1,4 @@
-/** For @aws-sdk/middleware-endpoint-discovery: DynamoDB's clients do without, unless told otherwise. */
+/** Stub for @aws-sdk/middleware-endpoint-discovery: DynamoDB clients use endpoint discovery only if configured to. */
 export const NODE_ENDPOINT_DISCOVERY_CONFIG_OPTIONS = {
   environmentVariableSelector: () => false,
   configFileSelector: () => false,

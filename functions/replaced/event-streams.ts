@@ -1,2 +1,2 @@
-/** For @smithy/core/event-streams: PutItem has none. */
+/** Stub for @smithy/core/event-streams: PutItem streams no events. */
 export {};
