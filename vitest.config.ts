@@ -2,17 +2,17 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    // The suffix says the kind: unit, property, fault, trial, and end-to-end.
+    // The suffix says the kind of test: unit (test), property (fuzz), fault, trial or end-to-end (e2e).
     include: ['test/**/*.{test,fuzz,fault,trial,e2e}.ts'],
     globalSetup: 'test/kit/bundled-stack.ts',
     setupFiles: 'test/kit/fuzz-runs.ts',
-    // Only what hangs takes so long: a start of the whole service takes 2 s, and a minute beside 12 endless loops.
+    // Only a hang takes this long. The whole local service starts in 2 s, or in a minute beside 12 endless loops.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     teardownTimeout: 300_000,
-    // Threads start faster than processes, an eighth of the whole.
+    // Threads start faster than processes: the whole run is an eighth shorter.
     pool: 'threads',
-    // The default leaves a core idle, half of a small machine.
+    // Vitest's default leaves one core idle: half of a machine with two cores.
     maxWorkers: '100%',
     restoreMocks: true,
     unstubEnvs: true,
@@ -21,11 +21,11 @@ export default defineConfig({
       exclude: ['**/generated/**', '**/*.d.ts'],
       reporter: ['text', 'html'],
       reportOnFailure: true,
-      // For processes that a test starts. If a file runs there and in Vitest, only its lines are counted once, not its
-      // functions and branches. local/lambda-runtime.ts, whose worker has an environment of its own, stays at 0.
+      // Counts child processes too. If a file runs there and in Vitest, only its lines are merged, its functions and
+      // branches count twice. local/lambda-runtime.ts shows 0, because its worker has a separate environment.
       autoAttachSubprocess: true,
     },
-    // .ci/run takes its last line from the report.
+    // .ci/run counts the tests in this report.
     ...(process.env['VITEST_REPORT'] && {
       reporters: ['default', 'json'],
       outputFile: { json: process.env['VITEST_REPORT'] },

@@ -1,9 +1,9 @@
 /**
- * Lists what is in the bundles that `cdk deploy` would upload, with licences, and writes it to sbom.cdx.json
- * (CycloneDX). Fails where a licence is not allowed.
+ * Writes sbom.cdx.json (CycloneDX): the packages in the bundles that `cdk deploy` would upload, with their licences.
+ * Fails if a licence is not allowed.
  *
- * `npm sbom --omit=dev` would not do: it omits whatever a devDependency needs too (npm 11.19), such as the core of the
- * AWS SDK, and lists production dependencies of which nothing is bundled.
+ * `npm sbom --omit=dev` is unsuitable: npm 11.19 omits packages that a devDependency needs too, such as the AWS SDK's
+ * core, and lists production dependencies that are not in any bundle.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ type Sbom = {
   dependencies: { ref: string; dependsOn: string[] }[];
 };
 
-/** Permissive ones that somebody has read. */
+/** Permissive licences that one of us has read. */
 const allowed = new Set(['Apache-2.0', 'MIT']);
 
 process.chdir(path.resolve(import.meta.dirname, '..'));
@@ -33,7 +33,7 @@ const bundled = new Set(
 const everything = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'];
 const sbom: Sbom = JSON.parse(execFileSync('npm', everything, { encoding: 'utf8', maxBuffer: 2 ** 30 }));
 const root = sbom.metadata.component;
-// npm takes the name of the folder.
+// npm uses the folder's name as the project's name.
 root.name = lock.name;
 sbom.components = sbom.components.filter((component) => bundled.has(component['bom-ref']));
 sbom.dependencies = sbom.dependencies

@@ -1,12 +1,12 @@
-/** Looks in every tracked file for what secretlint knows: keys of clouds and services, private keys, passwords in addresses. */
+/** Searches every tracked file with secretlint: keys of clouds and services, private keys, passwords in URLs. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { lintSource } from '@secretlint/core';
 import { creator } from '@secretlint/secretlint-rule-preset-recommend';
 
 const id = '@secretlint/secretlint-rule-preset-recommend';
-// An id alone is not looked for unless told to, though a secret is seldom far from it. Accounts come along with it, of
-// which these are the samples of AWS's documentation.
+// Also search for AWS key ids, which secretlint skips by default: a secret is usually close to its id. This also finds
+// account ids, so the two sample accounts of AWS's documentation are allowed.
 const aws = {
   id: '@secretlint/secretlint-rule-aws',
   options: { enableIDScanRule: true, allows: ['123456789012', '000000000000'] },
@@ -19,7 +19,7 @@ for (const filePath of files) {
   const source = { filePath, content: readFileSync(filePath, 'utf8'), ext: '', contentType: 'text' as const };
   const { messages } = await lintSource({ source, options: { config, maskSecrets: true } });
   found += messages.length;
-  // A comment that switches the search off; its name is put together here, or this file would be found.
+  // A file must not contain the comment that disables secretlint. The name is split here, or this file would match too.
   if (source.content.includes(['secretlint', 'disable'].join('-'))) {
     found += 1;
     console.error(`${filePath}: switches the search for secrets off`);

@@ -1,4 +1,4 @@
-/** The plainest handler that does the same conditional put: no authorizer, no validation, no error handling. */
+/** The plainest handler with the service's conditional put: no authorizer, no validation, no error handling. */
 import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { putUnlessOther } from '../functions/plants/plant-table.ts';
 

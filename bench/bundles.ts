@@ -5,12 +5,12 @@ import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { synthesize } from '../local/stack.ts';
 
-/** `file` is where Lambda would load the handler from. */
+/** `file` is the file that Lambda would load the handler from. */
 export type Bundle = { name: string; file: string; bytes: number };
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Those of the service as its stack makes them, and two to compare them with, made by CDK in their usual ways. */
+/** Bundles the service's functions as its stack does, and two other handlers with CDK's usual options. */
 export const makeBundles = (folder: string): Bundle[] => {
   const service = path.join(folder, 'service');
   mkdirSync(service);
@@ -30,11 +30,11 @@ export const makeBundles = (folder: string): Bundle[] => {
       bundling: { minify: true, bundleAwsSDK: true, ...bundling },
     });
   add('bare', { mainFields: ['module', 'main'], format: OutputFormat.CJS });
-  // What a bundle of ESM needs for libraries that are CommonJS, as everyone has it.
+  // An ESM bundle needs this well-known banner if it contains CommonJS libraries.
   const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
   add('usual', { format: OutputFormat.ESM, banner });
   const { template } = app.synth().getStackArtifact(stack.artifactId);
-  // The bundles are CommonJS, which a package.json in a folder above could deny.
+  // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
   writeFileSync(path.join(others, 'package.json'), '{"type":"commonjs"}');
   const asset = (id: string): string => {
     const resource = Object.entries<{ Type: string; Metadata?: Record<string, string> }>(template.Resources).find(

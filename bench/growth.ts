@@ -1,6 +1,6 @@
 /**
- * `npm run growth`: how latency and memory of the local service grow with its clients and with its table. Prints both
- * and draws bench/growth.svg; the slopes are explained in bench/README.md.
+ * `npm run growth` measures how the local service's latency and memory grow with its clients and with its table, prints
+ * the figures and draws bench/growth.svg. bench/README.md explains them.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,13 +19,13 @@ import { plot } from './plot.ts';
 import { quantile } from './quantile.ts';
 
 const clientCounts = [1, 8, 64];
-/** At the start of a run, which adds the plants of its warm-up and of its requests. */
+/** Plants in the table before a run. The run then adds its own: those of the warm-up and of the measured requests. */
 const tableSizes = [1_000, 100_000, 1_000_000];
 
-/** Of the runs over all counts, of which the medians count. */
+/** How often each count is measured. The medians are reported. */
 const rounds = 3;
 
-/** Requests of a run, and before it, at each count. */
+/** Measured requests in a run, and the warm-up requests before them. */
 const requests = 1_500;
 const warmUp = 1_500;
 
@@ -35,19 +35,19 @@ process.on('exit', () => {
   end.abort();
   rmSync(folder, { recursive: true, force: true });
 });
-// Which by themselves would end without 'exit'.
+// By default these signals end the process without an 'exit' event, and the folder would be left behind.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 const filled = path.join(folder, 'filled');
 const authorities = tls.getCACertificates('default');
 const say = (line: string): void => console.error(line);
 
-/** Fills the service's table, while it does not run, up to `size`. */
+/** Fills the table from `from` to `size` plants. The service must not be running. */
 const fill = async (from: number, size: number): Promise<void> => {
   const server = dynalite({ path: path.join(filled, 'dynamodb'), createTableMs: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
   const [table = ''] = (await client.send(new ListTablesCommand())).TableNames ?? [];
-  // As many as a call takes.
+  // BatchWriteItem accepts at most 25 items.
   const calls = Array.from({ length: (size - from) / 25 }, (_, call) => from + call * 25);
   await eachOf(calls, 8, async (first) => {
     const puts = Array.from({ length: 25 }, (_, index) => ({
@@ -63,14 +63,14 @@ const fill = async (from: number, size: number): Promise<void> => {
 
 type Figures = { median: number; p99: number; perSecond: number; megabytes: number };
 
-/** New plants have ids from here on, so that none is there yet. */
+/** The last id used for a new plant. It starts above all ids in the filled table. */
 let nextId = 1_000_000_000;
 
-/** Sends `count` creates, `clients` at a time. @returns the milliseconds of each */
+/** Creates `count` plants, `clients` at a time. @returns how many milliseconds each took */
 const load = async (url: string, token: string, clients: number, count: number): Promise<number[]> => {
   const agent = new http.Agent({ keepAlive: true, maxSockets: clients });
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const one = (): Promise<number> =>
+  const createOne = (): Promise<number> =>
     new Promise((resolve, reject) => {
       const started = performance.now();
       const request = http.request(`${url}/plants`, { method: 'POST', agent, headers }, (response) => {
@@ -84,24 +84,21 @@ const load = async (url: string, token: string, clients: number, count: number):
       nextId += 1;
       request.end(`{"id":${nextId},"name":"Swiss cheese plant","tag":"climber"}`);
     });
-  const times = await eachOf(Array.from({ length: count }), clients, one);
+  const times = await eachOf(Array.from({ length: count }), clients, createOne);
   agent.destroy();
   return times;
 };
 
-/** By ps, which counts in kilobytes. */
+/** The resident memory of a process. ps reports kilobytes. */
 const residentMegabytes = (pid: number): number =>
   Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1_024;
 
-/**
- * Starts the service and loads it. Each time anew, on a copy of the table: neither memory that was taken once nor plants that
- * were added before have a part.
- */
+/** Measures a new service on a new copy of the table, so that memory and plants from earlier runs do not count. */
 const measure = async (clients: number): Promise<Figures> => {
   const data = path.join(folder, 'copy');
   cpSync(filled, data, { recursive: true });
   const service = await startLocalService(data, {}, undefined, end.signal);
-  // Certificates of former starts have the same name, and would be tried in place of this one.
+  // Forget the certificates of earlier starts: they have the same name, and TLS would try them first.
   tls.setDefaultCACertificates(authorities);
   const token = await fetchToken(readSession(data));
   await load(service.url, token, clients, warmUp);
@@ -114,8 +111,8 @@ const measure = async (clients: number): Promise<Figures> => {
   return { median: quantile(times, 0.5), p99: quantile(times, 0.99), perSecond, megabytes };
 };
 
-/** The medians of several runs, figure by figure. */
-const together = (runs: Figures[]): Figures => {
+/** The median of each figure over several runs. */
+const medianFigures = (runs: Figures[]): Figures => {
   const of = (name: keyof Figures): number =>
     quantile(
       runs.map((run) => run[name]),
@@ -129,7 +126,7 @@ const repeat = async (counts: number[]): Promise<Figures[]> => {
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, clients] of counts.entries()) runs[index]?.push(await measure(clients));
   }
-  return runs.map(together);
+  return runs.map(medianFigures);
 };
 
 const print = (what: string, at: number[], figures: Figures[]): void =>
@@ -145,7 +142,7 @@ const print = (what: string, at: number[], figures: Figures[]): void =>
 
 const byTable: Figures[] = [];
 let byClients: Figures[] = [];
-// Makes the table.
+// Starting the service once creates the table.
 await (await startLocalService(filled)).stop();
 let size = 0;
 for (const next of tableSizes) {

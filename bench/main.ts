@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what the functions cost, beside a bare handler and a usual one, as ratios of interleaved runs. Prints a
- * table and writes bench/results.json. The method is in bench/README.md.
+ * `npm run bench` compares the functions with a bare and a usual handler, as ratios of interleaved runs. It prints a
+ * table and writes bench/results.json. bench/README.md describes the method.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,19 +15,19 @@ import { authorizerEvent, proxyEvent } from '../test/kit/gateway-events.ts';
 import { type Bundle, makeBundles } from './bundles.ts';
 import { quantile } from './quantile.ts';
 
-/** Each measures every bundle once, in an order that changes. */
+/** Each round measures every bundle once for every task, in an order that changes. */
 const rounds = 30;
 
-/** Where two runs of the same bundle differ by more, in the median, nothing can be concluded. */
+/** If measurements of the same bundle differ by more than this in the median, the run proves nothing. */
 const tolerance = 0.05;
 
-/** What a child is told to do, and what is known after it. */
+/** The tasks of a child process, and the measures that each task yields. */
 const tasks = { import: ['import'], first: ['first'], warm: ['warm', 'throughput'] } as const;
 type Task = keyof typeof tasks;
 type Measure = (typeof tasks)[Task][number];
 const measures = Object.values(tasks).flat();
 
-/** `bound` is what issue and README promise; `of` and `against` name bundles. */
+/** `bound` is the target in bench/README.md; `of` and `against` name the two bundles of the ratio. */
 type Target = { what: string; measure: Measure; of: string; against: string; bound: number; isLeast?: true };
 const targets: Target[] = [
   { what: 'import', measure: 'import', of: 'createPlant', against: 'bare', bound: 0.75 },
@@ -43,14 +43,14 @@ const targets: Target[] = [
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-// Which by themselves would end without 'exit'.
+// By default these signals end the process without an 'exit' event, and the folder would be left behind.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 console.log('Bundling ...');
 const bundles = makeBundles(folder);
 
-// Store and token issuer in one: both answer at once, over TLS.
+// One server acts as the store and the token issuer. It responds at once, over TLS.
 const { key, certificate } = await makeCertificate();
-// Cognito's algorithm, which the stack has by default, and the other one.
+// RS256 is what Cognito, the stack's default issuer, uses; ES256 is the other algorithm that the authorizer accepts.
 const signing = { RS256: await makeKey('RS256', 'rs'), ES256: await makeKey('ES256', 'es') };
 const keySet = JSON.stringify({ keys: [signing.RS256.jwk, signing.ES256.jwk] });
 const server = createServer({ key, cert: certificate }, (request, response) => {
@@ -65,7 +65,7 @@ const certificateFile = path.join(folder, 'certificate.pem');
 writeFileSync(certificateFile, certificate);
 
 const environment = {
-  // Of the usual bundle's libraries, about themselves.
+  // Libraries in the usual bundle print warnings about themselves.
   NODE_NO_WARNINGS: '1',
   NODE_EXTRA_CA_CERTS: certificateFile,
   AWS_ENDPOINT_URL_DYNAMODB: url,
@@ -88,7 +88,7 @@ const events: Record<string, string> = {
   'authorizer, ES256': await requestWith(signing.ES256),
 };
 
-/** The bare one is measured twice, and the authorizer with both algorithms. */
+/** The bare bundle is measured twice per round, and the authorizer once per algorithm. */
 const contenders: Bundle[] = bundles.flatMap((bundle) => {
   if (bundle.name === 'bare') return [bundle, { ...bundle, name: 'again' }];
   return bundle.name === 'authorizer' ? [bundle, { ...bundle, name: 'authorizer, ES256' }] : [bundle];
@@ -96,7 +96,7 @@ const contenders: Bundle[] = bundles.flatMap((bundle) => {
 
 type Numbers = Partial<Record<Measure, number>>;
 
-/** @returns the child's numbers, and for `first` the milliseconds from its spawn to its answer */
+/** Runs a task in a child process. @returns its numbers; for `first`, the milliseconds from spawn to response */
 const run = (task: Task, { name, file }: Bundle): Promise<Numbers> =>
   new Promise((resolve, reject) => {
     const started = performance.now();
@@ -108,7 +108,7 @@ const run = (task: Task, { name, file }: Bundle): Promise<Numbers> =>
     child.on('message', (numbers: Numbers) => {
       answer = task === 'first' ? { first: performance.now() - started } : numbers;
     });
-    // Not before: its end would take time of the next one.
+    // Wait for the child's exit; otherwise the exit would slow down the next measurement.
     child.on('exit', (code) =>
       code === 0 && answer ? resolve(answer) : reject(new Error(`${task} of ${name} failed`)),
     );
@@ -116,11 +116,11 @@ const run = (task: Task, { name, file }: Bundle): Promise<Numbers> =>
 
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
-/** Of the authorizer there is nothing to compare a first answer with, and only the warm request depends on the algorithm. */
+/** The authorizer's first response has nothing to compare with, and only its warm requests depend on the algorithm. */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm' || !name.startsWith('authorizer') || (task === 'import' && name === 'authorizer');
 
-/** For each measure and contender its figure in each round. */
+/** The figures of each measure and contender, one per round. */
 const figures = new Map<string, number[]>();
 const of = (measure: Measure, name: string): number[] => figures.get(`${measure} ${name}`) ?? [];
 
@@ -139,7 +139,7 @@ for (let round = 0; round < rounds; round += 1) {
 process.stderr.write('\n');
 server.close();
 
-/** Of pairs from the same round. */
+/** Divides the figures of two contenders, round by round. */
 const ratios = (measure: Measure, one: string, other: string): number[] => {
   const others = of(measure, other);
   return of(measure, one).map((figure, index) => figure / (others[index] ?? Number.NaN));
@@ -167,10 +167,10 @@ const rows: (Omit<Target, 'measure'> & { measure?: Measure; median: number; min?
 const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
   isLeast ? median >= bound : median <= bound;
 
-/** How much the bare handler differs from itself, in the median of its pairs. */
+/** The noise: for each measure, the median ratio of the bare handler to itself. */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 
-/** Where a median is nearer to its bound than the bare handler is to itself, another run may decide otherwise. */
+/** False if the median is closer to its bound than the noise: another run could then decide otherwise. */
 const isDecided = ({ measure, median, bound }: (typeof rows)[number]): boolean =>
   measure === undefined || Math.abs(median / bound - 1) >= Math.abs((noise[measure] ?? 1) - 1);
 

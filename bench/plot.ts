@@ -1,23 +1,23 @@
-/** One line of a panel; `values` go with the panel's `at`. */
+/** One line of a panel. Each value belongs to the position with the same index in the panel's `at`. */
 type Line = { label: string; values: number[] };
 
-/** `at` are positions on a logarithmic axis, `unit` is of the values. */
+/** `at` has the positions on the logarithmic x axis, `along` its label; `unit` is the unit of the values. */
 export type Panel = { title: string; along: string; unit: string; at: number[]; lines: Line[] };
 
 const [width, height] = [360, 230];
 const [left, right, top, bottom] = [20, 70, 44, 50];
 const colours = ['#1b6e3c', '#b3541e'];
 
-const shown = (value: number): string => (value < 10 ? value.toFixed(1) : String(Math.round(value)));
+const formatted = (value: number): string => (value < 10 ? value.toFixed(1) : String(Math.round(value)));
 
 const drawPanel = ({ title, along, unit, at, lines }: Panel, index: number): string => {
-  const most = Math.max(...lines.flatMap(({ values }) => values));
+  const maximum = Math.max(...lines.flatMap(({ values }) => values));
   const [first = 1, last = 1] = [at[0], at.at(-1)];
   const x = (position: number): number =>
     left + 12 + ((width - left - right) * Math.log(position / first)) / Math.log(last / first);
-  const y = (value: number): number => height - bottom - ((height - top - bottom) * value) / most;
+  const y = (value: number): number => height - bottom - ((height - top - bottom) * value) / maximum;
   const floor = height - bottom;
-  const drawn = lines.map(({ label, values }, which) => {
+  const drawnLines = lines.map(({ label, values }, which) => {
     const colour = colours[which];
     const points = values.map((value, position) => [x(at[position] ?? first), y(value), value] as const);
     const [endX = 0, endY = 0] = points.at(-1) ?? [];
@@ -26,8 +26,8 @@ const drawPanel = ({ title, along, unit, at, lines }: Panel, index: number): str
       ...points.map(
         ([px, py, value]) =>
           `<circle cx="${px}" cy="${py}" r="3" fill="${colour}"/>` +
-          // Those of the lower line stand below it, where the two would meet.
-          `<text x="${px}" y="${which < lines.length - 1 ? py + 15 : py - 7}" text-anchor="middle" fill="${colour}">${shown(value)}</text>`,
+          // Labels of the lower line go below it, so that they do not collide with the upper line.
+          `<text x="${px}" y="${which < lines.length - 1 ? py + 15 : py - 7}" text-anchor="middle" fill="${colour}">${formatted(value)}</text>`,
       ),
       `<text x="${endX + 8}" y="${endY + 4}" fill="${colour}">${label}</text>`,
     ].join('\n');
@@ -41,12 +41,12 @@ const drawPanel = ({ title, along, unit, at, lines }: Panel, index: number): str
         `<text x="${x(position)}" y="${floor + 30}" text-anchor="middle" fill="#555">${position.toLocaleString('en')}</text>`,
     ),
     `<text x="${left}" y="${floor + 45}" fill="#555">${along}</text>`,
-    ...drawn,
+    ...drawnLines,
     '</g>',
   ].join('\n');
 };
 
-/** Small multiples, two in a row, as an SVG document. All values start at 0. */
+/** Draws the panels, two per row, as an SVG document. Every y axis starts at 0. */
 export const plot = (title: string, panels: Panel[]): string =>
   [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${2 * width} ${Math.ceil(panels.length / 2) * height}" font-family="sans-serif" font-size="11">`,

@@ -1,26 +1,24 @@
-/** A typed client of the Plant Store, for Node.js 20.3 and newer, Bun, Deno and browsers. */
-// ky, not openapi-fetch: what this client needs of one is Retry-After, bounded tries, time-outs and abort, which ky has
-// and openapi-fetch leaves to its caller. openapi-typescript, which makes types for the latter, needs the compiler API
-// that TypeScript 7 has not; `npm ci` makes the types from the contract all the same.
+/** A typed client for the Plant Store. Runs on Node.js 20.3 and newer, Bun, Deno and browsers. */
+// ky handles Retry-After, bounded retries, time-outs and abort; openapi-fetch leaves them to its caller. Its companion
+// openapi-typescript needs a compiler API that TypeScript 7 lacks, so scripts/compile-contract.ts makes the types.
 import ky, { isHTTPError, isTimeoutError, type RetryOptions } from 'ky';
 import type { NewPlant, Plant } from './generated/contract.ts';
 import { errorCodes } from './generated/error-codes.ts';
 
 export type { NewPlant, Plant };
 
-/** The permanent numbers of the service's errors, as schemas/openapi.yaml shows them. */
+/** The service's permanent error numbers, as listed in schemas/openapi.yaml. */
 export type ErrorCode = (typeof errorCodes)[number];
 
 /**
- * What became of a plant. `ok` means that the service answered 200 with the very name and tag that were sent. `error`
- * tells the failures apart:
- * - a number: the service said so, see the contract;
- * - `gateway`: another answer, mostly of the gateway in front of the service (401, 403, 404, 429, 431, 5xx), or of
- *   whatever else answers at that address. Redirects are not followed, so a 3xx is one of these; a browser hides its
- *   status from the client, which then gives 0;
- * - `no answer`: nothing came back, or only a part. The plant may be stored or not; sending it again is safe. A value
- *   and not an exception, because every caller has to expect it, as it has to expect the others. `cause` is what `fetch`
- *   threw.
+ * The outcome of createPlant. `ok` means that the service responded 200 with exactly the name and tag that were sent.
+ * Failures are values, not exceptions, because every caller has to expect them. `error` tells them apart:
+ * - a number: the service refused the plant or failed; schemas/openapi.yaml explains each number;
+ * - `gateway`: any other response, usually from the gateway in front of the service (401, 403, 404, 429, 431, 5xx), or
+ *   from something else at that address. Redirects are not followed, so a 3xx is one of these; browsers hide the status
+ *   of a redirect, and `status` is then 0;
+ * - `no answer`: no response, or only part of one. The plant may or may not be stored; sending it again is safe.
+ *   `cause` is what `fetch` threw.
  */
 export type CreatePlantResult =
   | { ok: true; plant: Plant }
@@ -29,34 +27,38 @@ export type CreatePlantResult =
   | { ok: false; error: 'no answer'; message: string; cause: unknown };
 
 /**
- * An access token, or a function that gives one. The function is called for every plant, so it should keep its token
- * for as long as that lives; if the token is refused (401 or 403), it is called once more, with `refused: true`, and
- * should then get a new one. What it throws, createPlant throws.
+ * An access token, or a function that returns one. createPlant calls the function for every plant, so the function
+ * should cache its token. If the service refuses the token (401 or 403), createPlant calls the function once more, with
+ * `refused: true`; the function should then get a new token. createPlant throws whatever the function throws.
  */
 export type Token = string | ((hint: { refused: boolean }) => string | Promise<string>);
 
 export type PlantStoreClient = {
   /**
-   * Adds a plant. An `id` beyond 2^53 must be a bigint, and arrives exact. Sent up to three times with one token: again
-   * after no answer (10 s are allowed for a whole one), a 429, a 502, a 503, a 504, and a 500 of the gateway, but not
-   * after the service's own 500 (50001). Before it sends again it waits less than a second, or as long as Retry-After
-   * says, but at most 10 s.
-   * @throws RangeError if `id` is a number that is no integer, or too large to be exact
-   * @throws TypeError if the token has a space, a line break or another character that no token has
-   * @throws `signal.reason` if the signal is aborted, while it waits for the token too; nothing is sent after that
+   * Stores a plant. An `id` beyond 2^53 must be a bigint, which is sent exactly. With one token the plant is sent up to
+   * three times: if no whole response arrives within 10 s, or after a 429, 502, 503, 504 or a 500 from the gateway. The
+   * service's own 500 (50001) ends the attempts. Before each retry, the client waits less than a second, or as
+   * long as Retry-After says, up to 10 s.
+   * @throws RangeError if `id` is a number that is not an integer, or too large to be exact
+   * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain
+   * @throws `signal.reason` if the signal is aborted, even while waiting for the token; nothing is sent after that
    */
   createPlant: (plant: NewPlant, options?: { signal?: AbortSignal }) => Promise<CreatePlantResult>;
 };
 
 /**
- * @param options.baseUrl the address that the stack gives as `ApiUrl`, or that `npm start` prints
+ * Makes a client for the service at `baseUrl`: the stack's output `ApiUrl`, or the address that `npm start` prints.
  * @throws TypeError if baseUrl is not a URL
+ * @example
+ * const { createPlant } = createPlantStoreClient({ baseUrl: 'http://127.0.0.1:3000', token: accessToken });
+ * const result = await createPlant({ id: 9007199254740993n, name: 'Swiss cheese plant', tag: 'climber' });
+ * if (!result.ok) console.error(result.error, result.message);
  */
 export const createPlantStoreClient = ({ baseUrl, token }: { baseUrl: string; token: Token }): PlantStoreClient => {
   const url = new URL(`${baseUrl.replace(/\/+$/, '')}/plants`);
   return {
     createPlant: async ({ id, name, tag }, { signal } = {}) => {
-      // The caller may change its object before the answer comes, which is compared with what was sent.
+      // Copy the plant: the caller may change its object before the response is compared with what was sent.
       const plant: NewPlant = { id, name, ...(tag !== undefined && { tag }) };
       const body = toJson(plant);
       const post = (accessToken: string) => send(url, plant, body, accessToken, signal);
@@ -75,14 +77,14 @@ const toJson = (plant: NewPlant): string => {
     );
   }
   const fields = Object.entries(plant).flatMap(([field, value]: [string, unknown]) => {
-    // JSON.stringify refuses a bigint, so its digits are put in. Whatever else a value is, JSON.stringify quotes it.
+    // JSON.stringify throws for a bigint, so a bigint's digits are written directly.
     const json = typeof value === 'bigint' ? String(value) : JSON.stringify(value);
     return json === undefined ? [] : [`"${field}":${json}`];
   });
   return `{${fields.join()}}`;
 };
 
-/** Runs `work` and waits for it, but no longer than until the signal is aborted. @throws `signal.reason` */
+/** Runs `work` and waits for its result, or until the signal is aborted. @throws `signal.reason` */
 const untilAborted = async <T>(work: () => T | Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
   if (signal === undefined) return work();
   signal.throwIfAborted();
@@ -94,12 +96,12 @@ const untilAborted = async <T>(work: () => T | Promise<T>, signal: AbortSignal |
   });
 };
 
-/** fetch failed, or the body of the answer ended too early. `cause` is what fetch threw. */
+/** fetch failed, or the response body ended too early. `cause` is what fetch threw. */
 class NoAnswer extends Error {}
 
 const retry: RetryOptions = {
   limit: 2,
-  // Creating is idempotent, so a POST may be sent again.
+  // Creating a plant is idempotent, so a POST may be sent again.
   methods: ['post'],
   statusCodes: [429, 500, 502, 503, 504],
   afterStatusCodes: [429, 500, 502, 503, 504],
@@ -108,7 +110,7 @@ const retry: RetryOptions = {
   jitter: true,
   shouldRetry: ({ error }) => {
     if (error instanceof NoAnswer) return true;
-    // The service's own 500 is a bug, which the same request would meet again.
+    // The service's own 500 is a bug: the same request would fail again.
     if (isHTTPError(error) && failure(error.response.status, error.data).error === 50001) return false;
     return undefined;
   },
@@ -121,13 +123,13 @@ const send = async (
   token: string,
   signal: AbortSignal | undefined,
 ): Promise<CreatePlantResult> => {
-  // fetch would refuse it too, and quote it.
+  // fetch would refuse such a token too, but its error message would quote the token.
   if (!/^[\x21-\x7e]*$/.test(token)) throw new TypeError('The access token has a character that no token has.');
   try {
     const response = await ky.post(url, {
       body,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      // A redirect could turn the POST into a GET, or take the token to another address.
+      // A redirect could turn the POST into a GET, or send the token to another address.
       redirect: 'manual',
       fetch: fetchWhole,
       retry,
@@ -145,19 +147,19 @@ const send = async (
   }
 };
 
-/** The whole answer, so that ky's time-out and retries are for its body too. */
+/** Like fetch, but waits for the whole response body, so that ky's time-out and retries cover the body too. */
 const fetchWhole: typeof fetch = async (...request) => {
   try {
     const response = await fetch(...request);
     await response.clone().arrayBuffer();
     return response;
   } catch (cause) {
-    // ky knows a network error by its message, and does not know Bun's.
+    // ky recognizes network errors by their messages, and does not know Bun's.
     throw new NoAnswer('no answer', { cause });
   }
 };
 
-/** ky's own errors are no `cause`: they hold the request, and so the token, which would be logged with them. */
+/** `cause` must not be one of ky's own errors: they contain the request with its token, and callers may log them. */
 const noAnswer = (cause: unknown): CreatePlantResult => ({
   ok: false,
   error: 'no answer',
@@ -165,11 +167,11 @@ const noAnswer = (cause: unknown): CreatePlantResult => ({
   cause,
 });
 
-/** Node's own message is "fetch failed"; its cause says why. */
+/** The innermost message: Node's own is only "fetch failed", and its cause says why. */
 const innermost = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   if (error.cause !== undefined) return innermost(error.cause);
-  // A connection that was tried under several addresses fails with no message at all.
+  // If several addresses were tried, the error has an empty message.
   return error.message || ('code' in error ? String(error.code) : error.name);
 };
 
@@ -190,6 +192,6 @@ const parse = (text: string): unknown => {
   }
 };
 
-/** Whatever else may answer 200 at that address, a captive portal say, must not pass for a stored plant. */
+/** A 200 from anything else at that address, such as a captive portal, must not count as a stored plant. */
 const isSame = (body: unknown, { name, tag }: NewPlant): body is Plant =>
   body instanceof Object && 'name' in body && body.name === name && ('tag' in body ? body.tag : undefined) === tag;

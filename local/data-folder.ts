@@ -2,20 +2,20 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Level } from 'level';
 
-/** Where a local service keeps plants and session: DATA_DIR, else .plant-store in the current folder. */
+/** The folder for the local service's plants and session: DATA_DIR, or else .plant-store in the current folder. */
 export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || '.plant-store');
 
 /**
- * Takes the folder for this process alone, and makes it, for this user alone, if it is missing. An empty database is the
- * lock: the system lets go of it however the process ends.
- * @returns how to give it back
- * @throws Error in one sentence
+ * Locks the data folder for this process, and creates the folder, for this user only, if it is missing. The lock is an
+ * empty LevelDB database, which the operating system unlocks however the process ends.
+ * @returns a function that releases the lock
+ * @throws Error with a one-sentence message for the user
  */
 export const takeDataFolder = async (folder: string): Promise<() => Promise<void>> => {
   const lock = path.join(folder, 'lock');
   const current = await readFile(path.join(lock, 'CURRENT'), 'utf8').catch(() => undefined);
   if (!/^MANIFEST-\d+\n$/.test(current ?? '')) await mustBeEmpty(lock);
-  // The lock is made first: plants without one are not this service's.
+  // The local service creates the lock before the plants, so plants without a lock belong to somebody else.
   if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));
   try {
     return await openDatabase(lock);
@@ -29,8 +29,8 @@ export const takeDataFolder = async (folder: string): Promise<() => Promise<void
 };
 
 /**
- * LevelDB renames and deletes files by their names alone, so it must not be let into a folder of the user's.
- * @throws Error in one sentence if the folder has files
+ * LevelDB renames and deletes files by name alone, so it must never open a folder that contains the user's own files.
+ * @throws Error with a one-sentence message for the user if the folder contains files
  */
 export const mustBeEmpty = async (folder: string): Promise<void> => {
   const [name] = await namesIn(folder);
@@ -41,10 +41,10 @@ export const mustBeEmpty = async (folder: string): Promise<void> => {
   );
 };
 
-/** None of a folder that cannot be listed: opening it fails too, and says why. */
+/** The file names in a folder. An unreadable folder counts as empty: opening it later fails and says why. */
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
-/** Makes the database if it is missing. @returns how to close it */
+/** Opens the LevelDB database in `folder`, creating it if it is missing. @returns a function that closes it */
 export const openDatabase = async (folder: string): Promise<() => Promise<void>> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const database = new Level(folder);
@@ -52,7 +52,7 @@ export const openDatabase = async (folder: string): Promise<() => Promise<void>>
   return () => database.close();
 };
 
-/** The innermost cause says most: level's own message is "Database is not open". */
+/** The message of the innermost cause. The level package's own message is only "Database is not open". */
 export const reason = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? reason(error.cause) : error.message || error.name;

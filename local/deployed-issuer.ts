@@ -7,9 +7,9 @@ import { reason } from './data-folder.ts';
 import { fetchToken, NoTokenEndpoint, type TokenSource } from './session.ts';
 
 /**
- * The Cognito client of a deployed stack. Its secret stands in no output: Cognito gives it to those who may ask.
- * AWS credentials and region come from the environment, as for `cdk deploy`.
- * @throws Error in one sentence, also where the stack trusts another issuer: it then says which
+ * Reads the token URL and the Cognito client of a deployed stack. The client's secret is in no stack output; Cognito
+ * returns it if the caller has permission. AWS credentials and region come from the environment, as for `cdk deploy`.
+ * @throws Error with a one-sentence message; if the stack does not use Cognito, the message names the issuer
  */
 export const readDeployedIssuer = async (stackName: string): Promise<TokenSource> => {
   const outputs = await readOutputs(stackName);
@@ -25,18 +25,18 @@ export const readDeployedIssuer = async (stackName: string): Promise<TokenSource
 };
 
 /**
- * Milliseconds. "Your prefix domain might take up to one minute to take effect."
+ * Limits in milliseconds for a new Cognito domain: "Your prefix domain might take up to one minute to take effect."
  * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_CreateUserPoolDomain.html
  */
-const newDomain = { takes: 60_000, pause: 2_000 };
+const newDomain = { giveUpAfter: 60_000, retryDelay: 2_000 };
 
 /**
- * A token of an issuer whose domain may be new: it is asked again while it does not answer as a token endpoint.
- * @param say is told, once, that it waits
- * @throws Error in one sentence
+ * Gets a token from an issuer whose domain may be new: retries for up to a minute until a token endpoint responds.
+ * @param say is called once, with a line for the user, if the first attempt fails
+ * @throws Error with a one-sentence message for the user
  */
 export const fetchDeployedToken = async (source: TokenSource, say: (line: string) => void): Promise<string> => {
-  const lastTry = performance.now() + newDomain.takes - newDomain.pause;
+  const lastTry = performance.now() + newDomain.giveUpAfter - newDomain.retryDelay;
   for (let isFirst = true; ; isFirst = false) {
     try {
       return await fetchToken(source);
@@ -44,16 +44,16 @@ export const fetchDeployedToken = async (source: TokenSource, say: (line: string
       if (!(error instanceof NoTokenEndpoint) || performance.now() > lastTry) throw error;
       if (isFirst) say(`${error.message}. A new domain takes up to a minute to work: trying again ...`);
     }
-    await new Promise((resolve) => setTimeout(resolve, newDomain.pause));
+    await new Promise((resolve) => setTimeout(resolve, newDomain.retryDelay));
   }
 };
 
 const noRegion = 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1';
 
-/** What to do about an error of the SDK whose message does not say it. */
+/** Advice for SDK errors whose own messages do not say what to do. */
 const advice = new Map([
   ['Region is missing', noRegion],
-  // AWS_REGION is set, but empty.
+  // The SDK's message if AWS_REGION is set but empty.
   ['Region not accepted: region="" is not a valid hostname component.', noRegion],
   [
     'Could not load credentials from any providers',
@@ -63,7 +63,7 @@ const advice = new Map([
 
 const explain = (error: unknown): string => advice.get(reason(error)) ?? reason(error);
 
-/** The SDK knows the one variable, AWS's command line the other too. */
+/** The SDK reads only AWS_REGION; users of the AWS CLI may have set AWS_DEFAULT_REGION instead. */
 const region =
   process.env['AWS_DEFAULT_REGION'] && !process.env['AWS_REGION'] ? { region: process.env['AWS_DEFAULT_REGION'] } : {};
 

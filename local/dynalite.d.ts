@@ -1,4 +1,4 @@
-/** dynalite brings no types. What is used of it: https://github.com/architect/dynalite#readme */
+/** Types for the part of dynalite that we use; the package has none. https://github.com/architect/dynalite#readme */
 declare module 'dynalite' {
   import type { Server } from 'node:http';
 

@@ -4,16 +4,16 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Failure } from './import-lines.ts';
 
-/** A line of the file: `line` counts from 1 in the imported file, `text` is the line itself. */
+/** One line of the file of failures. `line` is the line number in the imported file, from 1; `text` is that line. */
 type FailedLine = { line: number; text: string } & Failure;
 
 /**
- * The lines of an import that failed, in a file, one in JSON a line. Those of an earlier import stay, in front of the new
- * ones, until this import is complete: a stop in between loses none.
+ * A file with the lines that an import could not store, one JSON object per line. The failures of an earlier import
+ * stay at the top until this import is complete, so an interrupted import loses none of them.
  */
 export class FailedLines {
   readonly #file: string;
-  /** Bytes of the earlier import, and of this one. */
+  /** Bytes in the file from an earlier import, and bytes that this import has added. */
   readonly #earlier: number;
   #added = 0;
 
@@ -22,7 +22,7 @@ export class FailedLines {
     this.#earlier = earlier;
   }
 
-  /** @throws Error of the file system, as the others do */
+  /** Opens the file of failures. @throws Error of the file system, as do the other methods */
   static async in(file: string): Promise<FailedLines> {
     return new FailedLines(file, await sizeOf(file));
   }
@@ -33,12 +33,12 @@ export class FailedLines {
     this.#added += Buffer.byteLength(text);
   }
 
-  /** Drops the lines of the earlier import, and the file if no others are in it. */
+  /** Removes the earlier import's lines, and deletes the file if this import added none. */
   async complete(): Promise<void> {
-    // Somebody else may have changed the file meanwhile: then all of it stays.
+    // An unexpected size means that somebody else changed the file meanwhile: keep all of it.
     if (this.#earlier === 0 || (await sizeOf(this.#file)) !== this.#earlier + this.#added) return;
     if (this.#added === 0) return rm(this.#file);
-    // It may be a link, or closed to others: both stay as they are.
+    // The file may be a symbolic link or have restricted permissions: keep both.
     const file = await realpath(this.#file);
     const { mode } = await stat(file);
     const folder = await mkdtemp(`${file}.`);

@@ -1,4 +1,5 @@
-/** A function's result -> an answer. https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html */
+// Turns a function's result into an HTTP response.
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
@@ -10,7 +11,7 @@ const gatewayAnswer = (status: number, message: string): HttpAnswer => ({
   body: JSON.stringify({ message }),
 });
 
-/** Answers of the gateway's own. Status and body of 413, 431 and 503 are from memory: AWS documents neither. */
+/** The gateway's own responses. AWS does not document 413, 431 and 503: their statuses and bodies are from memory. */
 export const answers = {
   badRequest: gatewayAnswer(400, 'Bad Request'),
   unauthorized: gatewayAnswer(401, 'Unauthorized'),
@@ -22,7 +23,7 @@ export const answers = {
   unavailable: gatewayAnswer(503, 'Service Unavailable'),
 };
 
-/** What the gateway makes of a function's result, given as JSON; undefined where it is none that it understands. */
+/** Converts a function's result (JSON text) to a response. @returns undefined if the result is malformed */
 export const answerOf = (result: string): HttpAnswer | undefined => {
   const value: unknown = JSON.parse(result);
   if (!isObject(value) || !('statusCode' in value)) {
@@ -45,7 +46,7 @@ const structuredAnswer = ({ statusCode, headers, cookies, body, isBase64Encoded 
   body: Buffer.from(body ?? '', isBase64Encoded === true ? 'base64' : 'utf8'),
 });
 
-/** They belong to the connection with the client, which is the gateway's (RFC 9110 section 7.6.1). */
+/** Headers for the gateway's connection with the client (RFC 9110 section 7.6.1): a function cannot set them. */
 const connectionHeaders = new Set([
   'connection',
   'content-length',

@@ -1,15 +1,16 @@
-/** A request -> payload format 2.0. https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html */
+// Turns an HTTP request into an event of payload format 2.0.
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { account } from './account.ts';
 
-/** The part of an event that integration and authorizer share. */
+/** The part of an event that both the integration and the authorizer receive. */
 export type RequestEvent = Omit<APIGatewayProxyEventV2, 'body' | 'isBase64Encoded'>;
 
 export const apiId = 'local';
 
-/** What the gateway makes of a request line and headers. @throws URIError where the path is no valid escape sequence */
+/** Builds the event from the request line and the headers. @throws URIError if the path has an invalid %-escape */
 export const requestEvent = (request: IncomingMessage, requestId: string): RequestEvent => {
   const { pathname, rawQueryString } = splitTarget(request.url ?? '/');
   const method = request.method ?? '';
@@ -54,13 +55,13 @@ export const requestEvent = (request: IncomingMessage, requestId: string): Reque
   };
 };
 
-/** An absolute-form target (`POST http://host/plants`) names a path, too. */
+/** Splits a request target into path and query. An absolute target (`POST http://host/plants`) is valid, too. */
 export const splitTarget = (target: string): { pathname: string; rawQueryString: string } => {
   const [pathname = '', ...query] = target.replace(/^[a-z]+:\/\/[^/]*/i, '').split('?');
   return { pathname: pathname || '/', rawQueryString: query.join('?') };
 };
 
-/** Names in lower case, repeated headers joined with commas. (Node's own `headers` would drop some repeated ones.) */
+/** Header names in lower case, repeated headers joined with commas. (Node's own `headers` drops some repeated ones.) */
 const joinedHeaders = (request: IncomingMessage): Record<string, string> =>
   Object.fromEntries(
     Object.entries(request.headersDistinct).map(([name, values = []]) => [
@@ -74,15 +75,15 @@ const joinedQuery = (rawQueryString: string): Record<string, string> => {
   return Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name).join(',')]));
 };
 
-/** 21/Nov/2026:13:05:09 +0000 */
+/** Formats a time as access logs do: 21/Nov/2026:13:05:09 +0000. */
 const commonLogTime = (time: Date): string => {
   const [, day, month, year, clock] = time.toUTCString().split(' ');
   return [`${day}/${month}/${year}`, clock].join(':').concat(' +0000');
 };
 
 /**
- * The body as an event carries it: text or base64, by the content type alone. In text, bytes that are not UTF-8 become
- * U+FFFD. AWS documents neither; two independent captures of the real gateway show it.
+ * The body as an event carries it. The content type alone decides between text and base64. In text, bytes that are not
+ * UTF-8 become U+FFFD. AWS documents neither rule; two independent captures of the real gateway show both.
  */
 export const eventBody = (
   bytes: Buffer,

@@ -1,4 +1,4 @@
-/** The way of one request through the gateway: limits, route, authorizer, integration. */
+/** What the gateway does with one request: check limits, find the route, call the authorizer, call the integration. */
 import type { IncomingMessage } from 'node:http';
 import { account } from './account.ts';
 import { answerOf, answers, type HttpAnswer } from './gateway-answer.ts';
@@ -8,7 +8,7 @@ import type { AuthorizerSpec, RouteSpec } from './stack.ts';
 
 export type Invoke = (functionName: string, event: unknown) => Promise<Outcome>;
 
-/** Ends the way of a request with an answer of the gateway's own. The message is for the access log. */
+/** Thrown if the gateway itself responds, instead of a function. The message goes to the access log. */
 export class Refused extends Error {
   readonly answer: HttpAnswer;
 
@@ -18,10 +18,10 @@ export class Refused extends Error {
   }
 }
 
-/** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html, in bytes and milliseconds. */
+/** Quotas (bytes, milliseconds): https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const limits = { requestLineAndHeaderValues: 10_240, body: 10 * 1024 * 1024, authorizerTimeout: 10_000 };
 
-/** @throws Refused where the answer is the gateway's own; what the functions logged until then is in `log` */
+/** Handles one request. `log` receives what the functions log. @throws Refused if the gateway itself responds */
 export const answerRequest = async (
   request: IncomingMessage,
   requestId: string,
@@ -29,7 +29,7 @@ export const answerRequest = async (
   invoke: Invoke,
   log: LogLine[],
 ): Promise<HttpAnswer> => {
-  /** The function's result as JSON; undefined where it took longer than `timeout` milliseconds. */
+  /** Invokes a function. @returns its result as JSON, or undefined if it takes longer than `timeout` milliseconds */
   const ask = async (functionName: string, event: unknown, timeout: number): Promise<string | undefined> => {
     const outcome = await withTimeout(invoke(functionName, event), timeout);
     if (outcome === undefined) return undefined;
@@ -70,7 +70,8 @@ const eventOf = (request: IncomingMessage, requestId: string): RequestEvent => {
   }
 };
 
-/** The authorizer's context. https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html */
+// Calls the authorizer and returns its context.
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
 const authorize = async (
   event: RequestEvent,
   { functionName, header }: AuthorizerSpec,
@@ -98,7 +99,7 @@ const isSimpleResponse = (value: unknown): value is SimpleResponse =>
   typeof value.isAuthorized === 'boolean' &&
   (!('context' in value) || (typeof value.context === 'object' && value.context !== null));
 
-/** Bytes of request line and header values, which is what the quota counts. */
+/** Bytes of the request line and the header values: the gateway's quota counts these. */
 const headBytes = (request: IncomingMessage): number => {
   const values = request.rawHeaders.filter((_, index) => index % 2 === 1);
   const requestLine = `${request.method} ${request.url} HTTP/${request.httpVersion}`;
@@ -108,7 +109,7 @@ const headBytes = (request: IncomingMessage): number => {
 const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let length = 0;
-  // The stream must outlive a refusal: destroying it would take the answer's socket along.
+  // Keep the stream after a refusal: destroying it would close the socket before the response is sent.
   const body: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
   try {
     for await (const chunk of body) {
@@ -122,7 +123,7 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** Undefined where `promise` takes longer than `milliseconds`; it goes on, unheard. */
+/** Returns undefined if `promise` takes longer than `milliseconds`; its later result is ignored. */
 const withTimeout = async <T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> => {
   const timeout = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => timeout.resolve(undefined), milliseconds);

@@ -7,14 +7,14 @@ import { answerRequest, type Invoke, Refused } from './gateway-route.ts';
 import type { LogLine } from './lambda.ts';
 import type { RouteSpec } from './stack.ts';
 
-/** One request, as the access log tells it; `milliseconds` from its headers to the answer. */
+/** One request in the access log. `milliseconds` is the time from its headers to the response. */
 export type AccessLogEntry = {
   method: string;
   path: string;
   status: number;
   milliseconds: number;
   requestId: string;
-  /** Why the gateway answered in a function's place. */
+  /** Why the gateway responded instead of a function. */
   error?: string;
   log: LogLine[];
 };
@@ -25,9 +25,9 @@ type GatewayOptions = {
   onRequest: (entry: AccessLogEntry) => void;
 };
 
-/** An API Gateway HTTP API with payload format 2.0, on 127.0.0.1. */
+/** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that does not listen yet */
 export const gateway = ({ routes, invoke, onRequest }: GatewayOptions): Server => {
-  /** Connections with a request under way, whose answer must not be mixed with another. */
+  /** Connections with a request in progress. A second response on one would be taken for that request's. */
   const busy = new WeakSet<Duplex>();
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -36,14 +36,14 @@ export const gateway = ({ routes, invoke, onRequest }: GatewayOptions): Server =
     const log: LogLine[] = [];
     let error = '';
     busy.add(request.socket);
-    const instead = (thrown: unknown): HttpAnswer => {
+    const failureAnswer = (thrown: unknown): HttpAnswer => {
       error = thrown instanceof Error ? thrown.message : String(thrown);
       return thrown instanceof Refused ? thrown.answer : answers.serverError;
     };
-    const answer = await answerRequest(request, requestId, routes, invoke, log).catch(instead);
+    const answer = await answerRequest(request, requestId, routes, invoke, log).catch(failureAnswer);
     busy.delete(request.socket);
     send(response, requestId, answer);
-    // What is left of a refused body is read and dropped: a reset connection would take the answer along.
+    // Read and discard the rest of a refused body: if the connection were reset, the client could miss the response.
     request.resume();
     const { method = '', url = '' } = request;
     const milliseconds = performance.now() - started;
@@ -51,11 +51,12 @@ export const gateway = ({ routes, invoke, onRequest }: GatewayOptions): Server =
     onRequest({ method, path, status: answer.status, milliseconds, requestId, log, ...(error && { error }) });
   };
 
-  // The quota for headers is the gateway's; this limit only has to let it be reached, and be answered in the same way.
+  // Node's limit must exceed the gateway's (10,240 bytes). Beyond both, `clientError` below sends the same response.
   const server = createServer({ maxHeaderSize: 64 * 1024, requireHostHeader: false }, handle);
   server.on('checkExpectation', handle);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // Node's parser gave up. An answer now would be taken for that of the request under way.
+    // Node could not parse the data. While a request is in progress, the client would take an error response for that
+    // request's, so close the connection.
     if (busy.has(socket) || !socket.writable) {
       socket.destroy();
       return;
@@ -63,15 +64,15 @@ export const gateway = ({ routes, invoke, onRequest }: GatewayOptions): Server =
     const requestId = newRequestId();
     const { status, headers, body } =
       error.code === 'HPE_HEADER_OVERFLOW' ? answers.headersTooLarge : answers.badRequest;
-    const lines = { ...headers, connection: 'close', 'apigw-requestid': requestId, 'content-length': body.length };
-    const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+    const fields = { ...headers, connection: 'close', 'apigw-requestid': requestId, 'content-length': body.length };
+    const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${status} Error\r\n${head.join('')}\r\n${body}`);
     onRequest({ method: '-', path: '-', status, milliseconds: 0, requestId, error: error.message, log: [] });
   });
   return server;
 };
 
-/** 15 characters and a `=`, as API Gateway's. */
+/** Makes a request id like API Gateway's own: 15 characters and a `=`. */
 const newRequestId = (): string => randomBytes(11).toString('base64');
 
 const send = (response: ServerResponse, requestId: string, { status, headers, body }: HttpAnswer): void => {

@@ -1,33 +1,33 @@
-/** Plants of a file, one JSON text a line (NDJSON), on their way to the service. */
+/** Sends the plants in a file (NDJSON: one JSON text per line) to the service. */
 import { createReadStream } from 'node:fs';
 import { pMapIterable } from 'p-map';
 import type { CreatePlantResult, NewPlant } from '../client/plant-store-client.ts';
 
-/** What became of a line. `number` counts from 1, `end` is where the line ends in the file, in bytes. */
+/** The outcome of one line. `number` counts from 1; `end` is the byte offset in the file where the line ends. */
 export type ImportedLine = { number: number; end: number; text: string; failure?: Failure };
 
-/** `error` is the number of the service's error, `gateway`, or `not sent` where the line cannot hold a plant. */
+/** `error` is the service's error number, `gateway`, or `not sent` if the line cannot be a plant. */
 export type Failure = { error: number | string; message: string };
 
 type Line = { number: number; end: number; bytes: Buffer };
 
 export type Create = (plant: NewPlant) => Promise<CreatePlantResult>;
 
-/** Requests under way at a time: well under what a deployment takes in a second. */
+/** Requests in progress at the same time: far fewer than a deployment accepts per second. */
 const concurrency = 16;
 
-/** Lines that may be done before one that takes long, for the lines to come in their order. */
+/** Finished lines that may wait for an earlier, slower one: results are yielded in the file's order. */
 const backpressure = 256;
 
-/** The largest body that the service takes. */
+/** The largest request body that the service accepts. */
 const maxLineBytes = 1024 * 1024;
 
 const [newline, space] = [0x0a, 0x20];
 
-/** Answers of the gateway that are about one request; any other would meet every line. */
-const passing = new Set([413, 429, 500, 502, 503, 504]);
+/** Statuses from the gateway that concern one request only. Any other status would fail every line alike. */
+const perRequest = new Set([413, 429, 500, 502, 503, 504]);
 
-/** Ends an import: the cause is none that another line would not meet. */
+/** Ends an import, because every other line would fail for the same reason. */
 export class ImportEnded extends Error {
   override readonly name = 'ImportEnded';
   readonly result: CreatePlantResult & { ok: false };
@@ -39,9 +39,9 @@ export class ImportEnded extends Error {
 }
 
 /**
- * Creates the plants of a file, some at a time, and yields its lines in their order, blank ones left out.
- * @throws ImportEnded where no answer comes, or one that says that no line will fare better
- * @throws Error of the file system, and whatever `create` throws
+ * Creates the plants in a file, several at a time. Yields the lines in the file's order and skips blank ones.
+ * @throws ImportEnded if no response comes, or if the response means that every other line would fail too
+ * @throws a file-system error, and whatever `create` throws
  */
 export const importLines = (file: string, create: Create): AsyncIterable<ImportedLine> =>
   pMapIterable(
@@ -53,13 +53,14 @@ export const importLines = (file: string, create: Create): AsyncIterable<Importe
       const result = await create(plant);
       if (result.ok) return { number, end, text };
       const { error, message } = result;
-      if (error === 'no answer' || (error === 'gateway' && !passing.has(result.status))) throw new ImportEnded(result);
+      if (error === 'no answer' || (error === 'gateway' && !perRequest.has(result.status)))
+        throw new ImportEnded(result);
       return { number, end, text, failure: { error, message } };
     },
     { concurrency, backpressure },
   );
 
-/** Not node:readline: it ends a line at U+2028 too, which JSON text may hold, and makes U+FFFD of what is no UTF-8. */
+/** node:readline would split lines at U+2028, which JSON may contain, and replace invalid UTF-8 with U+FFFD. */
 async function* readLines(file: string): AsyncGenerator<Line> {
   let rest = Buffer.alloc(0);
   let number = 0;
@@ -89,8 +90,8 @@ const tooLong = (number: number): Error =>
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * What the client needs of a line; all else is for the service to judge.
- * @returns why not, where there is none
+ * Parses one line and checks only what the client needs; the service validates the rest.
+ * @returns the plant, or the reason why the line cannot be sent
  */
 const readPlant = (bytes: Buffer): NewPlant | string => {
   let value: unknown;
@@ -104,7 +105,7 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
   return value as NewPlant;
 };
 
-/** As JSON.parse, but the `id` of the plant itself is a bigint if it is written in digits: a double would round it. */
+/** Like JSON.parse, but a top-level `id` written in digits becomes a bigint, because a double would round it. */
 const parseExact = (text: string): unknown => {
   const ids = new Map<unknown, string>();
   const plant: unknown = JSON.parse(

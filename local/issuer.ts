@@ -3,9 +3,9 @@ import { createServer } from 'node:https';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
 import { generate } from 'selfsigned';
-import { leave, listen } from './listen.ts';
+import { closeServer, listen } from './listen.ts';
 
-/** How a client gets a token, and whom the stack is to trust. `certificate` (PEM) is the issuer's own. */
+/** What a client needs to get a token, and what the stack needs to verify one. `certificate` (PEM) is self-signed. */
 export type LocalIssuer = {
   issuer: string;
   jwksUri: string;
@@ -22,12 +22,12 @@ const audience = 'urn:plant-store';
 const scope = 'plants/create';
 const clientId = 'local-client';
 
-/** Seconds that a token lives, as long as Cognito's by default. */
+/** Lifetime of a token in seconds, the same as Cognito's default. */
 const tokenLifetime = 3_600;
 
 /**
- * A real OpenID provider on a port of its own: client_credentials, signed access tokens (RFC 9068). Its key, its client's
- * secret and its certificate are made for this start. It speaks https since the authorizer takes keys from nothing else.
+ * Starts a real OpenID provider on a free port: client_credentials, signed access tokens (RFC 9068). Signing key,
+ * client secret and certificate are new at each start. It uses https because the authorizer fetches keys by https only.
  */
 export const startIssuer = async (): Promise<LocalIssuer> => {
   const { key, certificate } = await makeCertificate();
@@ -37,7 +37,7 @@ export const startIssuer = async (): Promise<LocalIssuer> => {
 
   const signing = await generateKeyPair('ES256', { extractable: true });
   const provider = new Provider(issuer, {
-    adapter: Nothing,
+    adapter: NoStorage,
     clients: [
       {
         client_id: clientId,
@@ -79,11 +79,11 @@ export const startIssuer = async (): Promise<LocalIssuer> => {
     clientId,
     clientSecret,
     certificate,
-    close: () => leave(server),
+    close: () => closeServer(server),
   };
 };
 
-/** A certificate for 127.0.0.1 that no authority vouches for, and its key, in PEM. */
+/** Makes a self-signed certificate for 127.0.0.1 and its private key, both in PEM. */
 export const makeCertificate = async (): Promise<{ key: string; certificate: string }> => {
   const { private: key, cert: certificate } = await generate(
     [{ name: 'commonName', value: 'Plant Store local issuer' }],
@@ -92,8 +92,8 @@ export const makeCertificate = async (): Promise<{ key: string; certificate: str
   return { key, certificate };
 };
 
-/** Signed access tokens by client_credentials leave the provider nothing to keep. (Its own adapter warns at each start.) */
-class Nothing implements Adapter {
+/** Stores nothing: client_credentials with signed tokens needs no storage, and the default adapter logs a warning. */
+class NoStorage implements Adapter {
   async upsert(): Promise<void> {}
   async find(): Promise<undefined> {}
   async findByUserCode(): Promise<undefined> {}

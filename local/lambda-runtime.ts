@@ -1,10 +1,10 @@
-/** What Lambda's Node.js runtime does, inside a worker thread: loads a bundle, then handles one event at a time. */
+/** Emulates Lambda's Node.js runtime in a worker thread: loads a bundle, then handles one event at a time. */
 import { createRequire } from 'node:module';
 import tls from 'node:tls';
 import { format } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** `file` and `exportName` say where the handler is; `certificate` (PEM) is trusted beside the usual authorities. */
+/** `file` and `exportName` locate the handler; `certificate` (PEM) is trusted in addition to the usual authorities. */
 export type RuntimeData = {
   file: string;
   exportName: string;
@@ -14,7 +14,7 @@ export type RuntimeData = {
   certificate?: string;
 };
 
-/** `deadline` is in milliseconds since the epoch; events and results travel as the JSON that Lambda would carry. */
+/** `deadline` is in milliseconds since the epoch. Events and results are passed as JSON text, as in Lambda. */
 export type Invocation = { requestId: string; event: string; deadline: number };
 
 export type RuntimeMessage =
@@ -26,7 +26,7 @@ export type RuntimeMessage =
 const { file, exportName, functionName, functionArn, memoryMegabytes, certificate } = workerData as RuntimeData;
 const send = (message: RuntimeMessage): void => parentPort?.postMessage(message);
 
-/** Lambda's JSON logging: an object alone stays one where JSON can hold it; anything else becomes text. */
+/** Formats logged values as Lambda does: one object stays an object if JSON can represent it; all else becomes text. */
 const loggable = (values: unknown[]): unknown => {
   const [value] = values;
   if (values.length > 1 || typeof value !== 'object' || value === null) return format(...values);
@@ -69,7 +69,7 @@ parentPort?.on('message', async ({ requestId, event, deadline }: Invocation) => 
   };
   try {
     const result = await (handler as Handler)(JSON.parse(event), context);
-    // A function that answers nothing answers null.
+    // Lambda turns a missing result into null.
     send({ kind: 'result', result: JSON.stringify(result) ?? 'null' });
   } catch (error) {
     send({ kind: 'failure', reason: error instanceof Error ? `${error.name}: ${error.message}` : String(error) });

@@ -5,35 +5,35 @@ import { functionArn } from './account.ts';
 import type { RuntimeData, RuntimeMessage } from './lambda-runtime.ts';
 import type { FunctionSpec } from './stack.ts';
 
-/** A line that a function logged. */
+/** One line that a function logged. */
 export type LogLine = { functionName: string; level: string; message: unknown };
 
-/** The handler's answer as JSON, or why there is none; `tooLarge` where the event was over Lambda's limit. */
+/** The handler's result as JSON, or why there is none. `tooLarge` means that the event exceeded Lambda's limit. */
 type Answer = { result: string } | { failure: string; tooLarge?: true };
 
-/** What came of an invocation, and what was logged meanwhile. */
+/** The result of an invocation, and the lines that the function logged during it. */
 export type Outcome = Answer & { log: LogLine[] };
 
 export type LocalFunction = {
   invoke: (event: unknown) => Promise<Outcome>;
-  /** Loads one instance, so that a function that cannot start is found before the first request. @throws Error */
+  /** Loads one instance, so that a function that cannot load fails before the first request. @throws Error */
   warmUp: () => Promise<void>;
   close: () => Promise<void>;
 };
 
-/** Instances of one function that may run at the same time. Events beyond them wait for their turn. */
+/** How many instances of one function may run at the same time. Further events wait for a free instance. */
 const maxInstances = 8;
 
-/** Milliseconds that Lambda gives a function to load. */
+/** How long Lambda lets a function load, in milliseconds. */
 const initTimeout = 10_000;
 
 /**
- * "Request must be smaller than 6291556 bytes for the Invoke operation", says Lambda, and "Response payload size exceeded
- * maximum allowed payload size (6291556 bytes)".
+ * Lambda's limit for an event and for a result. Its errors say: "Request must be smaller than 6291556 bytes for the
+ * Invoke operation", and "Response payload size exceeded maximum allowed payload size (6291556 bytes)".
  */
 const payloadLimit = 6_291_556;
 
-/** The functions of a stack, by name. They are loaded at `warmUp`. */
+/** The functions of a stack, to invoke by name. `warmUp` loads all of them. */
 export const localFunctions = (specs: FunctionSpec[], certificate?: string) => {
   const functions = new Map(specs.map((spec) => [spec.name, localFunction(spec, certificate)]));
   const each = async (act: (one: LocalFunction) => Promise<void>): Promise<void> => {
@@ -47,27 +47,27 @@ export const localFunctions = (specs: FunctionSpec[], certificate?: string) => {
   };
 };
 
-/** A Lambda function in worker threads: one event at a time in each, each with nothing but its own environment. */
+/** A Lambda function in worker threads. A thread handles one event at a time, with only the function's environment. */
 export const localFunction = (spec: FunctionSpec, certificate?: string): LocalFunction => {
   const instances = new Set<Instance>();
   const idle: Instance[] = [];
   const waiting: (() => void)[] = [];
 
-  const take = async (): Promise<Instance> => {
+  const acquire = async (): Promise<Instance> => {
     for (let free = idle.pop(); free !== undefined; free = idle.pop()) {
       if (free.isUsable()) return free;
       instances.delete(free);
     }
     if (instances.size >= maxInstances) {
       await new Promise<void>((resolve) => waiting.push(resolve));
-      return take();
+      return acquire();
     }
     const instance = startInstance(spec, certificate);
     instances.add(instance);
     return instance;
   };
 
-  const giveBack = (instance: Instance): void => {
+  const release = (instance: Instance): void => {
     if (instance.isUsable()) {
       idle.push(instance);
     } else {
@@ -80,20 +80,20 @@ export const localFunction = (spec: FunctionSpec, certificate?: string): LocalFu
     const payload = JSON.stringify(event);
     if (Buffer.byteLength(payload) >= payloadLimit)
       return { failure: 'the event is over 6 MB', tooLarge: true, log: [] };
-    const instance = await take();
+    const instance = await acquire();
     try {
       return await instance.run(payload);
     } finally {
-      giveBack(instance);
+      release(instance);
     }
   };
 
   return {
     invoke,
     warmUp: async () => {
-      const instance = await take();
+      const instance = await acquire();
       const failure = await instance.loaded();
-      giveBack(instance);
+      release(instance);
       if (failure !== undefined) throw new Error(`The function ${spec.name} cannot be loaded: ${failure}`);
     },
     close: async () => {
@@ -106,7 +106,7 @@ const withinLimit = (result: string): Answer =>
   Buffer.byteLength(result) > payloadLimit ? { failure: 'the answer is over 6 MB' } : { result };
 
 type Instance = {
-  /** Resolves with the reason where the function cannot be loaded. */
+  /** Resolves to undefined once the function is loaded, or to the reason why it cannot be. */
   loaded: () => Promise<string | undefined>;
   run: (payload: string) => Promise<Outcome>;
   isUsable: () => boolean;
@@ -135,13 +135,13 @@ const startInstance = (spec: FunctionSpec, certificate?: string): Instance => {
   const ready = Promise.withResolvers<string | undefined>();
   let settle: (answer: Answer) => void = () => {};
 
-  const die = (reason: string): void => {
+  const fail = (reason: string): void => {
     usable = false;
     ready.resolve(reason);
     settle({ failure: reason });
   };
-  worker.on('error', (error) => die(error instanceof Error ? `${error.name}: ${error.message}` : String(error)));
-  worker.on('exit', (code) => die(`the function's process exited with code ${code}`));
+  worker.on('error', (error) => fail(error instanceof Error ? `${error.name}: ${error.message}` : String(error)));
+  worker.on('exit', (code) => fail(`the function's process exited with code ${code}`));
   worker.on('message', (message: RuntimeMessage) => {
     if (message.kind === 'ready') ready.resolve(undefined);
     else if (message.kind === 'log') log.push({ functionName: spec.name, ...message });
@@ -149,10 +149,10 @@ const startInstance = (spec: FunctionSpec, certificate?: string): Instance => {
     else settle({ failure: message.reason });
   });
 
-  /** Lambda ends the instance, too, when a time is over. */
+  /** Waits for `promise`. After `milliseconds` it ends the instance, as Lambda does. */
   const within = async <T>(milliseconds: number, what: string, promise: Promise<T>): Promise<T> => {
     const timer = setTimeout(() => {
-      die(`${what} timed out after ${milliseconds} ms`);
+      fail(`${what} timed out after ${milliseconds} ms`);
       void worker.terminate();
     }, milliseconds);
     return promise.finally(() => clearTimeout(timer));

@@ -1,11 +1,11 @@
-/** What `npm start` prints. */
+/** The lines that `npm start` prints. */
 import { dataFolder } from './data-folder.ts';
 import type { AccessLogEntry } from './gateway.ts';
 
-/** A logical id without the hash that CDK puts behind it. */
+/** A logical id without the hash that CDK appends to it. */
 export const title = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');
 
-/** A request, in one line whatever a function logged. */
+/** Describes a request in exactly one line, whatever the functions logged. */
 export const accessLine = ({ method, path, status, milliseconds, requestId, error, log }: AccessLogEntry): string =>
   [
     `${method} ${path} ${status} ${Math.round(milliseconds)} ms ${requestId}`,
@@ -13,7 +13,7 @@ export const accessLine = ({ method, path, status, milliseconds, requestId, erro
     ...(error ? [error.replaceAll(/\s+/g, ' ')] : []),
   ].join(' | ');
 
-/** A line for a POSIX shell, to be pasted anywhere on this machine. */
+/** A curl command that works in any POSIX shell on this machine, in any folder. */
 export const curlLine = (url: string): string => {
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
   const dataDir = process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : '';

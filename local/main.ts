@@ -1,4 +1,4 @@
-/** `npm start`: the synthesized stack, served on this machine. PORT and DATA_DIR are its settings. */
+/** `npm start`: serves the synthesized stack on this machine. Settings: PORT, DATA_DIR, AWS_ENDPOINT_URL_DYNAMODB. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -9,9 +9,9 @@ import { dataFolder, takeDataFolder } from './data-folder.ts';
 import { gateway } from './gateway.ts';
 import { localFunctions } from './lambda.ts';
 import { accessLine, curlLine, title } from './lines.ts';
-import { leave, listen, readPort } from './listen.ts';
+import { closeServer, listen, readPort } from './listen.ts';
 import { withReference } from './reference.ts';
-import { fetchToken, leaveSession, removeStaleSession } from './session.ts';
+import { fetchToken, removeStaleSession, writeSession } from './session.ts';
 import { openStore } from './store.ts';
 
 const say = (line: string): void => console.log(line);
@@ -32,11 +32,11 @@ if (argument !== undefined) {
   process.exit(1);
 }
 
-/** Undone in reverse at the stop, and after a start that failed half-way. */
-const undo: (() => unknown)[] = [];
+/** Clean-up steps, run in reverse order when the service stops or its start fails half-way. */
+const cleanUps: (() => unknown)[] = [];
 
 const stop = async (): Promise<void> => {
-  for (let last = undo.pop(); last !== undefined; last = undo.pop()) {
+  for (let last = cleanUps.pop(); last !== undefined; last = cleanUps.pop()) {
     try {
       await last();
     } catch (error) {
@@ -45,7 +45,7 @@ const stop = async (): Promise<void> => {
   }
 };
 
-/** A new folder for this user alone, removed however this process ends, short of `kill -9`. */
+/** Creates a folder for this user only. It is removed however this process ends, except by `kill -9`. */
 const temporaryFolder = (): string => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -54,18 +54,18 @@ const temporaryFolder = (): string => {
 
 const start = async (): Promise<void> => {
   const port = readPort();
-  // What is in the way is said at once, not after all the rest.
-  const trial = createServer();
-  await listen(trial, port);
-  await leave(trial);
+  // Try the port first: if it is in use, the user learns so before the slow steps.
+  const portProbe = createServer();
+  await listen(portProbe, port);
+  await closeServer(portProbe);
 
   say('Opening the store ...');
-  undo.push(await takeDataFolder(dataFolder()));
+  cleanUps.push(await takeDataFolder(dataFolder()));
   removeStaleSession(dataFolder());
   const store = await openStore(dataFolder());
-  undo.push(store.close);
+  cleanUps.push(store.close);
 
-  // These two take half of the start's time to load: only now, and at the same time as the functions are bundled.
+  // Importing these two modules takes half of the start-up time, so they load late and while the functions are bundled.
   const [{ startIssuer }, { synthesize }] = await Promise.all([
     import('./issuer.ts'),
     import('./stack.ts'),
@@ -74,7 +74,7 @@ const start = async (): Promise<void> => {
 
   say('Starting a token issuer ...');
   const issuer = await startIssuer();
-  undo.push(issuer.close);
+  cleanUps.push(issuer.close);
 
   say('Synthesizing the stack ...');
   const { issuer: issuerUrl, audience, jwksUri, scope } = issuer;
@@ -87,7 +87,7 @@ const start = async (): Promise<void> => {
     stack.functions.map((spec) => ({ ...spec, environment: { ...store.environment, ...spec.environment } })),
     issuer.certificate,
   );
-  undo.push(functions.close);
+  cleanUps.push(functions.close);
   await functions.warmUp();
 
   const api = gateway({
@@ -97,16 +97,16 @@ const start = async (): Promise<void> => {
   });
   const server = withReference(api, () => fetchToken(issuer));
   const url = `http://127.0.0.1:${await listen(server, port)}`;
-  undo.push(async () => {
+  cleanUps.push(async () => {
     server.close();
-    // Requests under way get a moment to end.
-    const impatience = setTimeout(() => server.closeAllConnections(), 2_000);
+    // Requests in progress get two seconds to finish.
+    const closeTimer = setTimeout(() => server.closeAllConnections(), 2_000);
     await once(server, 'close');
-    clearTimeout(impatience);
+    clearTimeout(closeTimer);
   });
 
   const { tokenUrl, clientId, clientSecret, certificate } = issuer;
-  undo.push(leaveSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate }));
+  cleanUps.push(writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate }));
 
   say(`Serving ${stack.routes.map(({ routeKey }) => routeKey).join(', ')} at ${url} (store: ${store.description}).`);
   say(`Try it, in another terminal:\n\n${curlLine(url)}\n`);
@@ -114,7 +114,7 @@ const start = async (): Promise<void> => {
   say('Ctrl-C stops the service. One line per request:');
 };
 
-/** The usual faults of a first start, in words that say what to do. */
+/** Replaces the usual errors of a first start with messages that say what to do. */
 const explain = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {
@@ -128,7 +128,7 @@ const explain = (error: unknown): string => {
 
 let stopping = false;
 const end = async (exitCode: number): Promise<void> => {
-  // A Ctrl-C arrives twice: from the terminal, and handed on by npm.
+  // A Ctrl-C arrives twice: from the terminal, and forwarded by npm.
   if (stopping) return;
   stopping = true;
   setTimeout(() => process.exit(1), 10_000).unref();
@@ -136,7 +136,7 @@ const end = async (exitCode: number): Promise<void> => {
   process.exit(exitCode);
 };
 
-// SIGHUP is a terminal that was closed.
+// SIGHUP means that the terminal was closed.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (!stopping) say('Stopping ...');
@@ -144,12 +144,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-// The terminal or pipe is closed (EIO, EPIPE): nobody reads what the service says, not even this error.
+// EIO and EPIPE mean that the terminal or pipe is closed: nobody could read an error message, so end without one.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => void end(1));
 
-// The embedded store throws where nobody can catch it, for example if its disk is full.
+// The embedded store throws outside of our calls, for example if the disk is full, so we can catch it only here.
 process.on('uncaughtException', (error) => {
-  // A stop closes things that are still in use.
+  // Stopping closes things that are still in use, so errors are expected then.
   if (stopping) return;
   console.error('The local service failed:', error);
   void end(1);
@@ -158,7 +158,7 @@ process.on('uncaughtException', (error) => {
 try {
   await start();
 } catch (error) {
-  // A stop in the middle of the start makes it fail, too.
+  // If the user stops the service during its start, the start fails: report nothing.
   if (!stopping) {
     console.error(explain(error));
     await end(1);

@@ -1,6 +1,6 @@
 /**
- * `npm run -s plant -- add --id 7 --name 'Swiss cheese plant'` and `npm run -s plant -- import plants.ndjson`: plants
- * for the running local service, or for the one at `--url`.
+ * `npm run -s plant -- add --id 7 --name 'Swiss cheese plant'` and `npm run -s plant -- import plants.ndjson`: add
+ * plants to the running local service, or to the service at `--url`.
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -19,23 +19,23 @@ import { fetchToken, readSession } from './session.ts';
 
 type Target = { url?: string; token?: string };
 
-const again = 'Run it again: plants that are stored already are not stored twice.';
+const rerunAdvice = 'Run it again: plants that are stored already are not stored twice.';
 
-/** @throws Error in one sentence */
+/** Makes a client for `--url`, or else for the running local service. @throws Error with a one-sentence message */
 const connect = async (target: Target): Promise<PlantStoreClient & { url: string }> => {
   const { url } = target;
   if (url !== undefined) return { url, ...createPlantStoreClient({ baseUrl: url, token: readToken(target) }) };
   if (target.token !== undefined) throw new Error('--token needs the --url that the token is for.');
   const session = readSession(dataFolder());
-  let held: Promise<string> | undefined;
-  const fresh: Token = ({ refused }) => {
-    if (held === undefined || refused) held = fetchToken(session);
-    return held;
+  let cachedToken: Promise<string> | undefined;
+  const sessionToken: Token = ({ refused }) => {
+    if (cachedToken === undefined || refused) cachedToken = fetchToken(session);
+    return cachedToken;
   };
-  return { url: session.url, ...createPlantStoreClient({ baseUrl: session.url, token: fresh }) };
+  return { url: session.url, ...createPlantStoreClient({ baseUrl: session.url, token: sessionToken }) };
 };
 
-/** Of a service that is not the local one. @throws Error in one sentence */
+/** Reads the access token for the service at `--url`. @throws Error with a one-sentence message for the user */
 const readToken = (target: Target): string => {
   const token = target.token ?? process.env['ACCESS_TOKEN'];
   if (!token) throw new Error('--url needs an access token: set ACCESS_TOKEN, or give --token.');
@@ -45,7 +45,7 @@ const readToken = (target: Target): string => {
   return token;
 };
 
-/** What to do about it, in a sentence. */
+/** Says in one sentence what failed and what to do about it. */
 const explain = (result: CreatePlantResult & { ok: false }, url: string): string => {
   const { error, message } = result;
   if (error === 'no answer') return `Nothing answers at ${url} (${message}): check --url, or start it: npm start`;
@@ -70,8 +70,8 @@ const explain = (result: CreatePlantResult & { ok: false }, url: string): string
 
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** npm runs its scripts in the project's folder, and says where it was called. */
-const fromCaller = (file: string): string => path.resolve(process.env['INIT_CWD'] ?? '', file);
+/** npm runs scripts in the project's folder; INIT_CWD is the folder in which the user called npm. */
+const resolveForCaller = (file: string): string => path.resolve(process.env['INIT_CWD'] ?? '', file);
 
 const add = async ({ id, name, tag, ...target }: Target & { id: bigint; name: string; tag?: string }) => {
   const { url, createPlant } = await connect(target);
@@ -81,7 +81,7 @@ const add = async ({ id, name, tag, ...target }: Target & { id: bigint; name: st
 };
 
 const importFile = async (given: string, target: Target): Promise<void> => {
-  const file = fromCaller(given);
+  const file = resolveForCaller(given);
   const found = await stat(file).catch(() => undefined);
   if (!found?.isFile()) throw new Error(`There is no file ${file}: give one with a plant in JSON a line.`);
   const { url, createPlant } = await connect(target);
@@ -89,10 +89,10 @@ const importFile = async (given: string, target: Target): Promise<void> => {
   const failedFile = `${file}.failed.ndjson`;
   const failures = await FailedLines.in(failedFile);
   const stop = new AbortController();
-  // A Ctrl-C arrives twice: from the terminal, and handed on by npm.
+  // A Ctrl-C arrives twice: from the terminal, and forwarded by npm.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-  // Without a terminal it draws nothing.
+  // Without a terminal, cli-progress draws nothing.
   const bar = new SingleBar({
     format: '{bar} {percentage}% | {stored} stored, {failed} failed | {eta_formatted} left',
   });
@@ -114,11 +114,11 @@ const importFile = async (given: string, target: Target): Promise<void> => {
     bar.stop();
     const soFar = `${stored} stored, ${failed} failed so far.`;
     if (stop.signal.aborted) {
-      console.error(`Stopped: ${soFar} ${again}`);
+      console.error(`Stopped: ${soFar} ${rerunAdvice}`);
       process.exit(130);
     }
     throw new Error(
-      `${error instanceof ImportEnded ? explain(error.result, url) : sentence(error)}\n${soFar} ${again}`,
+      `${error instanceof ImportEnded ? explain(error.result, url) : sentence(error)}\n${soFar} ${rerunAdvice}`,
     );
   }
   bar.stop();

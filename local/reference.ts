@@ -1,4 +1,4 @@
-/** The contract as a page to read and to try, at /docs of the local service. What is deployed has no such page. */
+/** Serves an interactive page of the contract at /docs of the local service. A deployment has no such page. */
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
@@ -6,8 +6,8 @@ type Content = { type: string; body: string | Buffer };
 type Source = (origin: string, newToken: () => Promise<string>) => Promise<Content>;
 
 /**
- * Puts the page in front of the gateway, which answers all but GET and HEAD of these paths as it does in a deployment.
- * Each load of the page holds a token of its own, from `newToken`.
+ * Serves GET and HEAD requests for the page's paths; the gateway handles all others, as in a deployment.
+ * @param newToken is called at each load of the page: the page contains a new access token
  */
 export const withReference = (gateway: Server, newToken: () => Promise<string>): Server => {
   const [answer] = gateway.listeners('request');
@@ -20,9 +20,8 @@ export const withReference = (gateway: Server, newToken: () => Promise<string>):
       return;
     }
     request.resume();
-    // A page elsewhere may have its name lead to 127.0.0.1 (DNS rebinding): it would be of one origin with this one, and
-    // read the token. Its name in Host gives it away. All other pages are kept off by the lack of CORS headers; who else can
-    // reach 127.0.0.1 of this machine is given a token.
+    // A website may point its own name at 127.0.0.1 (DNS rebinding) to read the token: refuse foreign names in Host.
+    // Without CORS headers, no other website can read the page; any program on this machine can.
     const host = ['127.0.0.1', 'localhost'].map((name) => new URL(`http://${name}:${socket.localPort}`).host);
     if (!host.includes(headers.host ?? '')) {
       send(response, 421, { type: 'text/plain', body: `This is http://${host[0]}, and nothing else.\n` });
@@ -40,7 +39,7 @@ const send = (response: ServerResponse, status: number, { type, body }: Content)
     'content-type': `${type}; charset=utf-8`,
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
-    // Nothing comes from, goes to, or is shown inside of anything but this service.
+    // The page may load from and connect to this service only, and no other page may frame it.
     'content-security-policy':
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; " +
       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -51,12 +50,12 @@ const send = (response: ServerResponse, status: number, { type, body }: Content)
   response.end(body);
 };
 
-/** Read when it is asked for, which keeps the start as quick as it is. */
+/** Reads the file at each request, not at the start, so that the start stays fast. */
 const file =
   (type: string, path: string): Source =>
   async () => ({ type, body: await readFile(new URL(path, import.meta.url)) });
 
-/** The token stands in the page, not in a script: a script can be run by a page of any origin. */
+/** The token is in the HTML, not in a script: a page of any origin could run the script and read the token. */
 const page: Source = async (origin, newToken) => {
   const [html, contract, token] = await Promise.all([
     readFile(new URL('reference/page.html', import.meta.url), 'utf8'),
@@ -67,7 +66,7 @@ const page: Source = async (origin, newToken) => {
     token,
     contract: { ...contract, paths: JSON.parse(toJson(contract['paths'], examplesAsText)) },
   });
-  // No text of the contract ends the element that the data stand in.
+  // Escape every `<`, so that no text of the contract can close the script element around the data.
   return { type: 'text/html', body: html.replace('"DATA"', () => data.replaceAll('<', '\\u003c')) };
 };
 
@@ -76,7 +75,7 @@ const openapi: Source = async (origin) => ({
   body: toJson(await readContract(origin)),
 });
 
-/** All there is, by path: no file's name is made of what a client sends. */
+/** Every path that is served. The list is fixed, so no file name is built from a client's request. */
 const sources = new Map<string, Source>([
   ['/docs', page],
   ['/docs/page.css', file('text/css', 'reference/page.css')],
@@ -86,9 +85,9 @@ const sources = new Map<string, Source>([
   ['/openapi.json', openapi],
 ]);
 
-/** schemas/openapi.yaml, with `origin` as its server. Its integers are bigints: an example is beyond 2^53. */
+/** Reads schemas/openapi.yaml, with `origin` as its server. Integers become bigints, since one example exceeds 2^53. */
 const readContract = async (origin: string): Promise<Record<string, unknown>> => {
-  // The start does without it.
+  // yaml is imported here, not at the top, so that the start does not wait for it.
   const { parse } = await import('yaml');
   const contract = parse(await readFile(new URL('../schemas/openapi.yaml', import.meta.url), 'utf8'), {
     intAsBigInt: true,
@@ -98,7 +97,7 @@ const readContract = async (origin: string): Promise<Record<string, unknown>> =>
 
 declare global {
   interface JSON {
-    /** Node.js has it since version 21, TypeScript not yet. */
+    /** Node.js has had JSON.rawJSON since version 21; TypeScript does not declare it yet. */
     rawJSON: (text: string) => unknown;
   }
 }
@@ -107,6 +106,6 @@ const exact = (_: string, value: unknown): unknown => (typeof value === 'bigint'
 
 const toJson = (value: unknown, change = exact): string => JSON.stringify(value, change);
 
-/** The viewer would round the numbers of an example; text it shows, and sends, as it is. */
+/** Turns examples into text: Swagger UI would round their numbers, but shows and sends text unchanged. */
 const examplesAsText = (key: string, value: unknown): unknown =>
   key === 'value' ? JSON.stringify(value, exact, 2) : exact(key, value);

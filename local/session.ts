@@ -1,4 +1,4 @@
-/** What a running local service leaves for others to find it by: a file in the data folder, gone when it stops. */
+/** The session file tells other commands how to reach the running local service, which deletes it when it stops. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -6,14 +6,14 @@ import type { LocalIssuer } from './issuer.ts';
 
 export type Session = { url: string } & TokenSource;
 
-/** A token endpoint and a client of it. `certificate` (PEM) is there where no public authority vouches for it. */
+/** A token endpoint and one of its clients. `certificate` (PEM) is set if the endpoint's certificate is self-signed. */
 export type TokenSource = Pick<LocalIssuer, 'tokenUrl' | 'clientId' | 'clientSecret' | 'scope'> & {
   certificate?: string;
 };
 
 const sessionFile = (folder: string): string => path.join(folder, 'session.json');
 
-/** @throws Error in one sentence if no service is running on that data folder */
+/** Reads the session file. @throws Error with a one-sentence message if no service is running with that data folder */
 export const readSession = (folder: string): Session => {
   const session = parseSession(readText(sessionFile(folder)) ?? '');
   if (session !== undefined) return session;
@@ -23,8 +23,8 @@ export const readSession = (folder: string): Session => {
 };
 
 /**
- * Removes the session of a service that was killed.
- * @throws Error in one sentence if the file is not a session, but the user's
+ * Removes the session file that a killed service left behind.
+ * @throws Error with a one-sentence message for the user if the file is not a session file, but the user's own
  */
 export const removeStaleSession = (folder: string): void => {
   const file = sessionFile(folder);
@@ -39,11 +39,11 @@ export const removeStaleSession = (folder: string): void => {
 };
 
 /**
- * Writes the session, readable by this user alone.
- * @returns how to remove it; by then the user may have a file of that name, which stays
- * @throws Error of the file system if there is such a file
+ * Writes the session file, readable by this user only.
+ * @returns a function that removes the file, unless its content has changed since
+ * @throws a file-system error if the file exists already
  */
-export const leaveSession = (folder: string, session: Session): (() => void) => {
+export const writeSession = (folder: string, session: Session): (() => void) => {
   const file = sessionFile(folder);
   const text = JSON.stringify(session);
   writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
@@ -52,7 +52,7 @@ export const leaveSession = (folder: string, session: Session): (() => void) => 
   };
 };
 
-/** Undefined if there is no such file; empty if it cannot be read. */
+/** The text of a file: undefined if the file does not exist, empty if it cannot be read. */
 const readText = (file: string): string | undefined => {
   try {
     return readFileSync(file, 'utf8');
@@ -75,15 +75,15 @@ const parseSession = (text: string): Session | undefined => {
 const isSession = (value: unknown): value is Session =>
   value instanceof Object && fields.every((field) => typeof Reflect.get(value, field) === 'string');
 
-/** Nothing answers there as a token endpoint does (RFC 6749 section 5), or not yet. */
+/** No token endpoint (RFC 6749 section 5) responds at the URL, or not yet. */
 export class NoTokenEndpoint extends Error {
   override readonly name = 'NoTokenEndpoint';
 }
 
 /**
- * Gets an access token by OAuth 2.0 client credentials (RFC 6749 section 4.4), the secret by HTTP Basic. From then on
- * this process trusts the local issuer's certificate too.
- * @throws NoTokenEndpoint, or Error if the issuer refuses; both in one sentence
+ * Gets an access token by OAuth 2.0 client credentials (RFC 6749 section 4.4); the secret is sent by HTTP Basic. If
+ * `source.certificate` is set, the whole process trusts it from then on.
+ * @throws NoTokenEndpoint, or Error if the issuer refuses; both with a one-sentence message for the user
  */
 export const fetchToken = async (source: TokenSource): Promise<string> => {
   const { tokenUrl, clientId, clientSecret, scope, certificate } = source;

@@ -1,6 +1,6 @@
 /**
- * The stack as this machine can serve it: synthesized in this process, every route, function, variable and key schema
- * read from the template that `cdk deploy` would upload. What cannot be served here as deployed stops the start.
+ * Synthesizes the stack in this process and reads every route, function, variable and key schema from the template
+ * that `cdk deploy` would upload. If a resource cannot be served here as it would be deployed, the start fails.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,21 +10,21 @@ import { PlantStoreStack } from '../infra/plant-store-stack.ts';
 import { readSettings } from '../infra/settings.ts';
 import { account, functionArn } from './account.ts';
 
-/** One Lambda function. `folder` holds its bundle; times are in milliseconds. */
+/** One Lambda function. `folder` contains its bundle; `timeout` is in milliseconds. */
 export type FunctionSpec = {
   name: string;
   folder: string;
-  /** FILE.EXPORT */
+  /** The handler, written as FILE.EXPORT. */
   handler: string;
   environment: Record<string, string>;
   timeout: number;
   memoryMegabytes: number;
 };
 
-/** A Lambda authorizer with simple responses. `header` is its identity source, in lower case. */
+/** A Lambda authorizer with simple responses. `header` is the name of its identity source, in lower case. */
 export type AuthorizerSpec = { functionName: string; header: string };
 
-/** `routeKey` is METHOD /path; `timeout` is the integration's, in milliseconds. */
+/** `routeKey` is written as METHOD /path; `timeout` is the integration's, in milliseconds. */
 export type RouteSpec = { routeKey: string; functionName: string; timeout: number; authorizer?: AuthorizerSpec };
 
 export type TableSpec = Required<Pick<CreateTableCommandInput, 'TableName' | 'KeySchema' | 'AttributeDefinitions'>>;
@@ -34,7 +34,7 @@ export type LocalStack = { routes: RouteSpec[]; functions: FunctionSpec[]; table
 type Resource = { Type: string; Properties: Record<string, unknown>; Metadata?: Record<string, string> };
 type Template = { Resources: Record<string, Resource> };
 
-/** Synthesizes into `folder`, which keeps the bundles. `context` is what `cdk -c` would set. */
+/** Synthesizes into `folder`, which must keep the bundles. `context` has the values that `cdk -c` would set. */
 export const synthesize = (folder: string, context: Record<string, string>): LocalStack => {
   const cdkJson: unknown = JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8'));
   const app = new App({
@@ -44,22 +44,22 @@ export const synthesize = (folder: string, context: Record<string, string>): Loc
       'aws:cdk:enable-asset-metadata': true,
       ...context,
     },
-    // The rules for templates are for `cdk synth`: they are a third of the time that a start takes.
+    // `cdk synth` validates the template. Here, validation would take a third of the start-up time of `npm start`.
     builtinCloudFormationValidation: false,
   });
   const stack = new PlantStoreStack(app, readSettings(app.node));
   const template: Template = app.synth().getStackArtifact(stack.artifactId).template;
-  // The bundles are CommonJS, which a package.json in a folder above could deny.
+  // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
   writeFileSync(path.join(folder, 'package.json'), '{"type":"commonjs"}');
   return readTemplate(template, folder);
 };
 
-/** @throws Error naming the resource that cannot be served here as deployed */
+/** Reads what to serve from a template. @throws Error that names the resource that cannot be served as deployed */
 export const readTemplate = (template: Template, folder: string): LocalStack => {
   const ofType = (type: string): [string, Resource][] =>
     Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);
 
-  /** What CloudFormation would put in an intrinsic function's place, with logical ids for physical names. */
+  /** Evaluates an intrinsic function as CloudFormation would, but with logical ids in place of physical names. */
   const resolve = (value: unknown): string => {
     if (typeof value === 'string') return value;
     const [intrinsic, argument] = Object.entries(value ?? {})[0] ?? [];
@@ -75,7 +75,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     throw new Error(`${JSON.stringify(value)} in the template cannot be resolved locally.`);
   };
 
-  /** Of an alias, CloudFormation gives the ARN; of all else that is served here, the name. */
+  /** The `Ref` of an alias is its ARN; the `Ref` of every other resource that is served here is its name. */
   const refOf = (logicalId: string): string => {
     const { Type, Properties: p } = template.Resources[logicalId] ?? {};
     if (Type !== 'AWS::Lambda::Alias' || p === undefined) return logicalId;
@@ -98,8 +98,8 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     required(template.Resources[logicalId]?.Properties, `the resource ${logicalId}`);
 
   /**
-   * The function behind an ARN, or behind API Gateway's path with an ARN in it. API Gateway needs a permission for that
-   * very ARN, of a function or of its alias; without it every request ends in a 500.
+   * The function that an ARN names, or an API Gateway path that contains an ARN. API Gateway needs permission to invoke
+   * exactly that ARN, whether a function's or an alias's; without it, every request would get a 500.
    */
   const invocable = (uri: string): string => {
     const [arn = '', functionName] = /arn:aws:lambda:[^/]*:function:(\w+)[^/]*/.exec(uri) ?? [];

@@ -15,18 +15,18 @@ import { mustBeEmpty, openDatabase, reason } from './data-folder.ts';
 import { listen } from './listen.ts';
 import type { TableSpec } from './stack.ts';
 
-/** Something that speaks DynamoDB's protocol, and the variables by which the SDK in a function finds it. */
+/** A server that speaks DynamoDB's protocol. `environment` directs the SDK in the functions to this server. */
 export type Store = {
   description: string;
   environment: Record<string, string>;
-  /** Makes the tables that are missing. @throws Error in one sentence */
+  /** Creates the tables that are missing. @throws Error with a one-sentence message for the user */
   createTables: (tables: TableSpec[]) => Promise<void>;
   close: () => Promise<void>;
 };
 
 /**
- * The store at AWS_ENDPOINT_URL_DYNAMODB where that is set, else dynalite with its data below `dataFolder`.
- * @throws Error in one sentence
+ * Uses the store at AWS_ENDPOINT_URL_DYNAMODB if that is set; otherwise starts dynalite with its data in `dataFolder`.
+ * @throws Error with a one-sentence message for the user
  */
 export const openStore = async (dataFolder: string): Promise<Store> => {
   const given = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
@@ -60,13 +60,13 @@ export const openStore = async (dataFolder: string): Promise<Store> => {
   };
 };
 
-/** Of the start's own calls, in milliseconds: a store on this machine answers at once or not at all. */
+/** Limits for the calls at start-up, in milliseconds: a store on this machine responds at once or not at all. */
 const probeLimits = {
   maxAttempts: 1,
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
 };
 
-/** The user's own, where they are set; a store on this machine takes any. */
+/** The user's AWS credentials if they are set; otherwise made-up ones, which a store on this machine accepts. */
 const readCredentials = (): { accessKeyId: string; secretAccessKey: string; sessionToken?: string } => {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = process.env;
   const { AWS_SESSION_TOKEN: sessionToken } = process.env;
@@ -79,7 +79,7 @@ const readCredentials = (): { accessKeyId: string; secretAccessKey: string; sess
 const openDynalite = async (folder: string): Promise<{ endpoint: string; close: () => Promise<void> }> => {
   if (!existsSync(path.join(folder, 'CURRENT'))) await mustBeEmpty(folder);
   try {
-    // dynalite opens its database unwatched: one that cannot be opened would end the process at some later request.
+    // dynalite does not catch the error if its database cannot be opened: the process would end at a later request.
     const close = await openDatabase(folder);
     await close();
   } catch (error) {
@@ -96,7 +96,7 @@ const openDynalite = async (folder: string): Promise<{ endpoint: string; close: 
   };
 };
 
-/** Also waits for a table that is there, but not ready yet: an earlier start may have been stopped too soon. */
+/** Creates the table if it is missing, and waits until it is ready; an earlier start may have left it half-made. */
 const createTable = async (client: DynamoDBClient, table: TableSpec): Promise<void> => {
   const existing = await describe(client, table.TableName);
   if (existing === undefined) {
@@ -110,7 +110,7 @@ const createTable = async (client: DynamoDBClient, table: TableSpec): Promise<vo
   );
 };
 
-/** Names, order and types of the key, as text. A table may have more attributes, for its indexes. */
+/** Names, order and types of the key's attributes, as text to compare. Attributes of indexes are left out. */
 const keyOf = ({ KeySchema = [], AttributeDefinitions = [] }: TableDescription | TableSpec): string =>
   JSON.stringify(
     KeySchema.map(({ AttributeName, KeyType }) => [

@@ -1,6 +1,6 @@
 /**
- * `npm run -s token`: an access token for the running local service, and nothing else, on standard output;
- * `npm run -s token -- --stack PlantStore`: one for a deployed stack.
+ * `npm run -s token` prints an access token for the running local service, and nothing else, to standard output;
+ * `npm run -s token -- --stack PlantStore` prints one for a deployed stack.
  */
 import { Command } from 'commander';
 import { dataFolder } from './data-folder.ts';

@@ -1,4 +1,4 @@
-/** What documents, comments and configurations name is there: files, npm scripts, headings. */
+/** Tests that the files, npm scripts and headings exist that documents, comments and configurations name. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +16,7 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
 const ignored = read('.gitignore').trim().split('\n');
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-// The changelog tells what was; lock files and results are data; this file names what is not there yet.
+// Excluded: the changelog names removed files; lock files and results are data; this file names future files.
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&
@@ -25,7 +25,7 @@ const texts = files.filter(
 );
 const documents = texts.filter((file) => file.endsWith('.md'));
 
-/** What a reader adds who follows "Add an operation". */
+/** The files that a reader of "Add an operation" adds. */
 const ofTheNextOperation = [
   'functions/get-plant.lambda.ts',
   'functions/get-plant.ts',
@@ -34,9 +34,9 @@ const ofTheNextOperation = [
   'test/functions/get-plant.lambda.test.ts',
 ];
 
-/** A path from the root: not one in an address, and not the relative one of an import. */
+/** Matches a path from the project's root, but not a part of a URL, nor the relative path of an import. */
 const fromRoot = new RegExp(`(?<![\\w./@:<>$*-])(?:${folders.join('|').replaceAll('.', '\\.')})/[\\w.*{},/-]*`, 'g');
-/** A file or a folder (`http/`) by its name, with or without some of those above it. */
+/** Matches the name of a file or a folder (`http/`), with or without some of its parent folders. */
 const byName = /(?<![\w./@:<>$*-])[\w-][\w./-]*(?:\.(?:ts|cjs|ya?ml|md)\b(?![/.\w])|\/(?=[\s`]))/g;
 
 const find = (text: string, pattern: RegExp): string[] =>
@@ -47,11 +47,11 @@ const isPath = (name: string): boolean =>
 
 const isName = (name: string): boolean => files.some((file) => `/${file}/`.includes(`/${name.replace(/\/$/, '')}/`));
 
-/** By `npm ci` or another command, which .gitignore knows. */
+/** Returns whether .gitignore lists the name, because `npm ci` or another command generates the file. */
 const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
-/** What is for people, where names may be short. */
+/** Returns the text for people (a document, or the comments of a source file), in which paths may be short. */
 const proseOf = (file: string, text: string): string => {
   if (/\.(json|css)$/.test(file)) return '';
   if (!/\.[cm]?[jt]s$/.test(file)) return text;
@@ -93,7 +93,7 @@ describe.each(documents)('%s', (document) => {
   });
 });
 
-/** As GitHub makes them. */
+/** Returns the anchors that GitHub makes of a document's headings. */
 const headings = (markdown: string): string[] =>
   [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
     text

@@ -1,5 +1,5 @@
 /**
- * The contract over HTTP: against a local service of its own, or, with API_URL, ACCESS_TOKEN and TABLE_NAME set, against
+ * The contract over HTTP: against a new local service, or, with API_URL, ACCESS_TOKEN and TABLE_NAME set, against
  * a deployment (`npm run journey`), whose table keeps the plants and is read with the AWS credentials of the environment.
  * A 503 is sent again, as the contract says, and so is what the gateway itself answers over a quota. Locally it answers so
  * if a busy machine takes more than Lambda's 10 seconds to load a function.

@@ -1,8 +1,8 @@
-/** The real service, once, as `npm start` starts it: its bundles, over HTTP. The .e2e tests try the rest. */
+/** Tests the real service, started once by `npm start`, over HTTP with its bundles. The .e2e tests try the rest. */
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fetchToken, leaveSession, readSession } from '../local/session.ts';
+import { fetchToken, readSession, writeSession } from '../local/session.ts';
 import { newId } from './kit/answers.ts';
 import { expectInContract } from './kit/contract.ts';
 import { type LocalService, programs, run, startLocalService, temporaryFolder } from './kit/local-service.ts';
@@ -14,15 +14,15 @@ let service: LocalService;
 let token: string;
 beforeAll(async () => {
   home = await temporaryFolder();
-  // As a service leaves it that is killed.
+  // This is the session file that a killed service leaves behind.
   const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
-  leaveSession(home.folder, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
+  writeSession(home.folder, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
   service = await startLocalService(home.folder);
   token = await fetchToken(readSession(home.folder));
 });
 afterAll(async () => {
   expect(await service.stop()).toMatchObject({ code: 0 });
-  // No session, which holds a secret, and no temporary folder.
+  // After the stop, neither a session file, which has a secret, nor a temporary folder is left.
   expect((await readdir(home.folder)).filter((name) => name !== 'node-compile-cache').sort()).toEqual([
     'dynamodb',
     'lock',
@@ -30,7 +30,7 @@ afterAll(async () => {
   await home.remove();
 });
 
-/** Sends again after a 503, as the contract says: a busy machine may run out of the service's time. */
+/** Resends after a 503, as the contract advises: on a busy machine the service may run out of time. */
 const send = (...request: Parameters<typeof sendOnce>) =>
   untilTaken(
     () => sendOnce(...request),
@@ -45,7 +45,7 @@ const sendOnce = async (body: string, headers: Record<string, string> = {}, path
   return { status: response.status, body: JSON.parse(text) };
 };
 
-test('stores a plant, once, and no other one under its id', async () => {
+test('stores a plant once, and no other plant under its id', async () => {
   const id = newId();
   const stored = { status: 200, body: { name: 'Löwenzahn 🌱', tag: '' } };
   expect(await send(`{"id":${id},"name":"Löwenzahn 🌱","tag":""}`)).toEqual(stored);
@@ -69,7 +69,7 @@ test('has no other route', async () => {
   expect(await send('{}', {}, '/plants/1')).toMatchObject({ status: 404, body: { message: 'Not Found' } });
 });
 
-describe('a start that cannot be says why in a sentence, and ends with code 1,', () => {
+describe('a start that fails says why in one sentence and exits with code 1', () => {
   const start = (environment: Record<string, string>, ...args: string[]) =>
     run(process.execPath, [programs.start, ...args], { PORT: '0', DATA_DIR: home.folder, ...environment }).ended;
 
@@ -79,14 +79,14 @@ describe('a start that cannot be says why in a sentence, and ends with code 1,',
     expect(await start({ PORT })).toEqual({ code: 1, stdout: '', stderr });
   });
 
-  test('if its data folder is in use, whose service goes on', async () => {
+  test('if another service, which goes on, uses its data folder', async () => {
     const stderr = expect.stringContaining('Another local service may be using it');
     expect(await start({})).toMatchObject({ code: 1, stderr });
     expect(readSession(home.folder).url).toBe(service.url);
     expect((await send('{}')).status, 'status').toBe(400);
   });
 
-  test('if it is given an argument', async () => {
+  test('if it gets an argument', async () => {
     const stderr = expect.stringMatching(/^npm start takes no --port\.\nUsage: npm start\n/);
     expect(await start({}, '--port', '3001')).toMatchObject({ code: 1, stderr });
   });

@@ -1,12 +1,12 @@
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
-  // What only the bundles have is not seen by the tests of the sources.
+  // Not mutated: generated code, and SDK stubs, which only the bundles contain and no test of the sources runs.
   mutate: ['functions/**/*.ts', '!functions/{generated,replaced}/**'],
   testRunner: 'vitest',
   plugins: ['@stryker-mutator/vitest-runner'],
   vitest: { configFile: '.ci/mutation/vitest.config.ts' },
   coverageAnalysis: 'perTest',
-  // Limits and patterns stand at the top of the files, and are promises: static mutants count.
+  // Static mutants count: limits and patterns are top-level constants, and they are promises to clients.
   ignoreStatic: false,
   concurrency: 2,
   thresholds: { high: 95, low: 95, break: 95 },
@@ -15,6 +15,6 @@ export default {
   htmlReporter: { fileName: '.ci/mutation/report/mutation.html' },
   tempDirName: '.ci/mutation/sandbox',
   ignorePatterns: ['cdk.out', '.plant-store', '.ci/mutation/report'],
-  // Stryker would rewrite it through an API that TypeScript 7 lacks. No test reads it.
+  // Stryker would rewrite tsconfig.json through an API that TypeScript 7 lacks. No test reads the file.
   tsconfigFile: 'none',
 };

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import all from '../../vitest.config.ts';
 
-/** The tests that load the sources of functions/. Those of the bundles and of the stack would see no mutant. */
+/** Runs only the tests that import the sources of functions/. Tests of bundles or the stack cannot detect mutants. */
 export default defineConfig({
   ...all,
   test: {

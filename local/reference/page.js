@@ -1,8 +1,8 @@
 /* global SwaggerUIBundle */
 const { token, contract } = JSON.parse(document.getElementById('data').textContent);
 
-/** The viewer would parse an example that is text, and round an id beyond 2^53: it is to show, and send, what stands there. */
-const examplesAsTheyAre = () => ({
+/** Swagger UI would parse an example given as text and round an id beyond 2^53; this plugin keeps the text as it is. */
+const keepExamplesAsText = () => ({
   afterLoad() {
     const { getSampleSchema } = this.fn;
     this.fn.getSampleSchema = (schema, contentType, config, example) =>
@@ -13,10 +13,10 @@ const examplesAsTheyAre = () => ({
 const ui = SwaggerUIBundle({
   dom_id: '#reference',
   spec: contract,
-  plugins: [examplesAsTheyAre],
+  plugins: [keepExamplesAsText],
   docExpansion: 'full',
   tryItOutEnabled: true,
-  // Nobody else is asked whether the contract is valid.
+  // Do not send the contract to Swagger's online validator.
   validatorUrl: null,
   onComplete: () => ui.preauthorizeApiKey('bearerAuth', token),
 });

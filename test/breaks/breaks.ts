@@ -1,17 +1,17 @@
 /**
- * Small breaks that a tired developer might make, each of which `npm test` has to notice (`npm run breaks` tries that).
- * They are for the tests alone: TypeScript and Biome, which would notice some, are not asked.
+ * Small breaks that a tired developer might make. `npm run breaks` checks that `npm test` notices each of them.
+ * TypeScript and Biome would notice some, but do not run here, because the breaks measure the tests.
  *
- * New code adds one or two of its own, and a break of code that has gone goes with it.
+ * Add one or two breaks with new code, and remove the breaks of code that you remove.
  */
 export type Break = {
   file: string;
-  /** Text that the file has exactly once, and what replaces it. */
+  /** Text that occurs exactly once in the file; `broken` replaces it. */
   code: string;
   broken: string;
-  /** What is wrong then. */
+  /** What goes wrong because of the break, in one sentence. */
   says: string;
-  /** Why `npm test` cannot notice it, and what does. */
+  /** Set if `npm test` cannot notice the break: says why, and which test does. */
   unseen?: string;
 };
 
@@ -33,7 +33,7 @@ const byFile: Record<string, Row[]> = {
     ],
     ['    await fetching;\n', '    void fetching;\n', 'The first request does not wait for the keys.'],
     [
-      'Date.now() - held.fetchedAt >= usableFor',
+      'Date.now() - cached.fetchedAt >= usableFor',
       'Date.now() - endedAt >= usableFor',
       'Old keys serve for ever while the issuer is down.',
     ],
@@ -174,7 +174,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'local/main.ts': [
     ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
-    ['undo.push(leaveSession(', 'void (leaveSession(', 'A stop leaves the session, with a secret, behind.'],
+    ['cleanUps.push(writeSession(', 'void (writeSession(', 'A stop leaves the session, with a secret, behind.'],
     [
       "'SIGTERM', 'SIGHUP'] as const",
       "'SIGTERM'] as const",
@@ -184,7 +184,11 @@ const byFile: Record<string, Row[]> = {
   ],
   'local/plant.ts': [
     ['return BigInt(text);', 'return BigInt(Number(text));', 'A large id is rounded.'],
-    ['held === undefined || refused', 'held === undefined', 'A refused token is sent again, until the import ends.'],
+    [
+      'cachedToken === undefined || refused',
+      'cachedToken === undefined',
+      'A refused token is sent again, until the import ends.',
+    ],
     [
       'if (sent > 0) await failures.complete()',
       'await failures.complete()',

@@ -1,6 +1,6 @@
 /**
- * `npm run breaks`: applies the breaks of breaks.ts to a copy of the project, one at a time, and says which of them
- * `npm test` notices. `npm run breaks -- functions/auth` tries those of the files whose path begins so.
+ * `npm run breaks` applies the breaks of breaks.ts to a copy of the project, one at a time, and prints which of them
+ * `npm test` notices. `npm run breaks -- functions/auth` tries only the files whose path starts with functions/auth.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { constants, existsSync } from 'node:fs';
@@ -15,7 +15,7 @@ const chosen = breaks.filter(({ file }) => file.startsWith(process.argv[2] ?? ''
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-/** @throws Error unless every break can be applied, in one way only */
+/** @throws Error unless the code of every break occurs exactly once in its file */
 const mustApply = async (): Promise<void> => {
   const texts = await Promise.all(chosen.map(({ file }) => readFile(path.join(root, file), 'utf8').catch(() => '')));
   const stale = chosen.filter(({ code }, index) => texts[index]?.split(code).length !== 2);
@@ -23,7 +23,7 @@ const mustApply = async (): Promise<void> => {
   if (stale.length > 0 || chosen.length === 0) throw new Error(`${stale.length} breaks cannot be applied.`);
 };
 
-/** Tracked and new files, and node_modules: no link to it, since the tests of the bundles look at real paths. */
+/** Copies tracked files, new files and node_modules, which cannot be a link: the bundle tests compare real paths. */
 const copyTo = async (folder: string): Promise<void> => {
   const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
   const files = listed.split('\n').filter((file) => file !== '' && existsSync(path.join(root, file)));
@@ -34,11 +34,11 @@ const copyTo = async (folder: string): Promise<void> => {
   }
 };
 
-/** Runs npm for so long at most. @returns the exit code; undefined if it was ended, with all that it had started */
+/** Runs npm. @returns its exit code, or undefined if the time limit ended npm and all that npm had started */
 const run = async (folder: string, command: string[], milliseconds: number): Promise<number | null | undefined> => {
   stop.signal.throwIfAborted();
   const env = { ...process.env, TMPDIR: path.join(folder, '.tmp') };
-  // A process group of its own, to which the services that tests start belong.
+  // `detached` makes a process group, so that `end` also kills the services that the tests start.
   const child = spawn('npm', command, { cwd: folder, env, stdio: 'ignore', detached: true });
   const bound = AbortSignal.any([stop.signal, AbortSignal.timeout(milliseconds)]);
   const end = () => process.kill(-(child.pid ?? 0), 'SIGKILL');
@@ -52,7 +52,7 @@ const run = async (folder: string, command: string[], milliseconds: number): Pro
 type Test = { status: string; fullName: string };
 type Report = { testResults: { name: string; message: string; assertionResults: Test[] }[] };
 
-/** Runs the files of the fast tier whose path has `part`. @returns what failed first, undefined if nothing did */
+/** Runs the test files of `npm test` whose path contains `part`. @returns the first failure, or undefined */
 const failureIn = async (folder: string, part: string, milliseconds: number): Promise<string | undefined> => {
   const report = path.join(folder, '.tmp/report.json');
   await rm(report, { force: true });
@@ -68,14 +68,14 @@ const failureIn = async (folder: string, part: string, milliseconds: number): Pr
   return failed[0]?.replace(`${folder}/`, '') ?? 'the set-up of the tests';
 };
 
-/** Makes anew, as in a fresh clone, what is made from the contract. */
+/** Generates the files that are made from the contract, as in a fresh clone. @returns the failure, or undefined */
 const failureToPrepare = async (folder: string, milliseconds: number): Promise<string | undefined> => {
   for (const room of ['functions', 'client'])
     await rm(path.join(folder, room, 'generated'), { recursive: true, force: true });
   return (await run(folder, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';
 };
 
-/** Tries the likely tests first: those of the file's name, then those of its folder, then all. */
+/** Runs the likely tests first: those named after the file, then those of its folder, then all tests. */
 const failureBy = async (folder: string, { file, code, broken }: Break, milliseconds: number) => {
   const target = path.join(folder, file);
   const whole = await readFile(target, 'utf8');
@@ -93,7 +93,7 @@ const tryAll = async (folder: string): Promise<void> => {
   const started = performance.now();
   const failure = (await failureToPrepare(folder, 600_000)) ?? (await failureIn(folder, 'test/', 1_800_000));
   if (failure !== undefined) throw new Error(`npm test fails without any break: ${failure}`);
-  // A test that waits for what never comes fails after a minute, by itself; an endless loop does not.
+  // A test that hangs fails by itself at Vitest's time-out. An endless loop does not, so this limit ends it.
   const bound = 3 * Math.ceil(performance.now() - started) + 120_000;
   let [noticed, surprises] = [0, 0];
   for (const one of chosen) {

@@ -1,9 +1,9 @@
-/** The page at /docs, as a person meets it: a real browser, the whole local service, a store that can be read. */
+/** The page at /docs in a real browser, with the whole local service and a store that the tests can read. */
 import { createServer } from 'node:http';
 import type { Page } from 'playwright-core';
 import { test as base, expect, onTestFinished } from 'vitest';
 import { errors } from '../../functions/http/errors.ts';
-import { leave, listen } from '../../local/listen.ts';
+import { closeServer, listen } from '../../local/listen.ts';
 import { startChromium } from '../kit/chromium.ts';
 import { createPlantOperation } from '../kit/contract.ts';
 import { startLocalService, temporaryFolder } from '../kit/local-service.ts';
@@ -11,13 +11,13 @@ import { startPlantsStore } from '../kit/plants-store.ts';
 import { startServer } from '../kit/servers.ts';
 
 const test = base
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures a fixture needs
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
   .extend('store', { scope: 'file' }, async ({}, { onCleanup }) => {
     const store = await startPlantsStore();
     onCleanup(store.close);
     return store;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: as above
+  // biome-ignore lint/correctness/noEmptyPattern: vitest needs this pattern even if a fixture needs no other
   .extend('folder', { scope: 'file' }, async ({}, { onCleanup }) => {
     const { folder, remove } = await temporaryFolder();
     onCleanup(remove);
@@ -28,8 +28,8 @@ const test = base
     onCleanup(async () => void (await service.stop()));
     return service.url;
   })
-  // All that would leave the machine arrives here: the page's, and what Chromium itself asks of its maker.
-  // biome-ignore lint/correctness/noEmptyPattern: as above
+  // A proxy that records every request to another host, by the page or by Chromium itself, and forwards none.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest needs this pattern even if a fixture needs no other
   .extend('elsewhere', { scope: 'file' }, async ({}, { onCleanup }) => {
     const requests: string[] = [];
     const proxy = createServer((request, response) => {
@@ -40,7 +40,7 @@ const test = base
       socket.destroy();
     });
     const port = await listen(proxy, 0);
-    onCleanup(() => leave(proxy));
+    onCleanup(() => closeServer(proxy));
     return { proxy: `http://127.0.0.1:${port}`, requests };
   })
   .extend('browser', { scope: 'file' }, async ({ elsewhere }, { onCleanup }) => {
@@ -48,10 +48,10 @@ const test = base
     onCleanup(() => browser.close());
     return browser;
   })
-  /** The page, opened, what its console complains of, and the addresses that it asks. */
+  /** Opens the page. @returns it, the errors and warnings of its console, and the URLs that it requests */
   .extend('open', async ({ browser, url }) => async (width = 1280) => {
     const page = await browser.newPage({ viewport: { width, height: 800 } });
-    // Only the test's own time is a limit: a busy machine is no fault of the page.
+    // No Playwright time-outs: only the test's time limit applies, so that a busy machine does not fail the page.
     page.setDefaultTimeout(0);
     onTestFinished(() => page.close());
     const complaints: string[] = [];
@@ -66,7 +66,7 @@ const test = base
     return { page, complaints, requests };
   });
 
-/** Sends the request body, or the one that is filled in. @returns status and body of the answer, as the page shows them */
+/** Sends `body`, or else the body that the page has filled in. @returns the response that the page shows */
 const execute = async (page: Page, body?: string) => {
   if (body !== undefined) await page.locator('textarea').fill(body);
   await page.locator('.execute').click();
@@ -89,7 +89,7 @@ test('shows the operation, this service as its server, and a notice that it runs
   expect(complaints).toEqual([]);
 });
 
-test('shows every example of every status, and so each `error`', async ({ open }) => {
+test('shows every example of every status, and thus every `error`', async ({ open }) => {
   const { page, complaints } = await open();
   const shown: unknown[] = [];
   for (const [status, { content }] of Object.entries(createPlantOperation.responses)) {
@@ -128,18 +128,18 @@ test('sends ids beyond 2^53 exactly, from an example or typed', async ({ open, s
   expect(await store.read('9007199254740993')).toMatchObject({ name: { S: 'Fern' } });
 });
 
-test('shows the Error that a bad plant gets', async ({ open, store }) => {
+test('shows the Error for an invalid plant', async ({ open, store }) => {
   const { page, complaints } = await open();
   expect(await execute(page, '{"id":2}')).toEqual({
     status: 400,
     body: { error: errors.notValid.error, message: 'name is required' },
   });
   expect(await store.read('2')).toBeUndefined();
-  // Chromium’s own words for any answer of 400.
+  // Chromium logs this error for every response with status 400.
   expect(complaints).toEqual(['Failed to load resource: the server responded with a status of 400 (Bad Request)']);
 });
 
-test('is readable at the width of a phone, before and after a try', async ({ open }) => {
+test('is readable at the width of a phone, before and after a request', async ({ open }) => {
   const { page } = await open(360);
   const width = () => page.evaluate<number>('document.documentElement.scrollWidth');
   expect(await width(), 'width before').toBe(360);
@@ -152,7 +152,7 @@ test('is readable at the width of a phone, before and after a try', async ({ ope
   }
 });
 
-test('sends nothing to another server, and cannot', async ({ open, url, browser, elsewhere }) => {
+test('sends nothing to another server, even if it tries', async ({ open, url, browser, elsewhere }) => {
   const { page, requests } = await open();
   await execute(page);
   expect(requests, 'requests of the page').toHaveLength(6);
@@ -174,7 +174,7 @@ test('sends nothing to another server, and cannot', async ({ open, url, browser,
   expect(toPlants()).not.toEqual([]);
 });
 
-test('keeps its token from pages of other origins', async ({ browser, url }) => {
+test('hides its token from pages of other origins', async ({ browser, url }) => {
   const frame = `<iframe src="${url}/docs"></iframe>`;
   const port = await startServer(createServer((_, response) => response.end(`<!doctype html>${frame}`)));
   const page = await browser.newPage();

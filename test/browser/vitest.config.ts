@@ -1,4 +1,4 @@
-/** `npm run test:browser`: tests that need a Chromium, which `npm test` does without. */
+/** `npm run test:browser` runs the tests that need Chromium, which `npm test` does not need. */
 import { defineConfig } from 'vitest/config';
 import config from '../../vitest.config.ts';
 

@@ -1,4 +1,4 @@
-/** What a stranger gets: the packed client, installed into an empty project. */
+/** The packed client, installed into an empty project as its users install it. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -6,7 +6,7 @@ import { installClient } from '../kit/installed-client.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
-/** The compiler insists on every kind of error, and on the lines that must not compile. */
+/** A program that compiles only if it handles every error code, and if each `@ts-expect-error` line is an error. */
 const sample = `
 import { createPlantStoreClient } from 'plant-store-client';
 import type { CreatePlantResult, ErrorCode, NewPlant, Plant } from 'plant-store-client';
@@ -15,13 +15,13 @@ const token = async ({ refused }: { refused: boolean }) => (refused ? 'new' : 'o
 const client = createPlantStoreClient({ baseUrl: process.argv[2] ?? '', token });
 const moss: NewPlant = { id: 9223372036854775807n, name: 'Moss' };
 
-// @ts-expect-error An id is no text.
+// @ts-expect-error An id is not a string.
 const wrongId: NewPlant = { id: '1', name: 'Moss' };
-// @ts-expect-error There is no such error.
+// @ts-expect-error The contract has no error 40099.
 const wrongCode: ErrorCode = 40099;
 
 const tell = (result: CreatePlantResult): string => {
-  // @ts-expect-error There may be none.
+  // @ts-expect-error A failed result has no plant.
   result.plant;
   if (result.ok) return result.plant.name;
   switch (result.error) {

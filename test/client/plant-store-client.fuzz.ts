@@ -5,7 +5,7 @@ import { createPlantStoreClient, type NewPlant } from '../../client/plant-store-
 import { maxId, minId, texts } from '../kit/plants.ts';
 import { startServer } from '../kit/servers.ts';
 
-/** The bodies that arrive, which are answered with their name and tag. */
+/** The bodies of all requests; `echo` returns the name and the tag of each. */
 const received: string[] = [];
 const echo = createServer(async (request, response) => {
   const text = Buffer.concat(await request.toArray()).toString();
@@ -15,7 +15,7 @@ const echo = createServer(async (request, response) => {
   response.end(JSON.stringify(plant));
 });
 
-/** The digits of the id, taken from the text and not from a double. */
+/** The digits of each `id` as they are in the JSON text, since a double would round them. */
 const idDigits = (text: string): string[] => {
   const digits: string[] = [];
   JSON.parse(text, (key: string, value: unknown, { source = '' }: { source?: string } = {}) => {

@@ -1,10 +1,10 @@
-/** The packed client on the runtimes that .ci/runtimes installs: what each of them does in its own way. */
+/** The packed client on the runtimes that .ci/runtimes installs; only behaviour that may differ between runtimes. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { transform } from 'esbuild';
 import { test as base, describe, expect, onTestFinished } from 'vitest';
-import { leave, listen } from '../../local/listen.ts';
+import { closeServer, listen } from '../../local/listen.ts';
 import type { Call } from '../kit/client-call.ts';
 import { installClient } from '../kit/installed-client.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
@@ -12,15 +12,15 @@ import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
 const { arch } = process;
 
-/** The package, its program, and the arguments before the file. */
+/** The folder of each runtime's npm package, its executable in there, and the arguments before the file. */
 const runtimes: [name: string, folder: string, program: string, args: string[]][] = [
   ['Node.js 20', `node-linux-${arch}`, 'bin/node', []],
   ['Bun', `@oven/bun-linux-${arch === 'arm64' ? 'aarch64' : arch}`, 'bin/bun', []],
   ['Deno', `@deno/linux-${arch}-glibc`, 'deno', ['run', '--node-modules-dir=manual', '--allow-net=127.0.0.1']],
 ];
 
-/** client-call.ts in JavaScript, which Node.js 20 needs, beside the packed client. */
-// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures a fixture needs
+/** Compiles client-call.ts to JavaScript, which Node.js 20 needs, in a project that has the packed client. */
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
 const test = base.extend('file', { scope: 'file' }, async ({}, { onCleanup }) => {
   const { folder, remove } = await temporaryFolder();
   onCleanup(remove);
@@ -50,14 +50,14 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
     };
     const { child, ended } = run(path.join(home, program), [...args, file, JSON.stringify(how)], environment);
-    // It may hang, which is what the test then finds.
+    // If the call hangs, the test times out, and its process must still end.
     onTestFinished(() => void child.kill());
     const { stdout, stderr } = await ended;
     expect(stderr).toBe('');
     return JSON.parse(stdout);
   };
 
-  test('runs in the version that is pinned', async () => {
+  test('runs in the pinned version', async () => {
     const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
     expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
   });
@@ -85,16 +85,16 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
   test("returns 'no answer' and the reason if the connection is refused", async ({ file }) => {
     const closed = createServer();
     const baseUrl = `http://127.0.0.1:${await listen(closed, 0)}`;
-    await leave(closed);
+    await closeServer(closed);
     const message = expect.stringMatching(/refused/i);
     expect(await call(file, { baseUrl })).toEqual({ ok: false, error: 'no answer', message });
   });
 
   test.for<[what: string, script: typeof stored]>([
     ['a connection that broke', (response) => response.destroy()],
-    ['an answer that broke off', brokenOff],
+    ['a response that broke off', brokenOff],
     [
-      'an answer of unknown length that broke off',
+      'a response of unknown length that broke off',
       (response) => response.writeHead(200).write('{', () => response.destroy()),
     ],
     ['a 429', answer(429, { message: 'later' }, { 'retry-after': '0' })],
@@ -105,8 +105,8 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
     expect(received[1]).toEqual(received[0]);
   });
 
-  test('gives up after three answers that were cut off', async ({ file }) => {
-    // Not with a connection that breaks before an answer: Deno itself sends such a request twice.
+  test('gives up after three responses that broke off', async ({ file }) => {
+    // The connection must not break before the response begins: Deno itself would send such a request twice.
     const { baseUrl, received } = await startScriptedService(brokenOff);
     expect(await call(file, { baseUrl })).toMatchObject({ error: 'no answer', message: expect.stringMatching(/./) });
     expect(received, 'requests').toHaveLength(3);
@@ -126,7 +126,7 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
 
   test.for<[what: string, script: typeof stored]>([
     ['under way', () => {}],
-    ['half answered', (response) => response.writeHead(200).write('{')],
+    ['partly answered', (response) => response.writeHead(200).write('{')],
   ])('ends a request that is %s when it is aborted', async ([, script], { file }) => {
     const arrived = Promise.withResolvers<void>();
     const { baseUrl, received } = await startScriptedService((response, request) => {
@@ -142,7 +142,7 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
     { abort: 'at once' },
     { abort: 'at once', token: 'function' },
     { token: 'endless' },
-  ])('sends nothing if it is aborted first: %j', async (how, { file }) => {
+  ])('sends nothing if the call is aborted first: %j', async (how, { file }) => {
     const { baseUrl, received } = await startScriptedService(stored);
     expect(await call(file, { baseUrl, ...how })).toEqual(thrown);
     expect(received).toEqual([]);

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createPlantStoreClient, type NewPlant } from '../../client/plant-store-client.ts';
-import { leave, listen } from '../../local/listen.ts';
+import { closeServer, listen } from '../../local/listen.ts';
 import { createPlantOperation } from '../kit/contract.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
@@ -15,26 +15,26 @@ const forbidden = answer(403, { message: 'Forbidden' });
 
 const token = 'a.b.c';
 
-/** Waits for what other parts of this process do, and for no clock. */
+/** Waits until `holds` returns true. It polls once per event loop turn, since tests stop the timers. */
 const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await nextTurn();
 };
 
-/** Long enough for a request to arrive, if one is sent after all. */
+/** Waits 100 turns of the event loop, in which a request sent by mistake would arrive. */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 100; turn += 1) await nextTurn();
 };
 
-/** The client's timers stand still until the test moves them. */
+/** Stops the client's timers until the test advances them. */
 const stopTimers = () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
 };
 
-/** Whether the client waits before it sends a plant again: only then does it listen to its caller's signal. */
+/** Whether the client waits before a retry. With a string token, it listens to its caller's signal only then. */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
-test('sends a plant with the token, and returns the answer', async () => {
+test('sends a plant with the token, and returns the stored plant', async () => {
   const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss', tag: 'green' }));
   const { createPlant } = createPlantStoreClient({ baseUrl: `${baseUrl}/`, token });
   expect(await createPlant({ id: 1, name: 'Moss', tag: 'green' })).toEqual({
@@ -66,7 +66,7 @@ test.each<[plant: object, body: string]>([
   [{ id: { toJSON: () => '2,"name":"Fern"' }, name: null }, '{"id":"2,\\"name\\":\\"Fern\\"","name":null}'],
   [{ id: null, name: { toJSON: () => 7 }, tag: 7n }, '{"id":null,"name":7,"tag":7}'],
   [{}, '{}'],
-])('sends the id, the name and the tag of %o, whatever they are, and nothing else', async (plant, body) => {
+])('sends only the id, the name and the tag of %o, whatever their types', async (plant, body) => {
   const { baseUrl, received } = await startScriptedService(answer(400, { error: 40002, message: 'no' }));
   const { createPlant } = createPlantStoreClient({ baseUrl, token });
   expect(await Reflect.apply(createPlant, undefined, [plant])).toMatchObject({ error: 40002 });
@@ -78,7 +78,7 @@ test.each([
   ['/', '/plants'],
   ['//', '/plants'],
   ['/prod/', '/prod/plants'],
-])('a plant is sent to the base URL with %j at its end, at %s', async (end, path) => {
+])('with %j at the end of the base URL, a plant is sent to %s', async (end, path) => {
   const paths: (string | undefined)[] = [];
   const { baseUrl } = await startScriptedService((response, request) => {
     paths.push(request.url);
@@ -88,18 +88,18 @@ test.each([
   expect(paths).toEqual([path]);
 });
 
-test('rejects a base URL that is not a URL at once', () => {
+test('rejects at once a base URL that is not a URL', () => {
   expect(() => createPlantStoreClient({ baseUrl: 'plants', token })).toThrow(TypeError);
 });
 
-describe('returns every error of the contract as a value', () => {
+describe('returns as a value', () => {
   const examples = Object.entries(createPlantOperation.responses)
     .filter(([status]) => status !== '200')
     .flatMap(([status, { content }]) =>
       Object.values(content['application/json'].examples).map(({ value }) => [Number(status), value] as const),
     );
 
-  test.each(examples)('%i %j', async (status, body) => {
+  test.each(examples)('the error %i %j of the contract', async (status, body) => {
     const { baseUrl } = await startScriptedService(answer(status, body, { 'retry-after': '0' }));
     const result = await createPlantStoreClient({ baseUrl, token }).createPlant(moss);
     expect(result).toEqual({ ok: false, status, error: 'gateway', ...(body as object) });
@@ -112,7 +112,7 @@ describe('returns every error of the contract as a value', () => {
     ['an unknown error number without a message', 500, { error: 59999 }],
     ['null', 500, null],
     ['a list', 404, [{ error: 40001, message: 'no' }]],
-  ])('from something other than the service: %s', async (_, status, body) => {
+  ])('a gateway error if the response is not one of the service: %s', async (_, status, body) => {
     const { baseUrl } = await startScriptedService(answer(status, body, { 'retry-after': '0' }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({
       ok: false,
@@ -123,7 +123,7 @@ describe('returns every error of the contract as a value', () => {
   });
 });
 
-describe('a plant is stored only if a 200 says so', () => {
+describe('a plant counts as stored only if a 200 returns it', () => {
   const foreign = { ok: false, error: 'gateway', message: 'the answer is not of the Plant Store' };
   const fern = { id: 1, name: 'Fern', tag: 'shade' };
 
@@ -136,17 +136,17 @@ describe('a plant is stored only if a 200 says so', () => {
     ['a tag of null', moss, 200, { name: 'Moss', tag: null }],
     ['no tag', fern, 200, { name: 'Fern' }],
     ['another tag', fern, 200, { name: 'Fern', tag: 'sun' }],
-    ['a tag of null in place of one', fern, 200, { name: 'Fern', tag: null }],
+    ['null instead of the tag', fern, 200, { name: 'Fern', tag: null }],
     ['a list', moss, 200, [{ name: 'Moss' }]],
     ['null', moss, 200, null],
     ['a string', moss, 200, 'Moss'],
     ['an error of the service', moss, 200, { error: 40901, message: 'taken' }],
     ['a message', moss, 200, { message: 'welcome' }],
-    ['the plant, as 201', moss, 201, { name: 'Moss' }],
-    ['the plant, as 202', moss, 202, { name: 'Moss' }],
-    ['the plant, as 203', moss, 203, { name: 'Moss' }],
-    ['the plant, as 206', moss, 206, { name: 'Moss' }],
-  ])('not if the answer is %s', async (_, plant, status, body) => {
+    ['the plant, with 201', moss, 201, { name: 'Moss' }],
+    ['the plant, with 202', moss, 202, { name: 'Moss' }],
+    ['the plant, with 203', moss, 203, { name: 'Moss' }],
+    ['the plant, with 206', moss, 206, { name: 'Moss' }],
+  ])('not if the response is %s', async (_, plant, status, body) => {
     const { baseUrl, received } = await startScriptedService(answer(status, body));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(plant)).toEqual({ ...foreign, status });
     expect(received, 'requests').toHaveLength(1);
@@ -156,17 +156,17 @@ describe('a plant is stored only if a 200 says so', () => {
     ['a page', 200, '<html>'],
     ['nothing', 200, ''],
     ['no content', 204, ''],
-  ])('not if the answer is %s', async (_, status, text) => {
+  ])('not if the response is %s', async (_, status, text) => {
     const { baseUrl } = await startScriptedService((response) => response.writeHead(status).end(text));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({ ...foreign, status });
   });
 
-  test('also with fields that a newer service may add', async () => {
+  test('even with fields that a newer service may add', async () => {
     const { baseUrl } = await startScriptedService(answer(200, { name: 'Moss', since: 2027 }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: true });
   });
 
-  test('as it was when it was sent', async () => {
+  test('even if the caller changes the plant after it was sent', async () => {
     const plant = { ...moss };
     const { baseUrl } = await startScriptedService((response, request) => {
       plant.name = 'Fern';
@@ -176,7 +176,7 @@ describe('a plant is stored only if a 200 says so', () => {
   });
 
   test.each([300, 301, 302, 303, 304, 305, 307, 308])(
-    'not after a redirect, which is not followed: %i',
+    'not after a redirect, which the client does not follow: %i',
     async (status) => {
       const elsewhere = await startScriptedService(stored);
       for (const location of [elsewhere.baseUrl, '/plants', undefined]) {
@@ -217,7 +217,7 @@ describe('a plant is sent again', () => {
     [503, '7', 7_000],
     [504, '7', 7_000],
     [503, '86400', 10_000],
-  ])('after a %i with Retry-After: %s in %i ms', async (status, retryAfter, wait) => {
+  ])('after a %i with Retry-After: %s, %i ms later', async (status, retryAfter, wait) => {
     stopTimers();
     const { baseUrl, received } = await startScriptedService(
       answer(status, { message: 'later' }, { 'retry-after': retryAfter }),
@@ -235,9 +235,9 @@ describe('a plant is sent again', () => {
 
   test.each<[what: string, script: typeof stored]>([
     ['a connection that broke', (response) => response.destroy()],
-    ['an answer that broke off', cut],
+    ['a response that broke off', cut],
     [
-      'an answer of unknown length that broke off',
+      'a response of unknown length that broke off',
       (response) => response.writeHead(200).write('{"name":"Moss"}', () => response.destroy()),
     ],
     [
@@ -252,8 +252,8 @@ describe('a plant is sent again', () => {
   });
 
   test.each<[what: string, script: typeof stored]>([
-    ['no answer', () => {}],
-    ['half an answer', (response) => response.writeHead(200).write('{"name"')],
+    ['no response', () => {}],
+    ['half a response', (response) => response.writeHead(200).write('{"name"')],
   ])('after ten seconds with %s', async (_, script) => {
     stopTimers();
     let isGivenUp = false;
@@ -275,7 +275,7 @@ describe('a plant is sent again', () => {
     expect(received[1]).toEqual(received[0]);
   });
 
-  test('twice and no more', async () => {
+  test('at most twice', async () => {
     for (const script of [unavailable, cut]) {
       const { baseUrl, received } = await startScriptedService(script);
       expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: false });
@@ -298,11 +298,11 @@ describe('a plant is sent again', () => {
   });
 });
 
-describe('if nothing answers', () => {
+describe('if no response arrives', () => {
   test('returns the reason', async () => {
     const closed = createServer();
     const port = await listen(closed, 0);
-    await leave(closed);
+    await closeServer(closed);
     const { createPlant } = createPlantStoreClient({ baseUrl: `http://127.0.0.1:${port}`, token });
     const result = await createPlant(moss);
     expect(result).toEqual({
@@ -326,7 +326,7 @@ describe('if nothing answers', () => {
     expect(await result).toMatchObject({ error: 'no answer', message });
   });
 
-  test("returns 'no answer' if the answer is cut off", async () => {
+  test("returns 'no answer' if the response is cut off", async () => {
     const { baseUrl } = await startScriptedService((response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{"name"', () => response.destroy());
@@ -356,7 +356,7 @@ describe('if nothing answers', () => {
 });
 
 test.each(['a.b c', 'a.b.c\n', 'a\r\nb', ' a.b.c', 'a.b.\u00e9', 'a\u0000b'])(
-  'neither sends nor quotes a token with a character that no token has: %j',
+  'neither sends nor quotes a token with an invalid character: %j',
   async (bad) => {
     const { baseUrl, received } = await startScriptedService(stored);
     for (const token of [bad, () => bad]) {
@@ -374,9 +374,9 @@ test.each(['a.b c', 'a.b.c\n', 'a\r\nb', ' a.b.c', 'a.b.\u00e9', 'a\u0000b'])(
 describe('a signal ends', () => {
   test.each<[what: string, script: (end: () => void) => typeof stored]>([
     ['a request under way', (end) => end],
-    ['an answer under way', (end) => (response) => response.writeHead(200).write('{', end)],
+    ['a response under way', (end) => (response) => response.writeHead(200).write('{', end)],
     [
-      'an answer that breaks off',
+      'a response that breaks off',
       (end) => (response) => response.writeHead(200).write('{', () => response.destroy(void end())),
     ],
   ])('%s', async (_, script) => {
@@ -411,7 +411,7 @@ describe('a signal ends', () => {
     await expect(result).rejects.toThrow('enough');
   });
 
-  test('the call before anything is sent if it is already aborted', async () => {
+  test('the call before anything is sent, if the signal is already aborted', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const give = vi.fn(() => 'd.e.f');
     const signal = AbortSignal.abort(new Error('enough'));
@@ -484,7 +484,7 @@ describe('a signal ends', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('a request with its reason, even if that is not an Error', async () => {
+  test('a request with its reason, even if the reason is not an Error', async () => {
     const end = new AbortController();
     const { baseUrl } = await startScriptedService(() => end.abort('enough'));
     const result = createPlantStoreClient({ baseUrl, token }).createPlant(moss, { signal: end.signal });
@@ -492,8 +492,8 @@ describe('a signal ends', () => {
   });
 });
 
-describe('a token that is a function', () => {
-  test('is asked once for every plant', async () => {
+describe('a token function', () => {
+  test('is called once for every plant', async () => {
     const { baseUrl, received } = await startScriptedService(unavailable, stored);
     const give = vi.fn(() => 'd.e.f');
     const { createPlant } = createPlantStoreClient({ baseUrl, token: give });
@@ -503,14 +503,14 @@ describe('a token that is a function', () => {
     expect(received.map(({ authorization }) => authorization)).toEqual(Array(3).fill('Bearer d.e.f'));
   });
 
-  test.each([401, 403])('is asked for a new one after a %i', async (status) => {
+  test.each([401, 403])('is called for a new token after a %i', async (status) => {
     const { baseUrl, received } = await startScriptedService(answer(status, { message: 'no' }), stored);
     const give = async ({ refused }: { refused: boolean }) => (refused ? 'new' : 'old');
     expect(await createPlantStoreClient({ baseUrl, token: give }).createPlant(moss)).toMatchObject({ ok: true });
     expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
 
-  test('is asked for one new token at most, and the plant is not sent again if the token is a string', async () => {
+  test('is called for at most one new token, and a plant with a string token is not sent again', async () => {
     const { baseUrl, received } = await startScriptedService(forbidden);
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
     expect(await createPlantStoreClient({ baseUrl, token: () => 'x' }).createPlant(moss)).toEqual(refused);
@@ -520,7 +520,7 @@ describe('a token that is a function', () => {
   });
 
   test.each([new Error('the issuer sleeps'), new TypeError('fetch failed')])(
-    'passes on what it throws: %s',
+    'makes the call throw the error that it throws: %s',
     async (error) => {
       const { baseUrl, received } = await startScriptedService(stored);
       const { signal } = new AbortController();

@@ -1,4 +1,4 @@
-/** `npm run test:runtimes`: the packed client on other runtimes, which `npm test` does without. */
+/** `npm run test:runtimes` tests the packed client on other runtimes, which `npm test` does not need. */
 import { defineConfig } from 'vitest/config';
 import config from '../../vitest.config.ts';
 

@@ -49,7 +49,7 @@ const load = async (environment: Record<string, string | undefined> = {}) => {
   return handler;
 };
 
-/** The answer to a token with these claims, of an issuer with a key of its own. An undefined claim is left out. */
+/** Returns the response to a token with these claims, signed with a new key. An undefined claim is omitted. */
 const answerTo = async (change: Record<string, unknown>, environment: Record<string, string> = {}) => {
   const key = await makeKey('ES256', 'other');
   const keySet = new TextEncoder().encode(JSON.stringify({ keys: [key.jwk] })).buffer;
@@ -91,7 +91,7 @@ describe('the authorizer', () => {
     const scope = 'plants/create';
     expect(await contextFor({})).toEqual({ sub: 'client-1', clientId: 'client-1', scope });
     expect(await contextFor({ client_id: undefined, azp: 'app' })).toEqual({ sub: 'client-1', clientId: 'app', scope });
-    // RFC 9068 section 2.2 has client_id for it; azp is OpenID Connect's, and may name another party.
+    // RFC 9068 section 2.2 names the client in `client_id`. `azp` is from OpenID Connect and may name another party.
     expect(await contextFor({ client_id: 'client', azp: 'app' })).toEqual({
       sub: 'client-1',
       clientId: 'client',
@@ -110,7 +110,7 @@ describe('the authorizer', () => {
     expect(await contextFor({ scp: ['plants/read', 'plants/create'] })).toBe('plants/read plants/create');
     expect(await contextFor({ scp: ' plants/read  plants/create' })).toBe('plants/read plants/create');
     expect(await contextFor({ scp: 'plants/read', roles: ['plants/create'] })).toBe('plants/read plants/create');
-    // An element is one scope: what looks like two is none, and must not become two words.
+    // A list element is one scope. An element with a space is not a scope and must not become two.
     expect(await contextFor({ roles: ['plants/create', 'plants/read admin'] })).toBe('plants/create');
     expect(await answerTo({ scope: 'plants/create' }, { SCOPE_CLAIM: 'scp,roles' })).toEqual({ isAuthorized: false });
   });
@@ -149,12 +149,12 @@ describe('the authorizer', () => {
     },
   );
 
-  test.each(['None', 'NONE', ' none', 'none,'])('takes AUDIENCE=%j for the name of an audience', async (audience) => {
+  test.each(['None', 'NONE', ' none', 'none,'])('reads AUDIENCE=%j as the name of an audience', async (audience) => {
     expect(await answerTo({ aud: 'urn:payroll' }, { AUDIENCE: audience })).toEqual({ isAuthorized: false });
     expect(await answerTo({ aud: audience }, { AUDIENCE: audience })).toMatchObject({ isAuthorized: true });
   });
 
-  test('throws if the keys cannot be fetched, since that says nothing about the token', async () => {
+  test('throws if the keys cannot be fetched, because the token may be valid', async () => {
     const handler = await load({ JWKS_URI: `${issuer.issuer}/nothing-here` });
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toThrow('cannot be fetched');
   });
@@ -168,7 +168,7 @@ describe('the authorizer', () => {
     onTestFinished(() => void vi.useRealTimers());
     let connections = once(silent, 'connection');
     const failure = handler(authorizerEvent(`Bearer ${token}`)).catch((error: Error) => error.message);
-    // Two tries have to fit into the function's time-out in infra/, which is 9 s.
+    // Both tries must fit into the function's time-out of 9 s, which infra/ sets.
     await connections;
     connections = once(silent, 'connection');
     vi.advanceTimersByTime(4_499);

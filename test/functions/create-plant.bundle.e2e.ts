@@ -1,4 +1,4 @@
-/** Every answer again, from the bundle that would be deployed. */
+/** Runs the suite of test/kit/answers.ts against the bundle that would be deployed. */
 import files, { readFile } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { type InProcess, invoker, startInProcess } from '../kit/in-process.ts';
 const { functions } = inject('stack');
 const bundle = path.join(functions.find(({ name }) => name.startsWith('CreatePlant'))?.folder ?? '', 'index.js');
 
-/** The bundle as a cold start loads it. */
+/** Loads the bundle anew, as a cold start does. */
 const load = async () => {
   const require = createRequire(bundle);
   delete require.cache[bundle];
@@ -25,7 +25,7 @@ afterAll(() => service.close());
 
 testAnswers(() => service, true);
 
-test('the bundle requires no package of the runtime, only modules of Node.js', async () => {
+test('the bundle requires only modules of Node.js, no package of the Lambda runtime', async () => {
   const required = (await readFile(bundle, 'utf8')).matchAll(/require\("([^"]+)"\)/g);
   const outside = [...required].map(([, name = '']) => name).filter((name) => !isBuiltin(name));
   expect(outside).toEqual([]);

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 
 vi.mock('@aws-sdk/client-dynamodb', { spy: true });
 
-/** The client of createPlant as it starts in this environment. */
+/** Returns the DynamoDB client that createPlant makes with these environment variables. */
 const clientOf = async (environment: Record<string, string> = {}): Promise<DynamoDBClient> => {
   const variables = { TABLE_NAME: 'plants', AWS_REGION: 'us-east-1', ...environment };
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
@@ -29,7 +29,7 @@ test('makes three attempts in standard retry mode, whatever the environment says
   expect(await config.maxAttempts(), 'attempts').toBe(3);
 });
 
-test('a call goes to DynamoDB in the region, whatever else the environment says', async () => {
+test('calls DynamoDB in AWS_REGION, whatever else the environment says', async () => {
   const client = await clientOf({
     AWS_REGION: 'eu-central-1',
     AWS_USE_FIPS_ENDPOINT: 'true',

@@ -1,4 +1,4 @@
-/** Promises for every request, not only for those of test/kit/answers.ts. `npm run fuzz` tries 10,000 of each. */
+/** Tests properties of all requests, not only of the cases in test/kit/answers.ts. `npm run fuzz` tries 10,000 each. */
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import fc, { type GeneratorValue } from 'fast-check';
@@ -18,7 +18,7 @@ afterAll(() => service.close());
 
 const contentType = 'application/json';
 
-// The arbitraries are made once: making one costs more than drawing from it.
+// The arbitraries are made once, because making one costs more than drawing a value from it.
 const names = fc.array(fc.string(), { maxLength: 2 });
 const jsons = fc
   .jsonValue({ maxDepth: 3 })
@@ -31,25 +31,25 @@ const anyPlant = () => plants;
 
 const anyNames = () => names;
 
-/** Any JSON value as text, but for the fields that the parser refuses. */
+/** Any JSON value as text, without the field names that the parser refuses. */
 const anyJson = () => jsons;
 
 const plantFields = ['id', 'name', 'tag'];
 
-/** Fields that the contract does not name. */
+/** Returns fields that the contract does not name, as JSON text. */
 const moreFields = (gen: GeneratorValue): [string, string][] =>
   gen(anyNames)
     .filter((name) => ![...plantFields, '__proto__', 'constructor'].includes(name))
     .map((name) => [spellString(gen, name), gen(anyJson)]);
 
-/** The plant as JSON text in any spelling: in any order, among other fields, and after some of the same name. */
+/** Spells the plant in any JSON that means it: in any order, among other fields, after duplicates of its fields. */
 const spellPlant = (gen: GeneratorValue, { id, name, tag }: Plant): string => {
   const own: [string, string][] = [
     [spellString(gen, 'id'), spellInteger(gen, id)],
     [spellString(gen, 'name'), spellString(gen, name)],
   ];
   if (tag !== undefined) own.push([spellString(gen, 'tag'), spellString(gen, tag)]);
-  // RFC 8259 section 4 leaves open what a repeated name means; here, as in JavaScript, the last counts.
+  // RFC 8259 section 4 does not define which duplicate field counts. The service, like JavaScript, uses the last.
   const overruled = own.filter(() => gen(fc.boolean)).map(([field]): [string, string] => [field, gen(anyJson)]);
   const shuffled = [...own, ...moreFields(gen)]
     .map((field) => ({ field, place: gen(fc.nat) }))
@@ -57,7 +57,7 @@ const spellPlant = (gen: GeneratorValue, { id, name, tag }: Plant): string => {
   return spellObject(gen, [...overruled, ...shuffled.map(({ field }) => field)]);
 };
 
-/** Under a content type that the gateway takes for text, or under one whose bodies arrive in base64. */
+/** Picks a content type whose body the gateway passes on as text, or one whose body it passes on in base64. */
 const asSent = (gen: GeneratorValue, body: string): PlantRequest => ({
   body,
   contentType: pick(gen, [contentType, 'application/vnd.plant+json']),
@@ -70,7 +70,7 @@ test('stores any NewPlant exactly, in any JSON spelling, and answers with the Pl
       const { id, name, tag } = plant;
       const shown = tag === undefined ? { name } : { name, tag };
       const sent = item(String(id), name, tag);
-      // Small ids come up again, with other content.
+      // fast-check repeats small ids, with other content.
       const known = stored.get(id) ?? sent;
       const { status, body } = await service.send(asSent(gen, spellPlant(gen, plant)));
       if (isDeepStrictEqual(known, sent)) {
@@ -84,13 +84,13 @@ test('stores any NewPlant exactly, in any JSON spelling, and answers with the Pl
   );
 });
 
-/** A JSON value of the wrong kind for a field. */
+/** Returns a JSON value that is not of this type. */
 const anyJsonBut = (gen: GeneratorValue, type: 'number' | 'string'): string => {
   const json = gen(anyJson);
   return typeof JSON.parse(json) === type ? `[${json}]` : json;
 };
 
-/** JSON numbers that are no int64, each by another rule. */
+/** Spells a JSON number that is not an int64: too large, too small, or not an integer. */
 const spellNoInt64 = (gen: GeneratorValue): string => {
   const digit = gen(fc.integer, { min: 1, max: 9 });
   const zeros = '0'.repeat(below(gen, 31));
@@ -104,7 +104,7 @@ const spellNoInt64 = (gen: GeneratorValue): string => {
   ]);
 };
 
-/** A NewPlant but for one field, which is missing or wrong. */
+/** Spells a NewPlant with one field missing or wrong. */
 const spellNearlyPlant = (gen: GeneratorValue): string => {
   const { id, name } = gen(anyPlant);
   const good: Record<string, string> = { id: spellInteger(gen, id), name: spellString(gen, name) };
@@ -136,7 +136,7 @@ test('rejects any other JSON value with 40002, and does not call the store', asy
   );
 });
 
-/** JSON text in which each number is N, with the keys that a parser must watch, repeated and nested. */
+/** Spells JSON with repeated and nested keys that a parser treats specially, and with N for each number. */
 const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   const inner = () => spellWatchedKeys(gen, depth - 1);
   const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
@@ -156,7 +156,7 @@ const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   ])();
 };
 
-test('gives a body the same answer if each 1 in it is written as 1.0', async () => {
+test('responds alike to a body if each 1 in it is written as 1.0', async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
       const watched = (): [string, string] => [
@@ -182,7 +182,7 @@ test('answers any bytes, under any content type, as the contract says, and never
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 100 }), fc.gen(), async (bytes, gen) => {
       const body = gen(fc.boolean) ? Buffer.from(bytes) : Buffer.from(spellPlant(gen, gen(anyPlant)));
-      // A plant that was damaged on the way: some bytes are others, or missing.
+      // Damages the body: replaces some bytes and may cut off its end.
       for (const byte of bytes.subarray(0, below(gen, 4))) body[below(gen, body.length + 1)] = byte;
       const sent = body.subarray(0, gen(fc.boolean) ? body.length : below(gen, body.length + 1));
       const type = below(gen, 10) > 0 ? contentType : gen(fc.string);
@@ -190,14 +190,14 @@ test('answers any bytes, under any content type, as the contract says, and never
       const { status } = await service.send({ body: sent, contentType: type, isChunked });
       expect(status, 'status').toBeLessThan(500);
       if (status !== 200 || isUtf8(sent)) return;
-      // The known limit: of what Node.js replaces, only a four-byte character cut to three is as long as its U+FFFD.
+      // Known limit: only U+FFFD for a four-byte character cut to three bytes has the length of what it replaces.
       const decodedBytes = Buffer.from(sent.toString()).length;
       expect({ isChunked, decodedBytes }).toEqual({ isChunked: false, decodedBytes: sent.length });
     }),
   );
 });
 
-// The worst body of all (numbers, the first with a fraction) is left out: on a slow machine it may outlast the deadline.
+// Omits the slowest body (only numbers, the first with a fraction): on a slow machine it may outlast the deadline.
 test('answers any large body as the contract says, and never with a 5xx', async () => {
   const { numRuns = 0 } = fc.readConfigureGlobal();
   await fc.assert(
@@ -219,7 +219,7 @@ test('answers any large body as the contract says, and never with a 5xx', async 
       const { status } = await service.send(asSent(gen, body));
       expect(status, 'status').toBeLessThan(500);
     }),
-    // They take hundreds of times as long as others.
+    // Large bodies take hundreds of times as long as others.
     { numRuns: Math.ceil(numRuns / 20) },
   );
 });
@@ -240,7 +240,7 @@ test('answers any event in time, however malformed', async () => {
         { ...whole, headers: changed(whole.headers) },
         changed(changed(whole)),
       ]);
-      // Held against the contract, the time bound and the log by `invoke` itself. A 500 is for what no gateway sends.
+      // `invoke` checks contract, time bound and log. The response may be a 500 if no gateway would send the event.
       const { status } = await service.invoke(event);
       expect(status, 'status').not.toBe(503);
     }),

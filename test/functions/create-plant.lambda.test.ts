@@ -1,4 +1,4 @@
-/** Every answer, from the source; and what only a look into the process can tell. */
+/** Tests every response of createPlant from its source, and what can be seen only inside the process. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -19,7 +19,7 @@ afterAll(() => service.close());
 
 testAnswers(() => service, true);
 
-/** The function as it starts in another environment. */
+/** Loads the function anew with these environment variables. */
 const load = async (environment: Record<string, string>): Promise<Invoke> => {
   vi.resetModules();
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -30,13 +30,13 @@ describe('the log', () => {
   const outcomeOf = async (body: string): Promise<unknown> => (await service.invoke(proxyEvent(body))).log;
   const info = (outcome: string) => [{ level: 'info', entry: { outcome } }];
 
-  test('tells a new plant from one that was stored before', async () => {
+  test('distinguishes a new plant from one that was stored before', async () => {
     const id = newId();
     expect(await outcomeOf(`{"id":${id},"name":"Moss"}`)).toEqual(info('created'));
     expect(await outcomeOf(`{"id":${id},"name":"Moss"}`)).toEqual(info('repeated'));
   });
 
-  test('tells neither where an attempt without an answer may have stored the plant', async () => {
+  test('says neither if an attempt without a response may have stored the plant', async () => {
     const [lost, hung] = [newId(), newId()];
     service.faults.fail(lost, atFirst(loseAnswer));
     expect(await outcomeOf(`{"id":${lost},"name":"Moss"}`)).toEqual(info('stored'));
@@ -113,14 +113,14 @@ test('decodes an event in base64, whatever its content type', async () => {
   expect(await service.invoke(invalid)).toMatchObject({ body: { error: 40001 } });
 });
 
-test('the limit of a body counts the bytes that the client sent, not characters of text or base64', async () => {
+test('limits a body by the bytes that the client sent, not by characters of text or base64', async () => {
   const body = (more: string): string => `{"id":${newId()},"name":"Moss","more":"${more}"}`;
   expect((await service.invoke(proxyEvent(body('ü'.repeat(524_288))))).body).toMatchObject({ error: 41301 });
   const encoded = Buffer.from(body('x'.repeat(1_048_000))).toString('base64');
   expect((await service.invoke(proxyEvent(encoded, { isBase64Encoded: true }))).status).toBe(200);
 });
 
-test('counts no brackets of a text as levels of nesting, whatever is escaped in it', async () => {
+test('counts no brackets in a string as levels of nesting, whatever the string escapes', async () => {
   const body = (name: string, more: string): string =>
     `{"id":${newId()},"name":${JSON.stringify(name)},"more":${more}}`;
   const deep = '['.repeat(2_001);
@@ -128,7 +128,7 @@ test('counts no brackets of a text as levels of nesting, whatever is escaped in 
   expect((await service.invoke(proxyEvent(body('\\', deep + ']'.repeat(2_001))))).body).toMatchObject({ error: 40001 });
 });
 
-test('answers 50001 to a configuration that cannot work, since another try would not help', async () => {
+test('answers 50001 if the configuration is wrong, because a retry would not help', async () => {
   const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'nonsense' });
   expect((await broken(proxyEvent('{"id":33,"name":"x"}'))).body).toMatchObject({ error: 50001 });
 });
@@ -146,13 +146,13 @@ test('signs the second call, and later ones, with the time of the store if our c
 test("ignores the AWS SDK's configuration files", async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  // With this setting the SDK rejects a custom endpoint.
+  // If the SDK read this file, it would reject the custom endpoint, because FIPS does not allow one.
   const AWS_CONFIG_FILE = path.join(folder, 'config');
   await writeFile(AWS_CONFIG_FILE, '[default]\nuse_fips_endpoint = true\n');
   const configured = await load({ AWS_CONFIG_FILE, HOME: folder });
   expect(await configured(proxyEvent(`{"id":${newId()},"name":"Moss"}`))).toMatchObject({ status: 200 });
 });
 
-test.each(['TABLE_NAME', 'AWS_REGION'])('does not start without %s, and names it', async (name) => {
+test.each(['TABLE_NAME', 'AWS_REGION'])('does not start without %s, and names it in the error', async (name) => {
   await expect(load({ [name]: '' })).rejects.toThrow(name);
 });

@@ -1,4 +1,4 @@
-/** The alarms, and where they go. */
+/** Tests the alarms and whom they notify. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { arn, byFunction, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
@@ -7,7 +7,7 @@ const soon = (threshold: number): string => `GreaterThanThreshold ${threshold}, 
 const lasting = (threshold: number): string => `GreaterThanThreshold ${threshold}, 3 of 3 periods of 300 s`;
 const atOnce = 'GreaterThanThreshold 0, 1 of 1 periods of 60 s';
 
-/** What each alarm watches, a line for each metric, and when it goes off. */
+/** The metrics of each alarm, one per line, and the condition under which it goes off. */
 const alarms: Record<string, string[]> = {
   Api5xxRate: [
     'IF(all > 0, 100 * FILL(answers5xx, 0) / all, 0)',
@@ -60,7 +60,7 @@ type Alarm = MetricOf & {
   Metrics?: { Id: string; Expression?: string; MetricStat?: { Metric: MetricOf; Stat: string; Period: number } }[];
 };
 
-/** An alarm as an entry of `alarms`. */
+/** Describes an alarm in the form of an entry of `alarms`. */
 const watched = (alarm: Alarm): [name: string, lines: string[]] => {
   const plain = (value: unknown): string =>
     JSON.stringify(value)
@@ -97,7 +97,7 @@ test('the runbook has a section for each alarm, and for no other', () => {
   expect(sections.sort()).toEqual(Object.keys(alarms).sort());
 });
 
-test('every alarm, and its end, is sent to the topic; missing data sets none off', () => {
+test('every alarm notifies the topic when it starts and ends; missing data starts none', () => {
   expect(Object.keys(ofType('AWS::SNS::Topic'))).toEqual(['MonitoringAlarms']);
   const topic = [ref('MonitoringAlarms')];
   const sent = { ActionsEnabled: true, AlarmActions: topic, OKActions: topic, TreatMissingData: 'notBreaching' };
@@ -105,7 +105,7 @@ test('every alarm, and its end, is sent to the topic; missing data sets none off
   expect(found).toMatchObject(Object.fromEntries(Object.keys(found).map((name) => [name, sent])));
 });
 
-test('CloudWatch may write into the topic for this account, and nobody without TLS', () => {
+test('CloudWatch may publish to the topic for this account, and nobody may without TLS', () => {
   const { Properties } = prod.Resources['MonitoringAlarmsPolicy'] ?? {};
   expect(Properties).toMatchObject({
     Topics: [ref('MonitoringAlarms')],

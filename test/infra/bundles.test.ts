@@ -1,4 +1,4 @@
-/** What the bundles hold: exact budgets, since each byte and package is paid for at every cold start. */
+/** Tests the bundles against exact budgets, because each byte and each package slows down every cold start. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
@@ -37,7 +37,7 @@ const made = readdirSync(new URL('../../functions', import.meta.url))
   .filter((file) => file.endsWith('.lambda.ts'))
   .map((entry) => ({ entry, ...bundleInputs(entry) }));
 
-test('every entry is deployed, as one function', () => {
+test('every entry is deployed as one function', () => {
   const functions = made.map(({ entry, bundle }) => [
     entry,
     deployed.filter(({ code }) => code.equals(bundle)).map(({ name }) => name),
@@ -52,7 +52,7 @@ test('every function that is deployed has a budget', () => {
 describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
   const inputs = made.find(({ bundle }) => code.equals(bundle));
 
-  test('keeps to its budget', () => {
+  test('does not exceed its budget', () => {
     expect(code.length, `bytes of ${name}, of which this is the budget`).toBeLessThanOrEqual(budgets[name]?.bytes ?? 0);
   });
 
@@ -60,12 +60,12 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(readdirSync(folder)).toEqual(['index.js']);
   });
 
-  test('holds these packages, and a new one is a decision', () => {
+  test('contains only these packages; a new one is a decision', () => {
     const packages = inputs?.packages.map((location) => location.replace('node_modules/', ''));
     expect(packages).toEqual(budgets[name]?.packages);
   });
 
-  test('holds no file that is for development', () => {
+  test('contains no file that is only for development', () => {
     expect(inputs?.files).toContain(`functions/${inputs?.entry}`);
     expect(inputs?.files.filter((file) => !file.startsWith('functions/'))).toEqual([]);
   });

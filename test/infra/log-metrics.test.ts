@@ -1,4 +1,4 @@
-/** What is counted in the log lines of the functions, and the dashboard that shows it. */
+/** Tests the metrics counted from the functions' log lines, and the dashboard that shows them. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ofType, prod, propertiesOf } from '../kit/template.ts';
@@ -29,7 +29,7 @@ test('log lines are counted under these names', () => {
   ]);
 });
 
-test('every matching line counts as 1, and every other one as nothing, in the namespace of the stack', () => {
+test('every matching line counts as 1, and no other line counts, in the namespace of the stack', () => {
   for (const { MetricTransformations } of filters) {
     expect(MetricTransformations).toEqual([
       expect.objectContaining({ MetricNamespace: 'PlantStore', MetricValue: '1' }),
@@ -49,7 +49,7 @@ test('the runbook names every outcome that is counted', () => {
   expect(rows.filter((row) => !text.includes(row))).toEqual([]);
 });
 
-test('the one dashboard shows what was counted, and its name has the region in it', () => {
+test('the only dashboard shows these metrics, and its name includes the region', () => {
   expect(Object.keys(ofType('AWS::CloudWatch::Dashboard'))).toEqual(['MonitoringDashboard']);
   const { DashboardName, DashboardBody } = prod.Resources['MonitoringDashboard']?.Properties ?? {};
   expect(DashboardName).toEqual({ 'Fn::Join': ['', ['PlantStore-Health-', { Ref: 'AWS::Region' }]] });

@@ -1,4 +1,4 @@
-/** What an operator reads of the alarms and figures. plant-store-stack.test.ts has what they watch. */
+/** Tests what an operator reads about alarms and figures. alarms.test.ts tests what the alarms watch. */
 import { describe, expect, test } from 'vitest';
 import { kinds, templateOf } from '../kit/stacks.ts';
 
@@ -7,14 +7,14 @@ const template = templateOf(kinds.dev);
 describe('the mail of an alarm', () => {
   const alarms = Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties);
 
-  test.each(alarms)('says what is wrong, and where to read what to do: $AlarmName', (alarm) => {
+  test.each(alarms)('says what is wrong and which page says what to do: $AlarmName', (alarm) => {
     const section = String(alarm.AlarmName).replace('PlantStore-dev-', '');
     expect(alarm.AlarmDescription).toMatch(/^\w.+\. What to do: docs\/operate\/runbook\.md, \w+\.$/);
     expect(alarm.AlarmDescription).toContain(` ${section}.`);
   });
 });
 
-test('a figure of the log is 0 while nothing is logged, unless it is split by a field, which CloudWatch forbids', () => {
+test('a log metric is 0 while nothing is logged, unless it has dimensions, which forbid a default value', () => {
   const filters = Object.values(template.findResources('AWS::Logs::MetricFilter'));
   const transformations = filters.map(({ Properties }) => Properties.MetricTransformations[0]);
   const defaults = transformations.map(({ Dimensions, DefaultValue }) => [Dimensions === undefined, DefaultValue]);
@@ -22,7 +22,7 @@ test('a figure of the log is 0 while nothing is logged, unless it is split by a 
   for (const [isWhole, value] of defaults) expect(value).toBe(isWhole ? 0 : undefined);
 });
 
-test('the address of the dashboard leads to the region of the stack', () => {
+test("the dashboard's URL opens the region of the stack", () => {
   const { Value } = template.toJSON()['Outputs'].DashboardUrl;
   const region = { Ref: 'AWS::Region' };
   expect(Value).toEqual({

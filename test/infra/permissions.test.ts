@@ -1,4 +1,4 @@
-/** Who may do what: the whole of every role and policy. */
+/** Tests every role and every policy of the stack in full. */
 import { expect, test } from 'vitest';
 import { arn, byFunction, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
 
@@ -11,7 +11,7 @@ const assumedBy = (Service: string) => ({
 
 const allow = (Action: string | string[], Resource: unknown) => ({ Action, Effect: 'Allow', Resource });
 
-/** What a function may do besides writing its log and its trace. */
+/** What each function may do, apart from writing its log and its trace. */
 const own: Record<string, object[]> = { CreatePlant: [allow('dynamodb:PutItem', arn('Plants'))] };
 
 test('each function has a role for Lambda, and one for CodeDeploy', () => {
@@ -29,7 +29,7 @@ test('each function has a role for Lambda, and one for CodeDeploy', () => {
   );
 });
 
-test('each role may do what it is for, and nothing else', () => {
+test('each role may do only what it is for', () => {
   const policy = (role: string, Statement: object[]): [string, object] => [
     `${role}DefaultPolicy`,
     {
@@ -56,7 +56,7 @@ test('each role may do what it is for, and nothing else', () => {
   );
 });
 
-test('nothing has a managed policy, or a * in an action', () => {
+test('no role has a managed policy, and no action has a *', () => {
   const text = JSON.stringify(prod);
   expect(text).not.toContain('ManagedPolicyArns');
   const actions = text.match(/"(Not)?Action":("[^"]*"|\[[^\]]*\])/g) ?? [];
@@ -64,7 +64,7 @@ test('nothing has a managed policy, or a * in an action', () => {
   expect(actions.filter((action) => action.includes('*') || action.includes('Not'))).toEqual([]);
 });
 
-test('this API, and nobody else, may invoke a function, by its alias', () => {
+test('only this API may invoke a function, and only by its alias', () => {
   const permissions = Object.values(ofType('AWS::Lambda::Permission')).map(({ Properties }) => Properties);
   const expected = byFunction((name) => [
     [

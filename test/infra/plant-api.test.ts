@@ -5,7 +5,7 @@ import { arn, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
 const routes = Object.values(ofType('AWS::ApiGatewayV2::Route')).map(({ Properties }) => Properties);
 const stages = propertiesOf('AWS::ApiGatewayV2::Stage');
 
-test('the API has the routes of the contract, and no other', () => {
+test('the API has exactly the routes of the contract', () => {
   const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -57,7 +57,7 @@ test('the API asks the authorizer, by its alias, about the Authorization header 
   });
 });
 
-test('the API is served at its root, throttled and logged, and to no browser of another origin', () => {
+test('the API is served at its root, throttled and logged, and allows no other origin in a browser', () => {
   expect(stages).toEqual({
     ApiStage: expect.objectContaining({
       StageName: '$default',
@@ -70,7 +70,7 @@ test('the API is served at its root, throttled and logged, and to no browser of 
   expect(prod.Outputs['ApiUrl']?.Value).toEqual({ 'Fn::GetAtt': ['Api', 'ApiEndpoint'] });
 });
 
-test('the access log has what helps, and no header but the user agent', () => {
+test('the access log has these fields, and no header except the user agent', () => {
   const settings = stages['ApiStage']?.['AccessLogSettings'] as { Format: string } | undefined;
   expect(JSON.parse(settings?.Format ?? 'null')).toEqual({
     requestId: '$context.requestId',

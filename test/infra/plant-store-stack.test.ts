@@ -1,9 +1,9 @@
-/** What the settings change in the stack. What they do not is tested once, on `prod`, in the files beside this one. */
+/** Tests what the settings change in the stack. The other files of this folder test the rest, once, on `prod`. */
 import { expect, test } from 'vitest';
 import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 import { byFunction, functionNames, ofType, propertiesOf, readable, ref, type Template } from '../kit/template.ts';
 
-/** Every value of `changed` that differs from the one in `original`, by its path; `absent` if there is none. */
+/** Returns every value of `changed` that differs from `original`, by its path, or `absent` if `changed` lacks it. */
 const differences = (original: unknown, changed: unknown, path: string[] = []): Record<string, unknown> => {
   if (original === changed) return {};
   if (!(original instanceof Object && changed instanceof Object)) return { [path.join('.')]: changed ?? 'absent' };
@@ -12,7 +12,7 @@ const differences = (original: unknown, changed: unknown, path: string[] = []): 
   return Object.assign({}, ...keys.map((key) => differences(before[key], after[key], [...path, key])));
 };
 
-/** The template with STACK for the stack's name, which logical ids have without the dash. */
+/** Replaces the stack's name by STACK in its template. Logical ids have the name without its dash. */
 const templateFor = (context: Record<string, string>, name: RegExp): Template =>
   JSON.parse(JSON.stringify(readable(templateOf(context).toJSON())).replaceAll(name, 'STACK'));
 
@@ -25,7 +25,7 @@ const templates = {
   devWithIssuer: templateFor(kinds.devWithIssuer, devName),
 };
 
-/** Nothing of dev outlives its stack, and its versions are not rolled out in steps. */
+/** Changes for stage dev: nothing outlives the stack, and a new version is not rolled out in steps. */
 const devDiffers = {
   ...byFunction((name) => [
     [`Resources.${name}CurrentVersion.DeletionPolicy`, 'Delete'],
@@ -49,7 +49,7 @@ const devDiffers = {
   'Resources.Plants.Properties.Replicas.0.PointInTimeRecoverySpecification.RecoveryPeriodInDays': 1,
 };
 
-/** There is no user pool; the authorizer trusts the other issuer. */
+/** Changes for an external issuer: the stack has no user pool, and the authorizer trusts the external issuer. */
 const externalIssuerDiffers = {
   'Resources.TokenIssuerPool': 'absent',
   'Resources.TokenIssuerPoolApi': 'absent',
@@ -64,7 +64,7 @@ const externalIssuerDiffers = {
   'Outputs.Issuer': { Value: externalIssuer.issuer },
 };
 
-test('the four kinds of stack differ in these values, and in no other', () => {
+test('the four kinds of stack differ only in these values', () => {
   const { prod, prodWithIssuer, dev, devWithIssuer } = templates;
   expect({
     'dev from prod': differences(prod, dev),
@@ -82,10 +82,10 @@ const keptOf = ({ Resources }: Template) =>
     DeletionPolicy === 'Delete' ? [] : [[name, DeletionPolicy]],
   );
 
-test('the table, the logs and the versions of functions outlive a stack of prod; nothing outlives one of dev', () => {
+test('the table, the logs and the function versions outlive a prod stack; nothing outlives a dev stack', () => {
   expect(Object.fromEntries(keptOf(templates.prod))).toEqual({
     Plants: 'Retain',
-    // A log group or a version of a stack that could not be made would be left over at every try.
+    // `RetainExceptOnCreate`, because `Retain` would leave these resources behind whenever creating the stack fails.
     ApiAccessLog: 'RetainExceptOnCreate',
     ...byFunction((name) => [
       [`${name}Logs`, 'RetainExceptOnCreate'],
@@ -95,7 +95,7 @@ test('the table, the logs and the versions of functions outlive a stack of prod;
   expect(keptOf(templates.dev)).toEqual([]);
 });
 
-test('the outputs tell where the service is, its scope and its issuer', () => {
+test('the outputs name the URL of the service, its scope and its issuer', () => {
   const { Outputs } = templates.prodWithIssuer;
   expect(Object.keys(Outputs).sort()).toEqual(['ApiUrl', 'DashboardUrl', 'Issuer', 'Scope', 'TableName']);
   expect(Outputs).toMatchObject({ TableName: { Value: ref('Plants') }, Scope: { Value: 'plants/create' } });
@@ -109,7 +109,7 @@ test('alarms are mailed to the address that the context names', () => {
   expect(others).toEqual([]);
 });
 
-test('the throttle is that of the context', () => {
+test('the context sets the throttle', () => {
   const template = readable(templateOf({ rateLimit: '20', burstLimit: '30' }).toJSON());
   expect(template.Resources['ApiStage']?.Properties).toMatchObject({
     DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 30 },

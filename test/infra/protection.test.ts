@@ -1,15 +1,15 @@
-/** What keeps others, and mistakes, away from what is deployed. */
+/** Tests what protects the deployment from other people and from mistakes. */
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { FileSystem } from 'aws-cdk-lib';
 import { expect, inject, test } from 'vitest';
 import { kinds, templateOf, withStack } from '../kit/stacks.ts';
 
-test.each(Object.entries(kinds))('of %s: only prod refuses to be destroyed', (kind, context) => {
+test.each(Object.entries(kinds))('only a stack of stage prod has termination protection: %s', (kind, context) => {
   expect(withStack(context, (stack) => stack.terminationProtection)).toBe(kind.startsWith('prod'));
 });
 
-test('a user that somebody makes in the pool has an app as second factor, no text message', () => {
+test('a user added to the pool has an app as second factor, not text messages', () => {
   templateOf(kinds.dev).hasResourceProperties('AWS::Cognito::UserPool', { EnabledMfas: ['SOFTWARE_TOKEN_MFA'] });
 });
 
@@ -20,7 +20,7 @@ test('nobody else on this machine can change a bundle, and Lambda can read it', 
   }
 });
 
-test('a function is deployed anew if its bundle differs, whatever the change was in', () => {
+test('a function is deployed again if its bundle changes, whatever caused the change', () => {
   for (const { folder } of inject('stack').functions) {
     expect(path.basename(folder)).toBe(`asset.${FileSystem.fingerprint(folder)}`);
   }

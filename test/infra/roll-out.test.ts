@@ -1,10 +1,10 @@
-/** How a new version of a function comes to be called, in `prod`. */
+/** Tests how `prod` shifts traffic to a new version of a function. */
 import { expect, test } from 'vitest';
 import { byFunction, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
 
 const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');
 
-test('every function is rolled out in steps, and rolled back by an alarm', () => {
+test('every function is rolled out in steps, and an alarm rolls it back', () => {
   expect(groups).toMatchObject(
     byFunction((name) => [
       [
@@ -27,7 +27,7 @@ test('every function is rolled out in steps, and rolled back by an alarm', () =>
   );
 });
 
-test('a function is rolled back by alarms of its own: createPlant, which answers its faults, by these too', () => {
+test('a function is rolled back by its own alarms only: on errors, and createPlant also on faults in its log', () => {
   const more: Record<string, string[]> = { CreatePlant: ['CreatePlantFaults'] };
   const alarms = Object.entries(groups).map(([name, { AlarmConfiguration }]) => {
     const { Alarms } = AlarmConfiguration as { Alarms: { Name: { Ref: string } }[] };

@@ -1,10 +1,10 @@
-/** The functions, their versions and their logs. What they may do: permissions.test.ts. */
+/** Tests the functions, their versions and their logs. permissions.test.ts tests what they may do. */
 import { expect, test } from 'vitest';
 import { byFunction, propertiesOf, ref } from '../kit/template.ts';
 
 const functions = propertiesOf('AWS::Lambda::Function');
 
-test('every function runs on Node 24 and arm64, is traced, and logs JSON into a log group of its own', () => {
+test('every function runs on Node 24 and arm64, is traced, and logs JSON to a separate log group', () => {
   expect(functions).toMatchObject(
     byFunction((name) => [
       [
@@ -27,22 +27,22 @@ test('every function runs on Node 24 and arm64, is traced, and logs JSON into a 
   );
 });
 
-test('no function reserves concurrency, which would cap it and take as much from all others of the account', () => {
+test('no function reserves concurrency, which would cap it and take it from all others in the account', () => {
   expect(Object.keys(functions).filter((name) => 'ReservedConcurrentExecutions' in (functions[name] ?? {}))).toEqual(
     [],
   );
 });
 
-test('createPlant is told its table, and nothing else', () => {
+test('the environment of createPlant names its table and nothing else', () => {
   expect(functions['CreatePlant']?.['Environment']).toEqual({ Variables: { TABLE_NAME: ref('Plants') } });
 });
 
-test('the authorizer has less time than API Gateway gives it, and more than it needs to fetch keys', () => {
+test("the authorizer's time-out is below API Gateway's and above the time to fetch keys", () => {
   expect(functions['Authorizer']?.['Timeout'], 'seconds of the authorizer').toBeLessThan(10);
   expect(functions['Authorizer']?.['Timeout'], 'seconds of the authorizer').toBeGreaterThan(3);
 });
 
-test('createPlant has less time than API Gateway gives it, and more than its own limit', () => {
+test("createPlant's time-out is below API Gateway's and above its own deadline", () => {
   expect(functions['CreatePlant']?.['Timeout'], 'seconds of createPlant').toBeLessThan(30);
   expect(functions['CreatePlant']?.['Timeout'], 'seconds of createPlant').toBeGreaterThan(2.5);
 });
@@ -53,7 +53,7 @@ test('every function is called by its alias live', () => {
   );
 });
 
-test('the log of each function, and that of the API, ends', () => {
+test('the logs of the functions and of the API expire', () => {
   const days = Object.entries(propertiesOf('AWS::Logs::LogGroup')).map(([name, log]) => [name, log['RetentionInDays']]);
   expect(Object.fromEntries(days)).toEqual({ ...byFunction((name) => [[`${name}Logs`, 90]]), ApiAccessLog: 90 });
 });

@@ -15,7 +15,7 @@ describe('the settings', () => {
     expect(read({})).toEqual(defaults);
   });
 
-  test('take a stage, a throttle and an address for alarms', () => {
+  test('include a stage, a throttle and an address for alarms', () => {
     expect(read({ stage: 'dev', rateLimit: '50', burstLimit: 7, alarmEmail: 'me@a.example' })).toEqual({
       ...defaults,
       stage: 'dev',
@@ -24,7 +24,7 @@ describe('the settings', () => {
     });
   });
 
-  test('take an issuer, its audience and the address of its keys', () => {
+  test('include an issuer, its audience and the URL of its keys', () => {
     const context = { issuer: 'https://a.example/x', audience: 'api', jwksUri: 'https://b.example/keys' };
     expect(read(context)).toEqual({ ...defaults, externalIssuer: { ...context, scopeClaim: 'scope' } });
   });
@@ -35,11 +35,11 @@ describe('the settings', () => {
     );
   });
 
-  test.each(['none', 'None', 'https://a.example/?x=1, y'])('take the audience %s as it stands', (audience) => {
+  test.each(['none', 'None', 'https://a.example/?x=1, y'])('keep the audience %s unchanged', (audience) => {
     expect(read({ issuer: 'https://a.example', audience }).externalIssuer?.audience).toBe(audience);
   });
 
-  test('take an issuer on this machine by http, but not its keys', () => {
+  test('accept an http issuer on this machine, but no http URL of its keys', () => {
     const issuer = 'http://127.0.0.1:9000/x';
     const audience = 'api';
     expect(read({ issuer, audience, jwksUri: 'https://127.0.0.1:9001/keys' }).externalIssuer?.issuer).toBe(issuer);
@@ -47,13 +47,13 @@ describe('the settings', () => {
   });
 
   test.each(['create', 'write:plants', 'https://api.example/plants.create'])(
-    'take the scope %s of an issuer',
+    'accept the scope %s of an external issuer',
     (scope) => {
       expect(read({ issuer: 'https://a.example', audience: 'api', scope }).scope).toBe(scope);
     },
   );
 
-  test.each(['https://a.example', 'https://a.example/'])('find the keys of %s at the usual place', (issuer) => {
+  test.each(['https://a.example', 'https://a.example/'])('default to the usual URL for the keys of %s', (issuer) => {
     expect(read({ issuer, audience: 'api' }).externalIssuer).toEqual({
       issuer,
       jwksUri: 'https://a.example/.well-known/jwks.json',

@@ -1,4 +1,4 @@
-/** Whose tokens the authorizer trusts: those of an issuer that the context names, or of the stack's own user pool. */
+/** Tests whose tokens the authorizer trusts: those of the issuer in the context, or of the stack's own user pool. */
 import { expect, test } from 'vitest';
 import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 import { ofType, propertiesOf, readable, ref, type Template } from '../kit/template.ts';
@@ -25,7 +25,7 @@ test('the authorizer trusts the external issuer that the context names', () => {
   expect(template.Outputs['Issuer']?.Value).toBe(externalIssuer.issuer);
 });
 
-test("the authorizer trusts the stack's own user pool if the context names no issuer, and asks for no audience", () => {
+test("the authorizer trusts the stack's own user pool and any audience if the context names no issuer", () => {
   const issuer = { 'Fn::GetAtt': ['TokenIssuerPool', 'ProviderURL'] };
   expect(variables(cognito)).toEqual({
     Variables: {
@@ -38,7 +38,7 @@ test("the authorizer trusts the stack's own user pool if the context names no is
   });
 });
 
-test('the authorizer is told `none` if the audience of an external issuer is none', () => {
+test('the authorizer gets AUDIENCE=none if the context sets the audience `none` for an external issuer', () => {
   expect(variables(withIssuer({ audience: 'none' }))).toMatchObject({ Variables: { AUDIENCE: 'none' } });
 });
 
@@ -46,7 +46,7 @@ test('the authorizer looks for the scope in the claims that the context names', 
   expect(variables(withIssuer({ scopeClaim: 'scp,roles' }))).toMatchObject({ Variables: { SCOPE_CLAIM: 'scp,roles' } });
 });
 
-test('the authorizer asks for the scope that the context names, which the user pool then grants', () => {
+test('the authorizer requires the scope that the context names, and the user pool grants it', () => {
   const template = readable(templateOf({ scope: 'garden/plant' }).toJSON());
   expect(variables(template)).toMatchObject({ Variables: { REQUIRED_SCOPE: 'garden/plant' } });
   expect(propertiesOf('AWS::Cognito::UserPoolResourceServer', template)).toMatchObject({
@@ -54,7 +54,7 @@ test('the authorizer asks for the scope that the context names, which the user p
   });
 });
 
-test('the user pool gives tokens of an hour to one machine client, by its secret, with the scope and no other', () => {
+test('the user pool issues tokens for an hour, with this scope only, to one machine client with a secret', () => {
   expect(propertiesOf('AWS::Cognito::UserPoolResourceServer', cognito)).toEqual({
     TokenIssuerPoolApi: expect.objectContaining({
       Identifier: 'plants',
@@ -73,7 +73,7 @@ test('the user pool gives tokens of an hour to one machine client, by its secret
   });
 });
 
-test('the user pool has no users, and would have strict rules for those made by hand', () => {
+test('the user pool has no users, and strict rules for any that are added by hand', () => {
   expect(propertiesOf('AWS::Cognito::UserPool', cognito)).toEqual({
     TokenIssuerPool: expect.objectContaining({
       AdminCreateUserConfig: { AllowAdminCreateUserOnly: true },
@@ -91,14 +91,14 @@ test('the user pool has no users, and would have strict rules for those made by 
   });
 });
 
-test('the user pool has an address that no other stack can have', () => {
+test('the user pool has a domain that no other stack can have', () => {
   const uuid = { 'Fn::Select': [2, { 'Fn::Split': ['/', ref('AWS::StackId')] }] };
   expect(propertiesOf('AWS::Cognito::UserPoolDomain', cognito)).toEqual({
     TokenIssuerPoolDomain: { Domain: { 'Fn::Join': ['', ['plants-', uuid]] }, UserPoolId: ref('TokenIssuerPool') },
   });
 });
 
-test('the outputs name the user pool, its client and where to get a token, and no secret', () => {
+test('the outputs name the user pool, its client and the token URL, but no secret', () => {
   const host = [
     'https://',
     ref('TokenIssuerPoolDomain'),

@@ -5,7 +5,7 @@ export const issuer = 'https://issuer.example';
 export const audience = 'urn:plant-store';
 export const scope = 'plants/create';
 
-/** A key pair of an issuer. `jwk` is the public half, as its JWKS shows it. */
+/** An issuer's key pair. `jwk` is the public key as the issuer's JWKS publishes it. */
 export type SigningKey = { alg: string; kid: string; privateKey: CryptoKey; jwk: JWK };
 
 export const makeKey = async (alg: string, kid: string): Promise<SigningKey> => {
@@ -15,7 +15,7 @@ export const makeKey = async (alg: string, kid: string): Promise<SigningKey> => 
 
 export const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 
-/** The claims of a valid access token. An undefined claim in `change` leaves it out. */
+/** Returns the claims of a valid access token. A claim that is undefined in `change` is omitted. */
 export const claims = (change: Record<string, unknown> = {}): Record<string, unknown> => ({
   iss: issuer,
   sub: 'client-1',
@@ -28,7 +28,7 @@ export const claims = (change: Record<string, unknown> = {}): Record<string, unk
   ...change,
 });
 
-/** Signs `payload`, whatever it is, as a compact JWS. An undefined header member in `header` leaves it out. */
+/** Signs any payload as a compact JWS. A header field that is undefined in `header` is omitted. */
 export const sign = (
   key: SigningKey,
   payload: unknown = claims(),
@@ -41,11 +41,11 @@ export const sign = (
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Puts a token together by hand, for what no library would sign. */
+/** Joins header, payload and signature into a token that no library would make. */
 export const assemble = (header: unknown, payload: unknown, signature = 'c2lnbmF0dXJl'): string =>
   `${encode(header)}.${encode(payload)}.${signature}`;
 
-/** As `assemble`, with a signature that `signBytes` makes over header and payload. */
+/** Like `assemble`, but `signBytes` makes the signature from the encoded header and payload. */
 export const assembleSigned = async (
   header: unknown,
   payload: unknown,
@@ -55,7 +55,7 @@ export const assembleSigned = async (
   return `${input}.${await signBytes(input)}`;
 };
 
-/** Signs with the key and any digest, whatever the header says. */
+/** Returns a signer that uses the key with any digest, even if the header declares another algorithm. */
 export const rawSignature =
   ({ privateKey }: SigningKey, digest: string) =>
   async (input: string): Promise<string> => {

@@ -1,4 +1,4 @@
-/** Every answer that the service may give, as one suite for any way to reach it. */
+/** Tests every response that the service may send, as one suite for any way of reaching the service. */
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ import {
 } from './faulty-store.ts';
 import type { Item } from './plants-store.ts';
 
-/** An undefined content type is not sent; a chunked request has no Content-Length. */
+/** If `contentType` is undefined, the request has no Content-Type; a chunked request has no Content-Length. */
 export type PlantRequest = {
   body: string | Buffer | undefined;
   contentType?: string | undefined;
@@ -31,26 +31,26 @@ export type PlantAnswer = { status: number; headers: Record<string, unknown>; bo
 
 export type PlantService = {
   /**
-   * Sends to POST /plants, with a valid token where one is asked for, and holds the answer against the contract. If the
-   * service runs by a real clock, sends again after a 503, as the contract says: a busy machine may run out of time.
+   * Sends to POST /plants, with a valid token if the service requires one, and checks the response by the contract.
+   * On a real clock, resends after a 503, as the contract advises: on a busy machine the service may run out of time.
    */
   send: Send;
-  /** The item with this id, from the store itself. */
+  /** Reads the item with this id from the store, not through the service. */
   read: (id: string) => Promise<Item | undefined>;
-  /** Where the store is one that can be made to fail. */
+  /** Set only if the service has a store that can be made to fail. */
   faults?: FaultyService;
 };
 type Send = (request: PlantRequest) => Promise<PlantAnswer>;
 
 export type FaultyService = Faults & {
   /**
-   * A service for one test to send to, once and not again. `hasAllRetries` if it has just started: all requests of an SDK
-   * client share a quota of retries, 500 tokens, of which a retry takes 14, or 5 if throttled.
+   * Starts a service to which a test sends one request. `hasAllRetries` is true if the service has just started: all
+   * requests of an SDK client share a retry quota of 500 tokens, and a retry costs 14, or 5 after throttling.
    */
   start: () => Promise<{ send: Send; hasAllRetries: boolean }>;
 };
 
-/** An id that no run has used. */
+/** Returns a random 64-bit id, so that no earlier run has used it. */
 export const newId = (): string => String(randomBytes(8).readBigInt64BE());
 
 const contentType = 'application/json';
@@ -59,26 +59,26 @@ const ok = (name: string, tag?: string) => ({ status: 200, body: tag === undefin
 
 const refusal = (error: number) => ({ status: Math.floor(error / 100), body: { error } });
 
-/** The item that a plant must be in the store. */
+/** Returns the item that the store must have for this plant. */
 export const item = (id: string, name: string, tag?: string): Item => ({
   id: { N: id },
   name: { S: name },
   ...(tag !== undefined && { tag: { S: tag } }),
 });
 
-/** A plant with an unknown field, so many arrays and objects deep in all. */
+/** Returns a plant in JSON with an unknown field of nested arrays and objects; the text has `levels` levels in all. */
 const nested = (levels: number, number: string): string => {
   const [arrays, objects] = [Math.floor((levels - 1) / 2), Math.ceil((levels - 1) / 2)];
   const more = '['.repeat(arrays) + '{"a":'.repeat(objects) + number + '}'.repeat(objects) + ']'.repeat(arrays);
   return `{"id":ID,"name":"x","m":${more}}`;
 };
 
-/** `hasFaults` says whether `service` will have `faults`. */
+/** Defines the suite. `hasFaults` says whether `service()` returns `faults`. */
 export const testAnswers = (service: () => PlantService, hasFaults: boolean): void => {
   const post = (body: PlantRequest['body']): Promise<PlantAnswer> => service().send({ body, contentType });
   const read = (id: string): Promise<Item | undefined> => service().read(id);
 
-  describe('a NewPlant is stored as sent and answered as a Plant', () => {
+  describe('stores a NewPlant as sent and returns it as a Plant', () => {
     test.each<[what: string, fields: string, name: string, tag?: string]>([
       ['without a tag', '"name":"Moss"', 'Moss'],
       ['with a tag', '"name":"Moss","tag":"green"', 'Moss', 'green'],
@@ -89,16 +89,16 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       ['with text that is not normalized', '"name":"e\u0301 Å"', 'e\u0301 Å'],
       ['with escapes', '"n\\u0061me":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83c\\udf31"', '"\\/\b\f\n\r\té🌱'],
       ['with white space', '\t"name"\r\n: "Moss" ', 'Moss'],
-      ['with more fields', '"name":"Moss","height":1.5,"ID":"7","more":{"id":[1,null]}', 'Moss'],
-      ['with a field twice: the last counts', '"name":7,"name":"Moss"', 'Moss'],
-      ['with prices in the name', '"name":"1.50 or 1234567890123456"', '1.50 or 1234567890123456'],
+      ['with unknown fields', '"name":"Moss","height":1.5,"ID":"7","more":{"id":[1,null]}', 'Moss'],
+      ['with a duplicate field: the last one counts', '"name":7,"name":"Moss"', 'Moss'],
+      ['with numbers in the name', '"name":"1.50 or 1234567890123456"', '1.50 or 1234567890123456'],
     ])('%s', async (_, fields, name, tag) => {
       const id = newId();
       expect(await post(`{"id":${id},${fields}}`)).toMatchObject(ok(name, tag));
       expect(await read(id)).toEqual(item(id, name, tag));
     });
 
-    test('whatever of UTF-8 is in it, if the content type makes the gateway hand it over in base64', async () => {
+    test('with any UTF-8 text, if its content type makes the gateway encode the body in base64', async () => {
       const id = newId();
       const body = `{"id":${id},"name":"Löwenzahn 🌱","tag":"\ufffd"}`;
       const request = { body, contentType: 'application/vnd.plant+json' };
@@ -119,7 +119,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
     });
 
     test.each(['identity', 'Identity', 'identity, IDENTITY', ''])(
-      'of the content encoding "%s"',
+      'with the content encoding "%s"',
       async (contentEncoding) => {
         const id = newId();
         expect(
@@ -150,7 +150,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
     ])('under the id %s', async (spelling, id) => {
-      // The same in every run and spelling, since the service may have met the id before.
+      // The name depends only on the id, because the service may already have this id from another run or spelling.
       const name = `plant ${id}`;
       expect(await post(`{"id":${spelling},"name":"${name}"}`)).toMatchObject(ok(name));
       expect(await read(id)).toEqual(item(id, name));
@@ -164,21 +164,21 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       'application/json\t;\tversion=1; x=y',
       'application/vnd.plant+json',
       'Application/a-b!1+JSON;q=1',
-    ])('of the content type %s', async (type) => {
+    ])('with the content type %s', async (type) => {
       const id = newId();
       const body = `{"id":${id},"name":"Reed"}`;
       expect(await service().send({ body, contentType: type })).toMatchObject(ok('Reed'));
       expect(await read(id)).toEqual(item(id, 'Reed'));
     });
 
-    test.each(['1', '1.5'])('nested up to 2,000 levels, beside the number %s', async (number) => {
+    test.each(['1', '1.5'])('with 2,000 levels of nesting, beside the number %s', async (number) => {
       const id = newId();
       const body = nested(2_000, number).replace('ID', id);
       expect(await post(body.replace('"m":', '"m":["[{\\"[{\\\\"],"n":'))).toMatchObject(ok('x'));
       expect(await read(id)).toEqual(item(id, 'x'));
     });
 
-    test('up to a body of 1 MiB', async () => {
+    test('if the body is at most 1 MiB', async () => {
       const id = newId();
       const body = (filler: string) => `{"id":${id},"name":"Moss","more":"${filler}"}`;
       const room = 1_048_576 - body('').length;
@@ -188,8 +188,8 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       expect(await read(id)).toEqual(item(id, 'Moss'));
     });
 
-    test('up to a plant of 400 KB', async () => {
-      // Names of the attributes, one digit, and text: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+    test('if the plant is at most 400 KB', async () => {
+      // DynamoDB counts attribute names, numbers and text: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
       const name = 'x'.repeat(409_600 - 'id'.length - 2 - 'name'.length - 'tag'.length - 'é'.length - 1);
       expect(await post(JSON.stringify({ id: 8, name: `${name}x`, tag: 'é' }))).toMatchObject(refusal(41301));
       expect(await read('8')).not.toEqual(item('8', `${name}x`, 'é'));
@@ -199,7 +199,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
   });
 
   describe('a plant that is sent again', () => {
-    test('is acknowledged again; one with other content is a conflict and changes nothing', async () => {
+    test('is acknowledged; with other content it is a conflict and changes nothing', async () => {
       const id = newId();
       const body = (fields: string) => `{"id":${id},${fields}}`;
       const [tagged, bare] = ['"name":"Fern","tag":"shade"', '"name":"Fern"'];
@@ -212,7 +212,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       expect(await read(id)).toEqual(item(id, 'Fern', 'shade'));
     });
 
-    test('is acknowledged again without a tag only if it never had one', async () => {
+    test('is acknowledged without a tag only if it was stored without one', async () => {
       const id = newId();
       expect(await post(`{"id":${id},"name":"Fern"}`)).toMatchObject(ok('Fern'));
       expect(await post(`{"id":${id},"name":"Fern"}`)).toMatchObject(ok('Fern'));
@@ -220,7 +220,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       expect(await read(id)).toEqual(item(id, 'Fern'));
     });
 
-    test('is the only one acknowledged of 20 with its id at the same time', async () => {
+    test('is the only one acknowledged if 20 different plants with its id are sent at once', async () => {
       const id = newId();
       const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
       const answers = await Promise.all(names.map((name) => post(`{"id":${id},"name":"${name}"}`)));
@@ -238,8 +238,8 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
     });
   });
 
-  describe('a request is refused and stores nothing', () => {
-    /** ID stands for an id of the test's own. */
+  describe('refuses a request and stores nothing', () => {
+    /** Each test replaces ID in these bodies by a new id. */
     const refused: [what: string, body: PlantRequest['body'], error: number][] = [
       ['no body', undefined, 40001],
       ['an empty body', '', 40001],
@@ -256,7 +256,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       ['an id of NaN', '{"id":NaN,"name":"x"}', 40001],
       ['a raw control character', '{"id":ID,"name":"a\nb"}', 40001],
       ['a byte order mark', '\ufeff{"id":ID,"name":"x"}', 40001],
-      ['another encoding', Buffer.from('{"id":ID,"name":"x"}', 'utf16le'), 40001],
+      ['UTF-16', Buffer.from('{"id":ID,"name":"x"}', 'utf16le'), 40001],
       ['bytes that are not UTF-8', Buffer.from('{"id":ID,"name":"\xff"}', 'latin1'), 40001],
       ['a surrogate in UTF-8', Buffer.from('{"id":ID,"name":"\xed\xa0\x80"}', 'latin1'), 40001],
       ['a __proto__ field', '{"id":ID,"name":"x","__proto__":{}}', 40001],
@@ -281,15 +281,15 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       ['an id that is true', '{"id":true,"name":"x"}', 40002],
       ['an id in an array', '{"id":[ID],"name":"x"}', 40002],
       ['an id in an object', '{"id":{"N":"ID"},"name":"x"}', 40002],
-      ['half an id', '{"id":0.5,"name":"x"}', 40002],
+      ['an id of one half', '{"id":0.5,"name":"x"}', 40002],
       ['an id of 2^63', '{"id":9223372036854775808,"name":"x"}', 40002],
       ['an id of 2^63 in another spelling', '{"id":9.223372036854775808e18,"name":"x"}', 40002],
       ['an id of -2^63-1', '{"id":-9223372036854775809,"name":"x"}', 40002],
       ['an id of 2^64+1', '{"id":18446744073709551617,"name":"x"}', 40002],
-      ['an id beyond doubles', '{"id":1e400,"name":"x"}', 40002],
-      ['an id that a double takes for 0', '{"id":1E-400,"name":"x"}', 40002],
+      ['an id too large for a double', '{"id":1e400,"name":"x"}', 40002],
+      ['an id that a double rounds to 0', '{"id":1E-400,"name":"x"}', 40002],
       ['an id of a billion digits', '{"id":1e999999999,"name":"x"}', 40002],
-      ['an id with a billionth', '{"id":-1e-999999999,"name":"x"}', 40002],
+      ['an id with a billion decimal places', '{"id":-1e-999999999,"name":"x"}', 40002],
       ['an id that only rounding makes whole', '{"id":1.0000000000000000001,"name":"x"}', 40002],
       ['a large id with a fraction', '{"id":9007199254740993.5,"name":"x"}', 40002],
       ['an id of 100,000 digits', `{"id":${'1'.repeat(100_000)},"name":"x"}`, 40002],
@@ -306,7 +306,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       ['a plant over 400 KB', `{"id":ID,"name":"${'x'.repeat(409_600)}"}`, 41301],
       ['a plant over 400 KB in UTF-8 only', `{"id":ID,"name":"x","tag":"${'é'.repeat(205_000)}"}`, 41301],
       ['a body over 1 MiB', `{"id":ID,"name":"x","more":"${'x'.repeat(1_048_576)}"}`, 41301],
-      ['a body over 1 MiB that is no JSON', 'x'.repeat(1_048_577), 41301],
+      ['a body over 1 MiB that is not JSON', 'x'.repeat(1_048_577), 41301],
     ];
 
     const refuses = async (request: (id: string) => PlantRequest, error: number): Promise<void> => {
@@ -341,19 +341,19 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       refuses((id) => ({ body: `{"id":${id},"name":"Reed"}`, contentType: type }), 41501),
     );
 
-    // As text, where the gateway puts U+FFFD in place of what is not UTF-8, and in base64.
+    // The gateway passes on the first type as text, with U+FFFD for every invalid byte, and the second in base64.
     const notUtf8: [what: string, bytes: string][] = [
-      ['a byte that begins nothing', 'ff'],
-      ['a byte that goes on with nothing', '80'],
+      ['a byte that starts no sequence', 'ff'],
+      ['a continuation byte alone', '80'],
       ['Latin-1', 'e9'],
-      ['two bytes cut to one', 'c3'],
-      ['three bytes cut to two', 'e2 82'],
+      ['a two-byte sequence cut to one byte', 'c3'],
+      ['a three-byte sequence cut to two bytes', 'e2 82'],
       ['a surrogate', 'ed a0 80'],
       ['an overlong slash', 'c0 af'],
       ['a code point beyond Unicode', 'f4 90 80 80'],
       ['a cut emoji beside a whole U+FFFD and an invalid byte', 'f0 9f 98 20 ef bf bd ff'],
     ];
-    describe.each(['application/json', 'application/vnd.plant+json'])('as %s, for bytes that are not UTF-8', (type) => {
+    describe.each(['application/json', 'application/vnd.plant+json'])('for invalid UTF-8, sent as %s:', (type) => {
       test.each(notUtf8)('%s', async (_, hex) => {
         const bytes = Buffer.from(hex.replaceAll(' ', ''), 'hex');
         const body = (id: string) => Buffer.concat([Buffer.from(`{"id":${id},"name":"`), bytes, Buffer.from('"}')]);
@@ -362,7 +362,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       });
     });
 
-    test('for a U+FFFD in a chunked request, since the gateway may have made it of an invalid byte', () =>
+    test('for U+FFFD in a chunked request, because the gateway may have put it there for an invalid byte', () =>
       refuses((id) => ({ body: `{"id":${id},"name":"\ufffd"}`, contentType, isChunked: true }), 40001));
 
     test.each(['gzip', 'GZIP', 'br', 'deflate', 'aws-chunked', 'identity, gzip', 'gzip, identity', 'x'])(
@@ -374,16 +374,16 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       },
     );
 
-    test('with the content encoding that is accepted', async () => {
+    test('and names the accepted content encoding', async () => {
       const { headers } = await service().send({ body: '{}', contentType, contentEncoding: 'gzip' });
       expect(headers).toMatchObject({ 'accept-encoding': 'identity' });
     });
 
-    test('without a body for that, whatever its content type', async () => {
+    test('for a missing body, even if the content type is missing too', async () => {
       await refuses(() => ({ body: undefined }), 40001);
     });
 
-    test('in a sentence that names every field at fault and its rule', async () => {
+    test('in a sentence that names every invalid field and its rule', async () => {
       expect((await post('{"id":"1","tag":7}')).body).toEqual({
         error: 40002,
         message:
@@ -396,23 +396,23 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
   if (hasFaults) testFaults(service);
 };
 
-/** What a store may do for as long as a request lasts, so that the answer is 503, and how often it is asked. */
+/** Store faults that last as long as a request, so the response is 503, and how often createPlant calls the store. */
 export const heldFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
   ['answers 500', answer(500, 'InternalServerError'), [3, 3]],
   ['answers 503', answer(503, 'ServiceUnavailable'), [3, 3]],
   ['throttles', answer(400, 'ThrottlingException'), [2, 3]],
   ['hangs up', hangUp, [3, 3]],
   ['hangs', hang, [3, 3]],
-  ['drips', drip, [1, 3]],
+  ['sends a space every 100 ms', drip, [1, 3]],
   ['loses every answer after the write', loseAnswer, [3, 3]],
   ['cuts every answer in the middle', cutAnswer, [1, 3]],
   ['answers nonsense', garbleAnswer, [1, 3]],
   ['does not speak HTTP', talkNonsense, [1, 3]],
-  ['asks for patience', askForPatience, [1, 3]],
+  ['asks to retry in 30 seconds', askForPatience, [1, 3]],
   ['is not DynamoDB', answerForDynamo, [1, 3]],
 ];
 
-/** No line of a log and no answer may hold this. */
+/** A plant name that no log line and no error response may contain. */
 const name = 'secret Moss';
 
 const testFaults = (service: () => PlantService): void => {
@@ -425,14 +425,14 @@ const testFaults = (service: () => PlantService): void => {
     const { send } = hasAllRetries ? { send: sendOnce } : service();
     const { fail, gone } = faults;
 
-    /** By a real clock a busy machine may add calls, and one whose quota is used up makes no second call. */
+    /** On a real clock a busy machine may cause more calls, and a service without retry quota makes only one call. */
     const expectCalls = (id: string, [least, most]: [least: number, most: number]): void => {
       const calls = faults.calls(id);
       expect(calls, 'calls to the store').toBeGreaterThanOrEqual(hasAllRetries ? least : 1);
       if (hasAllRetries) expect(calls, 'calls to the store').toBeLessThanOrEqual(most);
     };
 
-    /** Sending the same again is safe, as soon as the store is well. */
+    /** Checks that the same plant can be sent again safely once the store works. */
     const recovers = async (id: string): Promise<void> => {
       fail(id);
       expect(await send(plant(id))).toMatchObject(ok(name));
@@ -443,7 +443,7 @@ const testFaults = (service: () => PlantService): void => {
   };
 
   describe.concurrent('the store', () => {
-    test.each(heldFaults)('%s: the answer is a 503 with Retry-After, in time', async (_, fault, calls) => {
+    test.each(heldFaults)('%s: the response is a 503 with Retry-After, in time', async (_, fault, calls) => {
       const { sendOnce, fail, expectCalls, recovers } = await start();
       const id = newId();
       fail(id, fault);
@@ -462,7 +462,7 @@ const testFaults = (service: () => PlantService): void => {
       ['hangs', hang],
       ['answers 500', answer(500, 'InternalServerError')],
       ['throttles', answer(400, 'ProvisionedThroughputExceededException')],
-    ])('%s once: the answer is a 200, thanks to a second call', async (_, fault) => {
+    ])('%s once: the response is a 200, thanks to a second call', async (_, fault) => {
       const { send, fail, expectCalls } = await start();
       const id = newId();
       fail(id, atFirst(fault));
@@ -472,7 +472,7 @@ const testFaults = (service: () => PlantService): void => {
     });
 
     test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
-      'answers %s: the answer is a 500, since another try would not help',
+      'returns %s: the response is a 500, because a retry would not help',
       async (type) => {
         const { send, fail, expectCalls, recovers } = await start();
         const id = newId();
@@ -491,7 +491,7 @@ const testFaults = (service: () => PlantService): void => {
     fail(id, hang);
     const body = (filler: string) => `{"id":${id},"name":"${name}","more":[1.5${filler}]}`;
     const slow = body(',0'.repeat((1_048_576 - body('').length) / 2));
-    // 50302 if this machine was so busy that no time was left for the store.
+    // The error is 50302 instead of 50301 if a busy machine leaves no time to call the store.
     expect(await sendOnce({ body: slow, contentType })).toMatchObject({ status: 503 });
     await recovers(id);
   });

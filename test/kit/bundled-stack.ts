@@ -1,4 +1,4 @@
-/** Synthesizes the stack and bundles its functions once, for all test files that read the template or run the bundles. */
+/** Synthesizes the stack and bundles its functions once, for all test files that use the template or the bundles. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -23,9 +23,9 @@ export default async ({ provide }: TestProject) => {
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Its functions trust an issuer that is nowhere. */
+    /** The stack to serve. Its functions trust an issuer that does not exist. */
     stack: LocalStack;
-    /** What `cdk deploy` would upload for it. */
+    /** The CloudFormation template that `cdk deploy` would upload. */
     template: object;
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Adds a plant as the JSON in its argument says, on the runtime that runs it, and prints what became of it as JSON.
- * It runs in the project that installed-client.ts makes, not here.
+ * Creates a plant with the client, configured by the JSON argument, and prints the outcome as JSON.
+ * Any JavaScript runtime can run this script. It runs in the project that installed-client.ts makes, not here.
  */
 import process from 'node:process';
 import { createPlantStoreClient } from '../../client/plant-store-client.ts';
 
-/** `token`: a text, or a function that gives it, or one that never does. `abort`: `at once`, or after a GET of that URL. */
+/** `token`: text, a function, or a function that never resolves. `abort`: `at once`, or a URL to GET before that. */
 export type Call = { baseUrl: string; token?: 'text' | 'function' | 'endless'; abort?: string };
 
 const { baseUrl, token = 'text', abort }: Call = JSON.parse(process.argv[2] ?? '');

@@ -24,7 +24,7 @@ export type Contract = {
   components: { schemas: Record<string, object>; securitySchemes: Record<string, object> };
 };
 
-/** schemas/openapi.yaml, as it stands. */
+/** The parsed schemas/openapi.yaml. */
 export const contract = parse(readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
 
 export const createPlantOperation = contract.paths['/plants']?.['post'] as Operation;
@@ -37,19 +37,19 @@ const ajv = new Ajv2020({
 });
 ajv.addSchema({ $id: 'openapi', components: contract.components }, undefined, false, false);
 
-/** A validator of a schema of the document. */
+/** Compiles a schema of schemas/openapi.yaml, which may refer to the document's components. */
 export const compile = (schema: object): ValidateFunction =>
   ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')));
 
 const validators = new Map(
   Object.entries(createPlantOperation.responses).map(([status, { content }]) => [
     Number(status),
-    // The contract allows more fields; the service gives none.
+    // The contract allows unknown fields in a response, but the service must not send any.
     compile({ ...content['application/json'].schema, unevaluatedProperties: false }),
   ]),
 );
 
-/** Status and `error` of every example. */
+/** The status and `error` of every example in the contract. */
 const documentedErrors = Object.entries(createPlantOperation.responses).flatMap(([status, { content }]) =>
   Object.values(content['application/json'].examples).flatMap(({ value }) =>
     value instanceof Object && 'error' in value ? [[Number(status), value.error]] : [],
@@ -57,8 +57,8 @@ const documentedErrors = Object.entries(createPlantOperation.responses).flatMap(
 );
 
 /**
- * Fails where POST /plants may not answer so: a status that is not in the document, a body that is not exactly of its
- * schema, or an `error` that no example of this status shows.
+ * Fails if the contract does not allow this response of POST /plants: the status is not documented, the body does not
+ * match the schema exactly, or no example of the status has its `error`.
  */
 export const expectInContract = (status: number, contentType: string | null | undefined, body: string): void => {
   const validate = validators.get(status);

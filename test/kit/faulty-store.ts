@@ -1,18 +1,18 @@
-/** A store behind a proxy that does wrong to the calls for chosen plants. */
+/** A store behind a proxy that injects faults into the calls for chosen plants. */
 import { createServer, type ServerResponse } from 'node:http';
-import { leave, listen } from '../../local/listen.ts';
+import { closeServer, listen } from '../../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 
-/** One PutItem at the proxy. */
+/** A PutItem call at the proxy. */
 type Call = {
   response: ServerResponse;
-  /** 1 for the first call for this plant. */
+  /** Counts the calls for this plant, from 1. */
   number: number;
-  /** 1 for the calls of the first request for this plant: the SDK may make several for one. */
+  /** Counts the requests for this plant, from 1. The SDK may make several calls for one request. */
   request: number;
-  /** When its sender's clock says that it was signed, in milliseconds since the epoch. */
+  /** When the call was signed by the sender's clock, in milliseconds since the epoch. */
   signedAt: number;
-  /** Puts the item into the store. @returns the store's answer, which the caller has not got yet */
+  /** Puts the item into the store. @returns the store's response, which the caller has not received yet */
   put: () => Promise<StoreAnswer>;
 };
 type StoreAnswer = { status: number; requestId: string; body: string };
@@ -22,15 +22,15 @@ export type Fault = (call: Call) => unknown;
 export type FaultyStore = PlantsStore & Faults;
 
 export type Faults = {
-  /** From now on does `fault` to every call that puts a plant with this id; no fault without one. */
+  /** Injects `fault` into all later calls that put a plant with this id. Without `fault`, the calls succeed again. */
   fail: (id: string, fault?: Fault) => void;
-  /** How often a plant with this id was put, or any plant. */
+  /** Returns the number of calls that put the plant with this id, or any plant if `id` is undefined. */
   calls: (id?: string) => number;
   /** Refuses connections while `during` runs. */
   gone: <T>(during: () => Promise<T>) => Promise<T>;
 };
 
-/** `tableName` is left out where somebody else makes the table. */
+/** Starts the store. Omit `tableName` if other code creates the table. */
 export const startFaultyStore = async (tableName?: string): Promise<FaultyStore> => {
   const store = await startPlantsStore(tableName);
   const faults = new Map<string, Fault>();
@@ -65,7 +65,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     fail: (id, fault = pass) => faults.set(id, fault),
     calls: (id) => (id === undefined ? [...calls.values()].reduce((sum, each) => sum + each, 0) : (calls.get(id) ?? 0)),
     gone: async (during) => {
-      await leave(proxy);
+      await closeServer(proxy);
       try {
         return await during();
       } finally {
@@ -73,25 +73,25 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
       }
     },
     close: async () => {
-      await leave(proxy);
+      await closeServer(proxy);
       await store.close();
     },
   };
 };
 
-/** 20261121T130509Z */
+/** Parses a date such as 20261121T130509Z. @returns milliseconds since the epoch */
 const readBasicDate = (text: string): number =>
   Date.parse(text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
 const jsonType = { 'content-type': 'application/x-amz-json-1.0' };
 
-/** No fault. */
+/** Injects no fault: the call reaches the store and the caller gets the store's response. */
 export const pass: Fault = async ({ response, put }) => {
   const { status, requestId, body } = await put();
   response.writeHead(status, { ...jsonType, 'x-amzn-requestid': requestId }).end(body);
 };
 
-/** Waits before `fault`, whether or not the caller does. */
+/** Injects `fault` after a pause, even if the caller has given up by then. */
 export const later =
   (milliseconds: number, fault: Fault): Fault =>
   async (call) => {
@@ -99,7 +99,7 @@ export const later =
     await fault(call);
   };
 
-/** Puts the item, and lets the caller wait for the answer. */
+/** Puts the item at once, but sends the response late. */
 export const answerLate =
   (milliseconds: number): Fault =>
   async (call) => {
@@ -108,7 +108,7 @@ export const answerLate =
   };
 
 /**
- * Has a clock that is ahead, and takes no signature that is more than five minutes off by it.
+ * The store's clock is ahead, and the store refuses signatures that are more than five minutes off by that clock.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
  */
 export const clockAhead =
@@ -119,7 +119,7 @@ export const clockAhead =
     await (Math.abs(now - call.signedAt) > 5 * 60_000 ? answer(400, 'InvalidSignatureException') : pass)(call);
   };
 
-/** Answers an error of DynamoDB's, with a message that must not be passed on, and puts nothing. */
+/** Puts nothing and returns a DynamoDB error, whose message must not reach the client or the log. */
 export const answer =
   (status: number, type: string): Fault =>
   ({ response }) =>
@@ -131,7 +131,7 @@ export const hang: Fault = () => {};
 
 export const hangUp: Fault = ({ response }) => response.destroy();
 
-/** A space every 100 ms, and no end. */
+/** Sends a space every 100 ms and never ends the response. */
 export const drip: Fault = ({ response }) => {
   response.writeHead(200, { ...jsonType, 'content-length': '1000' });
   const drops = setInterval(() => response.write(' '), 100);
@@ -143,33 +143,33 @@ export const loseAnswer: Fault = async ({ response, put }) => {
   response.destroy();
 };
 
-/** Puts the item, then breaks the connection after half of a long answer. */
+/** Puts the item, then closes the connection in the middle of the response. */
 export const cutAnswer: Fault = async ({ response, put }) => {
   await put();
   response.writeHead(200, { ...jsonType, 'content-length': '1000' });
   response.write('{"Attributes":{', () => response.destroy());
 };
 
-/** Puts the item, then answers nonsense in which the item stands. */
+/** Puts the item, then returns invalid JSON with the word "secret", which must not reach the client or the log. */
 export const garbleAnswer: Fault = async ({ response, put }) => {
   await put();
   response.writeHead(200, jsonType).end('x\n    at secret');
 };
 
-/** What a captive portal may do. */
+/** Returns 200 with an empty object and puts nothing, as a captive portal may. */
 export const answerForDynamo: Fault = ({ response }) => response.writeHead(200, jsonType).end('{}');
 
 export const talkNonsense: Fault = ({ response }) => response.socket?.end('secret nonsense\r\n\r\n');
 
 export const askForPatience: Fault = ({ response }) => response.writeHead(503, { 'retry-after': '30' }).end('{}');
 
-/** Only the first call goes wrong. */
+/** Injects `fault` into the first call only. */
 export const atFirst =
   (fault: Fault): Fault =>
   (call) =>
     (call.number === 1 ? fault : pass)(call);
 
-/** Only the first request goes wrong, with all its calls: the service answers it, and it has to be sent again. */
+/** Injects `fault` into all calls of the first request, which therefore fails and has to be sent again. */
 export const atFirstRequest =
   (fault: Fault): Fault =>
   (call) =>

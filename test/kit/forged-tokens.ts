@@ -1,4 +1,4 @@
-/** Tokens that must not be let in, each with the reason: one table for the verifier alone and for the whole stack. */
+/** Tokens that must be refused, each with the reason: one table for the verifier alone and for the whole stack. */
 import { constants, createSign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { CompactEncrypt, type JWK } from 'jose';
@@ -28,13 +28,13 @@ import {
 
 type Forgery = [reason: Refusal, what: string, forge: MakeToken];
 
-/** By a stranger, whose key the header brings along or tells where to find. */
+/** A token signed by a stranger. Its header contains the stranger's key, or the URL of that key. */
 const bringing =
   (headerOf: (stranger: JWK, elsewhere: string) => object): MakeToken =>
   ({ stranger, claims, elsewhere }) =>
     sign(stranger, claims(), { ...headerOf(stranger.jwk, elsewhere) });
 
-/** DER, as most libraries make an ECDSA signature, and JWS does not want it. */
+/** A token with its signature in DER, the usual format for ECDSA, which JWS does not allow. */
 const inDer: MakeToken = async ({ es, claims }) => {
   const key = await privateKey(es);
   return assembleSigned({ alg: 'ES256', kid: 'es', typ: 'at+jwt' }, claims(), (input) =>
@@ -169,16 +169,16 @@ const keys: Forgery[] = [
   ...[1, 0, null, true, ['es'], { es: 'es' }].map(
     (kid): Forgery => ['malformed', `a kid of ${JSON.stringify(kid)}`, declaring({ kid })],
   ),
-  ['unknown key', 'a jwk in place of a kid', bringing((jwk) => ({ jwk, kid: undefined }))],
+  ['unknown key', 'a jwk instead of a kid', bringing((jwk) => ({ jwk, kid: undefined }))],
   ['signature', 'a jwk beside a known kid', bringing((jwk) => ({ jwk }))],
   ['unknown key', 'a jwk with its own kid', bringing((jwk) => ({ jwk: { ...jwk, kid: 'mine' }, kid: 'mine' }))],
   ['signature', 'a jku beside a known kid', bringing((_, jku) => ({ jku }))],
   ['unknown key', 'a jku with its own kid', bringing((_, jku) => ({ jku, kid: 'mine' }))],
-  ['unknown key', 'a jku in place of a kid', bringing((_, jku) => ({ jku, kid: undefined }))],
+  ['unknown key', 'a jku instead of a kid', bringing((_, jku) => ({ jku, kid: undefined }))],
   ['signature', 'an x5u beside a known kid', bringing((_, x5u) => ({ x5u }))],
-  ['unknown key', 'an x5u in place of a kid', bringing((_, x5u) => ({ x5u, kid: undefined }))],
+  ['unknown key', 'an x5u instead of a kid', bringing((_, x5u) => ({ x5u, kid: undefined }))],
   ['signature', 'an x5c beside a known kid', bringing((jwk) => ({ x5c: [base64url(JSON.stringify(jwk))] }))],
-  ['unknown key', 'an x5t in place of a kid', bringing((jwk) => ({ 'x5t#S256': jwk.x, kid: undefined }))],
+  ['unknown key', 'an x5t instead of a kid', bringing((jwk) => ({ 'x5t#S256': jwk.x, kid: undefined }))],
   ['signature', 'every way to bring a key', bringing((jwk, url) => ({ jwk, jku: url, x5u: url, x5c: [jwk.x] }))],
   ['critical extension', 'crit with a known name', declaring({ crit: ['exp'], exp: 1 })],
   ...[['x-mine'], [], null, 'exp', {}].map(
@@ -281,7 +281,7 @@ const encodings: Forgery[] = [
   ]),
   [
     'malformed',
-    'base64 in place of base64url',
+    'base64 instead of base64url',
     ({ es, claims }) =>
       sign(es, claims({ note: '>>>>???>>>>' })).then((token) => token.replaceAll('-', '+').replaceAll('_', '/')),
   ],
@@ -328,8 +328,8 @@ const encodings: Forgery[] = [
     'a payload with a surrogate',
     withPayload((payload) => Buffer.from(payload.replace('client-1', '\xed\xa0\x80'), 'latin1')),
   ],
-  ['malformed', 'a payload with more after it', withPayload((payload) => `${payload}{}`)],
-  ['malformed', 'a payload that is cut', withPayload((payload) => payload.slice(0, -1))],
+  ['malformed', 'a payload with text after it', withPayload((payload) => `${payload}{}`)],
+  ['malformed', 'a truncated payload', withPayload((payload) => payload.slice(0, -1))],
   ['malformed', 'a compressed payload', withPayload((payload) => deflateRawSync(payload), { zip: 'DEF' })],
   ...['["x"]', 'null', '"x"', '7', 'true', ' '].map(
     (text): Forgery => ['malformed', `a payload of ${text}`, withPayload(() => text)],
@@ -366,7 +366,7 @@ const issuers: Forgery[] = [
     'an issuer that the stranger runs',
     ({ stranger, claims, elsewhere }) => sign(stranger, claims({ iss: elsewhere })),
   ],
-  ['issuer', 'another issuer beside ours', issuedBy((issuer) => `${issuer}/other`)],
+  ['issuer', 'another issuer under the URL of ours', issuedBy((issuer) => `${issuer}/other`)],
   ['issuer', 'the issuer with one more slash', issuedBy((issuer) => `${issuer}/`)],
   ['issuer', 'the issuer in capitals', issuedBy((issuer) => issuer.toUpperCase())],
   ['issuer', 'the issuer over http', issuedBy((issuer) => issuer.replace('https', 'http'))],
@@ -396,7 +396,7 @@ const audiences: Forgery[] = [
   ].map((aud): Forgery => ['audience', `the audience ${JSON.stringify(aud)}`, claiming({ aud })]),
   ['audience', 'no audience', claiming({ aud: undefined })],
   ['audience', 'an empty list of audiences', claiming({ aud: [] })],
-  ['audience', 'a list of others', claiming({ aud: ['urn:other', audience.toUpperCase(), ''] })],
+  ['audience', 'a list of other audiences', claiming({ aud: ['urn:other', audience.toUpperCase(), ''] })],
   ...[[[audience]], [audience, 7], { [audience]: audience }, null, 7, true].map(
     (aud): Forgery => ['malformed', `an audience of ${JSON.stringify(aud)}`, claiming({ aud })],
   ),
@@ -412,19 +412,19 @@ const times: Forgery[] = [
   ['malformed', 'an exp that is a date', claiming({ exp: '2999-01-01T00:00:00Z' })],
   ['malformed', 'an exp of null', claiming({ exp: null })],
   ['malformed', 'an exp of true', claiming({ exp: true })],
-  ['malformed', 'an exp beyond doubles', spelling('exp', '1e400')],
+  ['malformed', 'an exp too large for a double', spelling('exp', '1e400')],
   ['malformed', 'an exp of NaN', spelling('exp', 'NaN')],
   ...['0', '-1', '-0', '-1e300', '1e-400'].map((exp): Forgery => ['expired', `an exp of ${exp}`, spelling('exp', exp)]),
-  ['not yet valid', 'an nbf ahead by more than a minute', (from) => claiming({ nbf: inSeconds(90) })(from)],
-  ['not yet valid', 'an nbf beyond all time', claiming({ nbf: 1e300 })],
-  ['not yet valid', 'an iat ahead by more than a minute', (from) => claiming({ iat: inSeconds(90) })(from)],
+  ['not yet valid', 'an nbf more than a minute ahead', (from) => claiming({ nbf: inSeconds(90) })(from)],
+  ['not yet valid', 'an nbf of 1e300', claiming({ nbf: 1e300 })],
+  ['not yet valid', 'an iat more than a minute ahead', (from) => claiming({ iat: inSeconds(90) })(from)],
   [
     'not yet valid',
     'times in milliseconds',
     (from) => claiming({ iat: inSeconds(0) * 1000, exp: inSeconds(3600) * 1000 })(from),
   ],
   ['malformed', 'an nbf that is a string', claiming({ nbf: '0' })],
-  ['malformed', 'an nbf beyond doubles', spelling('nbf', '1e400')],
+  ['malformed', 'an nbf too large for a double', spelling('nbf', '1e400')],
   ['malformed', 'an iat of null', claiming({ iat: null })],
 ];
 

@@ -1,4 +1,4 @@
-/** Events as API Gateway's HTTP API sends them in payload format 2.0, after the samples in AWS's documentation. */
+/** Events in payload format 2.0, as an API Gateway HTTP API sends them, based on the samples in AWS's documentation. */
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2, Context } from 'aws-lambda';
 
 const requestContext = {
@@ -25,7 +25,7 @@ const headers = {
   'x-forwarded-proto': 'https',
 };
 
-/** What createPlant gets. An undefined header is one that was not sent. */
+/** Returns an event for createPlant. A header that is undefined in `change` is omitted. */
 export const proxyEvent = (
   body: string | undefined,
   change: { isBase64Encoded?: boolean; headers?: Record<string, string | undefined> } = {},
@@ -40,7 +40,7 @@ export const proxyEvent = (
   isBase64Encoded: change.isBase64Encoded ?? false,
 });
 
-/** What the authorizer gets. */
+/** Returns an event for the authorizer. */
 export const authorizerEvent = (authorization: string): APIGatewayRequestAuthorizerEventV2 => ({
   version: '2.0',
   type: 'REQUEST',

@@ -1,4 +1,4 @@
-/** createPlant, from its source or its bundle, in the process of the test. */
+/** Runs createPlant, from its source or its bundle, in the test's process. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
@@ -9,10 +9,10 @@ import { startEventLoopClock } from './event-loop-clock.ts';
 import { startFaultyStore } from './faulty-store.ts';
 import { lambdaContext, proxyEvent } from './gateway-events.ts';
 
-/** A line of the log: the level, and what the function logged. */
+/** A log line: its level and what the function logged. */
 export type Line = { level: string; entry: unknown };
 
-/** Sends an event to a function. @returns the answer, and the lines logged meanwhile */
+/** Sends an event to the function. @returns the response and the lines logged for it */
 export type Invoke = (event: unknown) => Promise<PlantAnswer & { log: Line[] }>;
 
 export type InProcess = PlantService & { invoke: Invoke; faults: FaultyService; close: () => Promise<void> };
@@ -20,12 +20,12 @@ export type InProcess = PlantService & { invoke: Invoke; faults: FaultyService; 
 type LambdaModule = { handler: unknown };
 type Handler = (event: unknown, context: object) => Promise<APIGatewayProxyStructuredResultV2>;
 
-/** Milliseconds within which every request is answered, whatever the store does. */
+/** The service must respond to every request within this many milliseconds, whatever the store does. */
 const timeBound = 2_500;
 
 /**
- * Loads the function into this process, for as long as the test file runs, with a store and a clock of its own.
- * @param load gives a new instance at each call, as a cold start does
+ * Loads the function into this process, with a new store and an event-loop clock, for one test file.
+ * @param load returns a new instance of the function at each call, as a cold start does
  */
 export const startInProcess = async (load: () => Promise<LambdaModule>): Promise<InProcess> => {
   startEventLoopClock();
@@ -50,7 +50,7 @@ export const startInProcess = async (load: () => Promise<LambdaModule>): Promise
   };
 };
 
-/** As the gateway hands a request over. */
+/** Sends a request as the event that the gateway would make of it. */
 const sender =
   (invoke: Invoke): PlantService['send'] =>
   ({ body = '', contentType, contentEncoding, isChunked }: PlantRequest) => {
@@ -64,11 +64,11 @@ const sender =
     return invoke(proxyEvent(event.body, { headers, isBase64Encoded: event.isBase64Encoded }));
   };
 
-/** Holds every answer against the contract and the time bound, and the log against the answer. */
+/** Invokes the function and checks its response against the contract and the time bound, and its log line. */
 export const invoker =
   ({ handler }: LambdaModule): Invoke =>
   async (event) => {
-    // Each invocation gets an event and a context of its own, as from Lambda.
+    // As in Lambda, each invocation gets a new event and a new context.
     const own: unknown = event === undefined ? undefined : JSON.parse(JSON.stringify(event));
     const log: Line[] = [];
     const result = await logOf.run(log, () => inTime((handler as Handler)(own, { ...lambdaContext })));
@@ -81,14 +81,14 @@ export const invoker =
     return { status, headers, body, log };
   };
 
-/** By the clock of the function's own timers: what is due first comes first. */
+/** Rejects after the time bound on the same fake clock as the function's timers, so that timers fire in order. */
 const inTime = <T>(answer: Promise<T>): Promise<T> => {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`There is no answer after ${timeBound} ms.`)), timeBound);
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 };
 
-/** What the log must say of an answer. */
+/** Returns the log line that a response requires. */
 const lineOf = (status: number, error: number | undefined): Line => {
   if (status === 200)
     return { level: 'info', entry: { outcome: expect.stringMatching(/^(created|repeated|stored)$/) } };
@@ -97,7 +97,7 @@ const lineOf = (status: number, error: number | undefined): Line => {
   return { level, entry: { outcome: 'failed', error, cause: expect.any(Object) } };
 };
 
-/** The lines of the request under way, for requests that run side by side. */
+/** Keeps the log lines of concurrent requests apart. */
 const logOf = new AsyncLocalStorage<Line[]>();
 
 for (const level of ['log', 'info', 'warn', 'error', 'debug'] as const) {

@@ -1,12 +1,12 @@
-/** What a stranger gets: the client packed, and installed into an empty project, without a network. */
+/** Packs the client and installs it into an empty project, as its users do, but without network access. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from './local-service.ts';
 
-/** Makes the project, in `folder`. @returns its path @throws Error with what npm said */
+/** Makes the project in `folder`. @returns the project's path @throws Error with npm's error output */
 export const installClient = async (folder: string): Promise<string> => {
   const npm = async (...args: string[]) => {
-    // npm's cache and its log are the test's own.
+    // npm writes its cache and its log into the test's folder.
     const options = ['--offline', '--no-audit', '--no-fund', '--cache', path.join(folder, 'cache')];
     const { code, stderr } = await run('npm', [...args, ...options]).ended;
     if (code !== 0) throw new Error(stderr);
@@ -14,7 +14,7 @@ export const installClient = async (folder: string): Promise<string> => {
   try {
     await npm('pack', './client', '--pack-destination', folder);
   } finally {
-    // What is packed is built there.
+    // `npm pack` builds the package in client/dist.
     await rm('client/dist', { recursive: true, force: true });
   }
   const project = path.join(folder, 'project');

@@ -1,4 +1,4 @@
-/** Preloaded by app.e2e.ts: another user, who puts something into the folder of an asset while CDK lets everyone. */
+/** Preloaded by app.e2e.ts. Acts as another user, who adds a file to an asset's folder while its mode is 777. */
 import fs from 'node:fs';
 import path from 'node:path';
 

@@ -1,14 +1,14 @@
-/** JSON text for a value, in any of the spellings that RFC 8259 has for it. */
+/** Spells values as JSON text in all the ways that RFC 8259 allows. */
 import fc, { type GeneratorValue } from 'fast-check';
 
-/** A number from 0 to `end` - 1. (fast-check keeps what it was asked for, so that other questions would pile up.) */
+/** Returns a number from 0 to `end` - 1. `fc.nat` gets no bound, because fast-check caches every different call. */
 export const below = (gen: GeneratorValue, end: number): number => gen(fc.nat) % end;
 
-/** One of them. */
+/** Returns one of the choices. */
 export const pick = <T>(gen: GeneratorValue, choices: readonly [T, ...T[]]): T =>
   choices[below(gen, choices.length)] ?? choices[0];
 
-/** With fraction, exponent or both, and in all cases the very integer. */
+/** Spells exactly this integer, with or without a fraction and an exponent. */
 export const spellInteger = (gen: GeneratorValue, integer: bigint): string => {
   const sign = integer < 0n ? '-' : integer === 0n ? pick(gen, ['', '-']) : '';
   const digits = String(integer).replace('-', '');
@@ -22,7 +22,7 @@ export const spellInteger = (gen: GeneratorValue, integer: bigint): string => {
     sign + digits,
     `${sign}${digits}.0${zeros}`,
     `${sign}${digits}${e}${pick(gen, ['', '+', '-'])}0`,
-    // JSON has no leading zeros: 00e-1 is no number.
+    // JSON forbids leading zeros: 00e-1 is invalid.
     integer === 0n ? `${sign}0` : `${sign}${digits}${zeros}${e}-${zeros.length}`,
     `${sign}${whole}${fraction && `.${fraction}`}${e}${plus}${places}`,
   ]);
@@ -39,7 +39,7 @@ const shortEscapes: Record<string, string> = {
   '\t': '\\t',
 };
 
-/** Each character as it is or escaped, where JSON leaves the choice. */
+/** Spells each character raw or escaped, if JSON allows both. */
 export const spellString = (gen: GeneratorValue, value: string): string => {
   const escaped = (unit: string): string => {
     const hexadecimal = unit.charCodeAt(0).toString(16).padStart(4, '0');
@@ -53,7 +53,7 @@ export const spellString = (gen: GeneratorValue, value: string): string => {
   return `"${characters.join('')}"`;
 };
 
-/** An object of these fields, given as JSON text, with white space wherever it may be. */
+/** Spells an object of these fields, whose names and values are JSON text, with white space wherever JSON allows it. */
 export const spellObject = (gen: GeneratorValue, fields: readonly [name: string, value: string][]): string => {
   const space = () => pick(gen, ['', '', ' ', '\n', '\r\n', '\t ']);
   const written = fields.map(([name, value]) => `${space()}${name}${space()}:${space()}${value}${space()}`);

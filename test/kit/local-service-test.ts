@@ -50,7 +50,7 @@ const home = async () => {
       const { stdout, stderr } = await run('sh', ['-c', change(line)], { PATH }).ended;
       return stdout + stderr;
     },
-    leave: async () => {
+    cleanUp: async () => {
       end.abort();
       await Promise.all(ended);
       await remove();
@@ -67,12 +67,12 @@ fetch(positionals[0], { method: 'POST', body: values.data, headers: values.heade
   .then(async (response) => console.log(response.status, await response.text()));
 `;
 
-/** A test with a home of its own. */
+/** A test with an empty data folder, `at`, whose services end with it. */
 export const test = base.extend<{ at: Awaited<ReturnType<typeof home>> }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures a fixture needs
   at: async ({}, use) => {
     const mine = await home();
     await use(mine);
-    await mine.leave();
+    await mine.cleanUp();
   },
 });

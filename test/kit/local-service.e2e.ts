@@ -9,7 +9,7 @@ import { until } from './until.ts';
 const vitest = path.resolve('node_modules/vitest/vitest.mjs');
 const kit = JSON.stringify(path.join(import.meta.dirname, 'local-service.ts'));
 
-/** Runs a test of this body in a runner of its own. It has `run` and `startLocalService`, and `say` tells which group it started. */
+/** Runs a test with this body in another Vitest. The body has `run`, `startLocalService`, and `say`, which prints a process group. */
 const runTest = async (folder: string, body: string) => {
   const code = `test('has a body', async () => {
     const { run, startLocalService } = await import(${kit});

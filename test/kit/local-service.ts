@@ -56,7 +56,7 @@ export const isRunning = (pid: number): boolean => {
   }
 };
 
-/** The local service, started as `npm start` does it, on ports of its own. */
+/** The local service, started as `npm start` does it, on free ports. */
 export type LocalService = {
   pid: number;
   url: string;

@@ -1,4 +1,4 @@
-/** Preloaded into infra/app.ts, puts into its stack what each pack of cdk-nag has something against. */
+/** Preloaded into infra/app.ts. Adds resources to its stack that break a rule in each of the cdk-nag packs. */
 import { App } from 'aws-cdk-lib';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Bucket } from 'aws-cdk-lib/aws-s3';

@@ -16,11 +16,11 @@ test.each<[status: number, body: unknown, isOver: boolean]>([
   [403, { message: 'Forbidden' }, false],
   [404, { message: 'Not Found' }, false],
   [502, { message: 'Bad Gateway' }, false],
-])('%i %j is the gateway over a quota: %s', (status, body, isOver) => {
+])('the gateway sends %i %j if a quota is used up: %s', (status, body, isOver) => {
   expect(isOverQuota(status, body), 'over quota').toBe(isOver);
 });
 
-test('sends a request that is always refused eight times, in 13 seconds', async () => {
+test('gives up after sending a refused request eight times in 13 seconds', async () => {
   vi.useFakeTimers();
   const send = vi.fn(async () => 429);
   const started = performance.now();

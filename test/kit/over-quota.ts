@@ -1,13 +1,13 @@
-/** What a deployment's gateway answers beyond a quota: its own throttle, or the concurrency of the account's functions. */
+/** Recognizes a response of API Gateway itself: its throttle or the account's Lambda concurrency was used up. */
 
-/** It made the answer itself if there is no `error` in it; a 500 or 503 of the service has one. */
+/** Returns whether the gateway made the response: unlike a 500 or 503 of the service, it has no `error`. */
 export const isOverQuota = (status: number, body: unknown): boolean =>
   [429, 500, 503].includes(status) && !(body instanceof Object && 'error' in body);
 
-/** The service, or the gateway, could not answer in time. */
+/** Returns whether the service, or the gateway, could not respond in time. */
 export const isUnavailable = (status: number): boolean => status === 503;
 
-/** Sends again, after a pause that grows, what was refused: eight times in 13 seconds, which then have to do. */
+/** Sends up to eight times in 13 seconds, with growing pauses, until the response is not a refusal. */
 export const untilTaken = async <T>(send: () => Promise<T>, isRefused: (answer: T) => boolean): Promise<T> => {
   for (let pause = 100; ; pause *= 2) {
     const answer = await send();

@@ -9,21 +9,21 @@ import {
 import dynalite from 'dynalite';
 import { listen } from '../../local/listen.ts';
 
-/** A DynamoDB of this test's own, in memory. */
+/** An in-memory DynamoDB for one test. */
 export type PlantsStore = {
   endpoint: string;
-  /** The item with this id as DynamoDB holds it. */
+  /** Returns the item with this id as DynamoDB stores it. */
   read: (id: string) => Promise<Item | undefined>;
-  /** How many items there are. */
+  /** Returns the number of items. */
   size: () => Promise<number>;
   close: () => Promise<void>;
 };
 export type Item = Record<string, AttributeValue>;
 
-/** What the SDK needs to talk to a store that checks nothing. */
+/** The region and credentials that the SDK needs; the store checks neither. */
 export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
-/** Makes an empty plants table, where it gets a name for one; else reads from the one table that somebody makes. */
+/** Creates an empty plants table called `tableName`. Without a name, reads from the only table, made by other code. */
 export const startPlantsStore = async (tableName?: string): Promise<PlantsStore> => {
   const server = dynalite({ createTableMs: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;

@@ -1,11 +1,11 @@
-/** Plants, as the contract has them. */
+/** Generates plants that follow the contract. */
 import fc from 'fast-check';
 
 export type Plant = { id: bigint; name: string; tag?: string };
 
 export const [minId, maxId] = [-(2n ** 63n), 2n ** 63n - 1n];
 
-/** Any text without unpaired surrogates. */
+/** Any text without unpaired surrogates, at most 20 code points long. */
 export const texts = fc.string({ unit: 'binary', maxLength: 20 });
 
 export const plants: fc.Arbitrary<Plant> = fc.record(
@@ -13,11 +13,11 @@ export const plants: fc.Arbitrary<Plant> = fc.record(
   { requiredKeys: ['id', 'name'] },
 );
 
-/** The same plants for the same seed, each with an id of its own. */
+/** Returns the same plants for the same seed, each with a different id. */
 export const somePlants = (count: number, seed: number): Plant[] => {
   const distinct = fc.uniqueArray(plants, { selector: ({ id }) => id, minLength: count, maxLength: count });
   return fc.sample(distinct, { seed, numRuns: 1 })[0] ?? [];
 };
 
-/** As a request body. */
+/** Returns the plant as a JSON request body. */
 export const toJson = ({ id, ...texts }: Plant): string => `{"id":${id},${JSON.stringify(texts).slice(1)}`;

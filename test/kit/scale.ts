@@ -1,17 +1,17 @@
-/** How much of a trial is run: all of it by `npm run trials`, a small portion by `npm test`. */
+/** True with `npm run trials`, which runs every trial in full; `npm run test:e2e` runs a small part of each. */
 const isFull = process.env['TRIALS'] === 'full';
 
 export const portion = (full: number, small: number): number => (isFull ? full : small);
 
-/** What chance in a trial starts from: TRIAL_SEED repeats a run. It stands in the names of the tests that use it. */
+/** The random seed of a trial, shown in the test's name. Set TRIAL_SEED to it to repeat the run. */
 export const seed = Number(process.env['TRIAL_SEED'] ?? (isFull ? Date.now() % 2 ** 31 : 1));
 
-/** Tells a figure, where all of a trial is run. */
+/** Prints a figure if the trial runs in full. */
 export const report = (figure: string): void => {
   if (isFull) process.stderr.write(`${figure}\n`);
 };
 
-/** @returns what to call for each of `total` steps: shows, ten times in all, how far a long trial is */
+/** Reports the progress of a long trial ten times. @returns a function to call after each of the `total` steps */
 export const progress = (what: string, total: number): (() => void) => {
   let done = 0;
   return () => {
@@ -20,7 +20,7 @@ export const progress = (what: string, total: number): (() => void) => {
   };
 };
 
-/** Calls `work` for each item, `width` at a time. @returns what it gave, in the order of the items */
+/** Calls `work` for each item, `width` at a time. @returns the results, in the order of the items */
 export const eachOf = async <T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = [];
   const entries = items.entries();

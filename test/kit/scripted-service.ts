@@ -10,7 +10,7 @@ export const answer =
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
-/** A service that gives these answers, one a request, and the last one from then on. */
+/** Starts a service that sends these responses, one per request, and then repeats the last one. */
 export const startScriptedService = async (...answers: [Answer, ...Answer[]]) => {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { listen } from '../../local/listen.ts';
 
-/** Starts a server on a free port of 127.0.0.1 for as long as the test runs. @returns the port */
+/** Starts a server on a free port of 127.0.0.1 and stops it when the test ends. @returns the port */
 export const startServer = async (server: Server): Promise<number> => {
   const port = await listen(server, 0);
   onTestFinished(() => {

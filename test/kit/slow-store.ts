@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
 import { startServer } from './servers.ts';
 
-/** Of the plants table. */
+/** The key of the plants table. */
 export const key = {
   KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' as const }],
   AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' as const }],
 };
 
-/** A DynamoDB whose one table is CREATING until the test sets its `status` to ACTIVE. It counts two kinds of calls. */
+/** Starts a DynamoDB whose only table is CREATING until the test sets `status` to ACTIVE. Counts two kinds of calls. */
 export const startSlowStore = async (status?: 'CREATING') => {
   const store: { endpoint: string; status?: 'CREATING' | 'ACTIVE' | undefined; described: number; created: number } = {
     endpoint: '',

@@ -7,15 +7,15 @@ import cdkJson from '../../cdk.json' with { type: 'json' };
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { readSettings } from '../../infra/settings.ts';
 
-/** Makes the stack under the context that `cdk -c` would set. Its functions are not bundled. */
+/** Makes the stack from the context that `cdk -c` would set. Its functions are not bundled. */
 export const withStack = <T>(context: Record<string, string>, use: (stack: PlantStoreStack) => T): T => {
-  // CDK would leave a folder behind for each App.
+  // Without `outdir`, CDK leaves a temporary folder behind for each App.
   const outdir = mkdtempSync(path.join(os.tmpdir(), 'plant-store-test-'));
   try {
     const app = new App({
       outdir,
       context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [], ...context },
-      // They take long and change no template; app.e2e.ts runs them.
+      // The validation is slow and changes no template; app.e2e.ts runs it.
       builtinCloudFormationValidation: false,
     });
     return use(new PlantStoreStack(app, readSettings(app.node)));
@@ -33,7 +33,7 @@ export const externalIssuer = {
   jwksUri: 'https://issuer.example/keys',
 };
 
-/** The four kinds of stack that there are, by the context that makes them. */
+/** The four kinds of stack, and the context that makes each. */
 export const kinds: Record<'prod' | 'prodWithIssuer' | 'dev' | 'devWithIssuer', Record<string, string>> = {
   prod: {},
   prodWithIssuer: externalIssuer,

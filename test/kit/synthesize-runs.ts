@@ -11,7 +11,7 @@ for (const [index, { context, umask, folder }] of runs.entries()) {
   process.umask(umask);
   process.env['CDK_OUTDIR'] = folder;
   process.env['CDK_CONTEXT_JSON'] = JSON.stringify({ ...cdkJson.context, ...context });
-  // The query makes a module of its own.
+  // The query makes Node load the module again.
   await import(`../../infra/app.ts?${index}`);
   // The app waits for this to synthesize.
   process.emit('beforeExit', 0);

@@ -1,4 +1,4 @@
-/** The template of a stack as a test reads it. What every kind of stack has is asserted on `prod`. */
+/** Reads a stack's template for tests. Tests check what all kinds of stack share on `prod` only. */
 import { inject } from 'vitest';
 
 export type Resource = {
@@ -9,7 +9,7 @@ export type Resource = {
 };
 export type Template = { Resources: Record<string, Resource>; Outputs: Record<string, { Value: unknown }> };
 
-/** Without CDK's hashes: `{ Ref: 'CreatePlantLive' }` for `{ Ref: 'CreatePlantLive1EDFD5F5' }`. */
+/** Removes CDK's hashes: `{ Ref: 'CreatePlantLive1EDFD5F5' }` becomes `{ Ref: 'CreatePlantLive' }`. */
 export const readable = (template: object): Template => {
   const text = JSON.stringify(template)
     .replaceAll(/"[\da-f]{64}\.zip"/g, '"bundle.zip"')
@@ -20,22 +20,22 @@ export const readable = (template: object): Template => {
   return plain;
 };
 
-/** Stage `prod` with an issuer of somebody else. */
+/** The template of stage `prod` with an external issuer. */
 export const prod = readable(inject('template'));
 
 export const ofType = (type: string, template = prod): Record<string, Resource> =>
   Object.fromEntries(Object.entries(template.Resources).filter(([, { Type }]) => Type === type));
 
-/** The properties of all resources of a type, by their names. */
+/** Returns the properties of all resources of a type, by resource name. */
 export const propertiesOf = (type: string, template = prod): Record<string, Resource['Properties']> =>
   Object.fromEntries(Object.entries(ofType(type, template)).map(([name, { Properties }]) => [name, Properties]));
 
 export const ref = (name: string) => ({ Ref: name });
 export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 
-/** All that is counted by function follows from this list. */
+/** The functions of the stack. Tests derive every list that has an entry for each function from these names. */
 export const functionNames = Object.keys(ofType('AWS::Lambda::Function'));
 
-/** The entries that `make` gives for each function, by the name of a resource. */
+/** Joins the entries that `make` returns for each function into one record, by resource name. */
 export const byFunction = <T>(make: (name: string) => [resource: string, value: T][]): Record<string, T> =>
   Object.fromEntries(functionNames.flatMap(make));

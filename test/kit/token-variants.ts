@@ -1,24 +1,24 @@
-/** How tokens are made that no usual library would make. */
+/** Makes tokens that ordinary libraries would not make. */
 import { constants, createHmac, createPrivateKey, createPublicKey, createSign, type KeyObject } from 'node:crypto';
 import type { Jwks } from 'aws-jwt-verify/jwk';
 import type { JWK } from 'jose';
 import { assemble, assembleSigned, claims, makeKey, type SigningKey, sign } from './access-tokens.ts';
 
-/** An issuer with keys of all kinds, and a stranger with a key under the kid of one of them. */
+/** An issuer with keys of all kinds, and a stranger whose key has the same kid as one of the issuer's. */
 export type TokenIssuer = {
   issuer: string;
-  /** What a URL in a token points to, where a stranger would have it looked for. */
+  /** The URL at which a stranger's token claims that its key can be fetched. */
   elsewhere: string;
   es: SigningKey;
   rs: SigningKey;
-  /** Keys that say neither algorithm nor use. */
+  /** Keys whose JWKs have no `alg` and no `use`. */
   bare: SigningKey;
   bareEs384: SigningKey;
   bareEs256: SigningKey;
   stranger: SigningKey;
-  /** What the issuer shows: not the stranger's. */
+  /** The issuer's key set, which does not include the stranger's key. */
   jwks: Jwks;
-  /** The claims of a valid access token. An undefined claim in `change` leaves it out. */
+  /** Returns the claims of a valid access token. A claim that is undefined in `change` is omitted. */
   claims: (change?: Record<string, unknown>) => Record<string, unknown>;
 };
 
@@ -40,13 +40,13 @@ export const makeTokenIssuer = async (issuer: string, elsewhere: string): Promis
   return { issuer, elsewhere, es, rs, bare, bareEs384, bareEs256, stranger, jwks, claims: claimsOfIssuer };
 };
 
-/** `from` has the keys of the issuer, for what only a careless one would sign, and that of a stranger. */
+/** Makes a token with the stranger's key, or with the issuer's keys, even if only a careless issuer would sign it. */
 export type MakeToken = (from: TokenIssuer) => string | Promise<string>;
 
-/** Order of the group of P-256 (NIST SP 800-186). */
+/** The order of the P-256 group (NIST SP 800-186). */
 export const p256Order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
-/** An integer as half of an ES256 signature (RFC 7518 section 3.4). */
+/** Encodes an integer as half of an ES256 signature: 32 bytes, big-endian (RFC 7518 section 3.4). */
 export const es256Half = (value: bigint): Buffer => Buffer.from(value.toString(16).padStart(64, '0'), 'hex');
 
 export const base64url = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString('base64url');
@@ -61,13 +61,13 @@ export const privateKey = async (key: SigningKey): Promise<KeyObject> =>
     type: 'pkcs8',
   });
 
-/** With a valid header but for `header`, and something else as its signature. */
+/** A token with `header` merged into a valid header, and with an invalid signature. */
 export const unsigned =
   (header: object): MakeToken =>
   ({ claims }) =>
     assemble({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...header }, claims());
 
-/** Signed by the key of that name with any digest and padding, whatever the header says. */
+/** Signed by the named key with any digest and padding, whatever the header declares. */
 export const signedAs =
   (header: object, name: KeyName, digest: string, padding = constants.RSA_PKCS1_PADDING): MakeToken =>
   async (from) => {
@@ -80,7 +80,7 @@ export const signedAs =
 
 type KeyName = 'es' | 'rs' | 'bare' | 'bareEs384' | 'bareEs256' | 'stranger';
 
-/** Signed with HMAC by a secret that everyone knows. */
+/** Signed with HMAC and a secret that everyone knows. */
 export const hmac =
   (header: object, secretOf: (from: TokenIssuer) => string | Buffer): MakeToken =>
   (from) =>
@@ -88,29 +88,29 @@ export const hmac =
       createHmac('sha256', secretOf(from)).update(input).digest('base64url'),
     );
 
-/** Signed by the issuer, with other claims. An undefined claim is left out. */
+/** Signed by the issuer, with changed claims. A claim that is undefined in `change` is omitted. */
 export const claiming =
   (change: Record<string, unknown>, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>
     sign(es, claims(change), header);
 
-/** As `claiming`, with claims that depend on the issuer's name. */
+/** Like `claiming`, but changes `iss`, depending on the issuer's URL. */
 export const issuedBy =
   (issuerOf: (issuer: string) => unknown): MakeToken =>
   ({ es, issuer, claims }) =>
     sign(es, claims({ iss: issuerOf(issuer) }));
 
-/** Signed by the issuer, with a payload of its own. `textOf` gets a valid one. */
+/** Signed by the issuer, with the payload that `textOf` makes of a valid one. */
 export const withPayload =
   (textOf: (payload: string) => string | Uint8Array, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>
     sign(es, Buffer.from(textOf(JSON.stringify(claims()))), header);
 
-/** Signed by the issuer, with one claim spelled as given: what JSON.stringify would not write. */
+/** Signed by the issuer, with JSON text for one claim that JSON.stringify would not write. */
 export const spelling = (claim: string, value: string): MakeToken =>
   withPayload((payload) => `${payload.slice(0, -1)},"${claim}":${value}}`);
 
-/** Signed by the issuer, with a header in these bytes. */
+/** Signed by the issuer, with exactly these bytes as its header. */
 export const withHeader =
   (bytes: string | Uint8Array): MakeToken =>
   async ({ es, claims }) => {
@@ -119,7 +119,7 @@ export const withHeader =
     return `${input}.${createSign('SHA256').update(input).sign({ key, dsaEncoding: 'ieee-p1363' }, 'base64url')}`;
   };
 
-/** Signed by the issuer, with a header that is valid but for `change`: what no library would sign. */
+/** Signed by the issuer, with `change` merged into a valid header, for headers that no library would sign. */
 export const declaring = (change: object): MakeToken =>
   withHeader(JSON.stringify({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...change }));
 
@@ -135,7 +135,7 @@ export const withPart =
 export const withSignature = (change: (signature: Buffer) => Buffer, name: 'es' | 'rs' = 'es'): MakeToken =>
   withPart(2, (part) => base64url(change(Buffer.from(part, 'base64url'))), name);
 
-/** A valid signature with r or s, or both, replaced. */
+/** A token whose ES256 signature has another r, another s, or both. */
 export const withHalves = (r: bigint | undefined, s: bigint | undefined): MakeToken =>
   withSignature((bytes) =>
     Buffer.concat([
@@ -144,13 +144,13 @@ export const withHalves = (r: bigint | undefined, s: bigint | undefined): MakeTo
     ]),
   );
 
-/** A valid ES256 signature with another s. */
+/** A token whose valid ES256 signature has its s changed. */
 export const withSecondHalf = (change: (s: bigint) => bigint): MakeToken =>
   withSignature((bytes) =>
     Buffer.concat([bytes.subarray(0, 32), es256Half(change(BigInt(`0x${bytes.toString('hex', 32)}`)))]),
   );
 
-/** One bit flipped in the byte where `text` begins. */
+/** A token with one bit flipped in the first byte of `text`, which is in the part with this index. */
 export const flip = (index: number, text: string): MakeToken =>
   withPart(index, (part) => {
     const bytes = Buffer.from(part, 'base64url');
@@ -159,7 +159,7 @@ export const flip = (index: number, text: string): MakeToken =>
     return base64url(bytes);
   });
 
-/** The same bytes in other letters: the last character of a part may carry bits that decoding drops. */
+/** Changes the last character of a part, but only bits that decoding drops, so the decoded bytes are the same. */
 export const otherLastLetter = (part: string): string => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const other = alphabet[alphabet.indexOf(part.slice(-1)) + 1] ?? '';

@@ -1,25 +1,25 @@
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { makeCertificate } from '../../local/issuer.ts';
-import { leave, listen } from '../../local/listen.ts';
+import { closeServer, listen } from '../../local/listen.ts';
 import { makeKey, type SigningKey } from './access-tokens.ts';
 
-/** A token issuer that publishes, and does, what a trial tells it. `certificate` is in PEM. */
+/** A token issuer whose keys and responses a trial controls. `certificate` is in PEM. */
 export type TrialIssuer = {
   issuer: string;
   jwksUri: string;
   certificate: string;
-  /** The key that its JWKS shows from the start. */
+  /** The key in the JWKS at the start. */
   key: SigningKey;
-  /** The path of every request that came. */
+  /** The path of every request that the issuer received. */
   requests: string[];
-  /** From now on shows these keys. */
+  /** Replaces the keys in the JWKS. */
   publish: (...keys: SigningKey[]) => void;
-  /** From now on answers so. */
+  /** Responds to all later requests with `listener`. */
   answer: (listener: RequestListener) => void;
   /** Refuses connections while `during` runs. */
   gone: <T>(during: () => Promise<T>) => Promise<T>;
-  /** Shows a certificate that nobody trusts while `during` runs. */
+  /** Presents an untrusted certificate while `during` runs. */
   untrusted: <T>(during: () => Promise<T>) => Promise<T>;
   close: () => Promise<void>;
 };
@@ -51,7 +51,7 @@ export const startTrialIssuer = async (): Promise<TrialIssuer> => {
       listener = next;
     },
     gone: async (during) => {
-      await leave(server);
+      await closeServer(server);
       try {
         return await during();
       } finally {
@@ -68,6 +68,6 @@ export const startTrialIssuer = async (): Promise<TrialIssuer> => {
         server.setSecureContext({ key: privateKey, cert: certificate });
       }
     },
-    close: () => leave(server),
+    close: () => closeServer(server),
   };
 };

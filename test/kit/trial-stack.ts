@@ -1,10 +1,10 @@
-/** The stack as `npm start` serves it (template, bundles, gateway), with a store and a token issuer that a trial rules. */
+/** Serves the stack like `npm start` (template, bundles, gateway), with a store and an issuer that a trial controls. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inject } from 'vitest';
 import { type AccessLogEntry, gateway } from '../../local/gateway.ts';
 import { localFunctions } from '../../local/lambda.ts';
-import { leave, listen } from '../../local/listen.ts';
+import { closeServer, listen } from '../../local/listen.ts';
 import type { FunctionSpec } from '../../local/stack.ts';
 import { audience, claims, sign } from './access-tokens.ts';
 import type { PlantAnswer } from './answers.ts';
@@ -15,7 +15,7 @@ import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
 
 export type Handler = (event: never, context: object) => unknown;
 
-/** Put around a bundle's handler. It goes as text into a file of its own: nothing outside of it is in its reach. */
+/** Wraps a bundle's handler. Its source text is copied to a separate file, so it cannot use variables from outside. */
 export type Wrapper = (handler: Handler) => Handler;
 
 type Change = { wrapper?: Wrapper; environment?: Record<string, string> };
@@ -23,17 +23,17 @@ type Change = { wrapper?: Wrapper; environment?: Record<string, string> };
 export type TrialStack = {
   url: string;
   issuer: TrialIssuer;
-  /** A valid token. */
+  /** A valid access token. */
   token: string;
-  /** What `npm start` would print of each request. */
+  /** The access log entries that `npm start` would print. */
   log: AccessLogEntry[];
-  /** Sends to POST /plants, with the valid token where `headers` have no other, and holds the answer against the contract. */
+  /** Sends to POST /plants, with `token` unless `headers` have another, and checks the response by the contract. */
   sendOnce: Send;
-  /** Sends again after a 503, as the contract says: a busy machine may run out of the service's time. */
+  /** Resends after a 503, as the contract advises: on a busy machine the service may run out of time. */
   send: Send;
-  /** From now on a function has so many milliseconds for an event. */
+  /** Sets a function's time-out for later events, in milliseconds. */
   limit: (functionName: FunctionName, timeout: number) => void;
-  /** Past the gateway. */
+  /** Invokes a function directly, without the gateway. */
   invoke: (functionName: FunctionName, event: unknown) => ReturnType<ReturnType<typeof localFunctions>['invoke']>;
   close: () => Promise<void>;
 };
@@ -42,10 +42,10 @@ type Send = (body: string, headers?: Record<string, string>) => Promise<PlantAns
 
 type FunctionName = 'CreatePlant' | 'Authorizer';
 
-/** Milliseconds that only a function which hangs can use up. */
+/** A time-out in milliseconds that only a function that hangs can reach. */
 export const ample = 300_000;
 
-/** `storeEndpoint` is where createPlant finds its store. */
+/** Starts the stack. `storeEndpoint` is the DynamoDB endpoint for createPlant. */
 export const startTrialStack = async (
   storeEndpoint: string,
   change: Partial<Record<FunctionName, Change>> = {},
@@ -96,7 +96,7 @@ export const startTrialStack = async (
     throw error;
   }
   const url = `http://127.0.0.1:${await listen(server, 0)}`;
-  undo.push(() => leave(server));
+  undo.push(() => closeServer(server));
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
 
   const sendOnce: Send = async (body, headers = {}) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits for as long as the test may take: a limit of its own would be one for the machine. */
+/** Waits until `holds` returns true. Only Vitest limits the wait; a shorter limit could fail on a slow machine. */
 export const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await holds())) await sleep(10);
 };

@@ -1,4 +1,4 @@
-/** Valid tokens in unusual forms, which must be let in: one table for the verifier alone and for the whole stack. */
+/** Valid tokens in unusual forms, which must be accepted: one table for the verifier alone and for the whole stack. */
 import { audience, inSeconds, scope, sign } from './access-tokens.ts';
 import {
   claiming,
@@ -27,19 +27,19 @@ export const validTokens: readonly [what: string, make: MakeToken][] = [
   ['a past nbf', (from) => claiming({ nbf: inSeconds(-1) })(from)],
   ['an exp with a fraction', (from) => claiming({ exp: inSeconds(60) + 0.5 })(from)],
   ['an exp in another spelling', spelling('exp', '9.9e9')],
-  ['an exp beyond all time', claiming({ exp: 1e300 })],
-  ['no sub, client_id and jti', claiming({ sub: undefined, client_id: undefined, jti: undefined })],
-  ['claims that we do not know', claiming({ groups: ['a', { b: [null] }], name: 'naïve 🌱', ['constructor']: 'x' })],
+  ['an exp of 1e300', claiming({ exp: 1e300 })],
+  ['no sub, client_id or jti', claiming({ sub: undefined, client_id: undefined, jti: undefined })],
+  ['unknown claims', claiming({ groups: ['a', { b: [null] }], name: 'naïve 🌱', ['constructor']: 'x' })],
   ['a payload with white space', withPayload((payload) => `\n${JSON.stringify(JSON.parse(payload), null, 2)}\n`)],
-  // RFC 7519 section 4: a parser may take the last one, as JSON.parse does.
+  // If a claim is duplicated, a parser may use the last value, as JSON.parse does (RFC 7519 section 4).
   ['a claim twice, the last ours', withPayload((payload) => `{"scope":"none",${payload.slice(1)}`)],
   ['a header in another order and spelling', withHeader('{ "kid": "\\u0065s", "x": {}, "alg": "ES256" }')],
-  // RFC 7515 section 4.1: they may be ignored where the key is found without them.
+  // A verifier may ignore `jku` and `x5u` if it finds the key without them (RFC 7515 section 4.1).
   [
     'a jku and an x5u, which nobody follows',
     ({ es, claims, elsewhere }) => sign(es, claims(), { jku: elsewhere, x5u: elsewhere }),
   ],
   ['6,000 characters', claiming({ note: 'x'.repeat(4_200) })],
-  // ECDSA holds for s and n - s, and JWS asks for neither: of all valid signatures, half are the one and half the other.
+  // If the ECDSA signature (r, s) is valid, so is (r, n - s), and JWS allows both.
   ['the other s of the same signature', withSecondHalf((s) => p256Order - s)],
 ];

@@ -22,7 +22,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** An issuer that answers like this at first, and like `then` from then on. */
+/** Fetches a token from an issuer that first gives each response of `atFirst`, and then always that of `then`. */
 const ask = async (atFirst: (() => Promise<Response>)[], then: () => Promise<Response>) => {
   const answers = [...atFirst];
   const fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(() => (answers.shift() ?? then)());
@@ -38,14 +38,14 @@ const ask = async (atFirst: (() => Promise<Response>)[], then: () => Promise<Res
   };
 };
 
-describe('a token of a deployed stack', () => {
+describe('fetching a token of a deployed stack', () => {
   test.each<[what: string, notReady: () => Promise<Response>]>([
     ['has no address yet', noConnection('ENOTFOUND')],
-    ['cannot be looked up for now', noConnection('EAI_AGAIN')],
+    ['cannot be resolved for now', noConnection('EAI_AGAIN')],
     ['refuses connections', noConnection('ECONNREFUSED')],
     ['resets connections', noConnection('ECONNRESET')],
-    ['has no certificate of its own', noConnection('ERR_TLS_CERT_ALTNAME_INVALID')],
-    ['speaks no TLS', noConnection('EPROTO')],
+    ['shows the certificate of another host', noConnection('ERR_TLS_CERT_ALTNAME_INVALID')],
+    ['does not speak TLS', noConnection('EPROTO')],
     ['never answers', () => Promise.reject(new DOMException('aborted', 'TimeoutError'))],
     ['answers 400 with a page', page(400)],
     ['answers 403 with a page', page(403)],
@@ -54,13 +54,13 @@ describe('a token of a deployed stack', () => {
     ['answers 502', page(502)],
     ['answers 503 with JSON', json(503, null)],
     ['answers 200 with a page', page(200)],
-  ])('is waited for, with one message, while the domain of its issuer %s', async (_, notReady) => {
+  ])('is tried again, with one message, while the domain of the issuer %s', async (_, notReady) => {
     const { outcome, said, tries } = await ask([notReady, notReady], token);
     expect({ outcome, tries }).toEqual({ outcome: 'a.b.c', tries: 3 });
     expect(said).toEqual([expect.stringMatching(/^The token issuer .*plants\.auth\.example.*up to a minute/)]);
   });
 
-  test('is waited for no longer than a minute', async () => {
+  test('is given up after a minute', async () => {
     const { outcome, said, tries, seconds } = await ask([], page(404));
     expect(outcome).toBe(`The token issuer refused at ${source.tokenUrl}: 404`);
     expect(said, 'messages').toHaveLength(1);
@@ -75,13 +75,13 @@ describe('a token of a deployed stack', () => {
     [400, 'invalid_grant'],
     [400, 'invalid_scope'],
     [400, 'unauthorized_client'],
-  ])('is not waited for if the issuer answers %i %s', async (status, error) => {
+  ])('is not tried again if the issuer answers %i %s', async (status, error) => {
     const { outcome, said, tries } = await ask([json(status, { error })], token);
     expect(outcome).toBe(`The token issuer refused at ${source.tokenUrl}: ${error}`);
     expect({ said, tries }).toEqual({ said: [], tries: 1 });
   });
 
-  test('is returned at once if the issuer is ready', async () => {
+  test('succeeds at once if the issuer is ready', async () => {
     expect(await ask([], token)).toEqual({ outcome: 'a.b.c', said: [], tries: 1, seconds: 0 });
   });
 });

@@ -1,4 +1,4 @@
-/** The token issuer of a deployed stack, as CloudFormation and Cognito tell it. */
+/** Reading the token issuer of a deployed stack from CloudFormation and Cognito. */
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { CognitoIdentityProviderClient } from '@aws-sdk/client-cognito-identity-provider';
 import { expect, test, vi } from 'vitest';
@@ -10,7 +10,7 @@ const outputs = {
   Scope: 'plants/create',
 };
 
-/** Asks in an account whose stack has these outputs. */
+/** Reads the issuer of a stack with the outputs `given`. @returns the issuer, and the requests sent to AWS */
 const read = async (given: Record<string, string>, environment: Record<string, string> = {}) => {
   const all = { AWS_REGION: 'eu-west-1', AWS_DEFAULT_REGION: undefined, ...environment };
   for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
@@ -38,7 +38,7 @@ const read = async (given: Record<string, string>, environment: Record<string, s
 test.each<[whose: string, environment: Record<string, string>, region: string]>([
   ['AWS_REGION, if both are set', { AWS_DEFAULT_REGION: 'eu-central-1' }, 'eu-west-1'],
   ['AWS_DEFAULT_REGION, if AWS_REGION is empty', { AWS_REGION: '', AWS_DEFAULT_REGION: 'us-east-2' }, 'us-east-2'],
-])('is read with the secret of its client, in the region of %s', async (_, environment, region) => {
+])('reads the issuer and the secret of its client in the region of %s', async (_, environment, region) => {
   const { TokenUrl: tokenUrl, ClientId: clientId, UserPoolId, Scope: scope } = outputs;
   expect(await read(outputs, environment)).toEqual({
     issuer: { tokenUrl, clientId, clientSecret: 'shh', scope },
@@ -60,6 +60,6 @@ test.each<[what: string, given: Record<string, string>, sentence: string]>([
     { ...outputs, [name]: '' },
     'The stack PlantStore does not have the outputs of a Plant Store.',
   ]),
-])('is not there if the stack %s, which is said in a sentence', async (_, given, sentence) => {
+])('rejects with a clear message if the stack %s', async (_, given, sentence) => {
   await expect(read(given)).rejects.toThrow(new Error(sentence));
 });

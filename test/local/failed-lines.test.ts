@@ -7,7 +7,7 @@ import { temporaryFolder } from '../kit/local-service.ts';
 const failedLine = (line: number) => ({ line, error: 40901, message: 'taken', text: 'Löwenzahn' });
 const texts = (...lines: number[]) => lines.map((line) => `${JSON.stringify(failedLine(line))}\n`).join('');
 
-/** The lines of an earlier import, and the new one in front of its first failure. */
+/** Starts an import whose file has the failed lines of an earlier one. */
 const importAgain = async (earlier = texts(1, 2)) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -27,7 +27,7 @@ test('keeps the failed lines of an earlier import, before the new ones, until th
   expect(await readdir(folder)).toEqual(['failed.ndjson']);
 });
 
-test('keeps a file a symbolic link, and its mode', async () => {
+test('keeps a symbolic link, and the mode of its target', async () => {
   const { file, folder, failures } = await importAgain();
   const target = path.join(folder, 'target');
   await rename(file, target);
@@ -40,14 +40,11 @@ test('keeps a file a symbolic link, and its mode', async () => {
   expect((await stat(target)).mode & 0o777, 'mode').toBe(0o600);
 });
 
-test.each([texts(1, 2), ''])(
-  'leaves no file after an import without failures, whatever was in it (%j)',
-  async (earlier) => {
-    const { folder, failures } = await importAgain(earlier);
-    await failures.complete();
-    expect(await readdir(folder)).toEqual([]);
-  },
-);
+test.each([texts(1, 2), ''])('leaves no file after an import without failures if the file had %j', async (earlier) => {
+  const { folder, failures } = await importAgain(earlier);
+  await failures.complete();
+  expect(await readdir(folder)).toEqual([]);
+});
 
 test('throws if the file of an earlier import cannot be read', async () => {
   const { file } = await importAgain();
@@ -58,7 +55,7 @@ test.each<[what: string, change: (file: string) => Promise<void>]>([
   ['removed', (file) => rm(file)],
   ['emptied', (file) => writeFile(file, '')],
   ['replaced', (file) => writeFile(file, texts(7, 8, 9))],
-])('loses no new line if somebody has %s the file meanwhile', async (_, change) => {
+])('keeps every new line if somebody has %s the file in the meantime', async (_, change) => {
   const { file, failures } = await importAgain();
   await change(file);
   await failures.add(failedLine(3));

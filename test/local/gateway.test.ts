@@ -22,7 +22,7 @@ const route: RouteSpec = {
 const allow = { isAuthorized: true, context: { sub: 'me' } };
 const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(value), log: [] });
 
-/** A gateway over functions that answer with these values, or do so. */
+/** Starts a gateway whose functions return these values, or the outcome of `invoke` if it is given. */
 const start = async (
   functions: { Authorizer?: unknown; Plants?: unknown; invoke?: (name: string) => Promise<Outcome> } = {},
   routes: RouteSpec[] = [route],
@@ -43,7 +43,7 @@ const start = async (
   return { port, log, events, event };
 };
 
-/** Sends these very bytes, and reads the one answer. */
+/** Sends `parts` as raw bytes over TCP. @returns the response */
 const exchange = async (port: number, ...parts: (string | Buffer)[]): Promise<Answer> => {
   const socket = connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];
@@ -127,7 +127,7 @@ describe('a function gets an event of payload 2.0', () => {
     });
   });
 
-  test('without what was not sent', async () => {
+  test('without body, cookies and query if the request has none', async () => {
     const { port, event } = await start();
     await post(port, '', [token]);
     const fields = Object.keys(event<APIGatewayProxyEventV2>('Plants'));
@@ -137,7 +137,7 @@ describe('a function gets an event of payload 2.0', () => {
     expect(event<APIGatewayProxyEventV2>('Plants')).toMatchObject({ isBase64Encoded: false });
   });
 
-  test('with the requestId that the answer carries', async () => {
+  test('with the requestId that the response has in apigw-requestid', async () => {
     const { port, event } = await start();
     const { headers } = await post(port, '', [token]);
     expect(headers['apigw-requestid']).toBe(event<APIGatewayProxyEventV2>('Plants').requestContext.requestId);
@@ -156,7 +156,7 @@ describe('a function gets an event of payload 2.0', () => {
     ['application/octet-stream', false],
     ['image/png', false],
     [undefined, false],
-  ])('with a body of %s as text: %j', async (contentType, isText) => {
+  ])('with a body of type %s as text: %j', async (contentType, isText) => {
     const { port, event } = await start();
     await post(port, 'é', [token, ...(contentType ? [`Content-Type: ${contentType}`] : [])]);
     expect(event<APIGatewayProxyEventV2>('Plants')).toMatchObject(
@@ -164,7 +164,7 @@ describe('a function gets an event of payload 2.0', () => {
     );
   });
 
-  test('with its path decoded, which is what routes are matched with', async () => {
+  test('with the decoded path, which also selects the route', async () => {
     const { port, event } = await start();
     expect(await post(port, '', [token], '/pl%61nts')).toMatchObject({ status: 200 });
     const path = '/plants';
@@ -179,7 +179,7 @@ describe('a function gets an event of payload 2.0', () => {
     ['http://api.example/plants?a=1', '/plants', 'a=1'],
     ['/plants?a=1?b=2', '/plants', 'a=1?b=2'],
     ['/plants?', '/plants', ''],
-  ])('with path and query of the target %s', async (target, path, query) => {
+  ])('with path and query of the request target %s', async (target, path, query) => {
     const { port, event } = await start();
     expect((await post(port, '', [token], target)).status).toBe(200);
     expect(event<APIGatewayProxyEventV2>('Plants')).toMatchObject({ rawPath: path, rawQueryString: query });
@@ -187,9 +187,9 @@ describe('a function gets an event of payload 2.0', () => {
 
   test.each<[what: string, bytes: number[], text: string]>([
     ['an invalid byte', [0x22, 0xff, 0x22], '"\ufffd"'],
-    ['a cut emoji', [0xf0, 0x9f, 0x98], '\ufffd'],
-    ['a surrogate', [0xed, 0xa0, 0x80], '\ufffd\ufffd\ufffd'],
-  ])('with U+FFFD in the text for %s, and the content-length of what was sent', async (_, bytes, text) => {
+    ['a truncated emoji', [0xf0, 0x9f, 0x98], '\ufffd'],
+    ['an encoded surrogate', [0xed, 0xa0, 0x80], '\ufffd\ufffd\ufffd'],
+  ])('with U+FFFD in place of %s, and the content-length of the request', async (_, bytes, text) => {
     const { port, event } = await start();
     await post(port, Buffer.from(bytes), [token, json]);
     const { body, isBase64Encoded, headers } = event<APIGatewayProxyEventV2>('Plants');
@@ -207,7 +207,7 @@ describe('a function gets an event of payload 2.0', () => {
 });
 
 describe('the authorizer', () => {
-  test('gets the request without its body, as in the sample of the documentation', async () => {
+  test('gets the request without its body, as in the sample of the AWS documentation', async () => {
     // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
     const { port, event } = await start();
     const headers = ['Header1: value1', 'Header2: value1', 'Header2: value2', 'Cookie: cookie1', 'Cookie: cookie2'];
@@ -236,7 +236,7 @@ describe('the authorizer', () => {
   });
 
   test.each([[[]], [['Authorization:']]])(
-    'is not called, and the answer is 401, if its header is missing or empty: %j',
+    'is not called, and the gateway answers 401, if its header is missing or empty: %j',
     async (headers) => {
       const { port, events } = await start();
       expect(await post(port, '{}', headers)).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}' });
@@ -244,20 +244,20 @@ describe('the authorizer', () => {
     },
   );
 
-  test('gets two Authorization headers joined', async () => {
+  test('gets two Authorization headers as one, joined by a comma', async () => {
     const { port, event } = await start();
     await post(port, '{}', [token, 'Authorization: Bearer u']);
     expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual(['Bearer t,Bearer u']);
   });
 
-  test('that refuses makes it a 403, and the function is not called', async () => {
+  test('that refuses makes the gateway answer 403 without calling the function', async () => {
     const { port, events } = await start({ Authorizer: { isAuthorized: false } });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 403, body: '{"message":"Forbidden"}' });
     expect(events.map(({ name }) => name)).toEqual(['Authorizer']);
   });
 
   test.each([null, 'yes', {}, { isAuthorized: 'true' }, { isAuthorized: true, context: 'x' }])(
-    'that answers %j makes it a 500',
+    'that returns %j makes the gateway answer 500',
     async (answer) => {
       const { port, events } = await start({ Authorizer: answer });
       expect(await post(port, '{}', [token])).toMatchObject({
@@ -268,13 +268,13 @@ describe('the authorizer', () => {
     },
   );
 
-  test('that fails makes it a 500', async () => {
+  test('that fails makes the gateway answer 500', async () => {
     const { port, log } = await start({ invoke: async () => ({ failure: 'keys gone', log: [] }) });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 500 });
     expect(log).toMatchObject([{ status: 500, error: 'Authorizer: keys gone' }]);
   });
 
-  test('that does not answer within 10 seconds makes it a 500', async () => {
+  test('that does not return within 10 seconds makes the gateway answer 500', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { port, events, log } = await start({ invoke: () => new Promise<never>(() => {}) });
@@ -287,7 +287,7 @@ describe('the authorizer', () => {
     expect(await answer).toMatchObject({ status: 500 });
   });
 
-  test('is not called for a route without one', async () => {
+  test('is not called for a route without an authorizer', async () => {
     const { authorizer: _, ...open } = route;
     const { port, events, event } = await start({}, [open]);
     expect(await post(port, '{}')).toMatchObject({ status: 200 });
@@ -296,7 +296,7 @@ describe('the authorizer', () => {
   });
 });
 
-describe('the answer of a function', () => {
+describe('the response of a function', () => {
   test.each<[unknown, Partial<Answer>]>([
     [
       { statusCode: 409, headers: { 'Content-Type': 'application/json', 'x-n': 1 }, body: '{}' },
@@ -329,7 +329,7 @@ describe('the answer of a function', () => {
     if (actual.status === 500) expect(actual.body).toBe('{"message":"Internal Server Error"}');
   });
 
-  test('keeps its headers, and its cookies in a header each', async () => {
+  test('keeps its headers, and has a header for each cookie', async () => {
     const { port } = await start({
       Plants: { statusCode: 200, headers: { 'Retry-After': 1 }, cookies: ['a=1', 'b=2'], body: '' },
     });
@@ -342,7 +342,7 @@ describe('the answer of a function', () => {
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   });
 
-  test('loses the headers that belong to the connection', async () => {
+  test('is sent without the headers that belong to the connection', async () => {
     const headers = { 'Transfer-Encoding': 'chunked', trailer: 'x', connection: 'upgrade', 'content-length': '99' };
     const { port } = await start({ Plants: { statusCode: 200, headers, body: 'ok' } });
     const answer = await post(port, '{}', [token]);
@@ -351,7 +351,7 @@ describe('the answer of a function', () => {
     expect(answer.headers).not.toHaveProperty('transfer-encoding');
   });
 
-  test('is 413 if the event is too large for it', async () => {
+  test('is 413 if the event is too large for the function', async () => {
     const invoke = async (name: string): Promise<Outcome> =>
       name === 'Authorizer' ? asJson(allow) : { failure: 'over 6 MB', tooLarge: true, log: [] };
     const { port } = await start({ invoke });
@@ -361,7 +361,7 @@ describe('the answer of a function', () => {
     });
   });
 
-  test('is 503 if it does not come within the time-out of the integration', async () => {
+  test('is 503 if the function does not return within the time-out of the integration', async () => {
     const invoke = (name: string) =>
       name === 'Authorizer' ? Promise.resolve(asJson(allow)) : new Promise<never>(() => {});
     const { port } = await start({ invoke }, [{ ...route, timeout: 50 }]);
@@ -376,7 +376,7 @@ describe('the answer of a function', () => {
   });
 });
 
-describe('without any function, the gateway', () => {
+describe('the gateway itself', () => {
   test.each(['/', '/plants/', '/Plants', '/plants/1', '//plants'])('answers POST %s with 404', async (target) => {
     const { port, events } = await start();
     expect(await post(port, '{}', [token], target)).toMatchObject({ status: 404, body: '{"message":"Not Found"}' });
@@ -407,7 +407,7 @@ describe('without any function, the gateway', () => {
   });
 
   test.each(Object.entries(answers).filter(([name]) => !['badRequest', 'notFound'].includes(name)))(
-    'gives POST /plants no answer of its own that the contract does not have: %s',
+    'gives POST /plants only responses that the contract has: %s',
     (_, { status, headers, body }) => {
       expectInContract(status, String(headers['content-type']), String(body));
     },
@@ -424,7 +424,7 @@ describe('without any function, the gateway', () => {
     expect(log).toMatchObject([{ status: 200 }, { status: 413 }, { status: 413 }]);
   });
 
-  test('reads the rest of a body that is too large, and keeps the connection', async () => {
+  test('reads the rest of a body that is too large, and keeps the connection open', async () => {
     const { port } = await start();
     const chunked = 'POST /plants HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
     const chunk = Buffer.concat([Buffer.from('c00000\r\n'), Buffer.alloc(0xc00000), Buffer.from('\r\n0\r\n\r\n')]);
@@ -434,12 +434,12 @@ describe('without any function, the gateway', () => {
   });
 
   test.each([
-    ['what is not HTTP', 'nonsense\r\n\r\n', 400],
-    ['headers without an end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}`, 431],
+    ['bytes that are not HTTP', 'nonsense\r\n\r\n', 400],
+    ['headers that do not end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}`, 431],
     ['a path with a broken escape sequence', 'POST /%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
     ['a request without Host', 'POST / HTTP/1.1\r\nConnection: close\r\n\r\n', 404],
     ['a request with Expect', 'POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n', 404],
-  ])('answers %s with a message and an id, and logs a line', async (_, bytes, status) => {
+  ])('answers %s with a message and a request id, and logs the request', async (_, bytes, status) => {
     const { port, log } = await start();
     const answer = await exchange(port, bytes);
     expect(answer).toMatchObject({ status, headers: { 'content-type': 'application/json' } });
@@ -447,7 +447,7 @@ describe('without any function, the gateway', () => {
     expect(log).toMatchObject([{ status, requestId: answer.headers['apigw-requestid'] }]);
   });
 
-  test('does not answer 400 for bytes after a request that is still being handled', async () => {
+  test('does not answer 400 to bytes after a request that is still being handled', async () => {
     const called = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<Outcome>();
     const invoke = (name: string) => {
@@ -463,7 +463,7 @@ describe('without any function, the gateway', () => {
     expect((await answer).status, 'status').not.toBe(400);
   });
 
-  test('answers 400 for bytes after a request that has its answer', async () => {
+  test('answers 400 to bytes after a request that has been answered', async () => {
     const { port } = await start();
     const socket = connect(port, '127.0.0.1');
     const head = 'POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 2\r\n\r\n{}';
@@ -473,7 +473,7 @@ describe('without any function, the gateway', () => {
     expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 400 /m);
   });
 
-  test('logs each request once, with what its functions logged', async () => {
+  test('logs each request once, with the lines that its functions logged', async () => {
     const line = { functionName: 'Plants', level: 'INFO', message: { outcome: 'stored' } };
     const invoke = async (name: string): Promise<Outcome> =>
       name === 'Authorizer' ? asJson(allow) : { result: '{"statusCode":200}', log: [line] };

@@ -9,7 +9,7 @@ import { plants, toJson } from '../kit/plants.ts';
 
 const stored: CreatePlantResult = { ok: true, plant: { name: 'x' } };
 
-/** Imports a file with this content. */
+/** Imports a file with this content. @returns the plants passed to `create`, and the imported lines */
 const importText = async (content: string | Buffer, create: Create = async () => stored) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -25,7 +25,7 @@ const importText = async (content: string | Buffer, create: Create = async () =>
   return { created, lines };
 };
 
-test('passes every plant to the client as it is in its line, whatever the line endings', async () => {
+test('passes every plant to the client exactly as in its line, with any line endings', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plants), fc.constantFrom('\n', '\r\n', '\n\n \n'), async (all, end) => {
       const { created } = await importText(all.map((plant) => toJson(plant) + end).join(''));
@@ -40,12 +40,12 @@ test('does not end a line at U+2028 and U+2029, which JSON allows in strings, an
   expect(created).toEqual([{ id: 1n, name: 'a\u2028b\u2029c' }]);
 });
 
-test('reads the id of the plant itself as a bigint, and no other', async () => {
+test('reads only the id of the plant itself as a bigint', async () => {
   const { created } = await importText('{"name":{"id":2},"id":9007199254740993,"tag":[{"id":3}]}\n{"":{"id":4}}');
   expect(created).toEqual([{ name: { id: 2 }, id: 9007199254740993n, tag: [{ id: 3 }] }, { '': { id: 4 } }]);
 });
 
-test('returns the lines in order, numbered as in an editor, each with its end in bytes', async () => {
+test('returns the lines in order, each with its line number and the byte offset of its end', async () => {
   const late: Create = async ({ id }) => {
     await new Promise((resolve) => setTimeout(resolve, id === 1n ? 50 : 0));
     return stored;
@@ -57,7 +57,7 @@ test('returns the lines in order, numbered as in an editor, each with its end in
   ]);
 });
 
-test('reads a file that does not fit into one read', async () => {
+test('imports a file that is larger than one read', async () => {
   const all = Array.from({ length: 5000 }, (_, index) => ({ id: BigInt(index), name: 'é'.repeat(index % 97) }));
   const { created } = await importText(all.map(toJson).join('\n'));
   expect(created).toEqual(all);
@@ -89,9 +89,9 @@ test.each([
 
 test.each([
   ['an endless first line', 'x'.repeat(1_200_000), 1],
-  ['a first line of a byte more', `${'x'.repeat(1_048_577)}\n`, 1],
-  ['a second line of a byte more', `\n${'x'.repeat(1_048_577)}\n\n`, 2],
-])('ends at a line over 1 MiB, wherever it is: %s', async (_, content, number) => {
+  ['a first line of 1 MiB and a byte', `${'x'.repeat(1_048_577)}\n`, 1],
+  ['a second line of 1 MiB and a byte', `\n${'x'.repeat(1_048_577)}\n\n`, 2],
+])('rejects a file with a line over 1 MiB: %s', async (_, content, number) => {
   await expect(importText(content)).rejects.toThrow(`Line ${number} is over 1 MiB`);
 });
 
@@ -122,7 +122,7 @@ describe('a failure', () => {
     [{ ok: false, error: 'gateway', status: 403, message: 'Forbidden' }],
     [{ ok: false, error: 'gateway', status: 404, message: 'Not Found' }],
     [{ ok: false, error: 'gateway', status: 301, message: 'the answer is not of the Plant Store' }],
-  ])('that every line would meet ends the import: %j', async (result) => {
+  ])('that every line would have ends the import: %j', async (result) => {
     await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
   });
 });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.close());
 
-test('the local issuer gives its client an access token as in RFC 9068, valid for an hour', async () => {
+test('the local issuer gives its client an RFC 9068 access token, valid for an hour', async () => {
   const token = await fetchToken(issuer);
   const { iat = 0, ...claims } = decodeJwt(token);
   expect(claims).toMatchObject({
@@ -23,7 +23,7 @@ test('the local issuer gives its client an access token as in RFC 9068, valid fo
   expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });
 });
 
-test('the local issuer grants no scope but its own', async () => {
+test('the local issuer grants only its own scope', async () => {
   expect(decodeJwt(await fetchToken({ ...issuer, scope: 'plants/delete' }))).not.toHaveProperty('scope');
 });
 

@@ -1,4 +1,4 @@
-/** The worker thread in which a function runs. lambda.test.ts has the rest. */
+/** The worker thread that runs a function; lambda.test.ts has the other tests of functions. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -18,13 +18,13 @@ const invoke = async (handler: string, certificate?: string) => {
   return fn.invoke({});
 };
 
-test('a function trusts the given certificate beside the usual authorities', async () => {
+test('a function trusts the given certificate besides the default certificate authorities', async () => {
   const { certificate } = await makeCertificate();
   const outcome = await invoke("require('node:tls').getCACertificates('default').length", certificate);
   expect(Number('result' in outcome && outcome.result)).toBeGreaterThan(tls.rootCertificates.length);
 });
 
-test('an object that is logged with more than itself becomes text, as does one that JSON cannot hold', async () => {
+test('an object logged with further arguments becomes text, as does one that JSON cannot represent', async () => {
   const { log } = await invoke('{ console.info({ a: 1 }, "and more"); console.info({ big: 1n }); }');
   expect(log.map(({ message }) => message)).toEqual(['{ a: 1 } and more', '{ big: 1n }']);
 });

@@ -9,7 +9,7 @@ import { listen } from '../../local/listen.ts';
 import type { FunctionSpec } from '../../local/stack.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 
-// The time limits of functions are kept by timers of this thread, which stand still until a test moves them.
+// Timers of this thread enforce the time limits of functions; fake timers stop them until a test advances them.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 });
@@ -17,10 +17,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Milliseconds: more than any machine takes to hand over an event. */
+/** In milliseconds: longer than any machine needs to pass an event to a worker thread. */
 const timeout = 300_000;
 
-/** A function whose bundle is `code`, in CommonJS. */
+/** Creates a local function whose bundle is `code`, a CommonJS module. */
 const functionOf = async (code: string, spec: Partial<FunctionSpec> = {}) => {
   const { folder, remove } = await temporaryFolder();
   await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
@@ -41,7 +41,7 @@ const functionOf = async (code: string, spec: Partial<FunctionSpec> = {}) => {
   return fn;
 };
 
-test('passes the event and a context to a function, and its answer back as JSON', async () => {
+test('passes an event and a context to a function, and returns its result as JSON', async () => {
   const fn = await functionOf(`exports.handler = async (event, context) => ({
     event, id: context.awsRequestId, left: context.getRemainingTimeInMillis(), arn: context.invokedFunctionArn, memory: context.memoryLimitInMB, undef: undefined })`);
   const outcome = await fn.invoke({ a: [1, null, 'é'] });
@@ -61,11 +61,11 @@ test('tells a function how much time it has left', async () => {
   expect(left, 'milliseconds left').toBeLessThanOrEqual(timeout);
 });
 
-test('answers null for a function that returns nothing', async () => {
+test('returns null if a function returns nothing', async () => {
   expect(await (await functionOf('exports.handler = async () => {}')).invoke({})).toMatchObject({ result: 'null' });
 });
 
-test('gives a function its own environment, and nothing of this process', async () => {
+test('gives a function its own environment, and no variable of this process', async () => {
   const fn = await functionOf('exports.handler = async () => ({ ...process.env })', {
     environment: { TABLE_NAME: 't' },
   });
@@ -76,7 +76,7 @@ test('gives a function its own environment, and nothing of this process', async 
   });
 });
 
-test('returns what a function logs with its answer, an object as an object', async () => {
+test('returns the lines that a function logs with its result, and objects as objects', async () => {
   const fn = await functionOf(`exports.handler = async () => {
     console.info({ outcome: 'stored' }); console.error('%s!', 'no', 1); return 1 }`);
   expect((await fn.invoke({})).log).toEqual([
@@ -88,17 +88,17 @@ test('returns what a function logs with its answer, an object as an object', asy
 
 test.each([
   ['throws', "throw new TypeError('oops')", 'TypeError: oops', false],
-  ['rejects with no error', 'throw 7', '7', false],
+  ['throws a value that is not an Error', 'throw 7', '7', false],
   ['exits', 'process.exit(3)', 'exited with code 3', true],
   [
-    'throws where nobody can catch',
+    'throws outside its handler',
     "setTimeout(() => { throw new Error('late') }); await new Promise(() => {})",
     'late',
     true,
   ],
   ['never answers', 'await new Promise(() => {})', 'timed out after 300000 ms', true],
-  ['loops for ever', 'for (;;);', 'timed out after 300000 ms', true],
-  ['takes all memory', 'const all = []; for (;;) all.push(new Array(1e5).fill(all.length))', 'memory', true],
+  ['loops forever', 'for (;;);', 'timed out after 300000 ms', true],
+  ['uses up its memory', 'const all = []; for (;;) all.push(new Array(1e5).fill(all.length))', 'memory', true],
 ])('a function that %s fails, and the next event is handled', async (_, code, failure, dies) => {
   const fn = await functionOf(
     `let events = 0; exports.handler = async (event) => { events += 1; if (event.fail) { ${code} } return events }`,
@@ -111,7 +111,7 @@ test.each([
   expect(await fn.invoke({})).toMatchObject({ result: dies ? '1' : '3' });
 });
 
-/** Lets the time of an event pass that a loaded instance has; it is under way until the last millisecond. */
+/** Advances the timers by `timeout`, and expects an event to run until the last millisecond. */
 const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   let isOver = false;
   void underWay.then(() => (isOver = true));
@@ -122,7 +122,7 @@ const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   vi.advanceTimersByTime(1);
 };
 
-test('a function that timed out does nothing more', async () => {
+test('a function that timed out is stopped', async () => {
   const server = createServer();
   const port = await listen(server, 0);
   onTestFinished(() => void server.close());
@@ -132,7 +132,7 @@ test('a function that timed out does nothing more', async () => {
   const connected = once(server, 'connection');
   const invoked = fn.invoke(port);
   const [socket]: Socket[] = await connected;
-  // Only the end of its thread closes the socket.
+  // The socket closes only when the function's thread ends.
   const closed = new Promise((resolve) =>
     socket
       ?.on('error', () => {})
@@ -144,7 +144,7 @@ test('a function that timed out does nothing more', async () => {
   await closed;
 });
 
-test('handles one event at a time in an instance, and more events in up to 8 instances', async () => {
+test('handles one event at a time per instance, in up to 8 instances', async () => {
   const fn = await functionOf(`
     const id = Math.random(); let running = 0;
     exports.handler = async () => {
@@ -160,11 +160,11 @@ test('handles one event at a time in an instance, and more events in up to 8 ins
   expect(instances, 'instances').toBeLessThanOrEqual(8);
 });
 
-test('an instance that died between two events is not asked again', async () => {
+test('an instance that exited between two events gets no further event', async () => {
   const fn = await functionOf(`const id = Math.random();
     exports.handler = async (event) => { if (event.die) setTimeout(() => process.exit(1), 1); return id }`);
   const first = await fn.invoke({ die: true });
-  // Lambda, too, fails an event that an instance dies under.
+  // If the instance exits while it handles an event, that event fails, as in Lambda.
   let next = first;
   while (!('result' in next) || JSON.stringify(next) === JSON.stringify(first)) next = await fn.invoke({});
   expect(next).toHaveProperty('result');
@@ -195,13 +195,13 @@ test.each([
   ['throws while it loads', "throw new Error('no TABLE_NAME')", 'no TABLE_NAME'],
   ['does not parse', 'exports.handler = (', 'SyntaxError'],
   ['exports no handler', 'exports.other = 1', 'does not export handler'],
-])('reports a function that %s at the warm-up, and fails each event', async (_, code, reason) => {
+])('rejects the warm-up of a function that %s, and fails each event', async (_, code, reason) => {
   const fn = await functionOf(code);
   await expect(fn.warmUp()).rejects.toThrow(reason);
   expect(await fn.invoke({})).toMatchObject({ failure: expect.stringContaining(reason) });
 });
 
-test('fails an event if the answer is over 6 MB', async () => {
+test('fails an event if the response is over 6 MB', async () => {
   const fn = await functionOf("exports.handler = async (size) => 'x'.repeat(size)");
   expect(await fn.invoke(6_291_554)).toMatchObject({ result: expect.any(String) });
   expect(await fn.invoke(6_291_555)).toMatchObject({ failure: 'the answer is over 6 MB' });

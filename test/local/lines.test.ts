@@ -1,4 +1,4 @@
-/** What `npm start` prints. */
+/** The lines that `npm start` prints. */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test, vi } from 'vitest';
 import { accessLine, curlLine, title } from '../../local/lines.ts';
@@ -6,11 +6,11 @@ import { accessLine, curlLine, title } from '../../local/lines.ts';
 const entry = { method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
 
 describe('the line of a request', () => {
-  test('has what was asked, the answer, how long it took, and the id', () => {
+  test('has method, path, status, duration and request id', () => {
     expect(accessLine(entry)).toBe('POST /plants 200 2 ms aBc=');
   });
 
-  test('has what the functions logged', () => {
+  test('has the lines that the functions logged', () => {
     const log = [
       { functionName: 'Authorizer0123ABCD', level: 'INFO', message: { outcome: 'allowed' } },
       { functionName: 'CreatePlant89EF4567', level: 'ERROR', message: 'two\nlines' },
@@ -20,7 +20,7 @@ describe('the line of a request', () => {
     );
   });
 
-  test('is one line whatever an error says', () => {
+  test('is one line even if an error has several', () => {
     expect(accessLine({ ...entry, error: 'Plants: Error: two\n  lines' })).toBe(
       'POST /plants 200 2 ms aBc= | Plants: Error: two lines',
     );
@@ -35,8 +35,8 @@ test('a title is a logical id without its hash', () => {
   ]);
 });
 
-describe('the line to paste', () => {
-  /** The words that a shell makes of a text, without what it would run. */
+describe('the curl command to paste', () => {
+  /** Runs a command in a shell in which `curl` and `npm` only print their arguments. @returns those of `curl` */
   const words = (line: string): string[] => {
     const print = `curl() { printf '%s\\n' "$@"; }; npm() { printf 'DATA_DIR=%s %s' "$DATA_DIR" "$*"; }\n`;
     const env = { PATH: process.env['PATH'] };

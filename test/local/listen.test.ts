@@ -2,21 +2,21 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { leave, listen } from '../../local/listen.ts';
+import { closeServer, listen } from '../../local/listen.ts';
 
-test('a server is reached from this machine alone', async () => {
+test('a server can be reached only from this machine', async () => {
   const server = createServer();
   onTestFinished(() => void server.close());
   const port = await listen(server, 0);
   expect(server.address() as AddressInfo).toMatchObject({ address: '127.0.0.1', port });
 });
 
-test('a server that is left ends at once, whatever its clients are waiting for', async () => {
+test('leaving a server ends it at once, even if clients wait for a response', async () => {
   const server = createServer();
   const client = connect(await listen(server, 0), '127.0.0.1');
   client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(server, 'request');
   const closed = once(client.resume(), 'close');
-  await leave(server);
+  await closeServer(server);
   await closed;
 });

@@ -3,7 +3,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { leave, listen } from '../../local/listen.ts';
+import { closeServer, listen } from '../../local/listen.ts';
 import { item, newId } from '../kit/answers.ts';
 import { answer as answerOfStore, atFirstRequest, type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { programs, run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
@@ -60,7 +60,7 @@ describe('plant add', () => {
     const id = String(maxId);
     const printed = { code: 0, stdout: '{"name":"Swiss cheese plant","tag":"climber"}\n', stderr: '' };
     const args = ['add', '--id', id, '--name', 'Swiss cheese plant', '--tag', 'climber'];
-    // The local service has tokens of its own.
+    // The local service issues other tokens.
     expect(await startIn({ ACCESS_TOKEN: 'two words' }, ...args).ended).toEqual(printed);
     expect(await store.read(id)).toEqual(item(id, 'Swiss cheese plant', 'climber'));
     const stderr = 'The plant is not stored (40901): the id belongs to a plant with other content\n';
@@ -204,7 +204,7 @@ describe('plant import', () => {
       const { file, failedText } = await ndjson(line, { earlier: earlierFailure });
       const closed = createServer();
       const url = `http://127.0.0.1:${await listen(closed, 0)}`;
-      await leave(closed);
+      await closeServer(closed);
       const { code, stderr } = await plant('import', file, ...here, url);
       expect(code, 'exit code').toBe(1);
       const sentence = `Nothing answers at ${url} (connect ECONNREFUSED ${url.slice(7)}): check --url, or start it: npm start`;

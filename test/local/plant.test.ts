@@ -1,9 +1,9 @@
-/** `npm run plant`, once for each of its promises, against a service that answers by script. plant.e2e.ts tries more. */
+/** `npm run plant` against a scripted service, a test for each promise; plant.e2e.ts tests further cases. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { leaveSession } from '../../local/session.ts';
+import { writeSession } from '../../local/session.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
 import { until } from '../kit/until.ts';
@@ -22,18 +22,18 @@ const stored = answer(200, { name: 'Moss' });
 const moss = ['add', '--id', '-9223372036854775807', '--name', 'Moss'];
 
 describe('the local service', () => {
-  /** A service whose issuer answers by the same script, and the folder that it left its session in. */
+  /** Starts a scripted service that is also the token issuer, and writes its session to a new data folder. */
   const startLocal = async (...script: Parameters<typeof startScriptedService>) => {
     const { baseUrl, received } = await startScriptedService(...script);
     const DATA_DIR = await newFolder();
     const client = { clientId: 'me', clientSecret: 'shh', scope: 'plants/create' };
     const [certificate = ''] = tls.rootCertificates;
-    leaveSession(DATA_DIR, { url: baseUrl, tokenUrl: `${baseUrl}/token`, ...client, certificate });
+    writeSession(DATA_DIR, { url: baseUrl, tokenUrl: `${baseUrl}/token`, ...client, certificate });
     return { DATA_DIR, received };
   };
   const basic = `Basic ${btoa('me:shh')}`;
 
-  test('gets a plant exactly, with a token of its issuer and not that of ACCESS_TOKEN', async () => {
+  test('gets a plant exactly, with a token of its issuer instead of ACCESS_TOKEN', async () => {
     const { DATA_DIR, received } = await startLocal(answer(200, { access_token: 'a.b.c' }), stored);
     const printed = { code: 0, stdout: '{"name":"Moss"}\n', stderr: '' };
     expect(await plant(moss, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' })).toEqual(printed);
@@ -43,7 +43,7 @@ describe('the local service', () => {
     ]);
   });
 
-  test('gets it once more with a new token if the first one is refused', async () => {
+  test('gets the plant again with a new token if it refuses the first one', async () => {
     const token = (text: string) => answer(200, { access_token: text });
     const refused = answer(403, { message: 'Forbidden' });
     const { DATA_DIR, received } = await startLocal(token('old'), refused, token('new'), stored);
@@ -52,7 +52,7 @@ describe('the local service', () => {
   });
 });
 
-test('the service at --url gets the token of --token, if there is an ACCESS_TOKEN too', async () => {
+test('the service at --url gets the token of --token even if ACCESS_TOKEN is set', async () => {
   const { baseUrl, received } = await startScriptedService(stored);
   const args = [...moss, '--url', baseUrl, '--token', 'a.b.c'];
   expect((await plant(args, { ACCESS_TOKEN: 'x.y.z' })).code).toBe(0);
@@ -62,13 +62,13 @@ test('the service at --url gets the token of --token, if there is an ACCESS_TOKE
 test.each<[status: number, sentence: RegExp]>([
   [413, /^The plant is too large \(413: no\)\.\n$/],
   [431, /^The token is refused at \S+ \(431\): get another one/],
-])('a %i of a gateway is said in a sentence, with code 1', async (status, sentence) => {
+])('reports a %i of a gateway in a sentence, with exit code 1', async (status, sentence) => {
   const { baseUrl } = await startScriptedService(answer(status, { message: 'no' }, { 'retry-after': '0' }));
   const ended = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
   expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
 });
 
-test('a token for no --url is refused, so that it does not reach the local service', async () => {
+test('refuses --token without --url, so that the token does not reach the local service', async () => {
   const { code, stderr } = await plant([...moss, '--token', 'a.b.c'], { DATA_DIR: await newFolder() });
   expect([code, stderr]).toEqual([1, '--token needs the --url that the token is for.\n']);
 });
@@ -92,7 +92,7 @@ describe('plant import', () => {
   };
   const line = '{"id":9007199254740993,"name":"Moss"}\n';
 
-  test('of a file in the folder where npm was called stores its lines, and clears earlier failures', async () => {
+  test('stores the lines of a file in the folder where npm was called, and clears earlier failures', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin, list } = await importing(line.repeat(2), baseUrl);
     expect(await begin().ended).toEqual({ code: 0, stdout: '2 stored, 0 failed\n', stderr: '' });
@@ -100,7 +100,7 @@ describe('plant import', () => {
     expect(await list()).toEqual(['plants.ndjson']);
   });
 
-  test('ends with code 1 if a line fails, and keeps the failures of this import alone', async () => {
+  test('ends with code 1 if a line fails, and keeps only the failures of this import', async () => {
     const { baseUrl } = await startScriptedService(stored);
     const { begin, failed } = await importing(`${line}no JSON\n`, baseUrl);
     expect(await begin().ended).toMatchObject({ code: 1, stdout: expect.stringMatching(/^1 stored, 1 failed: see /) });
@@ -113,7 +113,7 @@ describe('plant import', () => {
     expect(await failed()).toMatchObject([{ line: 7 }, { line: 1 }]);
   });
 
-  test('that Ctrl-C stops says that it can be run again, with code 130, and keeps earlier failures', async () => {
+  test('says after Ctrl-C that it can be run again, ends with code 130, and keeps earlier failures', async () => {
     const { baseUrl, received } = await startScriptedService(() => {});
     const { begin, failed } = await importing(line.repeat(99), baseUrl);
     const { child, ended } = begin();
@@ -123,7 +123,7 @@ describe('plant import', () => {
     child.kill('SIGINT');
     const stderr = expect.stringMatching(/^Stopped: 0 stored, 0 failed so far\. Run it again/);
     expect(await ended).toEqual({ code: 130, stdout: '', stderr });
-    // Nothing is sent again.
+    // The import sends no plant after Ctrl-C.
     expect(received).toHaveLength(16);
     expect(await failed()).toEqual([{ line: 7 }]);
   });

@@ -9,7 +9,7 @@ import { startServer } from '../kit/servers.ts';
 
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
 
-/** A gateway without routes behind the page, which numbers the tokens it hands out. */
+/** Starts the reference page in front of a gateway without routes; its tokens are token-1, token-2 and so on. */
 const start = async (newToken?: () => Promise<string>) => {
   let tokens = 0;
   const api = gateway({ routes: [], invoke: () => Promise.reject(new Error('nobody')), onRequest: () => {} });
@@ -31,7 +31,7 @@ const dataOf = ({ body }: Answer): { token: string; contract: object } =>
 
 const notFound = { status: 404, body: '{"message":"Not Found"}' };
 
-test('GET /docs is a page with the contract, this address as its server, and a token of its own', async () => {
+test('GET /docs returns a page with the contract, this address as its server, and a new token', async () => {
   const { port, ask } = await start();
   const first = await ask('/docs');
   expect(first).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
@@ -43,7 +43,7 @@ test('GET /docs is a page with the contract, this address as its server, and a t
   expect(dataOf(await ask('/docs?again')).token).toBe('token-2');
 });
 
-test('the page refers only to files that this server has', async () => {
+test('the page refers only to files that this server serves', async () => {
   const { ask } = await start();
   const { body } = await ask('/docs');
   const addresses = [...body.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, address = '']) => address);
@@ -56,7 +56,7 @@ test.each([
   ['/docs/swagger-ui-bundle.js', 'text/javascript', 'node_modules/swagger-ui-dist/swagger-ui-bundle.js'],
   ['/docs/page.css', 'text/css', 'local/reference/page.css'],
   ['/docs/page.js', 'text/javascript', 'local/reference/page.js'],
-])('GET %s is %s, from %s', async (path, type, file) => {
+])('GET %s returns %s from %s', async (path, type, file) => {
   const { ask } = await start();
   const answer = await ask(path);
   expect(answer).toMatchObject({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` } });
@@ -64,7 +64,7 @@ test.each([
 });
 
 test.each(['127.0.0.1', 'localhost'])(
-  'GET /openapi.json is the exact contract, with the host of the request as its server: %s',
+  'GET /openapi.json returns the exact contract, with the host of the request as its server: %s',
   async (name) => {
     const { port, ask } = await start();
     const answer = await ask('/openapi.json', 'GET', { host: `${name}:${port}` });
@@ -74,7 +74,7 @@ test.each(['127.0.0.1', 'localhost'])(
   },
 );
 
-test.each(['/docs', '/docs/page.js', '/openapi.json'])('HEAD %s is GET without a body', async (path) => {
+test.each(['/docs', '/docs/page.js', '/openapi.json'])('HEAD %s returns only the headers of GET', async (path) => {
   const { ask } = await start();
   const [head, get] = [await ask(path, 'HEAD'), await ask(path)];
   expect(head).toMatchObject({ status: 200, body: '' });
@@ -91,7 +91,7 @@ test.each(['/docs', '/docs/page.js', '/openapi.json'])('only a page of this orig
     'cache-control': 'no-store',
   });
   expect(headers['content-security-policy']).not.toMatch(/https?:|\*|unsafe/);
-  // DNS rebinding: the name is the attacker's, the address is ours.
+  // DNS rebinding: an attacker's host name may resolve to the address of this server.
   for (const host of [
     '',
     'evil.example',
@@ -107,7 +107,7 @@ test.each(['/docs', '/docs/page.js', '/openapi.json'])('only a page of this orig
   }
 });
 
-test('makes no token if it does not show the page', async () => {
+test('requests no token if it does not show the page', async () => {
   const { ask, tokens } = await start();
   await ask('/docs', 'GET', { host: 'evil.example' });
   await ask('/docs', 'OPTIONS');
@@ -136,12 +136,12 @@ test.each([
     '/docs/page.css%00',
     '/openapi.yaml',
   ].map((path) => ['GET', path] as const),
-])('leaves %s %s to the gateway', async (method, path) => {
+])('passes %s %s on to the gateway', async (method, path) => {
   const { ask } = await start();
   expect(await ask(path, method)).toMatchObject(notFound);
 });
 
-test('shows data, in which no text can end the element that holds it', async () => {
+test('escapes its data, so that no text can end the script element', async () => {
   const token = '</script><script>alert(1)</script><!--';
   const { ask } = await start(async () => token);
   const page = await ask('/docs');

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { leaveSession, readSession, removeStaleSession } from '../../local/session.ts';
+import { readSession, removeStaleSession, writeSession } from '../../local/session.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 
 const session = {
@@ -22,7 +22,7 @@ const newFolder = async () => {
 
 test('a session is read by its user alone, until the service ends', async () => {
   const { folder, file } = await newFolder();
-  const end = leaveSession(folder, session);
+  const end = writeSession(folder, session);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readSession(folder)).toEqual(session);
   end();
@@ -32,9 +32,9 @@ test('a session is read by its user alone, until the service ends', async () => 
 
 test("a file of the user's own is neither overwritten nor removed", async () => {
   const { folder, file } = await newFolder();
-  const end = leaveSession(folder, session);
+  const end = writeSession(folder, session);
   writeFileSync(file, 'mine');
-  expect(() => leaveSession(folder, session)).toThrow('EEXIST');
+  expect(() => writeSession(folder, session)).toThrow('EEXIST');
   end();
   expect(() => removeStaleSession(folder)).toThrow(`${file} is not the local service's.`);
   expect(readFileSync(file, 'utf8')).toBe('mine');
@@ -58,7 +58,7 @@ test.each(Object.keys(session))('a file without %s is no session', async (name) 
 test('the session of a service that was killed is removed', async () => {
   const { folder } = await newFolder();
   removeStaleSession(folder);
-  leaveSession(folder, session);
+  writeSession(folder, session);
   removeStaleSession(folder);
   expect(readdirSync(folder)).toEqual([]);
 });

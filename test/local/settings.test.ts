@@ -1,4 +1,4 @@
-/** What `npm start` takes from its environment. */
+/** The settings that `npm start` reads from its environment. */
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { dataFolder } from '../../local/data-folder.ts';
@@ -9,7 +9,7 @@ test.each<[value: string | undefined, port: number]>([
   ['', 3000],
   ['0', 0],
   ['65535', 65_535],
-])('PORT=%s is port %i', (value, port) => {
+])('PORT=%s sets port %i', (value, port) => {
   vi.stubEnv('PORT', value);
   expect(readPort()).toBe(port);
 });
@@ -25,7 +25,7 @@ test.each<[value: string | undefined, folder: string]>([
   ['', path.resolve('.plant-store')],
   ['plants', path.resolve('plants')],
   ['/srv/plants', '/srv/plants'],
-])('DATA_DIR=%s is the folder %s', (value, folder) => {
+])('DATA_DIR=%s sets the data folder %s', (value, folder) => {
   vi.stubEnv('DATA_DIR', value);
   expect(dataFolder()).toBe(folder);
 });

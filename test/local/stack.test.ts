@@ -6,7 +6,7 @@ type Template = Parameters<typeof readTemplate>[0];
 
 const synthesized = templateOf(externalIssuer).toJSON();
 
-/** A copy of the stack's template, as the synthesis on this machine gives it. */
+/** Copies the stack's template, with the asset paths that the synthesis on this machine adds. */
 const template = (): Template => {
   const json = structuredClone(synthesized) as Template;
   for (const resource of resources(json, 'AWS::Lambda::Function')) {
@@ -17,8 +17,8 @@ const template = (): Template => {
 
 const resources = (json: Template, type: string) => Object.values(json.Resources).filter(({ Type }) => Type === type);
 
-describe('what is served', () => {
-  test('is read from the template', () => {
+describe('readTemplate', () => {
+  test('reads routes, functions and tables from the template', () => {
     const { routes, functions, tables } = readTemplate(template(), '/assembly');
     const createPlant = functions.find(({ name }) => name.startsWith('CreatePlant'));
     const authorizer = functions.find(({ name }) => name.startsWith('Authorizer'));
@@ -42,7 +42,7 @@ describe('what is served', () => {
     ]);
   });
 
-  test('has the time-outs of the template, or the defaults of Lambda and API Gateway', () => {
+  test('returns the time-outs of the template, or the defaults of Lambda and API Gateway', () => {
     const json = template();
     for (const { Properties } of resources(json, 'AWS::Lambda::Function')) delete Properties['Timeout'];
     for (const { Properties } of resources(json, 'AWS::ApiGatewayV2::Integration'))
@@ -52,7 +52,7 @@ describe('what is served', () => {
     expect(routes).toMatchObject([{ timeout: 7_000 }]);
   });
 
-  test('has no routes if the stack has none', () => {
+  test('returns no routes if the stack has none', () => {
     const json = template();
     json.Resources = Object.fromEntries(
       Object.entries(json.Resources).filter(([, { Type }]) => !Type.endsWith('::Route')),
@@ -61,7 +61,7 @@ describe('what is served', () => {
   });
 });
 
-describe('what cannot be served here as deployed stops the start', () => {
+describe('readTemplate rejects', () => {
   test.each([
     ['AWS::ApiGatewayV2::Stage', 'a stage'],
     ['AWS::Lambda::Permission', 'a permission for API Gateway to invoke'],
@@ -71,7 +71,7 @@ describe('what cannot be served here as deployed stops the start', () => {
     expect(() => readTemplate(json, '/assembly')).toThrow(named);
   });
 
-  test('a permission for another service than API Gateway', () => {
+  test('a permission for a service other than API Gateway', () => {
     const json = template();
     for (const { Properties } of resources(json, 'AWS::Lambda::Permission')) {
       Properties['Principal'] = 'events.amazonaws.com';
@@ -79,7 +79,7 @@ describe('what cannot be served here as deployed stops the start', () => {
     expect(() => readTemplate(json, '/assembly')).toThrow('a permission for API Gateway to invoke');
   });
 
-  test('a permission for the function itself, if its alias is called', () => {
+  test('a permission for the function itself if the API calls its alias', () => {
     const json = template();
     const [permission] = resources(json, 'AWS::Lambda::Permission');
     const [alias] = resources(json, 'AWS::Lambda::Alias');
@@ -124,7 +124,7 @@ describe('what cannot be served here as deployed stops the start', () => {
       'Fn::ImportValue',
       (p) => (p['Environment'] = { Variables: { A: { 'Fn::ImportValue': 'x' } } }),
     ],
-  ])('%s with another %s', (type, named, change) => {
+  ])('%s with an unsupported setting: %s', (type, named, change) => {
     const json = template();
     for (const { Properties } of resources(json, type)) change(Properties);
     expect(() => readTemplate(json, '/assembly')).toThrow(named);

@@ -14,9 +14,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a store of the user's own", () => {
+describe('a store that the user runs', () => {
   test.each<[what: string, status: 'CREATING' | undefined, created: number]>([
-    ['it creates', undefined, 1],
+    ['the start creates', undefined, 1],
     ['somebody else is creating', 'CREATING', 0],
   ])('is not ready before the table that %s is active', async (_, status, created) => {
     const slow = await startSlowStore(status);
@@ -32,7 +32,7 @@ describe("a store of the user's own", () => {
     await store.close();
   });
 
-  test('keeps a table of the same name with another key, and that stops the start', async () => {
+  test('stops the start if its table has another key than the stack, and keeps that table', async () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', slow.endpoint);
@@ -49,8 +49,8 @@ describe("a store of the user's own", () => {
 
   test.each<[what: string, environment: Record<string, string | undefined>, expected: object]>([
     ['of the environment', credentials, credentials],
-    ['that any store here takes, if there are none', {}, anybody],
-    ['that any store here takes, if the secret is missing', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
+    ['local and local, if the environment has none', {}, anybody],
+    ['local and local, if the secret is missing', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
   ])('is used by the functions, with the credentials %s', async (_, environment, expected) => {
     const { endpoint } = await startSlowStore();
     for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
@@ -59,12 +59,12 @@ describe("a store of the user's own", () => {
     expect(store.environment).toEqual({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_REGION: account.region, ...expected });
   });
 
-  test.each(['http://127.0.0.1:9', 'nonsense'])('that is not at %s is reported in a sentence', async (endpoint) => {
+  test.each(['http://127.0.0.1:9', 'nonsense'])('is reported in a sentence if it is not at %s', async (endpoint) => {
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
     await expect(openStore('/nowhere')).rejects.toThrow(`The store (${endpoint}) cannot be used`);
   });
 
-  test('that does not answer within 5 seconds is reported in a sentence', async () => {
+  test('is reported in a sentence if it does not answer within 5 seconds', async () => {
     const server = createServer();
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
@@ -80,7 +80,7 @@ describe("a store of the user's own", () => {
   });
 });
 
-test("a folder dynamodb with files of the user's is not opened as a database", async () => {
+test("a dynamodb folder with the user's files is not opened as a database", async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', '');
@@ -95,7 +95,7 @@ test.each<[value: string | undefined, region: string]>([
   [undefined, 'us-east-1'],
   ['', 'us-east-1'],
   ['eu-central-1', 'eu-central-1'],
-])('with AWS_REGION=%s this machine plays the region %s', async (value, region) => {
+])('with AWS_REGION=%s, the local service uses the region %s', async (value, region) => {
   vi.stubEnv('AWS_REGION', value);
   vi.resetModules();
   expect((await import('../../local/account.ts')).account.region).toBe(region);

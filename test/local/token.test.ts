@@ -1,20 +1,20 @@
-/** `npm run token` for the local service. */
+/** `npm run token` with the local service as the issuer. */
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startIssuer } from '../../local/issuer.ts';
-import { leaveSession } from '../../local/session.ts';
+import { writeSession } from '../../local/session.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 
 const token = async (folder: string, ...args: string[]) =>
   run(process.execPath, [path.resolve('local/token.ts'), ...args], { DATA_DIR: folder }).ended;
 
-test('prints a token of the running service, and nothing else; without one, says what to do', async () => {
+test('prints only a token of the running service, or what to do if no service is running', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const issuer = await startIssuer();
   onTestFinished(issuer.close);
   const { tokenUrl, clientId, clientSecret, scope, certificate } = issuer;
-  const end = leaveSession(folder, { url: 'http://x', tokenUrl, clientId, clientSecret, scope, certificate });
+  const end = writeSession(folder, { url: 'http://x', tokenUrl, clientId, clientSecret, scope, certificate });
   const { code, stdout, stderr } = await token(folder);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);

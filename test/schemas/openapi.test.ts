@@ -24,7 +24,7 @@ describe('schemas/openapi.yaml', () => {
     });
   });
 
-  test('has one operation, which needs a bearer token like the whole service', () => {
+  test('has one operation, which requires a bearer token like the whole service', () => {
     expect(Object.entries(contract.paths).map(([path, item]) => [path, Object.keys(item)])).toEqual([
       ['/plants', ['post']],
     ]);
@@ -34,7 +34,7 @@ describe('schemas/openapi.yaml', () => {
     expect(contract.components.securitySchemes['bearerAuth']).toMatchObject({ type: 'http', scheme: 'bearer' });
   });
 
-  test('asks for a NewPlant and answers a Plant or an Error, in the words of the contract', () => {
+  test('requires a NewPlant and returns a Plant or an Error, with the schemas of the contract', () => {
     const { requestBody, responses } = createPlantOperation;
     const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
     expect(requestBody).toMatchObject({ required: true });
@@ -73,7 +73,7 @@ describe('schemas/openapi.yaml', () => {
     expect(Object.keys(examples)).not.toEqual([]);
   });
 
-  test('shows every error of the catalogue under its status, with its message, and no other', () => {
+  test('has an example of every error in the catalogue, with its status and message, and of no other', () => {
     const documented = mediaTypes
       .flatMap(([status, { examples }]) => Object.values(examples).map(({ value }) => ({ status, value })))
       .flatMap(({ status, value }) => ('error' in (value as object) ? [{ status, ...(value as object) }] : []));
@@ -85,7 +85,7 @@ describe('schemas/openapi.yaml', () => {
     expect(documented).toEqual(catalogue);
   });
 
-  test('names the headers that the errors of a status have, and no other', () => {
+  test('declares exactly the headers that the errors of a status have', () => {
     const documented = Object.entries(createPlantOperation.responses).flatMap(([status, { headers = {} }]) =>
       Object.keys(headers).map((name) => `${status} ${name.toLowerCase()}`),
     );

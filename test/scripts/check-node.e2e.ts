@@ -51,7 +51,7 @@ describe('npm ci', () => {
     ['the Node.js of the lock file', `${path.dirname(process.execPath)}:${machine}`],
   ];
   const mark = path.join(folder, 'forged-node-ran');
-  let honest: Package;
+  let genuine: Package;
   let forged: Package;
 
   /** @param addBinary puts the file there that is the package's `bin/node` */
@@ -72,7 +72,7 @@ describe('npm ci', () => {
     const disguise = path.join(folder, 'stand-in.cjs');
     await writeFile(disguise, "Object.defineProperty(process, 'execPath', { value: process.env.STAND_IN });");
     const standIn = `#!/bin/sh\nSTAND_IN=$(readlink -f "$0") exec '${process.execPath}' --require '${disguise}' "$@"\n`;
-    honest = await pack((file) => writeFile(file, standIn, { mode: 0o755 }));
+    genuine = await pack((file) => writeFile(file, standIn, { mode: 0o755 }));
     const script = `#!/bin/sh\ntouch '${mark}'\nexec '${process.execPath}' "$@"\n`;
     forged = await pack((file) => writeFile(file, script, { mode: 0o755 }));
   });
@@ -93,11 +93,11 @@ describe('npm ci', () => {
     return `http://127.0.0.1:${await startServer(server)}`;
   };
 
-  /** Runs it in a new project, whose lock file has the hash of the honest package. */
+  /** Runs it in a new project, whose lock file has the hash of the genuine package. */
   const install = async (served: Package | undefined, PATH = machine, ...options: string[]) => {
     const optionalDependencies = { [name]: version, [`${name}-of-others`]: version };
     const project = await makeProject(optionalDependencies);
-    const entry = { ...manifest, optional: true, integrity: honest.integrity };
+    const entry = { ...manifest, optional: true, integrity: genuine.integrity };
     const packages = {
       '': { optionalDependencies },
       [`node_modules/${name}`]: entry,
@@ -125,7 +125,7 @@ describe('npm ci', () => {
   };
 
   test.each(systems)('runs prepare on the Node.js that it installs, started by %s', async (_, PATH) => {
-    const { code, stderr, compiledBy, binary } = await install(honest, PATH);
+    const { code, stderr, compiledBy, binary } = await install(genuine, PATH);
     expect(code, stderr).toBe(0);
     expect(compiledBy, 'what ran prepare').toBe(binary);
   });
@@ -136,11 +136,11 @@ describe('npm ci', () => {
 
   test('fails if the registry has no such Node.js', () => expectRefusal(install(undefined)));
 
-  test('fails if optional packages are omitted', () => expectRefusal(install(honest, machine, '--omit=optional')));
+  test('fails if optional packages are omitted', () => expectRefusal(install(genuine, machine, '--omit=optional')));
 
   describe('with --ignore-scripts', () => {
     test('leaves prepare to npm start', async () => {
-      const { project, npm, compiledBy, binary } = await install(honest, machine, '--ignore-scripts');
+      const { project, npm, compiledBy, binary } = await install(genuine, machine, '--ignore-scripts');
       expect(compiledBy, 'what ran prepare').toBe('nobody');
       // As npm 10 does with the package of another platform.
       await rm(path.join(project, 'node_modules/.bin/node'));
@@ -155,7 +155,7 @@ describe('npm ci', () => {
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
-      // What an earlier, honest `npm ci` has made.
+      // What an earlier, genuine `npm ci` has made.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);

@@ -8,7 +8,7 @@ test.each([
   [-(2n ** 63n), true],
   [2n ** 63n, false],
   [-(2n ** 63n) - 1n, false],
-  // A double from here on may stand for another integer than the one that was sent.
+  // From 2^53 on, the double may be a different integer from the one in the request.
   [Number.MAX_SAFE_INTEGER + 1, false],
   [1e18, false],
   [0.5, false],

@@ -1,4 +1,4 @@
-/** Many requests to one warm instance of each function. */
+/** Many requests to one warm instance of each function: it must not leak memory, handles or listeners. */
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';
@@ -8,10 +8,10 @@ import { portion, progress, report } from '../kit/scale.ts';
 import { startServer } from '../kit/servers.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
-/** What a process may lose hold of, after garbage was collected. Memory is in bytes. */
+/** The resources that a function could leak, measured after a garbage collection. Memory is in bytes. */
 type Holdings = { heap: number; buffers: number; handles: Record<string, number>; listeners: number };
 
-/** Answers the event 'holdings' with those of the instance. */
+/** Wraps a handler so that the event 'holdings' returns the resources that the instance holds. */
 const open =
   (handler: Handler): Handler =>
   (event, context) => {
@@ -29,13 +29,13 @@ const open =
   };
 
 const requests = portion(200_000, 1_000);
-/** Requests until the code is compiled and the caches are full. */
+/** Requests before the first measurement, so that the code is compiled and the caches are full. */
 const warmUp = portion(20_000, 500);
 
-/** Bytes. A leak of 6 bytes a request would be more, in the full trial. */
+/** In bytes. A leak of 6 bytes per request exceeds it in the 200,000 requests of the full trial. */
 const tolerance = 1024 * 1024;
 
-/** Calls `ask` again and again. @returns what the instance held after the warm-up, and at the end */
+/** Calls `ask` for every request. @returns what the instance holds after the warm-up, and at the end */
 const endure = async (name: 'CreatePlant' | 'Authorizer', stack: TrialStack, ask: (turn: number) => Promise<void>) => {
   const holdings = async (): Promise<Holdings> => {
     const outcome = await stack.invoke(name, 'holdings');
@@ -61,8 +61,8 @@ const expectHeld = ({ before, after }: { before: Holdings; after: Holdings }): v
   expect(after.listeners, 'listeners').toBe(before.listeners);
 };
 
-test(`createPlant holds no more after ${requests} requests than when it was warm`, async () => {
-  // A store that answers at once. The name says what.
+test(`createPlant leaks nothing in ${requests} requests`, async () => {
+  // The store responds at once; the name of the plant selects its response.
   const store = createServer(async (request, response) => {
     const { Item } = JSON.parse(Buffer.concat(await request.toArray()).toString());
     if (Item.name.S === 'lost') response.destroy();
@@ -75,7 +75,7 @@ test(`createPlant holds no more after ${requests} requests than when it was warm
     CreatePlant: { wrapper: open },
   });
   onTestFinished(stack.close);
-  /** One in a hundred, or in a thousand, is of its kind; all others are good. */
+  /** Special bodies by request number, modulo 100 (501: modulo 1,000). All other requests send a valid plant. */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],
     2: ['{"id":1}', 400],
@@ -95,7 +95,7 @@ test(`createPlant holds no more after ${requests} requests than when it was warm
   expectHeld(held);
 });
 
-test(`the authorizer holds no more after ${requests} requests than when it was warm`, async () => {
+test(`the authorizer leaks nothing in ${requests} requests`, async () => {
   const stack = await startTrialStack('http://127.0.0.1:9', { Authorizer: { wrapper: open } });
   onTestFinished(stack.close);
   const { issuer, key } = stack.issuer;

@@ -1,4 +1,4 @@
-/** The issuer's keys: fetched too often, changed, withdrawn, and unavailable; with a clock that each request sets. */
+/** The issuer's keys: fetch floods, rotation, withdrawal and outages. Each request sets the authorizer's clock. */
 import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -8,7 +8,7 @@ import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { eachOf, portion, report } from '../kit/scale.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
-/** Stops the function's clock at the time that a request names; starts the function anew where one asks for it. */
+/** Sets the function's clock to the header x-trial-clock, and reloads the function if x-trial-start is present. */
 const clocked = (handler: Handler): Handler => {
   const { now } = Date;
   let current = handler;
@@ -26,13 +26,13 @@ const clocked = (handler: Handler): Handler => {
 
 let store: PlantsStore;
 let stack: TrialStack;
-/** Of the issuer; under the kid of its key, of a stranger; not of the issuer yet. */
+/** `key` is the issuer's, `stranger` is a foreign key with the same kid, and `next` is not published yet. */
 let key: SigningKey;
 let stranger: SigningKey;
 let next: SigningKey;
 let validToken: string;
 const startStack = (): Promise<TrialStack> => startTrialStack(store.endpoint, { Authorizer: { wrapper: clocked } });
-/** Issued at the start of the trial: the function's clock stands there, however long the trial has taken. */
+/** Signs a token issued at `epoch`, the start of the trial, since the function's clock starts there in each test. */
 const signed = (by: SigningKey, change = {}, of = stack): Promise<string> =>
   sign(by, claims({ iss: of.issuer.issuer, iat: Math.floor(epoch / 1000), exp: inSeconds(4 * 3_600), ...change }));
 beforeAll(async () => {
@@ -51,10 +51,10 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The function's time, in milliseconds after the start of the trial. It moves when a test says so. */
+/** The function's time, in milliseconds after `epoch`. Only the tests advance it. */
 let ahead: number;
 const epoch = Date.now();
-/** Whether the next request meets a function that has just started. */
+/** Whether the next request cold-starts the function. */
 let isCold: boolean;
 beforeEach(() => {
   stack.issuer.publish(key);
@@ -62,7 +62,7 @@ beforeEach(() => {
   isCold = true;
 });
 
-/** Sends a plant. @returns the status */
+/** Sends a plant at the function's time `ahead`. @returns the HTTP status */
 const send = async (token: string): Promise<number> => {
   const headers = {
     authorization: `Bearer ${token}`,
@@ -78,7 +78,7 @@ const sendAt = (milliseconds: number, token = validToken): Promise<number> => {
   return send(token);
 };
 
-/** A token of a stranger under a kid that nobody has. */
+/** Signs a token with the foreign key `stranger`, under a kid that no key has. */
 const unknownKid = (): Promise<string> => signed(stranger).then((token) => withKid(token, newId()));
 
 const withKid = (token: string, kid: string): string => {
@@ -86,7 +86,7 @@ const withKid = (token: string, kid: string): string => {
   return [header, ...token.split('.').slice(1)].join('.');
 };
 
-/** What the issuer is asked for while `during` runs: its keys and nothing else. @returns how often */
+/** Expects the issuer to be asked only for its keys while `during` runs. @returns the number of fetches */
 const fetchesDuring = async (during: () => Promise<void>, issuer = stack.issuer): Promise<number> => {
   const before = issuer.requests.length;
   await during();
@@ -106,14 +106,14 @@ describe('tokens with unknown kids', () => {
     ['hangs up', hangUp],
     ['answers without a key set', (_, response) => response.end('rubbish')],
   ])(
-    `${flood} of them in 10 s while the issuer %s cause at most 4 fetches, and valid tokens are let in`,
+    `${flood} of them in 10 s while the issuer %s cause at most 4 fetches, and valid tokens are accepted`,
     async (what, failing) => {
       expect(await send(validToken), 'status').toBe(200);
       if (failing !== undefined) stack.issuer.answer(failing);
       const tokens = await Promise.all(Array.from({ length: flood }, unknownKid));
       const fetches = await fetchesDuring(async () => {
         for (const [index, token] of tokens.entries()) {
-          // From the moment that the first fetch may be repeated to the one that the second may.
+          // The requests spread from the end of the first fetch's cooldown (10 s) to the end of the second's (20 s).
           ahead = 10 * second + Math.ceil((index * 10 * second) / (flood - 1));
           expect(await send(token), 'status for an unknown kid').toBe(403);
           if (index % 10 === 0) expect(await send(validToken), 'status for a valid token').toBe(200);
@@ -136,7 +136,7 @@ describe('tokens with unknown kids', () => {
     expect(await sendAt(20 * second), 'status').toBe(200);
   });
 
-  /** The local service has 8 at most. */
+  /** Concurrent instances of the authorizer: the local service runs at most 8. */
   const instances = portion(8, 2);
 
   test(`${flood} of them, ${instances} at a time, cause at most 4 fetches of each instance`, async () => {
@@ -190,14 +190,14 @@ describe('keys that change', () => {
     expect(await send(await signed(next)), 'status').toBe(200);
   });
 
-  test('a new key under an old kid takes its place within 5 minutes', async () => {
+  test('a new key under an old kid replaces the old key within 5 minutes', async () => {
     expect(await send(validToken), 'status').toBe(200);
     stack.issuer.publish(stranger);
     expect(await sendAt(5 * minute), 'status').toBe(403);
     expect(await send(await signed(stranger)), 'status').toBe(200);
   });
 
-  test('a key that left the JWKS stops working within an hour, even if the issuer is down since', async () => {
+  test('a key that left the JWKS stops working within an hour, even if the issuer has been down since', async () => {
     expect(await send(validToken), 'status').toBe(200);
     stack.issuer.answer(hangUp);
     expect(await sendAt(hour), 'status').toBe(500);
@@ -216,13 +216,13 @@ const answering =
 const saying = (body: string | Buffer, status = 200, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(status, headers).end(body));
 
-/** The body is made when it is needed, since only then is there a key. */
+/** Like `saying`, but calls `body` at each request: `key` does not exist when the table of tests is built. */
 const sayingOf = (body: () => string | Buffer, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(200, headers).end(body()));
 
 const keySet = () => JSON.stringify({ keys: [key.jwk] });
 
-/** Answers that are not a key set. */
+/** Ways in which an issuer fails to return a key set. */
 const noKeySet: [what: string, failing: Failing][] = [
   ['refuses connections', (during) => stack.issuer.gone(during)],
   ['hangs up', answering(hangUp)],
@@ -233,26 +233,26 @@ const noKeySet: [what: string, failing: Failing][] = [
   ['answers 204', saying('', 204)],
   ['answers 429', saying('', 429, { 'retry-after': '1' })],
   [
-    'sends elsewhere',
+    'redirects',
     answering(({ url }, response) =>
       response.writeHead(url === '/jwks' ? 302 : 200, { location: '/moved' }).end(keySet()),
     ),
   ],
-  ['answers in HTML', saying('<!doctype html><title>Sign in</title>', 200, { 'content-type': 'text/html' })],
-  ['answers nothing', saying('')],
-  ['answers a cut key set', sayingOf(() => keySet().slice(0, -1))],
+  ['answers with HTML', saying('<!doctype html><title>Sign in</title>', 200, { 'content-type': 'text/html' })],
+  ['answers with an empty body', saying('')],
+  ['answers with a truncated key set', sayingOf(() => keySet().slice(0, -1))],
   [
-    'hangs up within a key set',
+    'hangs up in the middle of a key set',
     answering((_, response) =>
       response
         .writeHead(200, { 'content-length': keySet().length })
         .write(keySet().slice(0, -1), () => response.destroy()),
     ),
   ],
-  ['answers a key set that is not UTF-8', saying(Buffer.from('{"keys":[],"note":"\xff"}', 'latin1'))],
-  ['answers a key set with a byte order mark', sayingOf(() => `\ufeff${keySet()}`)],
-  ['answers a compressed key set', sayingOf(() => gzipSync(keySet()), { 'content-encoding': 'gzip' })],
-  ['answers two key sets', sayingOf(() => keySet() + keySet())],
+  ['answers with a key set that is not UTF-8', saying(Buffer.from('{"keys":[],"note":"\xff"}', 'latin1'))],
+  ['answers with a key set after a byte order mark', sayingOf(() => `\ufeff${keySet()}`)],
+  ['answers with a compressed key set', sayingOf(() => gzipSync(keySet()), { 'content-encoding': 'gzip' })],
+  ['answers with two key sets', sayingOf(() => keySet() + keySet())],
   ...[
     '{}',
     'null',
@@ -268,19 +268,19 @@ const noKeySet: [what: string, failing: Failing][] = [
     '{"keys":[[]]}',
     '{"keys":["x"]}',
     '{"keys":[{}]}',
-  ].map((text): [string, Failing] => [`answers ${text}`, saying(text)]),
-  ['answers a key alone', sayingOf(() => JSON.stringify(key.jwk))],
-  ['answers a list of keys', sayingOf(() => JSON.stringify([key.jwk]))],
-  ['answers a key with a number for kid', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, kid: 7 }] }))],
-  ['answers a key with a list for x', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, x: [key.jwk.x] }] }))],
-  ['answers a key without kty', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, kty: undefined }] }))],
+  ].map((text): [string, Failing] => [`answers with ${text}`, saying(text)]),
+  ['answers with a key instead of a key set', sayingOf(() => JSON.stringify(key.jwk))],
+  ['answers with a list of keys', sayingOf(() => JSON.stringify([key.jwk]))],
+  ['answers with a key whose kid is a number', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, kid: 7 }] }))],
+  ['answers with a key whose x is a list', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, x: [key.jwk.x] }] }))],
+  ['answers with a key without kty', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, kty: undefined }] }))],
 ];
 
-/** In each, 3 s pass at every fetch. */
+/** Issuers so slow that every fetch takes 3 s: aws-jwt-verify tries it twice, for 1.5 s each. */
 const slow: [what: string, failing: Failing][] = [
   ['never answers', answering(() => {})],
   [
-    'drips',
+    'adds a space every 100 ms to its key set',
     answering((_, response) => {
       response.write(keySet().slice(0, -1));
       const drops = setInterval(() => response.write(' '), 100);
@@ -288,7 +288,7 @@ const slow: [what: string, failing: Failing][] = [
     }),
   ],
   [
-    'does not end',
+    'never stops sending',
     answering((_, response) => {
       const spaces = Buffer.alloc(65_536, ' ');
       const pour = (): void => {
@@ -300,16 +300,16 @@ const slow: [what: string, failing: Failing][] = [
   ],
 ];
 
-/** Key sets without a key that could verify the valid token. */
+/** Key sets in which no key can verify the valid token. */
 const withoutKeys: [what: string, keys: () => object[]][] = [
   ['no key', () => []],
-  ['a secret', () => [{ kid: key.kid, kty: 'oct', k: 'c2VjcmV0' }]],
+  ['a symmetric key', () => [{ kid: key.kid, kty: 'oct', k: 'c2VjcmV0' }]],
   ['an Ed25519 key', () => [{ kid: key.kid, kty: 'OKP', crv: 'Ed25519', x: key.jwk.x }]],
-  ['a key of another kind', () => [{ kid: key.kid, kty: 'ML-DSA' }]],
+  ['a key of another type', () => [{ kid: key.kid, kty: 'ML-DSA' }]],
   ['a key of another curve', () => [{ ...key.jwk, crv: 'secp256k1' }]],
-  ['a key that is no point of its curve', () => [{ ...key.jwk, y: key.jwk.x }]],
-  ['half a key', () => [{ ...key.jwk, y: undefined }]],
-  ['a key cut short', () => [{ ...key.jwk, x: key.jwk.x?.slice(0, 20) }]],
+  ['a key that is not a point on its curve', () => [{ ...key.jwk, y: key.jwk.x }]],
+  ['a key without y', () => [{ ...key.jwk, y: undefined }]],
+  ['a truncated key', () => [{ ...key.jwk, x: key.jwk.x?.slice(0, 20) }]],
   ['an empty RSA key', () => [{ kid: key.kid, kty: 'RSA', n: '', e: 'AQAB' }]],
   ['a key for encryption', () => [{ ...key.jwk, use: 'enc' }]],
   ['a key for signing only', () => [{ ...key.jwk, key_ops: ['sign'] }]],
@@ -318,12 +318,12 @@ const withoutKeys: [what: string, keys: () => object[]][] = [
   ['a key without a kid', () => [{ ...key.jwk, kid: undefined }]],
 ];
 
-/** 500 as long as there are no keys, and the next fetch after the cooldown. */
+/** Expects 500 for every token while there are no keys, with at most one fetch and its retry. */
 const expectNoVerdict = async (): Promise<void> => {
   const others = await Promise.all([signed(next), unknownKid(), signed(stranger)]);
   const fetches = await fetchesDuring(async () => {
     for (const token of [validToken, validToken, ...others]) expect(await send(token), 'status without keys').toBe(500);
-    // What no key could make valid is refused without them.
+    // An expired token is refused even without keys, since no key could make it valid.
     expect(await send(await signed(key, { scope: undefined, exp: 1 })), 'status of an expired token').toBe(403);
   });
   expect(fetches, 'fetches').toBeLessThanOrEqual(2);
@@ -341,7 +341,7 @@ const cold = async (_: string, failing: Failing): Promise<void> => {
   await expectWell();
 };
 
-/** The keys stay in use for an hour. One request waits for a fetch; the next come within the cooldown. */
+/** Expects fetched keys to stay in use for an hour, and only one request per cooldown to wait for a fetch. */
 const warm = async (what: string, failing: Failing): Promise<void> => {
   const rotated = await signed(next);
   expect(await send(validToken), 'status').toBe(200);
@@ -360,7 +360,7 @@ const warm = async (what: string, failing: Failing): Promise<void> => {
       });
       expect(fetches, 'fetches').toBeLessThanOrEqual(2);
     }
-    // Late enough for another fetch, too.
+    // The keys have expired by now, and the cooldown of the last fetch is over.
     ahead = hour + 10 * second;
     await expectNoVerdict();
   });
@@ -374,12 +374,12 @@ describe('an issuer that', () => {
     warm,
   );
 
-  /** They take their time. */
+  /** The short trial leaves out the slow issuers, since each of their tests takes many seconds. */
   const triedSlow = slow.slice(0, portion(slow.length, 0));
   test.each(triedSlow)('%s: 500 after a cold start', cold);
   test.each(triedSlow)('%s: keys that were fetched before stay in use for an hour', warm);
 
-  test('answers slowly after a cold start: the token is let in once the keys are there', async () => {
+  test('answers slowly after a cold start: the token is accepted once the keys have arrived', async () => {
     stack.issuer.answer((_, response) => void setTimeout(() => response.end(keySet()), portion(1_000, 100)));
     expect(await send(validToken), 'status').toBe(200);
   });

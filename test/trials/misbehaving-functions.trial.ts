@@ -1,4 +1,4 @@
-/** Functions that misbehave, beside what they are for: the gateway answers as documented, and the next request is served. */
+/** Functions that misbehave: the gateway responds as AWS documents, and serves the next request. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../kit/answers.ts';
 import { isUnavailable, untilTaken } from '../kit/over-quota.ts';
@@ -6,7 +6,7 @@ import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { report } from '../kit/scale.ts';
 import { ample, type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
-/** Misbehaves as the request's headers say for this function, or does what the function is for. */
+/** Wraps a handler so that it misbehaves as x-authorizer or x-function says. Without the header, it works as usual. */
 const misbehaving =
   (handler: Handler): Handler =>
   async (event: { headers: Record<string, string>; type?: string }, context) => {
@@ -36,7 +36,7 @@ const misbehaving =
       case undefined:
         break;
       default:
-        // Rubbish that a header could not carry as JSON.
+        // Any other header is a JavaScript expression for the result, since JSON has no bigint and no cycle.
         return require('node:vm').runInThisContext(`(${misbehaviour})`);
     }
     return handler(event as never, context);
@@ -64,7 +64,7 @@ const post = (headers?: Record<string, string>) =>
 
 const hanging = new Set(['never answers', 'loops for ever', 'closes its own ports']);
 
-/** A time-out short enough to be waited for, which binds no call that would be answered. */
+/** Posts a plant, with a time-out of only 400 ms for a function that hangs and so would use up any time-out. */
 const misbehave = async (name: 'CreatePlant' | 'Authorizer', misbehaviour: string, headers: Record<string, string>) => {
   if (hanging.has(misbehaviour)) stack.limit(name, 400);
   const answer = await post(headers);
@@ -84,7 +84,7 @@ const postOnce = async (headers: Record<string, string> = {}): Promise<[status: 
 const served: [number, string] = [200, '{"name":"Moss"}'];
 const failed: [number, string] = [500, '{"message":"Internal Server Error"}'];
 
-/** What Node cannot live through, or API Gateway cannot read. */
+/** Misbehaviour of either function, by name or as an expression for the result, and the response of the gateway. */
 const misbehaviours: [misbehaviour: string, answer: [number, string]][] = [
   ['throws', failed],
   ['throws no error', failed],
@@ -108,7 +108,7 @@ test.each<[misbehaviour: string, answer: [number, string]]>([
   ['{ statusCode: 200, headers: { "a b": 1 } }', failed],
   ['{ statusCode: 200, cookies: 1 }', failed],
   ['{ statusCode: 200, body: "x".repeat(7e6) }', failed],
-  // The documented answer to whatever has no status: the value itself, as JSON.
+  // API Gateway responds to a result without a statusCode with 200 and the result as JSON.
   ['undefined', [200, 'null']],
   ['"rubbish"', [200, '"rubbish"']],
   ['{ name: "rubbish" }', [200, '{"name":"rubbish"}']],

@@ -1,4 +1,4 @@
-/** The service beside a plain model of it: a map from ids to plants. */
+/** Compares the service with a simple model of it: a map from ids to plants. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -34,10 +34,10 @@ afterAll(async () => {
 type Model = Map<string, Item>;
 type Command = fc.AsyncCommand<Model, object>;
 
-/** How an id stands in the commands: its place among those of a run. */
+/** The number of ids in a run. A command refers to an id by its place in `ids`. */
 const places = 3;
 
-/** The ids of the run under way, which no other run has used. */
+/** The ids of the current run; no other run has used them. */
 let ids: string[];
 
 const contents = fc.record(
@@ -55,7 +55,7 @@ const faults: Record<string, Fault> = {
   internalError: answer(500, 'InternalServerError'),
 };
 
-/** Sends a create, and says what the model says of it. */
+/** Sends a create. @returns its status, and the status that the model expects */
 const create = async (model: Model, place: number, { name, tag }: Content, send = stack.send) => {
   const id = ids[place] ?? '';
   const { status } = await send(toJson({ id: BigInt(id), name, ...(tag !== undefined && { tag }) }));
@@ -86,8 +86,8 @@ class Create implements Command {
 }
 
 /**
- * The answer may also be 503: always while the fault is held, and where the SDK has used up its quota of retries, which it
- * keeps for many requests. What was unknown is then stored or not.
+ * A create while the store fails: always 503 if the fault is held, and perhaps 503 if earlier requests have used up the
+ * SDK's quota of retries. After a 503, a plant that was unknown may be stored or not.
  */
 class CreateWithFault extends Create {
   readonly fault: string;
@@ -125,7 +125,7 @@ class Race extends Create {
     const winner = racers.find(({ status }) => status === 200);
     if (winner !== undefined) model.set(winner.id, winner.sent);
     expect(model.has(ids[this.place] ?? ''), 'one of the two was acknowledged').toBe(true);
-    // Each was answered as if it had come after the winner.
+    // Each racer gets the status that it would get if it came after the winner.
     for (const { id, sent, status } of racers) {
       expect(status, 'status').toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);
     }

@@ -1,4 +1,4 @@
-/** Marked secrets, wherever a client or the store can put one: no log line and no answer may hold any of them. */
+/** Marked secrets wherever a client or the store can put one: no log line and no error response may contain any. */
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { assemble, claims, makeKey, sign } from '../kit/access-tokens.ts';
@@ -15,13 +15,13 @@ import { isUnavailable, untilTaken } from '../kit/over-quota.ts';
 import { report } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
-/** In each secret, whatever its place. */
+/** Every secret contains this text. */
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;
 
-/** In each id, since an id has digits only. */
+/** Every id begins with these digits, since an id cannot contain letters. */
 const markedDigits = String(randomInt(10 ** 12, 10 ** 13));
 
-/** A store's words, which may quote what it was sent. */
+/** A response of the store with secrets in its headers, its error and its item, as if it quoted the request. */
 const quoting =
   (status: number, type: string): Fault =>
   ({ response }) =>
@@ -31,11 +31,11 @@ const quoting =
 
 let store: FaultyStore;
 let stack: TrialStack;
-/** All that this process and the functions write to its output. */
+/** Everything that this process and the functions write to stdout and stderr. */
 let written: string;
 beforeAll(async () => {
   store = await startFaultyStore('plants');
-  // Every level that Lambda and the SDK know.
+  // The most verbose log levels of Lambda and the SDK.
   const environment = { AWS_LAMBDA_LOG_LEVEL: 'TRACE', LOG_LEVEL: 'trace', DEBUG: '*' };
   stack = await startTrialStack(store.endpoint, { CreatePlant: { environment }, Authorizer: { environment } });
 });
@@ -44,7 +44,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Every header that a client may send, and some that gateways add. */
+/** Secrets in headers that a client may send, and in some that gateways add. */
 const markedHeaders = {
   cookie: `session=${mark}`,
   [`x-${mark}`]: mark,
@@ -56,7 +56,7 @@ const markedHeaders = {
   referer: `https://x.example/${mark}`,
 };
 
-/** A NewPlant with secrets everywhere, and then some. */
+/** A NewPlant with secrets in its name, its tag and in further fields. */
 const plant = (change: Record<string, unknown> = {}, id = newMarkedId()): string =>
   JSON.stringify({ id: 'ID', name: mark, tag: mark, [mark]: { [mark]: [mark] }, id_token: mark, ...change }).replace(
     '"ID"',
@@ -71,7 +71,7 @@ const newMarkedId = (): string => {
 
 type Sent = { body: string; headers?: Record<string, string> };
 
-test('writes no marked secret to a log line or an answer', async () => {
+test('writes no marked secret to a log line or an error response', async () => {
   written = '';
   for (const stream of [process.stdout, process.stderr]) {
     vi.spyOn(stream, 'write').mockImplementation((chunk) => {
@@ -88,7 +88,7 @@ test('writes no marked secret to a log line or an answer', async () => {
   const type = (contentType: string) => ({ ...authorized, 'content-type': contentType });
 
   const requests: Sent[] = [
-    // Refused by the authorizer, each for another reason.
+    // The authorizer refuses each of these for a different reason.
     ...[
       mark,
       `Bearer ${mark}`,
@@ -103,7 +103,7 @@ test('writes no marked secret to a log line or an answer', async () => {
       `Bearer ${await sign(stack.issuer.key, claims({ iss: stack.issuer.issuer, exp: mark }))}`,
       `Bearer ${await sign(stack.issuer.key, `"${mark}"`)}`,
     ].map((authorization) => ({ body: plant(), headers: { authorization } })),
-    // Refused by createPlant.
+    // createPlant refuses these bodies.
     ...[
       mark,
       `{"${mark}`,
@@ -129,11 +129,11 @@ test('writes no marked secret to a log line or an answer', async () => {
     return answered.status;
   };
 
-  /** As the contract says after a 503: a busy machine may run out of the service's time. */
+  /** Sends again after a 503, as the contract says: on a busy machine the service may run out of time. */
   const sendUntilTaken = (request: Sent): Promise<number> => untilTaken(() => send(request), isUnavailable);
 
   for (const request of requests) expect(await sendUntilTaken(request), 'status of a refusal').toBeLessThan(500);
-  // Failures of the store, and faults of ours, whose cause is logged.
+  // For failures of the store and for our own faults (500), the service logs the cause.
   for (const fault of [
     quoting(400, 'ValidationException'),
     quoting(400, 'AccessDeniedException'),
@@ -157,13 +157,13 @@ test('writes no marked secret to a log line or an answer', async () => {
     store.fail(id, fault);
     expect(await send({ body: plant({}, id), headers: authorized }), 'status of a failure').toBeGreaterThanOrEqual(400);
   }
-  // An issuer that shows no keys.
+  // An issuer whose key set is not JSON.
   const lost = await startTrialStack(store.endpoint);
   onTestFinished(lost.close);
   lost.issuer.answer((_, response) => response.end(`${mark} { "${mark}": `));
   const withoutKeys = await lost.sendOnce(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` });
   expect(withoutKeys).toMatchObject({ status: 500 });
-  // An acknowledged plant: its answer has name and tag, as it must, and nothing else.
+  // The response to a stored plant has its name and tag, as the contract says, and nothing else.
   expect(await sendUntilTaken({ body: plant({ name: 'Moss', tag: '' }), headers: authorized }), 'status').toBe(200);
   const [before, marked] = [stack.log.length, { ...markedHeaders, ...authorized }];
   expect((await stack.send(plant(), marked)).body).toEqual({ name: mark, tag: mark });
@@ -172,7 +172,7 @@ test('writes no marked secret to a log line or an answer', async () => {
 
   const lines = [...stack.log, ...lost.log].map((line) => JSON.stringify(line));
   expect(lines.length, 'lines of the log').toBe(answers.length + acknowledged + lost.log.length);
-  // The functions did log: a refusal, an acknowledgement, and the cause of each failure.
+  // The log must have the cause of each failure; otherwise the search for secrets in it would prove nothing.
   const causes = lines.filter((line) => line.includes('"outcome":"failed"')).length;
   expect(causes, 'failures in the log').toBeGreaterThanOrEqual(failed);
   expect(failed, 'failures').toBeGreaterThanOrEqual(16);

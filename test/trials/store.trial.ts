@@ -1,4 +1,4 @@
-/** createPlant over a store that fails. */
+/** createPlant with a store that fails. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -24,8 +24,8 @@ import { eachOf, portion, progress, report, seed } from '../kit/scale.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /**
- * Fails an event whose answer takes more than 2.5 s. They are counted in turns of the function's own event loop, so a machine
- * that holds its thread up fails none: the function's timers are due by then.
+ * Fails an event that takes more than 2.5 s. A timer of the function's thread measures this time, so a busy
+ * machine that pauses the thread fails no event.
  */
 const inTime =
   (handler: Handler): Handler =>
@@ -56,14 +56,14 @@ const post = (plant: Plant): Promise<PlantAnswer> => stack.sendOnce(toJson(plant
 
 const itemOf = ({ id, name, tag }: Plant) => item(String(id), name, tag);
 
-/** As many at a time as the local service has instances of a function, so that none waits for its turn. */
+/** Concurrent requests: as many as the local service has instances of a function, so that none waits in a queue. */
 const width = 8;
 
-/** What may happen to a call. Its chance is one of the seed, the plant and the number of the call alone. */
+/** What the store may do with a call. The seed, the plant's id and the number of the call alone decide which. */
 const chances: readonly Fault[] = [
   ...Array<Fault>(8).fill(pass),
   later(300, pass),
-  // The caller has given up by then: it is the next call that finds the plant, or this one that finds the next one's.
+  // The SDK gives up after 700 ms and calls again: either call may be the one that finds the plant of the other.
   later(1_000, pass),
   answerLate(300),
   answerLate(1_000),
@@ -88,7 +88,7 @@ const failAtRandom =
 
 const creates = portion(1_000, 60);
 
-test(`stores what it acknowledges as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
+test(`stores every acknowledged plant as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
   const plants = somePlants(creates, seed);
   for (const { id } of plants) store.fail(String(id), failAtRandom(String(id)));
   const [before, size] = [store.calls(), await store.size()];
@@ -103,7 +103,7 @@ test(`stores what it acknowledges as sent, in ${creates} creates with a store th
   report(
     `${creates} creates: ${count(200)} × 200, ${count(503)} × 503, ${count(409)} × 409, ${store.calls() - before} calls`,
   );
-  // A 500 would be an answer too late, a 409 a conflict of a plant with itself.
+  // A 500 would mean a response after more than 2.5 s, and a 409 a conflict of a plant with itself.
   expect(failed.map(({ status }) => status)).toEqual(failed.map(() => 503));
   expect(failed.length, 'creates that failed').toBeGreaterThan(0);
 
@@ -127,8 +127,8 @@ test(`stores what it acknowledges as sent, in ${creates} creates with a store th
   expect(stack.log.filter(({ error }) => error !== undefined)).toEqual([]);
 });
 
-describe('a store that, for as long as a request lasts,', () => {
-  /** Sends a plant. @returns status, or `error` where there is one, and the number of calls to the store */
+describe('a store that, during the whole request,', () => {
+  /** Sends a plant. @returns the `error` of the response, or else its status, and the number of calls to the store */
   const outcome = async (what: string, fault: Fault, to = stack): Promise<[code: unknown, calls: number]> => {
     const id = newId();
     store.fail(id, fault);
@@ -140,14 +140,14 @@ describe('a store that, for as long as a request lasts,', () => {
     return [code, calls];
   };
 
-  /** With a function of its own. */
+  /** Sends a plant to a new function with this environment. @returns as `outcome` */
   const outcomeIn = async (environment: Record<string, string>, what: string) => {
     const other = await startStack(environment);
     onTestFinished(other.close);
     return outcome(what, pass, other);
   };
 
-  test('does wrong: 503 in time, after three calls at most', async () => {
+  test('fails: 503 in time, after at most three calls', async () => {
     await eachOf(heldFaults, width, async ([what, fault]) => {
       const [code, calls] = await outcome(what, fault);
       expect([what, code]).toEqual([what, 50301]);
@@ -160,14 +160,14 @@ describe('a store that, for as long as a request lasts,', () => {
     expect(refused).toEqual([50301, 0]);
   });
 
-  test('has a name that nobody knows: 503', async () => {
+  test('has an unknown host name: 503', async () => {
     const environment = { AWS_ENDPOINT_URL_DYNAMODB: 'http://store.invalid' };
     expect(await outcomeIn(environment, 'unknown name')).toEqual([50301, 0]);
   });
 
   test.each<[what: string, request: () => Promise<[code: unknown, calls: number]>]>([
-    ['finds our credentials expired', () => outcome('expired credentials', answer(400, 'ExpiredTokenException'))],
-    ['has no such table', () => outcomeIn({ TABLE_NAME: 'lost' }, 'missing table')],
+    ['reports expired credentials', () => outcome('expired credentials', answer(400, 'ExpiredTokenException'))],
+    ['does not have the table', () => outcomeIn({ TABLE_NAME: 'lost' }, 'missing table')],
   ])('%s: 500', async (_, request) => {
     const [code] = await untilTaken(request, ([code]) => code === 50301);
     expect(code).toBe(50001);
@@ -177,7 +177,7 @@ describe('a store that, for as long as a request lasts,', () => {
 describe('creates of one id at the same time', () => {
   const racers = portion(1_000, 50);
 
-  /** As a client does that is told to try again: so many at once may be too much for a small machine. */
+  /** Sends all bodies at once, and each again after a 503, since so many may be too much for a small machine. */
   const sendAll = async (bodies: string[]): Promise<number[]> => {
     let repeats = 0;
     const sendUntilAnswered = async (body: string): Promise<number> => {
@@ -191,7 +191,7 @@ describe('creates of one id at the same time', () => {
     return statuses;
   };
 
-  test(`acknowledges one of ${racers} that differ, and stores that one`, async () => {
+  test(`acknowledges one of ${racers} different plants, and stores that one`, async () => {
     const id = BigInt(newId());
     const plants = Array.from({ length: racers }, (_, index) => ({ id, name: `racer ${index}` }));
     const statuses = await sendAll(plants.map(toJson));
@@ -201,7 +201,7 @@ describe('creates of one id at the same time', () => {
     expect(await store.read(String(id))).toEqual(winners.map(itemOf)[0]);
   });
 
-  test(`acknowledges each of ${racers} that are the same`, async () => {
+  test(`acknowledges each of ${racers} identical plants`, async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
     expect(await sendAll(Array(racers).fill(toJson(plant)))).toEqual(Array(racers).fill(200));
     expect(await store.read(String(plant.id))).toEqual(itemOf(plant));

@@ -1,4 +1,4 @@
-/** Forged and damaged tokens, and valid ones in unusual forms, at the gateway and straight at the authorizer. */
+/** Forged and damaged tokens, and valid ones in unusual forms, sent to the gateway and directly to the authorizer. */
 import { connect, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listen } from '../../local/listen.ts';
@@ -15,12 +15,12 @@ import { validTokens } from '../kit/valid-tokens.ts';
 
 let store: PlantsStore;
 let stack: TrialStack;
-/** `elsewhere` is a path of the issuer that shows the stranger's key: whoever looks there accepts the stranger's tokens. */
+/** `elsewhere` is a path of the issuer with the stranger's key: a verifier that followed it would accept forgeries. */
 let from: TokenIssuer;
-/** The same with a server of the stranger's for `elsewhere`. */
+/** Like `from`, but `elsewhere` is the decoy, a server of the stranger. */
 let fromDecoy: TokenIssuer;
 let decoy: Server;
-/** Connections to the decoy. */
+/** The number of connections to the decoy. */
 let looked: number;
 let validToken: string;
 beforeAll(async () => {
@@ -46,10 +46,10 @@ afterAll(async () => {
   await store.close();
 });
 
-/** As many at a time as the local service has instances of a function. */
+/** Concurrent requests: as many as the local service has instances of a function. */
 const width = 8;
 
-/** Sends these bytes as they are. @returns the status of the one answer */
+/** Sends raw bytes to the gateway, and expects one response. @returns its status */
 const sendBytes = async (bytes: string | Buffer): Promise<number> => {
   const socket = connect(Number(new URL(stack.url).port), '127.0.0.1');
   socket.write(bytes);
@@ -62,20 +62,20 @@ const sendBytes = async (bytes: string | Buffer): Promise<number> => {
 
 const plant = (): string => `{"id":${newId()},"name":"Moss"}`;
 
-/** A request with these header lines, and what comes before and after them. */
+/** A request to create a plant with these header lines. `framed` replaces the content-length and the body. */
 const request = (lines: string, target = '/plants', framed?: string): string => {
   const body = plant();
   const framing = framed ?? `content-length: ${body.length}\r\n\r\n${body}`;
   return `POST ${target} HTTP/1.1\r\nhost: x\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json\r\n${framing}`;
 };
 
-/** Sends again after a 503, as the contract says. @returns the status */
+/** Sends a request, and again after a 503, as the contract says. @returns the status */
 const sendUntilTaken = (bytes: string): Promise<number> => untilTaken(() => sendBytes(bytes), isUnavailable);
 
 const atGateway = (authorization: string): Promise<number> =>
   sendUntilTaken(request(`authorization: ${authorization}`));
 
-/** What the function makes of a header that a gateway might not let through. @returns true or false, or its failure */
+/** Sends the authorizer a header that a gateway might refuse. @returns `isAuthorized` or the failure, and the reason */
 const atFunction = async (authorization: string): Promise<{ verdict: unknown; reason: unknown }> => {
   const outcome = await stack.invoke('Authorizer', authorizerEvent(authorization));
   const [line] = outcome.log.map(({ message }) => message as { reason?: string });
@@ -83,10 +83,10 @@ const atFunction = async (authorization: string): Promise<{ verdict: unknown; re
   return { verdict, reason: line?.reason };
 };
 
-/** Why a header is refused before there is a token to look at. */
+/** The reasons for which the authorizer refuses a header before it decodes a token. */
 const headerReasons = ['no bearer token', 'not a signed JWT', 'encrypted token', 'too long'];
 
-/** The gateway's own refusals among them: of bytes that are no header, of none, of too many. */
+/** The statuses of a refusal. The gateway itself returns 400 (bad bytes), 401 (no header) and 431 (too many bytes). */
 const refusals = [400, 401, 403, 431];
 
 test(`rejects ${forgedTokens.length} forged tokens, never with a 5xx, and follows no URL in them`, async () => {
@@ -97,14 +97,14 @@ test(`rejects ${forgedTokens.length} forged tokens, never with a 5xx, and follow
   });
   expect(statuses.filter(({ verdict }) => verdict !== false)).toEqual([]);
   expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
-  // Some are told by their header alone, and keys of no use are left out before the token's turn comes.
+  // The header alone reveals some forgeries; others name an unusable key, which is dropped and therefore unknown.
   const unexpected = statuses.filter(
     ({ reason }, at) => ![forgedTokens[at]?.[0], ...headerReasons, 'unknown key'].includes(`${reason}`),
   );
   expect(unexpected).toEqual([]);
   expect(looked, 'connections to the decoy').toBe(0);
   expect(new Set(stack.issuer.requests)).toEqual(new Set(['/jwks']));
-  // The decoy counts connections.
+  // Prove that the decoy counts connections.
   await expect(fetch(fromDecoy.elsewhere)).rejects.toThrow();
   expect(looked, 'connections to the decoy').toBe(1);
   const counts = Object.entries(Object.groupBy(statuses, ({ status }) => status)).map(
@@ -113,7 +113,7 @@ test(`rejects ${forgedTokens.length} forged tokens, never with a 5xx, and follow
   report(`${statuses.length} forged tokens: function: ${statuses.length} refused; gateway: ${counts.join(', ')}`);
 });
 
-test.each(validTokens)('lets in a valid token: %s', async (_, make) => {
+test.each(validTokens)('accepts a valid token: %s', async (_, make) => {
   const requests = stack.issuer.requests.length;
   const [own, decoyed] = await Promise.all([make(from), make(fromDecoy)]);
   expect(await atFunction(`Bearer ${own}`)).toEqual({ verdict: true, reason: undefined });
@@ -128,8 +128,8 @@ const headers: [what: string, authorization: (token: string) => string][] = [
   ['another scheme', (token) => `Basic ${token}`],
   ['a scheme for bound tokens', (token) => `DPoP ${token}`],
   ['user and password', (token) => `Basic ${Buffer.from(`Bearer:${token}`).toString('base64')}`],
-  ['a scheme that ours begins', (token) => `BearerX ${token}`],
-  ['a scheme that ours ends', (token) => `XBearer ${token}`],
+  ['a scheme that begins with Bearer', (token) => `BearerX ${token}`],
+  ['a scheme that ends with Bearer', (token) => `XBearer ${token}`],
   ['no space', (token) => `Bearer${token}`],
   ['a tab', (token) => `Bearer\t${token}`],
   ['a space and a tab', (token) => `Bearer \t${token}`],
@@ -137,11 +137,11 @@ const headers: [what: string, authorization: (token: string) => string][] = [
   ['a zero-width space', (token) => `Bearer \u200b${token}`],
   ['a colon', (token) => `Bearer: ${token}`],
   ['an equals sign', (token) => `Bearer=${token}`],
-  ['a name', (token) => `Bearer token=${token}`],
+  ['a parameter name', (token) => `Bearer token=${token}`],
   ['quotes', (token) => `Bearer "${token}"`],
   ['the scheme twice', (token) => `Bearer Bearer ${token}`],
   ['full-width letters', (token) => `Ｂｅａｒｅｒ ${token}`],
-  ['a letter that looks alike', (token) => `Веarer ${token}`],
+  ['a letter that looks the same', (token) => `Веarer ${token}`],
   ['a zero-width space in the scheme', (token) => `Bea\u200brer ${token}`],
   ['a byte order mark', (token) => `\ufeffBearer ${token}`],
   [
@@ -167,28 +167,28 @@ const headers: [what: string, authorization: (token: string) => string][] = [
   ['64 KB of dots', () => `Bearer ${'.'.repeat(65_536)}`],
 ];
 
-/** What HTTP strips, or cannot carry: for the function alone. */
+/** Headers for the function only, since HTTP strips or cannot carry them. */
 const headersForFunction: typeof headers = [
-  ['nothing', () => ''],
+  ['an empty header', () => ''],
   ['a space before it', (token) => ` Bearer ${token}`],
   ['a space after it', (token) => `Bearer ${token} `],
   ['a tab after it', (token) => `Bearer ${token}\t`],
   ['a line feed after it', (token) => `Bearer ${token}\n`],
   ['a line feed before it', (token) => `\nBearer ${token}`],
   ['a line feed within', (token) => `Bearer\n${token}`],
-  ['a line of its own', (token) => `x\nBearer ${token}\ny`],
+  ['a separate line', (token) => `x\nBearer ${token}\ny`],
   ['a folded line', (token) => `Bearer\r\n ${token}`],
   ['a line separator', (token) => `Bearer ${token}\u2028`],
   ['U+0000 after it', (token) => `Bearer ${token}\0`],
 ];
 
-/** Requests that carry a valid token in a wrong place. */
+/** Requests with a valid token in the wrong place. */
 const requests: [what: string, bytes: (token: string) => string | Buffer][] = [
   ['bytes that are not UTF-8', (token) => Buffer.from(request(`authorization: Bearer ${token}\xff`), 'latin1')],
   ['a stray byte before the token', (token) => Buffer.from(request(`authorization: Bearer \xff${token}`), 'latin1')],
   ['two headers', (token) => request(`authorization: Bearer ${token}\r\nauthorization: Bearer ${token}`)],
   ['two headers in two spellings', (token) => request(`authorization: Bearer ${token}\r\nAuthorization: Basic eDp5`)],
-  ['an empty header and a good one', (token) => request(`authorization: \r\nauthorization: Bearer ${token}`)],
+  ['an empty header and a valid one', (token) => request(`authorization: \r\nauthorization: Bearer ${token}`)],
   ['an empty header', () => request('authorization:')],
   ['no header', () => request('accept: */*')],
   ['a folded header', (token) => request(`authorization: Bearer\r\n ${token}`)],
@@ -197,7 +197,7 @@ const requests: [what: string, bytes: (token: string) => string | Buffer][] = [
   ['a carriage return in the token', (token) => request(`authorization: Bearer ${token.replace('.', '\r.')}`)],
   ['U+0000 after the token', (token) => request(`authorization: Bearer ${token}\0`)],
   ['a space before the colon', (token) => request(`authorization : Bearer ${token}`)],
-  ['a header named alike', (token) => request(`authorization_: Bearer ${token}\r\nx-authorization: Bearer ${token}`)],
+  ['similar header names', (token) => request(`authorization_: Bearer ${token}\r\nx-authorization: Bearer ${token}`)],
   ['a full-width header name', (token) => request(`ａuthorization: Bearer ${token}`)],
   ["a proxy's header", (token) => request(`proxy-authorization: Bearer ${token}`)],
   [
@@ -263,16 +263,16 @@ test.each<[what: string, bytes: (token: string) => string]>([
   ['BEARER', (token) => request(`authorization: BEARER ${token}`)],
   ['two spaces', (token) => request(`authorization: Bearer  ${token}`)],
   ['8,192 characters', (token) => request(`authorization: Bearer${' '.repeat(8_192 - 6 - token.length)}${token}`)],
-  // RFC 9110 section 5.5: white space around a value is no part of it.
+  // RFC 9110 section 5.5: white space around a header's value is not part of the value.
   ['white space around the value', (token) => request(`authorization: \t Bearer ${token} \t`)],
   ['no white space before the value', (token) => request(`AUTHORIZATION:Bearer ${token}`)],
   ['a request for a whole URL', (token) => request(`authorization: Bearer ${token}`, 'http://127.0.0.1/plants')],
   ['a query beside it', (token) => request(`authorization: Bearer ${token}`, '/plants?access_token=none')],
-])('lets in a valid token with %s', async (_, bytes) => {
+])('accepts a valid token with %s', async (_, bytes) => {
   expect(await sendUntilTaken(bytes(validToken)), 'status').toBe(200);
 });
 
-/** Every way to damage a token in one place: each character changed to each other, left out, doubled, swapped; each bit flipped. */
+/** All copies of a token with one error: a character replaced, left out, doubled, swapped or cut off, or a bit flipped. */
 const damages = (token: string): string[] => {
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ~\0é'];
   const characters = [...token].flatMap((character, at) => {
@@ -294,11 +294,11 @@ const damages = (token: string): string[] => {
   return [...characters, ...bits];
 };
 
-/** A prime: it meets every place and every kind of damage. */
+/** The short trial tries every 149th damage: a prime number, so that every place and every kind of damage occurs. */
 const stride = portion(1, 149);
 const strideOverHttp = portion(13, 1_499);
 
-test(`rejects a token damaged in one place, for one in ${stride} of all damages (seed ${seed})`, async () => {
+test(`rejects tokens damaged in one place, one in ${stride} of all damages (seed ${seed})`, async () => {
   const tokens = [validToken, await sign(from.rs, from.claims())];
   const all = tokens.flatMap(damages);
   expect(all.filter((damaged) => tokens.includes(damaged))).toEqual([]);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { type IssuerKeys, issuerKeys } from '../../../functions/auth/issuer-keys.ts';
 import { listen } from '../../../local/listen.ts';
 
-/** The base point of P-256: as good a public key as any. */
+/** The base point of P-256, which is a valid public key. */
 const point = {
   kty: 'EC',
   crv: 'P-256',
@@ -16,7 +16,7 @@ const point = {
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.export({ format: 'jwk' });
 
-/** A number as a JWK has it (RFC 7518 section 2). */
+/** Encodes a number as a JWK does (Base64urlUInt, RFC 7518 section 2). */
 const base64urlOf = (value: number): string => {
   const hex = value.toString(16);
   return Buffer.from(hex.padStart(2 * Math.ceil(hex.length / 2), '0'), 'hex').toString('base64url');
@@ -30,9 +30,9 @@ const seconds = (count: number): void => {
   vi.advanceTimersByTime(count * 1000);
 };
 
-/** What the issuer answers: keys, or anything else. It is down if this is undefined. */
+/** The issuer's JSON response: a key set, or anything else. If undefined, the issuer is down. */
 let published: unknown;
-/** Seconds that the issuer takes to answer. */
+/** The issuer's response time, in seconds. */
 let delay: number;
 let fetches: string[];
 let keys: IssuerKeys;
@@ -70,7 +70,7 @@ describe('the keys of an issuer that answers', () => {
     expect(fetches, 'fetches').toHaveLength(1);
   });
 
-  test('are fetched anew after 5 minutes, so that a withdrawn key stops working', async () => {
+  test('are fetched again after 5 minutes, so that a withdrawn key stops working', async () => {
     await keys.current();
     published = jwks('b');
     seconds(299);
@@ -166,7 +166,7 @@ describe('the keys of an issuer that answers', () => {
 });
 
 describe('the keys of an issuer that is down', () => {
-  test('cause an error if none were fetched yet, but no flood of fetches', async () => {
+  test('cause an error if none were ever fetched, but no flood of fetches', async () => {
     published = undefined;
     for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('cannot be fetched');
     expect(fetches, 'fetches').toHaveLength(1);
@@ -175,7 +175,7 @@ describe('the keys of an issuer that is down', () => {
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('are given up after two tries of 1.5 seconds if it takes connections and never answers', async () => {
+  test('are given up after two tries of 1.5 seconds if it accepts connections and never answers', async () => {
     vi.mocked(SimpleFetcher.prototype.fetch).mockRestore();
     const silent = createServer();
     onTestFinished(() => void silent.close());
@@ -189,7 +189,7 @@ describe('the keys of an issuer that is down', () => {
     expect(String(failure.mock.lastCall)).toContain('Response time-out');
   });
 
-  test('hold up one request in 10 seconds, not each, while the issuer does not answer', async () => {
+  test('delay one request in 10 seconds, not every request, while the issuer does not answer', async () => {
     await keys.current();
     published = undefined;
     delay = 3;
@@ -198,7 +198,7 @@ describe('the keys of an issuer that is down', () => {
     await vi.advanceTimersByTimeAsync(3_000);
     expect((await Promise.all(waiting)).map(kidsOf)).toEqual([['a'], ['a']]);
     expect(fetches, 'fetches').toHaveLength(2);
-    // No clock moves from here: these do not wait.
+    // The fake clock stops here, so these calls return only if they do not wait for the issuer.
     for (const ask of [keys.current, keys.renewed]) expect(kidsOf(await ask())).toEqual(['a']);
     seconds(9);
     expect(kidsOf(await keys.current())).toEqual(['a']);
@@ -235,7 +235,7 @@ describe('the keys of an issuer that is down', () => {
     expect(await keys.current()).toBe(held);
   });
 
-  test('stay in use if its answer is not a key set', async () => {
+  test('stay in use if its response is not a key set', async () => {
     const held = await keys.current();
     for (const rubbish of [null, { keys: [{}] }, { keys: [{ ...point, kid: 7 }] }]) {
       published = rubbish;

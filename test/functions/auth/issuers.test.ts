@@ -1,4 +1,4 @@
-/** Access tokens, and ID tokens, in the shapes that well-known issuers give them: README's table, tried. */
+/** Checks README's table of well-known issuers with access tokens and ID tokens in the shapes that they issue. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type IssuerKey, usableKeys } from '../../../functions/auth/issuer-keys.ts';
 import type { Refusal } from '../../../functions/auth/unverified-token.ts';
@@ -24,7 +24,7 @@ const verify = async ({ header, claims }: Shape, rules: TokenRules) => {
   return verifyToken(token, rules, { current: async () => held, renewed: async () => held });
 };
 
-/** What a deployment sets: issuer, audience, scope, scopeClaim. */
+/** Makes token rules from what a deployment sets. `scopeClaim` lists claims, separated by commas. */
 const settings = (issuer: string, audience: string | null, scope: string, scopeClaim = 'scope'): TokenRules => ({
   issuer,
   audience,
@@ -245,7 +245,7 @@ describe('refuses', () => {
   });
 });
 
-// Nothing in this ID token tells it from an access token: README says how to rule it out.
+// This ID token looks exactly like an access token. README says how to exclude such tokens.
 test('lets in an ID token of Entra ID for a client that is the API, if its user has the role', async () => {
   const rules = settings(entraIssuer, api, 'Plants.Create', 'scp,roles');
   expect(await verify(entraIdToken({ roles: ['Plants.Create'] }), rules)).toHaveProperty('claims');

@@ -33,7 +33,7 @@ beforeAll(async () => {
   held = usable(...from.jwks.keys);
 });
 
-/** In seconds. No token gets older while it is looked at. */
+/** The time at which the fake clock stops, in seconds since the epoch, so that no token expires during a test. */
 const now = 1_795_255_200;
 beforeEach(() => {
   vi.useFakeTimers({ now: now * 1000, toFake: ['Date'] });
@@ -60,7 +60,7 @@ const verify = (token: string, change: Partial<TokenRules> = {}) => {
 describe('lets in', () => {
   test.each<[string, MakeToken]>([
     ...validTokens,
-    ['an iat and nbf ahead by a minute', claiming({ iat: now + 60, nbf: now + 60 })],
+    ['an iat and nbf a minute ahead', claiming({ iat: now + 60, nbf: now + 60 })],
     ['an exp in half a second', claiming({ exp: now + 0.5 })],
   ])('%s', async (_, make) => {
     expect(await verify(await make(from))).toHaveProperty('claims');
@@ -74,8 +74,8 @@ describe('lets in', () => {
 describe('refuses', () => {
   test.each<[Refusal, string, MakeToken]>([
     ...forgedTokens,
-    ['not yet valid', 'an nbf ahead by a second more than a minute', claiming({ nbf: now + 61 })],
-    ['not yet valid', 'an iat ahead by a second more than a minute', claiming({ iat: now + 61 })],
+    ['not yet valid', 'an nbf 61 seconds ahead', claiming({ nbf: now + 61 })],
+    ['not yet valid', 'an iat 61 seconds ahead', claiming({ iat: now + 61 })],
   ])('as %s: %s', async (reason, _, forge) => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
@@ -117,11 +117,11 @@ describe('a list in scope', () => {
 
   test.each<[Refusal, string, MakeToken]>([
     ['scope is a list', 'nothing else is wrong', claiming(list)],
-    ['issuer', 'it is of another issuer', claiming({ ...list, iss: 'https://other.example' })],
+    ['issuer', 'it is from another issuer', claiming({ ...list, iss: 'https://other.example' })],
     ['expired', 'it has expired', claiming({ ...list, exp: now - 1 })],
     ['no expiry', 'it has no expiry', claiming({ ...list, exp: undefined })],
     ['type', 'it is an ID token', claiming(list, { typ: 'dpop+jwt' })],
-    ['malformed', 'another claim is of a wrong type', claiming({ ...list, sub: 7 })],
+    ['malformed', 'another claim has the wrong type', claiming({ ...list, sub: 7 })],
   ])('is the reason only if nothing else is wrong: %s, since %s', async (reason, _, make) => {
     expect(await verifyToken(await make(from), { ...rules, scopeClaims: ['scp'] }, later)).toEqual({ refused: reason });
   });
@@ -227,14 +227,14 @@ describe('the keys of the issuer', () => {
     });
   });
 
-  test('that cannot be fetched are an error, not a refusal', async () => {
+  test('cause an error, not a refusal, if they cannot be fetched', async () => {
     const none = { current: () => Promise.reject(new Error('down')), renewed: () => Promise.reject(new Error('down')) };
     await expect(verifyToken(await sign(from.es), rules, none)).rejects.toThrow('down');
   });
 
-  test('leave out an RSA key with the exponent 1, for which anybody can sign', async () => {
+  test('exclude an RSA key with the exponent 1, for which anybody can sign', async () => {
     const weak = { ...from.rs.jwk, kid: 'weak', e: 'AQ' };
-    // RFC 8017 section 9.2. Its first power is itself: the encoded digest is the signature.
+    // RSA with exponent 1 changes nothing, so the encoded digest (RFC 8017 section 9.2) is its own signature.
     const encodedDigest = (input: string): Buffer => {
       const digest = Buffer.from(`3031300d060960864801650304020105000420${hash('sha256', input)}`, 'hex');
       return Buffer.concat([Buffer.of(0, 1), Buffer.alloc(256 - 3 - digest.length, 0xff), Buffer.of(0), digest]);
@@ -279,13 +279,13 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('do not hide why a token is refused that one of them has signed', async () => {
+    test('do not hide why a token that one of them has signed is refused', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);
     });
 
-    test('verify nothing that none of them has signed', async () => {
+    test('verify no token that none of them has signed', async () => {
       const token = await sign(from.stranger, claims());
       expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([refused, refused]);
       expect(await verdicts(await sign(from.rs, claims(), { kid: 'es' }), from.es, from.bare)).toEqual([
@@ -296,7 +296,7 @@ describe('the keys of the issuer', () => {
       expect(await verdicts(es256, from.es, from.rs)).toEqual([refused, refused]);
     });
 
-    test('are tried without the one that is for encryption', async () => {
+    test('are tried, except one that is for encryption', async () => {
       const forEncryption = { jwk: { ...from.stranger.jwk, use: 'enc' } };
       expect(await verdicts(await sign(from.es), from.es, forEncryption)).toEqual([letIn, letIn]);
       expect(await verdicts(await sign(from.stranger), from.es, forEncryption)).toEqual([refused, refused]);

@@ -15,7 +15,7 @@ const invoke = (handler: (deadline: AbortSignal) => unknown): Promise<unknown> =
     .use(deadline(2_300))
     .handler(async (_, context: WithDeadline) => handler(context.deadline))({}, lambdaContext as WithDeadline);
 
-test('aborts when its time is over, and not before', async () => {
+test('aborts when its time is up, and not before', async () => {
   let signal: AbortSignal | undefined;
   const answer = invoke((deadline) => {
     signal = deadline;
@@ -40,7 +40,7 @@ test.each([
   expect({ during, after: vi.getTimerCount() }, 'timers').toEqual({ during: 1, after: 0 });
 });
 
-test('keeps the deadline of a request when another one ends', async () => {
+test('keeps the deadline of a request when another request ends', async () => {
   const signals: AbortSignal[] = [];
   const handler = middy({ timeoutEarlyInMillis: 0 })
     .use(deadline(2_300))

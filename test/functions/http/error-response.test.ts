@@ -11,7 +11,7 @@ class Taken extends Error {
 
 class Busy extends Error {}
 
-/** The answer to whatever `thrown` is, and what was logged. */
+/** Returns the response to a handler that throws `thrown`, and what was logged. */
 const answerTo = async (thrown: unknown) => {
   const logged: unknown[] = [];
   for (const level of ['info', 'warn', 'error'] as const) {
@@ -34,7 +34,7 @@ const answerTo = async (thrown: unknown) => {
   return { status: statusCode, headers, error: JSON.parse(body).error, logged };
 };
 
-test.each([undefined, null, 'text', 7, {}])('answers 50001 if what is thrown is not an Error: %j', async (thrown) => {
+test.each([undefined, null, 'text', 7, {}])('answers 50001 if the thrown value is not an Error: %j', async (thrown) => {
   expect(await answerTo(thrown)).toMatchObject({
     status: 500,
     error: 50001,
@@ -42,7 +42,7 @@ test.each([undefined, null, 'text', 7, {}])('answers 50001 if what is thrown is 
   });
 });
 
-test('sends Retry-After with 503 only', async () => {
+test('sends Retry-After only with 503', async () => {
   expect((await answerTo(new Busy())).headers).toEqual({ 'content-type': 'application/json', 'retry-after': '1' });
   expect((await answerTo(new Taken())).headers).toEqual({ 'content-type': 'application/json' });
 });

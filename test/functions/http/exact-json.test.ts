@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { parseExactly } from '../../../functions/http/exact-json.ts';
 
-/** How often a pattern is held against the text of a number, beside the quick look at a 0. */
+/** Counts how often `parseExactly` matches a pattern against a number's text, apart from the quick test for 0. */
 const readings = (number: string): number => {
   const exec = vi.spyOn(RegExp.prototype, 'exec');
   parseExactly(`[${number}]`);

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-/** With a client of its own, since one that has met many faults does not try again for a while. */
+/** Returns an `addPlant` with a new client, because a client that has met many faults has no retries left. */
 const adder = (config: DynamoDBClientConfig = {}) =>
   add('plants', new DynamoDBClient({ ...anyCredentials, ...storeLimits, endpoint: store.endpoint, ...config }));
 
@@ -41,26 +41,26 @@ const add =
   (plant: NewPlant, deadline = abortAfter(2_300)) =>
     addPlantTo(...to)(plant, deadline);
 
-/** AbortSignal.timeout knows the real clock only. */
+/** Replaces AbortSignal.timeout, which ignores the fake clock. */
 const abortAfter = (milliseconds: number): AbortSignal => {
   const controller = new AbortController();
   setTimeout(() => controller.abort(), milliseconds);
   return controller.signal;
 };
 
-/** A plant whose calls meet a fault. */
+/** Returns a new plant. All calls to the store for this plant meet the fault. */
 const plantWith = (fault: Fault) => {
   const id = newId();
   store.fail(id, fault);
   return { id: BigInt(id), name: 'Moss' };
 };
 
-/** What the function's answers do not tell apart; test/kit/answers.ts has the rest. */
+/** Tests differences that do not show in the service's responses; test/kit/answers.ts tests the responses. */
 describe.concurrent('a store that', () => {
   test.each([
     ['has no throughput left', 400, 'ProvisionedThroughputExceededException'],
     ['reaches a request limit', 400, 'RequestLimitExceeded'],
-    ['throttles, under another name', 400, 'Throttling'],
+    ['throttles with another error name', 400, 'Throttling'],
     ['throttles', 400, 'ThrottlingException'],
     ['is in a transaction with the item', 400, 'TransactionConflictException'],
     ['writes the item in another region', 400, 'ReplicatedWriteConflictException'],
@@ -71,7 +71,7 @@ describe.concurrent('a store that', () => {
     ['fails with an unknown status', 599, 'Whatever'],
   ])('%s is unavailable', async (_, status, type) => {
     const plant = plantWith(answer(status, type));
-    // One attempt, so that it is this answer which is judged, not the time-out of many.
+    // With one attempt the error comes from this response, not from the time-out of several attempts.
     await expect(adder({ maxAttempts: 1 })(plant)).rejects.toBeInstanceOf(StoreUnavailable);
   });
 
@@ -116,7 +116,7 @@ describe.concurrent('a store that', () => {
   });
 
   test.each([200, 302, 400, 403, 500])(
-    'breaks the connection after the head of a %i is unavailable',
+    'breaks the connection after the headers of a %i is unavailable',
     async (status) => {
       const plant = plantWith(({ response }) => {
         response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'content-length': '1000' });
@@ -126,7 +126,7 @@ describe.concurrent('a store that', () => {
     },
   );
 
-  test('speaks no TLS is unavailable', async () => {
+  test('does not speak TLS is unavailable', async () => {
     const endpoint = store.endpoint.replace('http:', 'https:');
     const error = await adder({ endpoint, maxAttempts: 1 })({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
@@ -144,7 +144,7 @@ describe.concurrent('a store that', () => {
     for (let request = 1; request <= 20; request += 1) calls.push(await callsFor(answer(500, 'InternalServerError')));
     expect(calls.slice(0, 16), 'calls for each of the first 16 requests').toEqual(Array(16).fill(3));
     expect(calls.at(-1), 'calls for the 20th request').toBe(1);
-    // A call that succeeds at once gives back one token of 500, and a retry costs 14.
+    // A call that succeeds at the first attempt returns one of 500 quota tokens; a retry costs 14.
     for (let request = 1; request <= 14; request += 1) await callsFor(pass);
     expect(await callsFor(answer(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
   });
@@ -164,7 +164,7 @@ describe.concurrent('a store that', () => {
     const addPlant = adder({ requestHandler: { ...storeLimits.requestHandler, httpAgent } });
     const error = await addPlant({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
-    // Not the AbortError of the time for all attempts, nor the time-out of a request.
+    // The cause is neither the AbortError of the deadline for all attempts nor the time-out of a request.
     expect(error.cause).toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('connection') });
     expect(sockets.length, 'connections').toBe(3);
   });
@@ -175,14 +175,14 @@ describe.concurrent('a store that', () => {
     expect(store.calls(String(plant.id)), 'calls to the store').toBe(0);
   });
 
-  test('answers that the id is taken, but is not DynamoDB, is unavailable', async () => {
+  test('reports a taken id but is not DynamoDB is unavailable', async () => {
     const plant = plantWith(answer(400, 'ConditionalCheckFailedException'));
     const error = await adder()(plant).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.message).toBe('The answer is not from DynamoDB');
   });
 
-  test('cannot be called without credentials is a fault of ours', async () => {
+  test('cannot be called for lack of credentials is a fault of ours', async () => {
     const none = Object.assign(new Error('none'), { name: 'CredentialsProviderError' });
     await expect(adder({ credentials: () => Promise.reject(none) })({ id: 1, name: 'Moss' })).rejects.toBe(none);
   });
@@ -194,14 +194,14 @@ describe.concurrent('a store that', () => {
     },
   );
 
-  test("loses its answer after the write makes it 'stored'; one that hangs before the write, 'created'", async () => {
+  test("loses its response after the write gives 'stored'; one that hangs before it gives 'created'", async () => {
     expect(await adder()(plantWith(atFirst(loseAnswer)))).toBe('stored');
     expect(await adder()(plantWith(atFirst(hang)))).toBe('created');
   });
 
-  test.each([10, -10])('has a clock %i minutes ahead answers the second call, then the first', async (minutes) => {
+  test.each([10, -10])('has a clock %i minutes ahead accepts the second call, and later the first', async (minutes) => {
     const addPlant = adder();
-    /** Adds a plant. @returns what came of it, and the number of calls */
+    /** Adds a plant. @returns the outcome, or the class of the error, and the number of calls */
     const outcomeOf = async (fault: Fault): Promise<[outcome: unknown, calls: number]> => {
       const plant = plantWith(fault);
       const outcome = await addPlant(plant).catch((error) => error.constructor);
@@ -209,7 +209,7 @@ describe.concurrent('a store that', () => {
     };
     expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
     expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
-    // The SDK tries again where it has to correct its clock, not where it takes a correction back.
+    // The SDK retries after it has corrected its clock, but not after it has undone a correction.
     expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
     expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
   });
@@ -220,7 +220,7 @@ describe.concurrent('a store that', () => {
     expect(store.calls(String(plant.id)), 'calls to the store').toBe(0);
   });
 
-  test("has the plant makes it 'repeated'; one that has another under its id is a conflict", async () => {
+  test("has the plant gives 'repeated'; one that has another plant under the id is a conflict", async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
     expect(await adder()(plant)).toBe('created');
     expect(await adder()(plant)).toBe('repeated');
