@@ -1,5 +1,5 @@
 /** Packs the client and installs it into an empty project, as its users do, but without network access. */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from './local-service.ts';
 
@@ -11,15 +11,17 @@ export const installClient = async (folder: string): Promise<string> => {
     const { code, stderr } = await run('npm', [...args, ...options]).ended;
     if (code !== 0) throw new Error(stderr);
   };
-  try {
-    await npm('pack', './client', '--pack-destination', folder);
-  } finally {
-    // `npm pack` builds the package in client/dist.
-    await rm('client/dist', { recursive: true, force: true });
+  // `npm pack` builds in client/dist, where another test may be packing too, so it packs a copy.
+  const source = path.join(folder, 'source');
+  for (const part of ['client', 'LICENSE', 'tsconfig.json']) {
+    await cp(part, path.join(source, part), { recursive: true });
   }
+  await symlink(path.resolve('node_modules'), path.join(source, 'node_modules'));
+  await npm('pack', path.join(source, 'client'), '--pack-destination', folder);
+  const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? 'no tarball';
   const project = path.join(folder, 'project');
   await mkdir(project);
   await writeFile(path.join(project, 'package.json'), '{"type":"module"}');
-  await npm('install', '--prefix', project, path.join(folder, 'plant-store-client-1.0.0.tgz'));
+  await npm('install', '--prefix', project, path.join(folder, tarball));
   return project;
 };
