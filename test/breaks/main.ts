@@ -41,7 +41,13 @@ const run = async (folder: string, command: string[], milliseconds: number): Pro
   // `detached` makes a process group, so that `end` also kills the services that the tests start.
   const child = spawn('npm', command, { cwd: folder, env, stdio: 'ignore', detached: true });
   const bound = AbortSignal.any([stop.signal, AbortSignal.timeout(milliseconds)]);
-  const end = () => process.kill(-(child.pid ?? 0), 'SIGKILL');
+  const end = () => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
+    } catch {
+      // The group has ended meanwhile.
+    }
+  };
   bound.addEventListener('abort', end);
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
   bound.removeEventListener('abort', end);

@@ -1,4 +1,4 @@
-/** Tests the bundles against exact budgets, because each byte and each package slows down every cold start. */
+/** Tests the bundles against budgets, because each byte and each package slows down every cold start. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, inject, test } from 'vitest';

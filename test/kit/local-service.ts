@@ -65,7 +65,7 @@ export type LocalService = {
   stop: (signal?: NodeJS.Signals) => Promise<Ended>;
 };
 
-/** @throws Error with what the service printed, where it ends before it serves */
+/** @throws Error with what the service printed, if it ends before it serves */
 export const startLocalService = async (
   dataFolder: string,
   environment: Record<string, string> = {},
@@ -98,7 +98,7 @@ export const temporaryFolder = async () => {
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 };
 
-/** Sends a body as JSON, with a token, and holds the answer against the contract. @returns its status */
+/** Sends a body as JSON, with a token, and checks the response by the contract. @returns its status */
 export const post = async (url: string, body: string, token: string): Promise<number> => {
   const response = await fetch(`${url}/plants`, {
     method: 'POST',

@@ -51,7 +51,7 @@ const startAccount = async (
 
 test("prints a token of the stack's own issuer alone, and says on standard error that it waits for a new domain", async () => {
   const { asked, regions, environment } = await startAccount();
-  // Through npm, as the README has it.
+  // Through npm, as docs/deploy.md has it.
   const { code, stdout, stderr } = await run('npm', ['run', '-s', 'token', '--', '--stack', 'PlantStore'], environment)
     .ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });

@@ -11,7 +11,7 @@ test('a server can be reached only from this machine', async () => {
   expect(server.address() as AddressInfo).toMatchObject({ address: '127.0.0.1', port });
 });
 
-test('leaving a server ends it at once, even if clients wait for a response', async () => {
+test('closing a server ends it at once, even if clients wait for a response', async () => {
   const server = createServer();
   const client = connect(await listen(server, 0), '127.0.0.1');
   client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');

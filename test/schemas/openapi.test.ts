@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import { errors } from '../../functions/http/errors.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import { compile, contract, createPlantOperation } from '../kit/contract.ts';
 
 const mediaTypes = [
@@ -12,7 +13,7 @@ const mediaTypes = [
 ];
 
 describe('schemas/openapi.yaml', () => {
-  test('is a valid OpenAPI 3.1.0 document of version 1.0.0', async () => {
+  test('is a valid OpenAPI 3.1.0 document, of the version in package.json', async () => {
     const text = readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8');
     const validator = new Validator();
     const result = await validator.validate(text);
@@ -20,7 +21,7 @@ describe('schemas/openapi.yaml', () => {
     expect({ schema: validator.version, openapi: contract.openapi, contract: contract.info.version }).toEqual({
       schema: '3.1',
       openapi: '3.1.0',
-      contract: '1.0.0',
+      contract: packageJson.version,
     });
   });
 

@@ -1,4 +1,4 @@
-/** Checks README's table of well-known issuers with access tokens and ID tokens in the shapes that they issue. */
+/** Checks the table of well-known issuers in docs/issuers.md with access tokens and ID tokens in the shapes that they issue. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type IssuerKey, usableKeys } from '../../../functions/auth/issuer-keys.ts';
 import type { Refusal } from '../../../functions/auth/unverified-token.ts';
@@ -245,7 +245,7 @@ describe('refuses', () => {
   });
 });
 
-// This ID token looks exactly like an access token. README says how to exclude such tokens.
+// This ID token looks exactly like an access token. docs/issuers.md says how to exclude such tokens.
 test('lets in an ID token of Entra ID for a client that is the API, if its user has the role', async () => {
   const rules = settings(entraIssuer, api, 'Plants.Create', 'scp,roles');
   expect(await verify(entraIdToken({ roles: ['Plants.Create'] }), rules)).toHaveProperty('claims');
