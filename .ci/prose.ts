@@ -1,6 +1,6 @@
 /** `npm run lint:prose`: what no native speaker would write, in documents, comments and the contract's descriptions. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { parseSync } from 'oxc-parser';
 import writeGood from 'write-good';
 import { isScalar, parseDocument, visit } from 'yaml';
@@ -25,7 +25,10 @@ const maxWords = 45;
 
 type Finding = { file: string; line: number; text: string };
 
-const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' }).trim().split('\n');
+const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
+  .trim()
+  .split('\n')
+  .filter((file) => existsSync(file));
 
 /** Replaces all that is not prose by spaces, which keeps line numbers. */
 const blank = (text: string, ...notProse: RegExp[]): string =>
@@ -86,7 +89,7 @@ const descriptionsOf = (yaml: string): { text: string; line: number }[] => {
 };
 
 const documents = tracked.filter((file) => file.endsWith('.md'));
-const sources = tracked.filter((file) => /\.(ts|mjs|cjs)$/.test(file));
+const sources = tracked.filter((file) => /\.(ts|[cm]?js)$/.test(file));
 
 const contract = 'schemas/openapi.yaml';
 

@@ -1,5 +1,5 @@
 /** `npm run record` makes the README's two pictures: `npm start` with a pasted `curl`, and `/docs` in Chromium. */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -73,13 +73,17 @@ try {
   await mkdir(images, { recursive: true });
   await writeFile(path.join(images, 'start.svg'), drawTerminal(lines));
 
-  const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium' });
+  const executablePath =
+    process.env['CHROMIUM'] ?? execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
+  const browser = await chromium.launch({ executablePath });
   const page = await browser.newPage({ viewport: { width: 1_100, height: 720 } });
   await page.goto(/http:\S+\/docs/.exec(output)?.[0] ?? '');
   await page.locator('.opblock').first().waitFor();
   await page.screenshot({ path: path.join(images, 'docs.png') });
   await browser.close();
 } finally {
+  const exited = service.exitCode === null && service.signalCode === null ? once(service, 'exit') : undefined;
   service.kill();
+  await exited;
   await rm(folder, { recursive: true, force: true });
 }

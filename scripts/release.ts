@@ -13,11 +13,13 @@ if (version === undefined) {
   process.exit(1);
 }
 
-/** Ends the release, before anything is written, if the changelog has nothing to release. */
+/** Replaces the text in the file, or ends the release if the file does not have it. */
 const replaceIn = (file: string, text: RegExp, by: string): void => {
   const before = readFileSync(path.join(root, file), 'utf8');
   if (!text.test(before)) {
-    console.error(`${file} has no ${text}: nothing to release. Undo: git checkout package.json package-lock.json`);
+    console.error(
+      `${file} has no ${text}: nothing to release. Undo: git checkout package.json package-lock.json CHANGELOG.md schemas client`,
+    );
     process.exit(1);
   }
   writeFileSync(path.join(root, file), before.replace(text, by));
