@@ -32,6 +32,9 @@ const copyTo = async (folder: string): Promise<void> => {
     const options = { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE };
     await cp(path.join(root, file), path.join(folder, file), options);
   }
+  // Some tests ask git for the project's files.
+  execFileSync('git', ['init', '--quiet'], { cwd: folder });
+  await writeFile(path.join(folder, '.git/info/exclude'), '.tmp\n');
 };
 
 /** Runs npm. @returns its exit code, or undefined if the time limit ended npm and all that npm had started */
