@@ -1,4 +1,3 @@
-import { createSign } from 'node:crypto';
 import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK } from 'jose';
 
 export const issuer = 'https://issuer.example';
@@ -54,12 +53,3 @@ export const assembleSigned = async (
   const input = `${encode(header)}.${encode(payload)}`;
   return `${input}.${await signBytes(input)}`;
 };
-
-/** Returns a signer that uses the key with any digest, even if the header declares another algorithm. */
-export const rawSignature =
-  ({ privateKey }: SigningKey, digest: string) =>
-  async (input: string): Promise<string> => {
-    const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', privateKey));
-    const options = { key, format: 'der', type: 'pkcs8', dsaEncoding: 'ieee-p1363' } as const;
-    return createSign(digest).update(input).sign(options, 'base64url');
-  };

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { startServer } from './servers.ts';
 
-export type Received = { authorization: string | undefined; body: string };
+type Received = { authorization: string | undefined; body: string };
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown;
 

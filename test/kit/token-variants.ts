@@ -47,7 +47,7 @@ export type MakeToken = (from: TokenIssuer) => string | Promise<string>;
 export const p256Order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
 /** Encodes an integer as half of an ES256 signature: 32 bytes, big-endian (RFC 7518 section 3.4). */
-export const es256Half = (value: bigint): Buffer => Buffer.from(value.toString(16).padStart(64, '0'), 'hex');
+const es256Half = (value: bigint): Buffer => Buffer.from(value.toString(16).padStart(64, '0'), 'hex');
 
 export const base64url = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString('base64url');
 

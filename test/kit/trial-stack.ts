@@ -16,7 +16,7 @@ import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
 export type Handler = (event: never, context: object) => unknown;
 
 /** Wraps a bundle's handler. Its source text is copied to a separate file, so it cannot use variables from outside. */
-export type Wrapper = (handler: Handler) => Handler;
+type Wrapper = (handler: Handler) => Handler;
 
 type Change = { wrapper?: Wrapper; environment?: Record<string, string> };
 
