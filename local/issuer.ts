@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer } from 'node:https';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
@@ -83,10 +83,13 @@ export const startIssuer = async (): Promise<LocalIssuer> => {
   };
 };
 
-/** Makes a self-signed certificate for 127.0.0.1 and its private key, both in PEM. */
+/**
+ * Makes a self-signed certificate for 127.0.0.1 and its private key, both in PEM. Its name is unique, because TLS looks
+ * up a trusted certificate by its name: it would try the one of an earlier start, and reject this one.
+ */
 export const makeCertificate = async (): Promise<{ key: string; certificate: string }> => {
   const { private: key, cert: certificate } = await generate(
-    [{ name: 'commonName', value: 'Plant Store local issuer' }],
+    [{ name: 'commonName', value: `Plant Store local issuer ${randomUUID()}` }],
     { keyType: 'ec', extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }] },
   );
   return { key, certificate };

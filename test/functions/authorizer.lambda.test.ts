@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import tls from 'node:tls';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
@@ -11,15 +10,11 @@ import { authorizerEvent } from '../kit/gateway-events.ts';
 
 let issuer: LocalIssuer;
 let token: string;
-const authorities = tls.getCACertificates('default');
 beforeAll(async () => {
   issuer = await startIssuer();
   token = await fetchToken(issuer);
 });
-afterAll(async () => {
-  tls.setDefaultCACertificates(authorities);
-  await issuer.close();
-});
+afterAll(() => issuer.close());
 
 let logged: unknown[];
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
 import { fetchToken } from '../../local/session.ts';
 
@@ -21,6 +21,13 @@ test('the local issuer gives its client an RFC 9068 access token, valid for an h
     exp: iat + 3_600,
   });
   expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });
+});
+
+test('a process that trusts one local issuer can trust the next one, too', async () => {
+  await fetchToken(issuer);
+  const next = await startIssuer();
+  onTestFinished(next.close);
+  expect(decodeJwt(await fetchToken(next)).iss).toBe(next.issuer);
 });
 
 test('the local issuer grants only its own scope', async () => {

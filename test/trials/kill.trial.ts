@@ -1,5 +1,4 @@
 /** `kill -9` of the local service, as `npm start` runs it, under load. */
-import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../local/session.ts';
 import { type LocalService, post, startLocalService, temporaryFolder } from '../kit/local-service.ts';
@@ -13,8 +12,6 @@ const rounds = portion(10, 1);
 const load = portion(400, 50);
 const width = 8;
 
-const authorities = tls.getCACertificates('default');
-
 type Running = { service: LocalService; token: string; milliseconds: number };
 
 const start = async (folder: string): Promise<Running> => {
@@ -22,8 +19,6 @@ const start = async (folder: string): Promise<Running> => {
   const service = await startLocalService(folder);
   onTestFinished(async () => void (await service.stop('SIGKILL')));
   const milliseconds = performance.now() - started;
-  // Certificates of former starts have the same name, and would be tried in place of this one.
-  tls.setDefaultCACertificates(authorities);
   return { service, milliseconds, token: await fetchToken(readSession(folder)) };
 };
 
