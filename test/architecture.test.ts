@@ -2,7 +2,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
-import config from '../vitest.config.ts';
+import { include, isolated } from '../vitest.config.ts';
 import browserConfig from './browser/vitest.config.ts';
 import runtimesConfig from './client/vitest.config.ts';
 
@@ -119,13 +119,19 @@ describe('the import arrows', () => {
 
 describe('the folder test/', () => {
   test('has only tests and Vitest configurations outside kit/ and breaks/', () => {
-    const run = [config, browserConfig, runtimesConfig].flatMap(({ test }) =>
-      globSync(test?.include ?? [], { cwd: root }),
-    );
+    const configured = [{ include }, browserConfig.test, runtimesConfig.test];
+    const run = configured.flatMap((each) => globSync(each?.include ?? [], { cwd: root }));
     const others = globSync('test/**/*.*', { cwd: root }).filter(
       (file) => !run.includes(file) && !/^test\/(kit|breaks)\/|\/vitest\.config\.ts$/.test(file),
     );
     expect(others).toEqual([]);
+  });
+
+  test('isolates each file that replaces modules or runs a function in its own process', () => {
+    const alone = globSync(isolated, { cwd: root });
+    const others = globSync(include, { cwd: root }).filter((file) => !alone.includes(file));
+    const replacing = /\bvi\.(?:mock|doMock|resetModules)\b|\bstartInProcess\b/;
+    expect(others.filter((file) => replacing.test(readFileSync(path.join(root, file), 'utf8')))).toEqual([]);
   });
 
   test('is imported only by bench/', () => {

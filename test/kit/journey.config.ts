@@ -1,7 +1,7 @@
 /** `npm run journey`: no test of it reads the stack that others have bundled first. */
 import { defineConfig } from 'vitest/config';
-import config from '../../vitest.config.ts';
+import { options } from '../../vitest.config.ts';
 
 export default defineConfig({
-  test: { ...config.test, include: ['test/service.e2e.ts'], globalSetup: [] },
+  test: { ...options, include: ['test/service.e2e.ts'] },
 });

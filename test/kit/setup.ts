@@ -1,0 +1,10 @@
+/** Runs before each test file. FUZZ_RUNS, which `npm run fuzz` sets, says how often fast-check tries each property. */
+import fc from 'fast-check';
+import { afterAll, vi } from 'vitest';
+
+fc.configureGlobal({ numRuns: Number(process.env['FUZZ_RUNS'] ?? 200) });
+
+// The next file may run in the same worker.
+afterAll(() => {
+  vi.useRealTimers();
+});
