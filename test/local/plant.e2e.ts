@@ -1,4 +1,4 @@
-/** What a newcomer does with `npm run plant`. */
+/** `npm run plant` as a newcomer uses it. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -37,7 +37,7 @@ const plant = (...args: string[]) => start(...args).ended;
 
 const earlierFailure = '{"line":7,"error":40901,"message":"taken","text":"{}"}\n';
 
-/** A file of this test's own, and, if asked for, what an earlier import left beside it. */
+/** Writes an import file to a new folder. `earlier` is the content of its `.failed.ndjson` from an earlier import. */
 const ndjson = async (content: string, { earlier = '' } = {}) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -56,7 +56,7 @@ const ndjson = async (content: string, { earlier = '' } = {}) => {
 };
 
 describe('plant add', () => {
-  test('stores a plant under the largest int64 and prints it; refuses another one there, and a larger id', async () => {
+  test('stores a plant under the largest int64 and prints it; rejects a different plant under that id, and a larger id', async () => {
     const id = String(maxId);
     const printed = { code: 0, stdout: '{"name":"Swiss cheese plant","tag":"climber"}\n', stderr: '' };
     const args = ['add', '--id', id, '--name', 'Swiss cheese plant', '--tag', 'climber'];
@@ -86,7 +86,7 @@ describe('plant add', () => {
 });
 
 describe('plant import', () => {
-  test('stores 200 lines in a store that fails now and then, and says which lines failed', async () => {
+  test('stores 200 lines in a store that fails now and then, and reports the lines that failed', async () => {
     // Another test has a plant under the largest int64.
     const plants = somePlants(201, 7)
       .filter(({ id }) => id !== maxId)
@@ -116,7 +116,7 @@ describe('plant import', () => {
     const { id = 0n, name = '', tag } = plants[199] ?? {};
     expect(await store.read(String(id))).toEqual(item(String(id), name, tag));
 
-    // Fixed, and imported again in part, from its own folder: nothing is stored twice, and no old failures stay.
+    // Import the first lines again, from the file's folder: nothing is stored twice, and the old failures are removed.
     store.fail(unavailable);
     await writeFile(file, lines.slice(0, 20).join('\n'));
     const line = `cd '${path.dirname(file)}' && npm --prefix '${process.cwd()}' run -s plant -- import plants.ndjson`;
@@ -126,7 +126,7 @@ describe('plant import', () => {
     await expect(failed()).rejects.toThrow('ENOENT');
   });
 
-  test('stops on SIGTERM, says that it can be run again, and keeps the failures of this import and of an earlier one', async () => {
+  test('stops on SIGTERM, says that it can run again, and keeps the failures of this import and of an earlier one', async () => {
     const { file, failed, list } = await ndjson(`no JSON\n${'{"id":1,"name":"Moss"}\n'.repeat(1000)}`, {
       earlier: earlierFailure,
     });
@@ -140,7 +140,7 @@ describe('plant import', () => {
     expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
   });
 
-  test('keeps the failures in their file if its terminal is closed', async () => {
+  test('keeps the failures in their file if the terminal closes', async () => {
     const { file, failed, list } = await ndjson(`no JSON\n${'{"id":1,"name":"Moss"}\n'.repeat(1000)}`);
     const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }), () => {});
     const { child, ended } = start('import', file, '--url', baseUrl, '--token', 'a.b.c');
@@ -228,7 +228,7 @@ describe('plant import', () => {
       expect(await failedText()).toBe(earlierFailure);
     });
 
-    test('if the token is refused, at which it stops', async () => {
+    test('if the token is refused, and it stops at once', async () => {
       const { file, failedText } = await ndjson(line.repeat(1000), { earlier: earlierFailure });
       const { baseUrl, received } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { code, stdout, stderr } = await plant('import', file, ...here, baseUrl);
@@ -242,7 +242,7 @@ describe('plant import', () => {
   });
 });
 
-describe('says in a sentence what is wrong, and ends with code 1,', () => {
+describe('says in a sentence what is wrong and ends with code 1', () => {
   test.each<[what: string, args: string[], sentence: RegExp]>([
     ['an id is missing', ['add', '--name', 'Moss'], /^error: required option '--id <integer>' not specified\n/],
     [

@@ -1,4 +1,4 @@
-/** What a newcomer does with `npm start`, and how it ends. */
+/** `npm start` as a newcomer uses it, and how it stops. */
 import { once } from 'node:events';
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -13,7 +13,7 @@ import { until } from '../kit/until.ts';
 const calm = expect.not.stringMatching(/error|warning/i);
 
 describe('npm start', () => {
-  test('adds a plant with the line that it prints, ends on SIGINT, and has the plant at the next start, which ends with its terminal', async ({
+  test('stores a plant with the command it prints, stops on SIGINT, keeps the plant, and stops if its terminal closes', async ({
     at,
   }) => {
     const first = await at.start();
@@ -33,10 +33,10 @@ describe('npm start', () => {
       expect.stringMatching(/^GET \/other 404 \d+ ms \S+$/),
     ]);
 
-    // A browser keeps connections open on which it asks nothing.
+    // A browser keeps idle connections open.
     const idle = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
     await once(idle, 'connect');
-    // A Ctrl-C arrives twice under npm, which hands it on.
+    // With npm, a Ctrl-C arrives twice: from the terminal, and forwarded by npm.
     void first.stop('SIGINT');
     expect(await first.stop('SIGINT')).toMatchObject({ code: 0, stderr: calm });
     expect(first.output()).toContain('Stopping');
@@ -50,7 +50,7 @@ describe('npm start', () => {
     expect(await at.list()).toContain('session.json');
     second.child.stdout.destroy();
     second.child.stderr.destroy();
-    // The system tells the whole group, and so the guard of it.
+    // The system signals the whole process group, our guard in it too.
     const group = -(second.child.pid ?? 0);
     onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
     process.kill(group, 'SIGHUP');
@@ -58,7 +58,7 @@ describe('npm start', () => {
     expect(await at.list()).toEqual(['curl', 'dynamodb', 'lock']);
   });
 
-  test('keeps its files from other users whatever the umask, leaves those of a folder that is not its own alone, and ends on SIGHUP', async ({
+  test('lets no other user read its files, with any umask, leaves files of the user alone, and stops on SIGHUP', async ({
     at,
   }) => {
     await chmod(at.folder, 0o755);
@@ -72,7 +72,7 @@ describe('npm start', () => {
     const mode = async (name: string) => (await stat(path.join(at.folder, name))).mode & 0o777;
     const folders = ['dynamodb', 'lock', temporary];
     expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
-    // It holds the client's secret.
+    // It contains the client secret.
     expect(await mode('session.json'), 'mode').toBe(0o600);
 
     await rm(path.join(at.folder, 'session.json'));
@@ -85,7 +85,7 @@ describe('npm start', () => {
     expect(await mode('.'), 'mode').toBe(0o755);
   });
 
-  test('loads the functions once the table of another store is ready, and ends with code 1 if nobody reads what it prints', async ({
+  test('loads the functions when the table in an external store is ready, and ends with code 1 if its output is closed', async ({
     at,
   }) => {
     const store = await startSlowStore();
@@ -100,13 +100,13 @@ describe('npm start', () => {
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
     let isOver = false;
     void ended.then(() => (isOver = true));
-    // A line may still find a reader: a process that another test is forking holds our end of the pipe for a moment.
+    // One line may not fail: a process that another test is forking keeps the pipe open for a moment.
     while (!isOver) await fetch(url).catch(() => undefined);
     expect(await ended).toMatchObject({ code: 1, stderr: calm });
     expect(await at.list()).toEqual(['lock']);
   });
 
-  test('that is stopped while it starts prints no error', async ({ at }) => {
+  test('prints no error if it is stopped while it starts', async ({ at }) => {
     const { child, ended, output } = at.begin();
     await until(() => output().includes('Synthesizing'));
     child.kill('SIGTERM');

@@ -8,7 +8,7 @@ import { eachOf, portion, report, seed } from '../kit/scale.ts';
 
 const rounds = portion(10, 1);
 
-/** Creates that are acknowledged before the service is killed, while `width` more are under way. */
+/** Plants acknowledged before the service is killed, while up to `width` more requests are in progress. */
 const load = portion(400, 50);
 const width = 8;
 
@@ -22,11 +22,11 @@ const start = async (folder: string): Promise<Running> => {
   return { service, milliseconds, token: await fetchToken(readSession(folder)) };
 };
 
-/** Sends again after a 503, as the contract says. @returns the status */
+/** Sends the request again after a 503, as the contract says. @returns the status */
 const postUntilTaken = (...request: Parameters<typeof post>): Promise<number> =>
   untilTaken(() => post(...request), isUnavailable);
 
-test(`keeps what it acknowledged through ${rounds} kills under load (seed ${seed})`, async () => {
+test(`keeps every acknowledged plant through ${rounds} kills under load (seed ${seed})`, async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   let running = await start(folder);
@@ -45,7 +45,7 @@ test(`keeps what it acknowledged through ${rounds} kills under load (seed ${seed
         expect(status, 'status').toBe(200);
         acknowledged.push(plant);
       } catch (error) {
-        // fetch's own, since the service is dead.
+        // fetch throws it if the service is dead.
         if (!(error instanceof TypeError)) throw error;
         unanswered.push(plant);
       }
@@ -58,7 +58,7 @@ test(`keeps what it acknowledged through ${rounds} kills under load (seed ${seed
     running = await start(folder);
     starts.push(running.milliseconds);
     const again = (plant: Plant): Promise<number> => postUntilTaken(running.service.url, toJson(plant), running.token);
-    // Another plant under the id is a conflict only if the id is taken; it must come first, or it would restore what was lost.
+    // First a different plant under each id: a 409 proves that the id is taken. The same plant would restore a lost one.
     const others = await eachOf(acknowledged, width, (plant) => again({ ...plant, name: `not ${plant.name}` }));
     expect(others).toEqual(acknowledged.map(() => 409));
     expect(await eachOf(acknowledged, width, again)).toEqual(acknowledged.map(() => 200));
