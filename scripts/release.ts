@@ -8,28 +8,27 @@ import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
 const version = process.env['npm_package_version'];
-if (version === undefined) {
+if (!version) {
   console.error('Run npm version <major|minor|patch>, which runs this.');
   process.exit(1);
 }
 
-/** Replaces the text in the file, or ends the release if the file does not have it. */
-const replaceIn = (file: string, text: RegExp, by: string): void => {
+const today = new Date().toISOString().slice(0, 10);
+const changes: [file: string, text: RegExp, by: string][] = [
+  ['CHANGELOG.md', /^## Unreleased\n\n(?=### )/m, `## Unreleased\n\n## ${version} – ${today}\n\n`],
+  ['schemas/openapi.yaml', /^ {2}version: .*$/m, `  version: ${version}`],
+  ['client/package.json', /^ {2}"version": ".*",$/m, `  "version": "${version}",`],
+];
+const released = changes.map(([file, text, by]): [file: string, content: string] => {
   const before = readFileSync(path.join(root, file), 'utf8');
   if (!text.test(before)) {
-    console.error(
-      `${file} has no ${text}: nothing to release. Undo: git checkout package.json package-lock.json CHANGELOG.md schemas client`,
-    );
+    console.error(`${file} has no ${text}: nothing to release. Undo: git checkout package.json package-lock.json`);
     process.exit(1);
   }
-  writeFileSync(path.join(root, file), before.replace(text, by));
-};
-
+  return [path.join(root, file), before.replace(text, by)];
+});
+for (const [file, content] of released) writeFileSync(file, content);
 const contract = `schemas/released/${version}.yaml`;
-const today = new Date().toISOString().slice(0, 10);
-replaceIn('CHANGELOG.md', /^## Unreleased\n\n(?=### )/m, `## Unreleased\n\n## ${version} – ${today}\n\n`);
-replaceIn('schemas/openapi.yaml', /^ {2}version: .*$/m, `  version: ${version}`);
-replaceIn('client/package.json', /^ {2}"version": ".*",$/m, `  "version": "${version}",`);
 mkdirSync(path.join(root, 'schemas/released'), { recursive: true });
 copyFileSync(path.join(root, 'schemas/openapi.yaml'), path.join(root, contract));
 execFileSync('git', ['add', 'CHANGELOG.md', 'schemas', 'client/package.json'], { cwd: root });

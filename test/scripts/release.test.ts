@@ -1,0 +1,62 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { run, temporaryFolder } from '../kit/local-service.ts';
+
+const copied = ['CHANGELOG.md', 'schemas', 'client/package.json', 'scripts/release.ts'];
+const version = '7.8.9';
+
+let folder: string;
+const read = (file: string): Promise<string> => readFile(path.join(folder, file), 'utf8');
+const release = (environment: Record<string, string> = { npm_package_version: version }) =>
+  run(process.execPath, [path.join(folder, 'scripts/release.ts')], environment).ended;
+
+beforeEach(async () => {
+  const temporary = await temporaryFolder();
+  onTestFinished(temporary.remove);
+  folder = temporary.folder;
+  for (const file of copied) {
+    await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
+    await cp(file, path.join(folder, file), { recursive: true });
+  }
+  await run('git', ['init', '-q', folder]).ended;
+  await writeFile(path.join(folder, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n');
+});
+
+test('sets the version of contract, client and changelog, keeps a copy of the contract, and stages them', async () => {
+  expect(await release()).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await read('CHANGELOG.md')).toMatch(
+    /^# Changelog\n\n## Unreleased\n\n## 7\.8\.9 – \d{4}-\d\d-\d\d\n\n### Added\n\n- A thing\.\n$/,
+  );
+  const contract = await read('schemas/openapi.yaml');
+  expect(contract).toContain(`\n  version: ${version}\n`);
+  expect(await read(`schemas/released/${version}.yaml`)).toBe(contract);
+  expect(JSON.parse(await read('client/package.json'))).toMatchObject({ version });
+  const { stdout } = await run('git', ['-C', folder, 'diff', '--cached', '--name-only']).ended;
+  expect(stdout.split('\n')).toEqual(
+    expect.arrayContaining([
+      'CHANGELOG.md',
+      'client/package.json',
+      'schemas/openapi.yaml',
+      `schemas/released/${version}.yaml`,
+    ]),
+  );
+});
+
+test('changes nothing if the changelog has nothing to release', async () => {
+  await writeFile(path.join(folder, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n## 1.0.0\n');
+  const before = await Promise.all([read('CHANGELOG.md'), read('schemas/openapi.yaml'), read('client/package.json')]);
+  expect(await release()).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^CHANGELOG\.md has no .*git checkout/),
+  });
+  const after = await Promise.all([read('CHANGELOG.md'), read('schemas/openapi.yaml'), read('client/package.json')]);
+  expect(after).toEqual(before);
+});
+
+test('ends with code 1 if npm version does not run it', async () => {
+  expect(await release({ npm_package_version: '' })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('npm version'),
+  });
+});
