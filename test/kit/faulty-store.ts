@@ -2,6 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { closeServer, listen } from '../../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
+import { closedDuring } from './servers.ts';
 
 /** A PutItem call at the proxy. */
 type Call = {
@@ -64,14 +65,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     endpoint: `http://127.0.0.1:${port}`,
     fail: (id, fault = pass) => faults.set(id, fault),
     calls: (id) => (id === undefined ? [...calls.values()].reduce((sum, each) => sum + each, 0) : (calls.get(id) ?? 0)),
-    gone: async (during) => {
-      await closeServer(proxy);
-      try {
-        return await during();
-      } finally {
-        await listen(proxy, port);
-      }
-    },
+    gone: (during) => closedDuring(proxy, port, during),
     close: async () => {
       await closeServer(proxy);
       await store.close();

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { listen } from '../../local/listen.ts';
+import { closeServer, listen } from '../../local/listen.ts';
 
 /** Starts a server on a free port of 127.0.0.1 and stops it when the test ends. @returns the port */
 export const startServer = async (server: Server): Promise<number> => {
@@ -10,4 +10,14 @@ export const startServer = async (server: Server): Promise<number> => {
     server.close();
   });
   return port;
+};
+
+/** Closes the server while `during` runs, so that `port` refuses connections. Then it listens there again. */
+export const closedDuring = async <T>(server: Server, port: number, during: () => Promise<T>): Promise<T> => {
+  await closeServer(server);
+  try {
+    return await during();
+  } finally {
+    await listen(server, port);
+  }
 };

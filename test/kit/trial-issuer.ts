@@ -3,6 +3,7 @@ import { createServer } from 'node:https';
 import { makeCertificate } from '../../local/issuer.ts';
 import { closeServer, listen } from '../../local/listen.ts';
 import { makeKey, type SigningKey } from './access-tokens.ts';
+import { closedDuring } from './servers.ts';
 
 /** A token issuer whose keys and responses a trial controls. `certificate` is in PEM. */
 export type TrialIssuer = {
@@ -50,14 +51,7 @@ export const startTrialIssuer = async (): Promise<TrialIssuer> => {
     answer: (next) => {
       listener = next;
     },
-    gone: async (during) => {
-      await closeServer(server);
-      try {
-        return await during();
-      } finally {
-        await listen(server, port);
-      }
-    },
+    gone: (during) => closedDuring(server, port, during),
     untrusted: async (during) => {
       const other = await makeCertificate();
       server.setSecureContext({ key: other.key, cert: other.certificate });
