@@ -7,6 +7,7 @@ import { closeServer, listen } from '../../local/listen.ts';
 import { item, newId } from '../kit/answers.ts';
 import { answer as answerOfStore, atFirstRequest, type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { programs, run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
+import { untilTaken } from '../kit/over-quota.ts';
 import { maxId, somePlants, toJson } from '../kit/plants.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
 import { until } from '../kit/until.ts';
@@ -35,6 +36,16 @@ const start = (...args: string[]) => startIn({}, ...args);
 
 const plant = (...args: string[]) => start(...args).ended;
 
+/**
+ * Adds a plant to the local service, whose own tokens replace ACCESS_TOKEN. Runs again after a 503, as the contract says:
+ * on a busy machine the service may run out of time.
+ */
+const add = (...args: string[]) =>
+  untilTaken(
+    () => startIn({ ACCESS_TOKEN: 'two words' }, 'add', ...args).ended,
+    ({ stderr }) => stderr.includes('(50301)'),
+  );
+
 const earlierFailure = '{"line":7,"error":40901,"message":"taken","text":"{}"}\n';
 
 /** Writes an import file to a new folder. `earlier` is the content of its `.failed.ndjson` from an earlier import. */
@@ -59,13 +70,11 @@ describe('plant add', () => {
   test('stores a plant under the largest int64 and prints it; rejects a different plant under that id, and a larger id', async () => {
     const id = String(maxId);
     const printed = { code: 0, stdout: '{"name":"Swiss cheese plant","tag":"climber"}\n', stderr: '' };
-    const args = ['add', '--id', id, '--name', 'Swiss cheese plant', '--tag', 'climber'];
-    // The local service issues other tokens.
-    expect(await startIn({ ACCESS_TOKEN: 'two words' }, ...args).ended).toEqual(printed);
+    expect(await add('--id', id, '--name', 'Swiss cheese plant', '--tag', 'climber')).toEqual(printed);
     expect(await store.read(id)).toEqual(item(id, 'Swiss cheese plant', 'climber'));
     const stderr = 'The plant is not stored (40901): the id belongs to a plant with other content\n';
-    expect(await plant('add', '--id', id, '--name', 'Moss')).toEqual({ code: 1, stdout: '', stderr });
-    const beyond = await plant('add', '--id', String(maxId + 1n), '--name', '');
+    expect(await add('--id', id, '--name', 'Moss')).toEqual({ code: 1, stdout: '', stderr });
+    const beyond = await add('--id', String(maxId + 1n), '--name', '');
     expect(beyond).toMatchObject({ code: 1, stderr: expect.stringContaining('(40002): id must be an integer from') });
   });
 
@@ -97,33 +106,40 @@ describe('plant import', () => {
       store.fail(String(id), atFirstRequest(answerOfStore(500, 'InternalServerError')));
     }
     store.fail(unavailable, answerOfStore(500, 'InternalServerError'));
-    await plant('add', '--id', String(conflict?.id), '--name', 'another');
+    await add('--id', String(conflict?.id), '--name', 'another');
     lines[100] = '{"id":1,';
     lines[101] = '{"id":"1","name":"Moss"}';
     lines[102] = '';
     const { file, failed } = await ndjson(lines.join('\n'));
-    const summary = { code: 1, stdout: `195 stored, 4 failed: see ${file}.failed.ndjson\n`, stderr: '' };
     const sizeBefore = await store.size();
-    expect(await plant('import', file)).toEqual(summary);
-    expect(await store.size(), 'items in the store').toBe(sizeBefore + 195);
+    const { code, stdout, stderr } = await plant('import', file);
+    const failures = await failed();
+    // On a busy machine the service may run out of time for any line.
+    const late = failures.filter(({ line, error }) => line !== 11 && error === 50301);
     const text = (index: number) => ({ message: expect.stringMatching(/./), text: lines[index] });
-    expect(await failed()).toEqual([
+    expect(failures.filter((failure) => !late.includes(failure))).toEqual([
       { line: 11, error: 50301, ...text(10) },
       { line: 21, error: 40901, ...text(20) },
       { line: 101, error: 'not sent', ...text(100) },
       { line: 102, error: 40002, ...text(101) },
     ]);
-    const { id = 0n, name = '', tag } = plants[199] ?? {};
-    expect(await store.read(String(id))).toEqual(item(String(id), name, tag));
+    const counts = `${195 - late.length} stored, ${4 + late.length} failed`;
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: `${counts}: see ${file}.failed.ndjson\n`, stderr: '' });
 
-    // Import the first lines again, from the file's folder: nothing is stored twice, and the old failures are removed.
+    // Import what failed again, from the file's folder: nothing is stored twice, and the old failures are removed.
     store.fail(unavailable);
-    await writeFile(file, lines.slice(0, 20).join('\n'));
+    const again = [...lines.slice(0, 20), ...late.map((failure) => failure.text)];
+    await writeFile(file, again.join('\n'));
     const line = `cd '${path.dirname(file)}' && npm --prefix '${process.cwd()}' run -s plant -- import plants.ndjson`;
-    const { code, stdout } = await run('sh', ['-c', line], { DATA_DIR }).ended;
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '20 stored, 0 failed\n' });
+    const second = await untilTaken(
+      () => run('sh', ['-c', line], { DATA_DIR }).ended,
+      (ended) => ended.code !== 0,
+    );
+    expect(second).toMatchObject({ code: 0, stdout: `${again.length} stored, 0 failed\n` });
     expect(await store.size(), 'items in the store').toBe(sizeBefore + 196);
     await expect(failed()).rejects.toThrow('ENOENT');
+    const { id = 0n, name = '', tag } = plants[199] ?? {};
+    expect(await store.read(String(id))).toEqual(item(String(id), name, tag));
   });
 
   test('stops on SIGTERM, says that it can run again, and keeps the failures of this import and of an earlier one', async () => {
