@@ -1,4 +1,4 @@
-/** What the READMEs tell a reader to do, done against a service. */
+/** Runs the commands and the code of the two READMEs against a local service. */
 import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,14 +10,14 @@ import { test } from './kit/local-service-test.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** The blocks of code of a language below a heading of a README. */
+/** Returns the code blocks in a language that are below a heading of a README. */
 const blocks = (heading: string, language: string, document = 'README.md'): string[] => {
   const [, section = ''] = readFileSync(path.join(root, document), 'utf8').split(`## ${heading}\n`);
   const [own = ''] = section.split(/^##/m);
   return [...own.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) => code);
 };
 
-describe('a reader of README', () => {
+describe('a reader of the READMEs', () => {
   test('adds a plant with curl, from the command line, from a file and from TypeScript', async ({ at }) => {
     const { url } = await at.start();
     const here = (code: string): string =>

@@ -1,4 +1,4 @@
-/** The journey tests, as `npm run journey` runs them on a deployment, in an account that is too small for them. */
+/** Runs the tests of `npm run journey` behind a gateway that often refuses requests over a quota. */
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { startPlantsStore } from './kit/plants-store.ts';
 import { startServer } from './kit/servers.ts';
 import { startTrialStack } from './kit/trial-stack.ts';
 
-/** Lambda functions that a new account may run at a time. */
+/** The number of Lambda invocations that a new account may run at a time. */
 const quota = 10;
 
 const cleanUp: (() => unknown)[] = [];
@@ -60,45 +60,45 @@ const runJourney = async (gateway: Handler, ...filter: string[]) => {
   const API_URL = `http://127.0.0.1:${await startServer(server)}`;
   const vitest = path.resolve('node_modules/vitest/vitest.mjs');
   const [, ...args] = packageJson.scripts.journey.split(' ');
-  // This run's own report is another one.
+  // The inner run must not overwrite the report of this run.
   const environment = { ...deployment, API_URL, VITEST_REPORT: '' };
   const journey = run(process.execPath, [vitest, ...args, ...filter], environment);
   const { code, stdout, stderr } = await journey.ended;
   return { code, output: stdout + stderr };
 };
 
-test('the journey passes behind a gateway that takes ten requests at a time, and refuses one in seven of them', async () => {
+test('the journey passes behind a gateway that accepts ten requests at a time, and refuses every seventh request', async () => {
   const refusals = [
     refuse(429, { message: 'Too Many Requests' }),
     refuse(500, { message: 'Internal Server Error' }),
     refuse(503, { message: 'Service Unavailable' }),
   ];
-  const crowd = Promise.withResolvers<void>();
-  let [number, underWay, crowded, refused] = [0, 0, 0, 0];
+  const quotaUsedUp = Promise.withResolvers<void>();
+  let [number, inProgress, overQuota, refused] = [0, 0, 0, 0];
   const { code, output } = await runJourney(async (request, response, body) => {
     number += 1;
-    const isCrowded = underWay >= quota;
-    if (isCrowded) {
-      crowded += 1;
-      crowd.resolve();
+    const isOverQuota = inProgress >= quota;
+    if (isOverQuota) {
+      overQuota += 1;
+      quotaUsedUp.resolve();
     }
-    if (isCrowded || number % 7 === 0) {
+    if (isOverQuota || number % 7 === 0) {
       refused += 1;
       refusals[refused % 3]?.(request, response, body);
       return;
     }
-    underWay += 1;
-    response.on('close', () => (underWay -= 1));
-    // Twenty racers come at once: ten wait here for another that finds no room.
-    if (body.includes('"racer ')) await crowd.promise;
+    inProgress += 1;
+    response.on('close', () => (inProgress -= 1));
+    // Twenty plants are sent at once: the first ten wait here until the gateway has refused another request.
+    if (body.includes('"racer ')) await quotaUsedUp.promise;
     pass(request, response, body);
   });
   expect(code, output).toBe(0);
-  expect(crowded, 'requests beyond ten at a time').toBeGreaterThan(0);
+  expect(overQuota, 'requests beyond ten at a time').toBeGreaterThan(0);
   expect(refused, 'requests refused').toBeGreaterThan(20);
 });
 
-test('the journey fails at a 500 of the service itself, without another try', async () => {
+test('the journey fails at once if the service itself returns a 500', async () => {
   let number = 0;
   const { code, output } = await runJourney(
     (request, response, body) => {

@@ -5,13 +5,13 @@ import cdkJson from '../../cdk.json' with { type: 'json' };
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { externalIssuer, kinds } from '../kit/stacks.ts';
 
-/** Runs what `npx cdk` runs, as it runs it. */
+/** Runs the CDK app as `npx cdk` does. @returns its exit code and the lines it printed */
 const runApp = async (environment: Record<string, string>, { umask = '022', command = cdkJson.app } = {}) => {
   const { code, stdout, stderr } = await run('sh', ['-c', `umask ${umask}; ${command}`], environment).ended;
   return { code, said: (stdout + stderr).split('\n').filter((line) => line !== '' && !line.startsWith('npm ')) };
 };
 
-/** As it does, but for CloudFormation's own rules: they take two thirds of the time. */
+/** Synthesizes as `npx cdk synth` does, but without CloudFormation's rules, which take two thirds of the time. */
 const synthesize = async (context: Record<string, unknown>, { NODE_OPTIONS = '', umask = '022' } = {}) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -22,7 +22,7 @@ const synthesize = async (context: Record<string, unknown>, { NODE_OPTIONS = '',
 
 type Acknowledged = { cdk_nag?: { rules_to_suppress: { id: string; reason: string }[] } };
 
-/** The rules of cdk-nag that the template says were acknowledged, and for which types of resources. */
+/** Lists the acknowledged cdk-nag rules of a template, each with the resource type. */
 const acknowledged = (template: string): string[] => {
   const { Resources } = JSON.parse(template) as {
     Resources: Record<string, { Type: string; Metadata?: Acknowledged }>;
@@ -33,7 +33,7 @@ const acknowledged = (template: string): string[] => {
   return [...new Set(lines)].sort();
 };
 
-/** The files of an assembly that other users of the machine may change, and the modes of its bundles. */
+/** Returns the files in `folder` that other users may change, and the modes of the bundles in it. */
 const modesIn = async (folder: string) => {
   const names = await readdir(folder, { recursive: true });
   const modes = await Promise.all(names.map(async (name) => (await stat(path.join(folder, name))).mode & 0o777));
@@ -46,7 +46,7 @@ const modesIn = async (folder: string) => {
 
 const nameOf = ({ stage }: Record<string, string>): string => (stage === 'dev' ? 'PlantStore-dev' : 'PlantStore');
 
-/** What the synthesis says while it succeeds. */
+/** The lines that a successful synthesis prints. */
 const bundling = (context: Record<string, string>): string[] =>
   ['CreatePlant', 'Authorizer'].map((each) => `Bundling asset ${nameOf(context)}/${each}/Code/Stage...`);
 
@@ -80,11 +80,11 @@ describe('the app', () => {
     return remove;
   });
 
-  test('synthesizes every kind of stack past the rules of CloudFormation and cdk-nag', () => {
+  test('synthesizes every kind of stack without a finding of CloudFormation or cdk-nag', () => {
     expect(outcome).toEqual({ code: 0, said: runs.flatMap(({ context }) => bundling(context)) });
   });
 
-  test.each(runs)('acknowledges these findings, and no other, for $what', async ({ what, context, more }) => {
+  test.each(runs)('acknowledges only the expected cdk-nag findings for $what', async ({ what, context, more }) => {
     const template = await readTemplate(folderOf(what), context);
     expect(template.includes(externalIssuer.jwksUri)).toBe('issuer' in context);
     const everywhere = ['AwsSolutions-IAM5 of AWS::IAM::Policy', 'Serverless-LambdaDLQ of AWS::Lambda::Function'];
@@ -92,22 +92,22 @@ describe('the app', () => {
   });
 
   test.each(runs)(
-    'lets Lambda read the bundles of $what, and no other user change them, with umask $umask',
+    'makes bundles of $what that Lambda can read and other users cannot change, with umask $umask',
     async ({ what, umask }) => {
       const { changeable, bundles } = await modesIn(folderOf(what));
       expect(bundles).toEqual([0o644, 0o644]);
-      // With 000, the assembly's own folder is open to all.
+      // With umask 000, other users may change the other files of the assembly.
       expect(changeable.filter((file) => umask !== '000' || file.startsWith('asset.'))).toEqual([]);
     },
   );
 
-  test.each(runs)('protects $what from being deleted if, and only if, it is prod', async ({ what, context }) => {
+  test.each(runs)('protects $what from deletion only if it is prod', async ({ what, context }) => {
     const { artifacts } = JSON.parse(await readFile(path.join(folderOf(what), 'manifest.json'), 'utf8'));
     const { terminationProtection } = artifacts[nameOf(context)].properties;
     expect(terminationProtection ?? false).toBe(context['stage'] !== 'dev');
   });
 
-  test('synthesizes the same in a process of its own, as cdk starts it', async () => {
+  test('synthesizes the same template if run by itself, as cdk runs it', async () => {
     const context = kinds.devWithIssuer;
     const { code, said, folder } = await synthesize(context, { umask: '077' });
     expect([code, said]).toEqual([0, bundling(context)]);
@@ -116,7 +116,7 @@ describe('the app', () => {
     expect(await modesIn(folder)).toEqual(await modesIn(inOneProcess));
   });
 
-  test('does not synthesize what a rule of either pack of cdk-nag finds', async () => {
+  test('fails if a rule of either cdk-nag pack has a finding', async () => {
     const naive = new URL('../kit/naive-resources.ts', import.meta.url);
     const { code, said } = await synthesize(
       { ...kinds.devWithIssuer, 'aws:cdk:bundling-stacks': [] },
@@ -127,12 +127,12 @@ describe('the app', () => {
     expect(said.join('\n')).toMatch(/NaiveFunction.*Serverless-LambdaTracing/s);
   });
 
-  test('ends at a wrong setting with one sentence and code 1', async () => {
+  test('prints one sentence and exits with code 1 if a setting is invalid', async () => {
     const { code, said } = await synthesize({ stage: 'test' });
     expect([code, said]).toEqual([1, ['The context value stage is "test", but it must be prod or dev.']]);
   });
 
-  test('runs on the Node.js of node_modules, also for a global cdk, and on that of PATH if there is none', async () => {
+  test('runs on the Node.js in node_modules, even for a global cdk, or on the one in PATH if there is none', async () => {
     const { folder, remove } = await temporaryFolder();
     onTestFinished(remove);
     const project = path.join(folder, 'a project');
@@ -146,13 +146,10 @@ describe('the app', () => {
     expect((await run('sh', ['-c', command], environment).ended).stdout).toBe('own infra/app.ts\n');
   });
 
-  test.each(['index.js', 'package.json'])(
-    'deploys nothing that another user put into the folder of an asset: %s stops the synthesis',
-    async (name) => {
-      const intruder = new URL(`../kit/intruder.ts?${name}`, import.meta.url);
-      const { code, said } = await synthesize(kinds.devWithIssuer, { NODE_OPTIONS: `--import ${intruder}` });
-      expect(code).not.toBe(0);
-      expect(said.join('\n')).toMatch(new RegExp(`bundling-temp-.* has files of another user: ${name}`));
-    },
-  );
+  test.each(['index.js', 'package.json'])('fails if another user puts %s into the folder of an asset', async (name) => {
+    const intruder = new URL(`../kit/intruder.ts?${name}`, import.meta.url);
+    const { code, said } = await synthesize(kinds.devWithIssuer, { NODE_OPTIONS: `--import ${intruder}` });
+    expect(code).not.toBe(0);
+    expect(said.join('\n')).toMatch(new RegExp(`bundling-temp-.* has files of another user: ${name}`));
+  });
 });

@@ -5,12 +5,12 @@ import { type LocalService, programs, run, startLocalService, temporaryFolder } 
 
 type Command = [string, ...string[]];
 
-/** A data folder of a test's own, and what can be done with it. */
+/** Creates a data folder. @returns its path, and functions that run services and commands with it */
 const home = async () => {
   const { folder, remove } = await temporaryFolder();
   const end = new AbortController();
   const ended: Promise<unknown>[] = [];
-  /** Starts a service, and does not wait. */
+  /** Starts a service and returns at once. */
   const begin = (
     environment: Record<string, string> = {},
     [command, ...args]: Command = [process.execPath, programs.start],
@@ -27,23 +27,23 @@ const home = async () => {
   return {
     folder,
     begin,
-    /** @returns a folder with a `curl` in it */
+    /** Writes a `curl` into the folder. @returns the folder */
     curl: withCurl,
-    /** What is in the folder, a service's temporary folder too. Node's compile cache is npm's own. */
+    /** Returns the names of all files and folders in the folder, except npm's compile cache. */
     list: async () => (await readdir(folder)).filter((name) => name !== 'node-compile-cache').sort(),
     start: async (environment: Record<string, string> = {}, command?: Command) => {
       const service = await startLocalService(folder, environment, command, end.signal);
       ended.push(service.ended);
       return service;
     },
-    /** The sentence with which the service ends that cannot start. */
+    /** Starts a service that must fail. @returns the last line of its error output */
     failure: async (environment: Record<string, string> = {}): Promise<string> => {
       const { code, stderr } = await begin(environment).ended;
       expect(code, `exit code; ${stderr}`).toBe(1);
       expect(stderr).not.toMatch(/^\s+at /m);
       return stderr.trimEnd().split('\n').at(-1) ?? '';
     },
-    /** Pastes the line that the service printed into a shell, changed. */
+    /** Runs the curl command that the service printed, changed by `change`, in a shell. @returns its output */
     paste: async (service: Pick<LocalService, 'output'>, change = (line: string): string => line): Promise<string> => {
       const line = /^curl .*$/m.exec(service.output())?.[0] ?? '';
       const PATH = `${await withCurl()}:${process.env['PATH']}`;
@@ -58,7 +58,7 @@ const home = async () => {
   };
 };
 
-/** A `curl` for machines without one: it knows the options of the printed line, and prints status and body. */
+/** A `curl` for machines without one. It has only the options in the printed command; it prints status and body. */
 const curl = `#!${process.execPath}
 const { values, positionals } = require('node:util').parseArgs({ allowPositionals: true, options: {
   header: { type: 'string', short: 'H', multiple: true }, data: { type: 'string', short: 'd' },
@@ -67,9 +67,9 @@ fetch(positionals[0], { method: 'POST', body: values.data, headers: values.heade
   .then(async (response) => console.log(response.status, await response.text()));
 `;
 
-/** A test with an empty data folder, `at`, whose services end with it. */
+/** A test with an empty data folder, `at`. All services that it starts are killed when it ends. */
 export const test = base.extend<{ at: Awaited<ReturnType<typeof home>> }>({
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures a fixture needs
+  // biome-ignore lint/correctness/noEmptyPattern: vitest needs this pattern even if a fixture needs no other
   at: async ({}, use) => {
     const mine = await home();
     await use(mine);

@@ -1,4 +1,4 @@
-/** Nothing is left of what a test has started, however the tests end. */
+/** Tests that no process started by a test outlives it, however the test ends. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
@@ -9,17 +9,20 @@ import { until } from './until.ts';
 const vitest = path.resolve('node_modules/vitest/vitest.mjs');
 const kit = JSON.stringify(path.join(import.meta.dirname, 'local-service.ts'));
 
-/** Runs a test with this body in another Vitest. The body has `run`, `startLocalService`, and `say`, which prints a process group. */
+/**
+ * Runs a test with this body in another Vitest. The body can call `run`, `startLocalService` and `printGroup`, which
+ * prints the id of a process group.
+ */
 const runTest = async (folder: string, body: string) => {
-  const code = `test('has a body', async () => {
+  const code = `test('runs the body', async () => {
     const { run, startLocalService } = await import(${kit});
-    const say = ({ pid }) => {
+    const printGroup = ({ pid }) => {
       process.kill(-pid, 0);
       console.log('started ' + pid);
     };
     ${body}
   }, 0);`;
-  await writeFile(path.join(folder, 'own.test.ts'), code);
+  await writeFile(path.join(folder, 'inner.test.ts'), code);
   const options = ['--root', folder, '--globals', '--pool', 'threads', '--disable-console-intercept'];
   const runner = run(process.execPath, [vitest, 'run', ...options]);
   const started = () => Number(/started (\d+)/.exec(runner.output())?.[1] ?? 0);
@@ -27,7 +30,7 @@ const runTest = async (folder: string, body: string) => {
   return { ...runner, group: -started() };
 };
 
-test('a service ends with a runner that is killed, also if npm started it', async ({ at }) => {
+test('a service that npm started ends when the test runner is killed', async ({ at }) => {
   await writeFile(path.join(at.folder, 'package.json'), '{"scripts":{"start":"node service.cjs"}}');
   await writeFile(
     path.join(at.folder, 'service.cjs'),
@@ -39,7 +42,7 @@ test('a service ends with a runner that is killed, also if npm started it', asyn
     at.folder,
     `const service = await startLocalService(${folder}, {}, ['npm', 'start', '--prefix', ${folder}]);
     console.log('serves at ' + service.url + ' ');
-    say(service);
+    printGroup(service);
     await new Promise(() => {});`,
   );
   const url = /serves at (\S+)/.exec(output())?.[1] ?? '';
@@ -50,13 +53,13 @@ test('a service ends with a runner that is killed, also if npm started it', asyn
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test('a command ends with a test that never stops it, as one does that runs out of time', async ({ at }) => {
-  const { ended, group } = await runTest(at.folder, `say(run('sh', ['-c', 'sleep 1000 & sleep 1000']).child);`);
+test('a command that a test never stops ends with the test runner', async ({ at }) => {
+  const { ended, group } = await runTest(at.folder, `printGroup(run('sh', ['-c', 'sleep 1000 & sleep 1000']).child);`);
   expect((await ended).code).toBe(0);
   await until(() => !isRunning(group));
 });
 
-test('what a command has started ends with it', async () => {
+test('a process that a command started ends with the command', async () => {
   const { child, ended } = run('sh', ['-c', 'sleep 1000 & echo started']);
   expect(await ended).toMatchObject({ code: 0, stdout: 'started\n' });
   await until(() => !isRunning(-(child.pid ?? 0)));

@@ -9,19 +9,19 @@ const root = path.resolve(import.meta.dirname, '../..');
 
 const programOf = (script: 'start' | 'token' | 'plant'): string => packageJson.scripts[script].split(' ').at(-1) ?? '';
 
-/** The files that npm scripts run. */
+/** The file that each npm script runs. */
 export const programs = { start: programOf('start'), token: programOf('token'), plant: programOf('plant') };
 
-/** A command that has ended. */
-export type Ended = { code: number | null; stdout: string; stderr: string };
+/** The exit code and the output of a command that has ended. */
+export type CommandResult = { code: number | null; stdout: string; stderr: string };
 
 /**
- * Starts the arguments in a process group, all of which is killed once descriptor 3 is closed. Its other end is ours
- * alone, so this happens even if we are killed. A terminal that closes (SIGHUP) ends the watch, too.
+ * Runs the arguments in a process group, and kills the group when file descriptor 3 closes, as it does when this process
+ * ends, even by SIGKILL. A SIGHUP to the group, as from a closed terminal, also ends this guard.
  */
 const guarded = '(read -r _; kill -KILL 0) <&3 >/dev/null 2>&1 & exec "$@" 3<&-';
 
-/** A command that runs, in the project's folder, until `signal` or our own end. Node is the one of the tests. */
+/** Runs a command in the project's folder, and kills it when `signal` is aborted or this process ends. */
 export const run = (
   command: string,
   args: string[],
@@ -37,17 +37,17 @@ export const run = (
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   child.on('error', () => {});
-  // What the command itself has started ends with it.
+  // End the processes that the command started and left running.
   child.on('exit', () => child.stdio[3]?.destroy());
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk) => (stdout += chunk));
   child.stderr.on('data', (chunk) => (stderr += chunk));
-  const ended = new Promise<Ended>((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+  const ended = new Promise<CommandResult>((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
   return { child, ended, output: () => stdout };
 };
 
-/** Says whether there is a process, or, with its id negated, one of a process group. */
+/** Returns whether the process with this id runs. With a negative id: whether any process of that group runs. */
 export const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);
@@ -56,23 +56,23 @@ export const isRunning = (pid: number): boolean => {
   }
 };
 
-/** The local service, started as `npm start` does it, on free ports. */
+/** A local service that runs in a separate process. */
 export type LocalService = {
   pid: number;
   url: string;
-  ended: Promise<Ended>;
+  ended: Promise<CommandResult>;
   output: () => string;
-  stop: (signal?: NodeJS.Signals) => Promise<Ended>;
+  stop: (signal?: NodeJS.Signals) => Promise<CommandResult>;
 };
 
-/** @throws Error with what the service printed, if it ends before it serves */
+/** Starts the local service as `npm start` does, on a free port. @throws Error with its output if it ends at once */
 export const startLocalService = async (
   dataFolder: string,
   environment: Record<string, string> = {},
   [command, ...args]: [string, ...string[]] = [process.execPath, programs.start],
   signal?: AbortSignal,
 ): Promise<LocalService> => {
-  // A service that is killed leaves its temporary folder behind: here, and not in the system's.
+  // A killed service leaves its temporary folder behind. TMPDIR puts that folder where the test removes it.
   const settings = { PORT: '0', DATA_DIR: dataFolder, TMPDIR: dataFolder, ...environment };
   const { child, ended, output } = run(command, args, settings, signal);
   const serving = new Promise<void>((resolve) => {
@@ -92,7 +92,7 @@ export const startLocalService = async (
   };
 };
 
-/** An empty folder, and how to be rid of it. */
+/** Creates an empty folder. @returns its path, and a function that removes it */
 export const temporaryFolder = async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };

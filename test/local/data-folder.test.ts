@@ -10,7 +10,7 @@ const newFolder = async () => {
   return path.join(folder, 'plants');
 };
 
-test('a data folder is made for its user alone, and taken by one service at a time', async () => {
+test('creates a data folder that only its user can read, and locks it for one service', async () => {
   const parent = await newFolder();
   const folder = path.join(parent, 'of', 'mine');
   const giveBack = await takeDataFolder(folder);
@@ -23,20 +23,20 @@ test('a data folder is made for its user alone, and taken by one service at a ti
   await (await takeDataFolder(folder))();
 });
 
-test('a data folder that is a file is said to be of no use', async () => {
+test('rejects a data folder that is a file', async () => {
   const file = await newFolder();
   await writeFile(file, '');
   await expect(takeDataFolder(file)).rejects.toThrow(`The data folder ${file} cannot be used: `);
 });
 
 test.each<[name: string, files: Record<string, string>, first: string]>([
-  // LevelDB would delete the one and rename the other.
+  // LevelDB would delete the first file and rename the second.
   ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-  // As of a LevelDB: this service would have made a lock beside it.
+  // Like a LevelDB database, but the local service would have created a lock beside it.
   ['dynamodb', { CURRENT: 'MANIFEST-000777\n', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-])("a folder %s of the user's stays as it is, and is said to be in the way: %j", async (name, files, first) => {
+])("rejects and does not change a folder %s that has the user's own files: %j", async (name, files, first) => {
   const folder = await newFolder();
   const theirs = path.join(folder, name);
   await mkdir(theirs, { recursive: true });
@@ -50,7 +50,7 @@ test.each<[name: string, files: Record<string, string>, first: string]>([
   for (const [file, text] of Object.entries(files)) expect(await readFile(path.join(theirs, file), 'utf8')).toBe(text);
 });
 
-test('plants that are there already are taken with the folder', async () => {
+test('accepts a folder with the plants of an earlier service', async () => {
   const folder = await newFolder();
   await (await takeDataFolder(folder))();
   await (await openDatabase(path.join(folder, 'dynamodb')))();
@@ -58,7 +58,7 @@ test('plants that are there already are taken with the folder', async () => {
   expect(await readdir(folder)).toEqual(['dynamodb', 'lock']);
 });
 
-test('the reason of an error is that of its innermost cause', () => {
+test('the reason for an error is the message of its innermost cause', () => {
   const cause = new Error('the disk is full');
   expect(reason(new Error('Database is not open', { cause: new Error('failed', { cause }) }))).toBe('the disk is full');
   expect(reason(new TypeError(''))).toBe('TypeError');

@@ -1,6 +1,6 @@
 /**
- * `npm run -s token -- --stack`, against stand-ins for CloudFormation, Cognito and its token endpoint. deployed-stack and
- * deployed-issuer.test.ts try more.
+ * Tests `npm run -s token -- --stack` against fake CloudFormation, Cognito and token endpoints.
+ * deployed-stack.test.ts and deployed-issuer.test.ts test further cases.
  */
 import { createServer } from 'node:http';
 import { expect, test, vi } from 'vitest';
@@ -9,11 +9,11 @@ import { startServer } from '../kit/servers.ts';
 
 const outputs = { ClientId: 'client', UserPoolId: 'eu-central-1_pool', Scope: 'plants/create' };
 
-/** What an AWS account answers, and what it was asked. */
+/** Starts the fake endpoints. `secret` is Cognito's response; `asked` lists the requests they received. */
 const startAccount = async (
   secret: { status: number; body: object } = { status: 200, body: { UserPoolClient: { ClientSecret: 'shh' } } },
 ) => {
-  // The token endpoint answers once as a new domain does.
+  // The first response of the token endpoint is a 404, as from a new Cognito domain.
   let notReady = 1;
   const asked: string[] = [];
   const regions = new Set<string>();
@@ -39,7 +39,7 @@ const startAccount = async (
   });
   const url: string = `http://127.0.0.1:${await startServer(server)}`;
   const environment = {
-    // AWS's command line takes this one, too.
+    // The AWS CLI reads this variable; the SDK does not.
     AWS_REGION: '',
     AWS_DEFAULT_REGION: 'eu-central-1',
     AWS_ACCESS_KEY_ID: 'test',
@@ -49,9 +49,9 @@ const startAccount = async (
   return { asked, regions, environment };
 };
 
-test("prints a token of the stack's own issuer alone, and says on standard error that it waits for a new domain", async () => {
+test("prints only the token of the stack's issuer to stdout, and says on stderr that it waits for a new domain", async () => {
   const { asked, regions, environment } = await startAccount();
-  // Through npm, as docs/deploy.md has it.
+  // Run by npm, as docs/deploy.md says.
   const { code, stdout, stderr } = await run('npm', ['run', '-s', 'token', '--', '--stack', 'PlantStore'], environment)
     .ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
@@ -76,7 +76,7 @@ test.each<[what: string, environment: Record<string, string>, sentence: string]>
     { AWS_REGION: 'eu-central-1' },
     'no AWS credentials are found; set AWS_PROFILE to a profile that has some, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   ],
-])('says what to set with %s', async (_, environment, sentence) => {
+])('says which variable to set if the environment has %s', async (_, environment, sentence) => {
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) vi.stubEnv(name, undefined);
   const nowhere = {
     AWS_CONFIG_FILE: '/nowhere',
@@ -88,7 +88,7 @@ test.each<[what: string, environment: Record<string, string>, sentence: string]>
   expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
 });
 
-test('says so if the secret of the client cannot be read', async () => {
+test('reports that the secret of the client cannot be read, with the reason', async () => {
   const body = { __type: 'AccessDeniedException', message: 'not authorized' };
   const { environment } = await startAccount({ status: 400, body });
   const stderr = 'The secret of the client client cannot be read: not authorized\n';
@@ -96,7 +96,7 @@ test('says so if the secret of the client cannot be read', async () => {
   expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
 });
 
-test('says so if the stack cannot be read', async () => {
+test('reports that the stack cannot be read, with the reason', async () => {
   const environment = { AWS_REGION: 'x', AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x', AWS_MAX_ATTEMPTS: '1' };
   const nowhere = { ...environment, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' };
   const { code, stderr } = await run(process.execPath, [programs.token, '--stack', 'Other'], nowhere).ended;

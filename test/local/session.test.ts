@@ -1,4 +1,4 @@
-/** What a running local service leaves for others to find it by. */
+/** Tests the session file, by which other commands find the running local service. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -20,7 +20,7 @@ const newFolder = async () => {
   return { folder, file: path.join(folder, 'session.json') };
 };
 
-test('a session is read by its user alone, until the service ends', async () => {
+test('only its user can read a session file, and it is removed when the service ends', async () => {
   const { folder, file } = await newFolder();
   const end = writeSession(folder, session);
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -30,7 +30,7 @@ test('a session is read by its user alone, until the service ends', async () => 
   expect(() => readSession(folder)).toThrow(`No local service is running with its data in ${folder}.`);
 });
 
-test("a file of the user's own is neither overwritten nor removed", async () => {
+test("does not overwrite or remove a file of the user's", async () => {
   const { folder, file } = await newFolder();
   const end = writeSession(folder, session);
   writeFileSync(file, 'mine');
@@ -40,7 +40,7 @@ test("a file of the user's own is neither overwritten nor removed", async () => 
   expect(readFileSync(file, 'utf8')).toBe('mine');
 });
 
-test.each(['', '{}', '[]', 'null', 'my notes'])('a file with %j is no session, and is kept', async (text) => {
+test.each(['', '{}', '[]', 'null', 'my notes'])('keeps a file that is not a session: %j', async (text) => {
   const { folder, file } = await newFolder();
   writeFileSync(file, text);
   const sentence = `${file} is not the local service's. Move it away, or choose another data folder: DATA_DIR=... npm start`;
@@ -48,14 +48,14 @@ test.each(['', '{}', '[]', 'null', 'my notes'])('a file with %j is no session, a
   expect(readFileSync(file, 'utf8')).toBe(text);
 });
 
-test.each(Object.keys(session))('a file without %s is no session', async (name) => {
+test.each(Object.keys(session))('a session file without %s is not a session', async (name) => {
   const { folder, file } = await newFolder();
   writeFileSync(file, JSON.stringify({ ...session, [name]: undefined }));
   expect(() => readSession(folder)).toThrow('No local service is running');
   expect(() => removeStaleSession(folder)).toThrow('Move it away');
 });
 
-test('the session of a service that was killed is removed', async () => {
+test('removes the session file of a service that was killed', async () => {
   const { folder } = await newFolder();
   removeStaleSession(folder);
   writeSession(folder, session);

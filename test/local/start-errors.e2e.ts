@@ -1,4 +1,4 @@
-/** What `npm start` and `npm run -s token` say of how they are called, and of data that cannot be read. */
+/** Tests the help and the error messages of `npm start` and `npm run -s token`. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
@@ -6,7 +6,7 @@ import { openDatabase, takeDataFolder } from '../../local/data-folder.ts';
 import { programs, run } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 
-test('npm start ends with code 1 and a sentence if its data is damaged', async ({ at }) => {
+test('npm start names the folder and exits with code 1 if its data is damaged', async ({ at }) => {
   const dynamodb = path.join(at.folder, 'dynamodb');
   await (await takeDataFolder(at.folder))();
   await (await openDatabase(dynamodb))();
@@ -14,7 +14,7 @@ test('npm start ends with code 1 and a sentence if its data is damaged', async (
   expect(await at.failure()).toContain(`The plants in ${dynamodb} cannot be read`);
 });
 
-test('npm start takes no argument but --help, which names its settings', async () => {
+test('npm start accepts no argument except --help, which lists its settings', async () => {
   const start = (...args: string[]) => run(process.execPath, [programs.start, ...args]).ended;
   const help = await start('--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -23,7 +23,7 @@ test('npm start takes no argument but --help, which names its settings', async (
   for (const setting of ['PORT', 'DATA_DIR', 'AWS_ENDPOINT_URL_DYNAMODB']) expect(help.stdout).toContain(setting);
 });
 
-test('npm run token has --help, and rejects an unknown option by name', async () => {
+test('npm run token accepts --help, and names an unknown option when it rejects it', async () => {
   const token = (...args: string[]) => run(process.execPath, [programs.token, ...args]).ended;
   expect(await token('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('--stack <name>') });
   const { code, stdout, stderr } = await token('--stak', 'PlantStore');

