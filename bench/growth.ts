@@ -14,7 +14,7 @@ import { listen } from '../local/listen.ts';
 import { fetchToken, readSession } from '../local/session.ts';
 import { startLocalService } from '../test/kit/local-service.ts';
 import { anyCredentials } from '../test/kit/plants-store.ts';
-import { eachOf } from '../test/kit/scale.ts';
+import { mapConcurrently } from '../test/kit/scale.ts';
 import { plot } from './plot.ts';
 import { quantile } from './quantile.ts';
 
@@ -49,7 +49,7 @@ const fill = async (from: number, size: number): Promise<void> => {
   const [table = ''] = (await client.send(new ListTablesCommand())).TableNames ?? [];
   // BatchWriteItem accepts at most 25 items.
   const calls = Array.from({ length: (size - from) / 25 }, (_, call) => from + call * 25);
-  await eachOf(calls, 8, async (first) => {
+  await mapConcurrently(calls, 8, async (first) => {
     const puts = Array.from({ length: 25 }, (_, index) => ({
       PutRequest: {
         Item: { id: { N: String(first + index) }, name: { S: 'Swiss cheese plant' }, tag: { S: 'climber' } },
@@ -84,7 +84,7 @@ const load = async (url: string, token: string, clients: number, count: number):
       nextId += 1;
       request.end(`{"id":${nextId},"name":"Swiss cheese plant","tag":"climber"}`);
     });
-  const times = await eachOf(Array.from({ length: count }), clients, createOne);
+  const times = await mapConcurrently(Array.from({ length: count }), clients, createOne);
   agent.destroy();
   return times;
 };

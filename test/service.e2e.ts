@@ -10,9 +10,9 @@ import { createPlantStoreClient, type NewPlant, type Token } from '../client/pla
 import { fetchToken, readSession } from '../local/session.ts';
 import { item, newId, type PlantRequest, type PlantService, testAnswers } from './kit/answers.ts';
 import { expectInContract } from './kit/contract.ts';
-import { answer, atFirstRequest, type Faults, startFaultyStore } from './kit/faulty-store.ts';
+import { dynamoDbError, type Faults, onFirstRequest, startFaultyStore } from './kit/faulty-store.ts';
 import { startLocalService, temporaryFolder } from './kit/local-service.ts';
-import { isOverQuota, isUnavailable, untilTaken } from './kit/over-quota.ts';
+import { isOverQuota, isUnavailable, retryWhile } from './kit/over-quota.ts';
 import { readItem } from './kit/plants-store.ts';
 
 type Reached = Pick<PlantService, 'read'> & { url: string; token: string; faults?: Faults };
@@ -69,7 +69,7 @@ afterAll(async () => {
 });
 
 const untilAnswered = <T extends { status: number; body: unknown }>(send: () => Promise<T>): Promise<T> =>
-  untilTaken(send, ({ status, body }) => isToSendAgain(status, body));
+  retryWhile(send, ({ status, body }) => isToSendAgain(status, body));
 
 const request = async (path: string, init: RequestInit) => {
   const response = await fetch(reached.url + path, init);
@@ -130,7 +130,7 @@ test.each([
 
 describe('the client', () => {
   const create = (plant: NewPlant, token: Token = reached.token) =>
-    untilTaken(
+    retryWhile(
       () => createPlantStoreClient({ baseUrl: reached.url, token }).createPlant(plant),
       (result) => {
         if (result.ok || result.error === 'no answer') return false;
@@ -166,7 +166,7 @@ describe('the client', () => {
   if (!isDeployed) {
     test('sends a plant again if the store fails', async () => {
       const id = newId();
-      reached.faults?.fail(id, atFirstRequest(answer(500, 'InternalServerError')));
+      reached.faults?.fail(id, onFirstRequest(dynamoDbError(500, 'InternalServerError')));
       const { createPlant } = createPlantStoreClient({ baseUrl: reached.url, token: reached.token });
       expect(await createPlant({ id: BigInt(id), name: 'Moss' })).toMatchObject({ ok: true });
       expect(await reached.read(id)).toEqual(item(id, 'Moss'));

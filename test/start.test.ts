@@ -6,7 +6,7 @@ import { fetchToken, readSession, writeSession } from '../local/session.ts';
 import { newId } from './kit/answers.ts';
 import { expectInContract } from './kit/contract.ts';
 import { type LocalService, programs, run, startLocalService, temporaryFolder } from './kit/local-service.ts';
-import { isUnavailable, untilTaken } from './kit/over-quota.ts';
+import { isUnavailable, retryWhile } from './kit/over-quota.ts';
 import { startServer } from './kit/servers.ts';
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 /** Resends after a 503, as the contract advises: on a busy machine the service may run out of time. */
 const send = (...request: Parameters<typeof sendOnce>) =>
-  untilTaken(
+  retryWhile(
     () => sendOnce(...request),
     ({ status }) => isUnavailable(status),
   );

@@ -30,7 +30,7 @@ const test = base
   })
   // A proxy that records every request to another host, by the page or by Chromium itself, and forwards none.
   // biome-ignore lint/correctness/noEmptyPattern: vitest needs this pattern even if a fixture needs no other
-  .extend('elsewhere', { scope: 'file' }, async ({}, { onCleanup }) => {
+  .extend('otherHosts', { scope: 'file' }, async ({}, { onCleanup }) => {
     const requests: string[] = [];
     const proxy = createServer((request, response) => {
       requests.push(`${request.method} ${request.url}`);
@@ -43,8 +43,8 @@ const test = base
     onCleanup(() => closeServer(proxy));
     return { proxy: `http://127.0.0.1:${port}`, requests };
   })
-  .extend('browser', { scope: 'file' }, async ({ elsewhere }, { onCleanup }) => {
-    const browser = await startChromium(elsewhere.proxy);
+  .extend('browser', { scope: 'file' }, async ({ otherHosts }, { onCleanup }) => {
+    const browser = await startChromium(otherHosts.proxy);
     onCleanup(() => browser.close());
     return browser;
   })
@@ -152,7 +152,7 @@ test('is readable at the width of a phone, before and after a request', async ({
   }
 });
 
-test('sends nothing to another server, even if it tries', async ({ open, url, browser, elsewhere }) => {
+test('sends nothing to another server, even if it tries', async ({ open, url, browser, otherHosts }) => {
   const { page, requests } = await open();
   await execute(page);
   expect(requests, 'requests of the page').toHaveLength(6);
@@ -165,7 +165,7 @@ test('sends nothing to another server, even if it tries', async ({ open, url, br
     await page.evaluate(`new Promise((done) => Object.assign(new Image(), { onerror: done, src: '${address}' }))`);
   }
   expect(reached, 'requests that reached the other server').toBe(0);
-  const toPlants = () => elsewhere.requests.filter((each) => each.includes('plants.example'));
+  const toPlants = () => otherHosts.requests.filter((each) => each.includes('plants.example'));
   expect(toPlants()).toEqual([]);
 
   const free = await browser.newPage();

@@ -15,9 +15,9 @@ const forbidden = answer(403, { message: 'Forbidden' });
 
 const token = 'a.b.c';
 
-/** Waits until `holds` returns true. It polls once per event loop turn, since tests stop the timers. */
-const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await nextTurn();
+/** Waits until `condition` returns true. It polls once per event loop turn, since tests stop the timers. */
+const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await nextTurn();
 };
 
 /** Waits 100 turns of the event loop, in which a request sent by mistake would arrive. */

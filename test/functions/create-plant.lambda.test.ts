@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newId, testAnswers } from '../kit/answers.ts';
-import { atFirst, clockAhead, hang, loseAnswer } from '../kit/faulty-store.ts';
+import { clockAhead, hang, loseResponse, onFirstCall } from '../kit/faulty-store.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
 import { type InProcess, type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
@@ -38,9 +38,9 @@ describe('the log', () => {
 
   test('says neither if an attempt without a response may have stored the plant', async () => {
     const [lost, hung] = [newId(), newId()];
-    service.faults.fail(lost, atFirst(loseAnswer));
+    service.faults.fail(lost, onFirstCall(loseResponse));
     expect(await outcomeOf(`{"id":${lost},"name":"Moss"}`)).toEqual(info('stored'));
-    service.faults.fail(hung, atFirst(hang));
+    service.faults.fail(hung, onFirstCall(hang));
     expect(await outcomeOf(`{"id":${hung},"name":"Moss"}`)).toEqual(info('created'));
   });
 

@@ -1,7 +1,7 @@
 /** Tests what the settings change in the stack. The other files of this folder test the rest, once, on `prod`. */
 import { expect, test } from 'vitest';
 import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
-import { byFunction, functionNames, ofType, propertiesOf, readable, ref, type Template } from '../kit/template.ts';
+import { byFunction, functionNames, ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 /** Returns every value of `changed` that differs from `original`, by its path, or `absent` if `changed` lacks it. */
 const differences = (original: unknown, changed: unknown, path: string[] = []): Record<string, unknown> => {
@@ -14,7 +14,7 @@ const differences = (original: unknown, changed: unknown, path: string[] = []): 
 
 /** Replaces the stack's name by STACK in its template. Logical ids have the name without its dash. */
 const templateFor = (context: Record<string, string>, name: RegExp): Template =>
-  JSON.parse(JSON.stringify(readable(templateOf(context).toJSON())).replaceAll(name, 'STACK'));
+  JSON.parse(JSON.stringify(withoutHashes(templateOf(context).toJSON())).replaceAll(name, 'STACK'));
 
 const prodName = /PlantStore/g;
 const devName = /PlantStore-?dev/g;
@@ -103,14 +103,14 @@ test('the outputs name the URL of the service, its scope and its issuer', () => 
 
 test('alarms are mailed to the address that the context names', () => {
   expect(ofType('AWS::SNS::Subscription', templates.prod)).toEqual({});
-  const template = readable(templateOf({ alarmEmail: 'me@a.example' }).toJSON());
+  const template = withoutHashes(templateOf({ alarmEmail: 'me@a.example' }).toJSON());
   const [subscription, ...others] = Object.values(propertiesOf('AWS::SNS::Subscription', template));
   expect(subscription).toEqual({ Protocol: 'email', Endpoint: 'me@a.example', TopicArn: ref('MonitoringAlarms') });
   expect(others).toEqual([]);
 });
 
 test('the context sets the throttle', () => {
-  const template = readable(templateOf({ rateLimit: '20', burstLimit: '30' }).toJSON());
+  const template = withoutHashes(templateOf({ rateLimit: '20', burstLimit: '30' }).toJSON());
   expect(template.Resources['ApiStage']?.Properties).toMatchObject({
     DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 30 },
   });

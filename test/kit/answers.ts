@@ -3,19 +3,19 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import {
-  answer,
-  answerForDynamo,
-  askForPatience,
-  atFirst,
-  cutAnswer,
+  captivePortal,
+  corruptResponse,
   drip,
+  dynamoDbError,
   type Fault,
   type Faults,
-  garbleAnswer,
   hang,
   hangUp,
-  loseAnswer,
-  talkNonsense,
+  loseResponse,
+  onFirstCall,
+  sendNonHttp,
+  sendRetryAfter,
+  truncateResponse,
 } from './faulty-store.ts';
 import type { Item } from './plants-store.ts';
 
@@ -397,19 +397,19 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
 };
 
 /** Store faults that last as long as a request, so the response is 503, and how often createPlant calls the store. */
-export const heldFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
-  ['answers 500', answer(500, 'InternalServerError'), [3, 3]],
-  ['answers 503', answer(503, 'ServiceUnavailable'), [3, 3]],
-  ['throttles', answer(400, 'ThrottlingException'), [2, 3]],
+export const lastingFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
+  ['answers 500', dynamoDbError(500, 'InternalServerError'), [3, 3]],
+  ['answers 503', dynamoDbError(503, 'ServiceUnavailable'), [3, 3]],
+  ['throttles', dynamoDbError(400, 'ThrottlingException'), [2, 3]],
   ['hangs up', hangUp, [3, 3]],
   ['hangs', hang, [3, 3]],
   ['sends a space every 100 ms', drip, [1, 3]],
-  ['loses every answer after the write', loseAnswer, [3, 3]],
-  ['cuts every answer in the middle', cutAnswer, [1, 3]],
-  ['answers nonsense', garbleAnswer, [1, 3]],
-  ['does not speak HTTP', talkNonsense, [1, 3]],
-  ['asks to retry in 30 seconds', askForPatience, [1, 3]],
-  ['is not DynamoDB', answerForDynamo, [1, 3]],
+  ['loses every answer after the write', loseResponse, [3, 3]],
+  ['cuts every answer in the middle', truncateResponse, [1, 3]],
+  ['answers nonsense', corruptResponse, [1, 3]],
+  ['does not speak HTTP', sendNonHttp, [1, 3]],
+  ['asks to retry in 30 seconds', sendRetryAfter, [1, 3]],
+  ['is not DynamoDB', captivePortal, [1, 3]],
 ];
 
 /** A plant name that no log line and no error response may contain. */
@@ -423,7 +423,7 @@ const testFaults = (service: () => PlantService): void => {
     if (faults === undefined) throw new Error('This service has no faults.');
     const { send: sendOnce, hasAllRetries } = await faults.start();
     const { send } = hasAllRetries ? { send: sendOnce } : service();
-    const { fail, gone } = faults;
+    const { fail, refuseConnections } = faults;
 
     /** On a real clock a busy machine may cause more calls, and a service without retry quota makes only one call. */
     const expectCalls = (id: string, [least, most]: [least: number, most: number]): void => {
@@ -439,11 +439,11 @@ const testFaults = (service: () => PlantService): void => {
       expect(await service().read(id)).toEqual(item(id, name));
     };
 
-    return { send, sendOnce, fail, gone, expectCalls, recovers };
+    return { send, sendOnce, fail, refuseConnections, expectCalls, recovers };
   };
 
   describe.concurrent('the store', () => {
-    test.each(heldFaults)('%s: the response is a 503 with Retry-After, in time', async (_, fault, calls) => {
+    test.each(lastingFaults)('%s: the response is a 503 with Retry-After, in time', async (_, fault, calls) => {
       const { sendOnce, fail, expectCalls, recovers } = await start();
       const id = newId();
       fail(id, fault);
@@ -456,16 +456,16 @@ const testFaults = (service: () => PlantService): void => {
     });
 
     test.each([
-      ['loses the answer after the write', loseAnswer],
-      ['cuts the answer in the middle', cutAnswer],
+      ['loses the answer after the write', loseResponse],
+      ['cuts the answer in the middle', truncateResponse],
       ['hangs up', hangUp],
       ['hangs', hang],
-      ['answers 500', answer(500, 'InternalServerError')],
-      ['throttles', answer(400, 'ProvisionedThroughputExceededException')],
+      ['answers 500', dynamoDbError(500, 'InternalServerError')],
+      ['throttles', dynamoDbError(400, 'ProvisionedThroughputExceededException')],
     ])('%s once: the response is a 200, thanks to a second call', async (_, fault) => {
       const { send, fail, expectCalls } = await start();
       const id = newId();
-      fail(id, atFirst(fault));
+      fail(id, onFirstCall(fault));
       expect(await send(plant(id))).toMatchObject(ok(name));
       expectCalls(id, [2, 2]);
       expect(await service().read(id)).toEqual(item(id, name));
@@ -476,7 +476,7 @@ const testFaults = (service: () => PlantService): void => {
       async (type) => {
         const { send, fail, expectCalls, recovers } = await start();
         const id = newId();
-        fail(id, answer(400, type));
+        fail(id, dynamoDbError(400, type));
         expect(await send(plant(id))).toMatchObject(refusal(50001));
         expectCalls(id, [1, 1]);
         expect(await service().read(id), 'item in the store').toBeUndefined();
@@ -497,9 +497,9 @@ const testFaults = (service: () => PlantService): void => {
   });
 
   test('answers 503 with Retry-After if the store refuses connections', async () => {
-    const { sendOnce, gone, recovers } = await start();
+    const { sendOnce, refuseConnections, recovers } = await start();
     const id = newId();
-    const refused = await gone(() => sendOnce(plant(id)));
+    const refused = await refuseConnections(() => sendOnce(plant(id)));
     expect(refused).toMatchObject(refusal(50301));
     expect(refused.headers).toMatchObject({ 'retry-after': '1' });
     await recovers(id);

@@ -28,7 +28,7 @@ export type Faults = {
   /** Returns the number of calls that put the plant with this id, or any plant if `id` is undefined. */
   calls: (id?: string) => number;
   /** Refuses connections while `during` runs. */
-  gone: <T>(during: () => Promise<T>) => Promise<T>;
+  refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
 };
 
 /** Starts the store. Omit `tableName` if other code creates the table. */
@@ -65,7 +65,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     endpoint: `http://127.0.0.1:${port}`,
     fail: (id, fault = pass) => faults.set(id, fault),
     calls: (id) => (id === undefined ? [...calls.values()].reduce((sum, each) => sum + each, 0) : (calls.get(id) ?? 0)),
-    gone: (during) => closedDuring(proxy, port, during),
+    refuseConnections: (during) => closedDuring(proxy, port, during),
     close: async () => {
       await closeServer(proxy);
       await store.close();
@@ -86,7 +86,7 @@ export const pass: Fault = async ({ response, put }) => {
 };
 
 /** Injects `fault` after a pause, even if the caller has given up by then. */
-export const later =
+export const delayed =
   (milliseconds: number, fault: Fault): Fault =>
   async (call) => {
     await new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -94,11 +94,11 @@ export const later =
   };
 
 /** Puts the item at once, but sends the response late. */
-export const answerLate =
+export const delayResponse =
   (milliseconds: number): Fault =>
   async (call) => {
     const answered = await call.put();
-    await later(milliseconds, pass)({ ...call, put: async () => answered });
+    await delayed(milliseconds, pass)({ ...call, put: async () => answered });
   };
 
 /**
@@ -110,11 +110,11 @@ export const clockAhead =
   async (call) => {
     const now = Date.now() + minutes * 60_000;
     call.response.setHeader('date', new Date(now).toUTCString());
-    await (Math.abs(now - call.signedAt) > 5 * 60_000 ? answer(400, 'InvalidSignatureException') : pass)(call);
+    await (Math.abs(now - call.signedAt) > 5 * 60_000 ? dynamoDbError(400, 'InvalidSignatureException') : pass)(call);
   };
 
 /** Puts nothing and returns a DynamoDB error, whose message must not reach the client or the log. */
-export const answer =
+export const dynamoDbError =
   (status: number, type: string): Fault =>
   ({ response }) =>
     response
@@ -132,39 +132,39 @@ export const drip: Fault = ({ response }) => {
   response.on('close', () => clearInterval(drops));
 };
 
-export const loseAnswer: Fault = async ({ response, put }) => {
+export const loseResponse: Fault = async ({ response, put }) => {
   await put();
   response.destroy();
 };
 
 /** Puts the item, then closes the connection in the middle of the response. */
-export const cutAnswer: Fault = async ({ response, put }) => {
+export const truncateResponse: Fault = async ({ response, put }) => {
   await put();
   response.writeHead(200, { ...jsonType, 'content-length': '1000' });
   response.write('{"Attributes":{', () => response.destroy());
 };
 
 /** Puts the item, then returns invalid JSON with the word "secret", which must not reach the client or the log. */
-export const garbleAnswer: Fault = async ({ response, put }) => {
+export const corruptResponse: Fault = async ({ response, put }) => {
   await put();
   response.writeHead(200, jsonType).end('x\n    at secret');
 };
 
 /** Returns 200 with an empty object and puts nothing, as a captive portal may. */
-export const answerForDynamo: Fault = ({ response }) => response.writeHead(200, jsonType).end('{}');
+export const captivePortal: Fault = ({ response }) => response.writeHead(200, jsonType).end('{}');
 
-export const talkNonsense: Fault = ({ response }) => response.socket?.end('secret nonsense\r\n\r\n');
+export const sendNonHttp: Fault = ({ response }) => response.socket?.end('secret nonsense\r\n\r\n');
 
-export const askForPatience: Fault = ({ response }) => response.writeHead(503, { 'retry-after': '30' }).end('{}');
+export const sendRetryAfter: Fault = ({ response }) => response.writeHead(503, { 'retry-after': '30' }).end('{}');
 
 /** Injects `fault` into the first call only. */
-export const atFirst =
+export const onFirstCall =
   (fault: Fault): Fault =>
   (call) =>
     (call.number === 1 ? fault : pass)(call);
 
 /** Injects `fault` into all calls of the first request, which therefore fails and has to be sent again. */
-export const atFirstRequest =
+export const onFirstRequest =
   (fault: Fault): Fault =>
   (call) =>
     (call.request === 1 ? fault : pass)(call);

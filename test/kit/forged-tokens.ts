@@ -6,33 +6,33 @@ import type { Refusal } from '../../functions/auth/unverified-token.ts';
 import { assembleSigned, audience, inSeconds, scope, sign } from './access-tokens.ts';
 import {
   base64url,
-  claiming,
-  declaring,
-  flip,
+  changeUnusedBits,
+  flipBit,
   hmac,
   issuedBy,
   type MakeToken,
-  otherLastLetter,
   p256Order,
   privateKey,
   publicKey,
   signedAs,
-  spelling,
   unsigned,
-  withHalves,
+  withClaims,
+  withClaimText,
   withHeader,
+  withHeaderParameters,
   withPart,
   withPayload,
+  withRAndS,
   withSignature,
 } from './token-variants.ts';
 
 type Forgery = [reason: Refusal, what: string, forge: MakeToken];
 
 /** A token signed by a stranger. Its header contains the stranger's key, or the URL of that key. */
-const bringing =
-  (headerOf: (stranger: JWK, elsewhere: string) => object): MakeToken =>
-  ({ stranger, claims, elsewhere }) =>
-    sign(stranger, claims(), { ...headerOf(stranger.jwk, elsewhere) });
+const withForeignKey =
+  (headerOf: (stranger: JWK, foreignJwksUri: string) => object): MakeToken =>
+  ({ stranger, claims, foreignJwksUri }) =>
+    sign(stranger, claims(), { ...headerOf(stranger.jwk, foreignJwksUri) });
 
 /** A token with its signature in DER, the usual format for ECDSA, which JWS does not allow. */
 const inDer: MakeToken = async ({ es, claims }) => {
@@ -57,7 +57,7 @@ const algorithms: Forgery[] = [
     'alg none in two parts',
     async (from) => (await unsigned({ alg: 'none' })(from)).replace(/\.[^.]*$/, ''),
   ],
-  ['algorithm', 'no alg', declaring({ alg: undefined })],
+  ['algorithm', 'no alg', withHeaderParameters({ alg: undefined })],
   ...[
     '__proto__',
     'constructor',
@@ -68,9 +68,9 @@ const algorithms: Forgery[] = [
     'ES256\0',
     'ES256,none',
     'ＥＳ256',
-  ].map((alg): Forgery => ['algorithm', `alg ${JSON.stringify(alg)}`, declaring({ alg })]),
+  ].map((alg): Forgery => ['algorithm', `alg ${JSON.stringify(alg)}`, withHeaderParameters({ alg })]),
   ...[null, 7, true, ['ES256'], { ES256: 1 }].map(
-    (alg): Forgery => ['malformed', `an alg of ${JSON.stringify(alg)}`, declaring({ alg })],
+    (alg): Forgery => ['malformed', `an alg of ${JSON.stringify(alg)}`, withHeaderParameters({ alg })],
   ),
   ['algorithm', 'alg twice, the last none', withHeader('{"alg":"ES256","alg":"none","kid":"es","typ":"at+jwt"}')],
   [
@@ -164,40 +164,40 @@ const keys: Forgery[] = [
       ({ es, claims }) => sign(es, claims(), { kid }),
     ],
   ),
-  ['unknown key', 'a kid that is a URL', bringing((_, elsewhere) => ({ kid: elsewhere }))],
+  ['unknown key', 'a kid that is a URL', withForeignKey((_, foreignJwksUri) => ({ kid: foreignJwksUri }))],
   ['unknown key', 'no kid', ({ es, claims }) => sign(es, claims(), { kid: undefined })],
   ...[1, 0, null, true, ['es'], { es: 'es' }].map(
-    (kid): Forgery => ['malformed', `a kid of ${JSON.stringify(kid)}`, declaring({ kid })],
+    (kid): Forgery => ['malformed', `a kid of ${JSON.stringify(kid)}`, withHeaderParameters({ kid })],
   ),
-  ['unknown key', 'a jwk instead of a kid', bringing((jwk) => ({ jwk, kid: undefined }))],
-  ['signature', 'a jwk beside a known kid', bringing((jwk) => ({ jwk }))],
-  ['unknown key', 'a jwk with its own kid', bringing((jwk) => ({ jwk: { ...jwk, kid: 'mine' }, kid: 'mine' }))],
-  ['signature', 'a jku beside a known kid', bringing((_, jku) => ({ jku }))],
-  ['unknown key', 'a jku with its own kid', bringing((_, jku) => ({ jku, kid: 'mine' }))],
-  ['unknown key', 'a jku instead of a kid', bringing((_, jku) => ({ jku, kid: undefined }))],
-  ['signature', 'an x5u beside a known kid', bringing((_, x5u) => ({ x5u }))],
-  ['unknown key', 'an x5u instead of a kid', bringing((_, x5u) => ({ x5u, kid: undefined }))],
-  ['signature', 'an x5c beside a known kid', bringing((jwk) => ({ x5c: [base64url(JSON.stringify(jwk))] }))],
-  ['unknown key', 'an x5t instead of a kid', bringing((jwk) => ({ 'x5t#S256': jwk.x, kid: undefined }))],
-  ['signature', 'every way to bring a key', bringing((jwk, url) => ({ jwk, jku: url, x5u: url, x5c: [jwk.x] }))],
-  ['critical extension', 'crit with a known name', declaring({ crit: ['exp'], exp: 1 })],
+  ['unknown key', 'a jwk instead of a kid', withForeignKey((jwk) => ({ jwk, kid: undefined }))],
+  ['signature', 'a jwk beside a known kid', withForeignKey((jwk) => ({ jwk }))],
+  ['unknown key', 'a jwk with its own kid', withForeignKey((jwk) => ({ jwk: { ...jwk, kid: 'mine' }, kid: 'mine' }))],
+  ['signature', 'a jku beside a known kid', withForeignKey((_, jku) => ({ jku }))],
+  ['unknown key', 'a jku with its own kid', withForeignKey((_, jku) => ({ jku, kid: 'mine' }))],
+  ['unknown key', 'a jku instead of a kid', withForeignKey((_, jku) => ({ jku, kid: undefined }))],
+  ['signature', 'an x5u beside a known kid', withForeignKey((_, x5u) => ({ x5u }))],
+  ['unknown key', 'an x5u instead of a kid', withForeignKey((_, x5u) => ({ x5u, kid: undefined }))],
+  ['signature', 'an x5c beside a known kid', withForeignKey((jwk) => ({ x5c: [base64url(JSON.stringify(jwk))] }))],
+  ['unknown key', 'an x5t instead of a kid', withForeignKey((jwk) => ({ 'x5t#S256': jwk.x, kid: undefined }))],
+  ['signature', 'every way to bring a key', withForeignKey((jwk, url) => ({ jwk, jku: url, x5u: url, x5c: [jwk.x] }))],
+  ['critical extension', 'crit with a known name', withHeaderParameters({ crit: ['exp'], exp: 1 })],
   ...[['x-mine'], [], null, 'exp', {}].map(
-    (crit): Forgery => ['critical extension', `a crit of ${JSON.stringify(crit)}`, declaring({ crit })],
+    (crit): Forgery => ['critical extension', `a crit of ${JSON.stringify(crit)}`, withHeaderParameters({ crit })],
   ),
-  ['critical extension', 'b64 false', declaring({ b64: false })],
-  ['critical extension', 'b64 false, named as critical', declaring({ b64: false, crit: ['b64'] })],
-  ['critical extension', 'b64 true', declaring({ b64: true })],
+  ['critical extension', 'b64 false', withHeaderParameters({ b64: false })],
+  ['critical extension', 'b64 false, named as critical', withHeaderParameters({ b64: false, crit: ['b64'] })],
+  ['critical extension', 'b64 true', withHeaderParameters({ b64: true })],
 ];
 
 const signatures: Forgery[] = [
-  ['signature', 'a signature of zeros', withHalves(0n, 0n)],
+  ['signature', 'a signature of zeros', withRAndS(0n, 0n)],
   ['signature', 'a signature of ones', withSignature((bytes) => bytes.fill(0xff))],
-  ['signature', 'r of zero', withHalves(0n, undefined)],
-  ['signature', 's of zero', withHalves(undefined, 0n)],
-  ['signature', 'r and s of one', withHalves(1n, 1n)],
-  ['signature', 'r of the order', withHalves(p256Order, undefined)],
-  ['signature', 's of the order', withHalves(undefined, p256Order)],
-  ['signature', 'r and s of the order', withHalves(p256Order, p256Order)],
+  ['signature', 'r of zero', withRAndS(0n, undefined)],
+  ['signature', 's of zero', withRAndS(undefined, 0n)],
+  ['signature', 'r and s of one', withRAndS(1n, 1n)],
+  ['signature', 'r of the order', withRAndS(p256Order, undefined)],
+  ['signature', 's of the order', withRAndS(undefined, p256Order)],
+  ['signature', 'r and s of the order', withRAndS(p256Order, p256Order)],
   [
     'signature',
     'r and s swapped',
@@ -250,9 +250,9 @@ const signatures: Forgery[] = [
       return withPart(1, () => other)(from);
     },
   ],
-  ['unknown key', 'a bit of the header flipped', flip(0, 'es"')],
-  ['malformed', 'a bit of the header flipped that JSON needs', flip(0, '{')],
-  ['signature', 'a bit of the payload flipped', flip(1, 'client-1')],
+  ['unknown key', 'a bit of the header flipped', flipBit(0, 'es"')],
+  ['malformed', 'a bit of the header flipped that JSON needs', flipBit(0, '{')],
+  ['signature', 'a bit of the payload flipped', flipBit(1, 'client-1')],
   [
     'signature',
     'a bit of the signature flipped',
@@ -261,7 +261,7 @@ const signatures: Forgery[] = [
 ];
 
 const encodings: Forgery[] = [
-  ['malformed', 'another spelling of the signature', withPart(2, otherLastLetter)],
+  ['malformed', 'another spelling of the signature', withPart(2, changeUnusedBits)],
   ...[0, 1, 2].flatMap((index): Forgery[] => [
     ['malformed', `padding after part ${index}`, withPart(index, (part) => `${part}=`)],
     ['malformed', `white space in part ${index}`, withPart(index, (part) => `${part.slice(0, 4)} ${part.slice(4)}`)],
@@ -344,27 +344,27 @@ const encodings: Forgery[] = [
 
 const purposes: Forgery[] = [
   ...['id+jwt', 'logout+jwt', 'dpop+jwt', 'JWE', 'at+jwt ', '', 'application/jwt'].map(
-    (typ): Forgery => ['type', `the typ ${JSON.stringify(typ)}`, claiming({}, { typ })],
+    (typ): Forgery => ['type', `the typ ${JSON.stringify(typ)}`, withClaims({}, { typ })],
   ),
-  ...[1, null, ['at+jwt']].map((typ): Forgery => ['type', `a typ of ${JSON.stringify(typ)}`, claiming({}, { typ })]),
-  ['not an access token', 'a refresh token', claiming({ token_use: 'refresh' })],
-  ['not an access token', 'an ID token of Cognito', claiming({ token_use: 'id' }, { typ: undefined })],
+  ...[1, null, ['at+jwt']].map((typ): Forgery => ['type', `a typ of ${JSON.stringify(typ)}`, withClaims({}, { typ })]),
+  ['not an access token', 'a refresh token', withClaims({ token_use: 'refresh' })],
+  ['not an access token', 'an ID token of Cognito', withClaims({ token_use: 'id' }, { typ: undefined })],
   ...['Access', ['access'], null, ''].map(
-    (use): Forgery => ['not an access token', `a token_use of ${JSON.stringify(use)}`, claiming({ token_use: use })],
+    (use): Forgery => ['not an access token', `a token_use of ${JSON.stringify(use)}`, withClaims({ token_use: use })],
   ),
   [
     'audience',
     'an ID token',
-    claiming({ aud: 'client-1', nonce: 'n', at_hash: 'h', scope: undefined }, { typ: 'JWT' }),
+    withClaims({ aud: 'client-1', nonce: 'n', at_hash: 'h', scope: undefined }, { typ: 'JWT' }),
   ],
 ];
 
 const issuers: Forgery[] = [
-  ['issuer', 'another issuer', claiming({ iss: 'https://other.example' })],
+  ['issuer', 'another issuer', withClaims({ iss: 'https://other.example' })],
   [
     'issuer',
     'an issuer that the stranger runs',
-    ({ stranger, claims, elsewhere }) => sign(stranger, claims({ iss: elsewhere })),
+    ({ stranger, claims, foreignJwksUri }) => sign(stranger, claims({ iss: foreignJwksUri })),
   ],
   ['issuer', 'another issuer under the URL of ours', issuedBy((issuer) => `${issuer}/other`)],
   ['issuer', 'the issuer with one more slash', issuedBy((issuer) => `${issuer}/`)],
@@ -375,12 +375,12 @@ const issuers: Forgery[] = [
   ['issuer', 'the issuer with U+0000', issuedBy((issuer) => `${issuer}\0`)],
   ['issuer', 'the issuer with a zero-width space', issuedBy((issuer) => `${issuer}\u200b`)],
   ['issuer', 'the issuer with a fragment', issuedBy((issuer) => `${issuer}#`)],
-  ['issuer', 'no issuer', claiming({ iss: undefined })],
-  ['issuer', 'an empty issuer', claiming({ iss: '' })],
+  ['issuer', 'no issuer', withClaims({ iss: undefined })],
+  ['issuer', 'an empty issuer', withClaims({ iss: '' })],
   ['malformed', 'the issuer in a list', issuedBy((issuer) => [issuer])],
   ['malformed', 'the issuer in an object', issuedBy((issuer) => ({ iss: issuer }))],
-  ['malformed', 'an issuer of null', claiming({ iss: null })],
-  ['issuer', 'the issuer twice, the last another', spelling('iss', '"https://other.example"')],
+  ['malformed', 'an issuer of null', withClaims({ iss: null })],
+  ['issuer', 'the issuer twice, the last another', withClaimText('iss', '"https://other.example"')],
 ];
 
 const audiences: Forgery[] = [
@@ -393,39 +393,41 @@ const audiences: Forgery[] = [
     `urn:other ${audience}`,
     audience.slice(0, -1),
     '',
-  ].map((aud): Forgery => ['audience', `the audience ${JSON.stringify(aud)}`, claiming({ aud })]),
-  ['audience', 'no audience', claiming({ aud: undefined })],
-  ['audience', 'an empty list of audiences', claiming({ aud: [] })],
-  ['audience', 'a list of other audiences', claiming({ aud: ['urn:other', audience.toUpperCase(), ''] })],
+  ].map((aud): Forgery => ['audience', `the audience ${JSON.stringify(aud)}`, withClaims({ aud })]),
+  ['audience', 'no audience', withClaims({ aud: undefined })],
+  ['audience', 'an empty list of audiences', withClaims({ aud: [] })],
+  ['audience', 'a list of other audiences', withClaims({ aud: ['urn:other', audience.toUpperCase(), ''] })],
   ...[[[audience]], [audience, 7], { [audience]: audience }, null, 7, true].map(
-    (aud): Forgery => ['malformed', `an audience of ${JSON.stringify(aud)}`, claiming({ aud })],
+    (aud): Forgery => ['malformed', `an audience of ${JSON.stringify(aud)}`, withClaims({ aud })],
   ),
 ];
 
 const times: Forgery[] = [
-  ['no expiry', 'no exp', claiming({ exp: undefined })],
-  ['expired', 'a past exp', (from) => claiming({ exp: inSeconds(-1) })(from)],
-  ['expired', 'an exp of now', (from) => claiming({ exp: inSeconds(0) })(from)],
-  ['expired', 'an exp of half a second ago', (from) => claiming({ exp: inSeconds(0) - 0.5 })(from)],
-  ['malformed', 'an exp that is a string', (from) => claiming({ exp: String(inSeconds(60)) })(from)],
-  ['malformed', 'an exp in a list', (from) => claiming({ exp: [inSeconds(60)] })(from)],
-  ['malformed', 'an exp that is a date', claiming({ exp: '2999-01-01T00:00:00Z' })],
-  ['malformed', 'an exp of null', claiming({ exp: null })],
-  ['malformed', 'an exp of true', claiming({ exp: true })],
-  ['malformed', 'an exp too large for a double', spelling('exp', '1e400')],
-  ['malformed', 'an exp of NaN', spelling('exp', 'NaN')],
-  ...['0', '-1', '-0', '-1e300', '1e-400'].map((exp): Forgery => ['expired', `an exp of ${exp}`, spelling('exp', exp)]),
-  ['not yet valid', 'an nbf more than a minute ahead', (from) => claiming({ nbf: inSeconds(90) })(from)],
-  ['not yet valid', 'an nbf of 1e300', claiming({ nbf: 1e300 })],
-  ['not yet valid', 'an iat more than a minute ahead', (from) => claiming({ iat: inSeconds(90) })(from)],
+  ['no expiry', 'no exp', withClaims({ exp: undefined })],
+  ['expired', 'a past exp', (from) => withClaims({ exp: inSeconds(-1) })(from)],
+  ['expired', 'an exp of now', (from) => withClaims({ exp: inSeconds(0) })(from)],
+  ['expired', 'an exp of half a second ago', (from) => withClaims({ exp: inSeconds(0) - 0.5 })(from)],
+  ['malformed', 'an exp that is a string', (from) => withClaims({ exp: String(inSeconds(60)) })(from)],
+  ['malformed', 'an exp in a list', (from) => withClaims({ exp: [inSeconds(60)] })(from)],
+  ['malformed', 'an exp that is a date', withClaims({ exp: '2999-01-01T00:00:00Z' })],
+  ['malformed', 'an exp of null', withClaims({ exp: null })],
+  ['malformed', 'an exp of true', withClaims({ exp: true })],
+  ['malformed', 'an exp too large for a double', withClaimText('exp', '1e400')],
+  ['malformed', 'an exp of NaN', withClaimText('exp', 'NaN')],
+  ...['0', '-1', '-0', '-1e300', '1e-400'].map(
+    (exp): Forgery => ['expired', `an exp of ${exp}`, withClaimText('exp', exp)],
+  ),
+  ['not yet valid', 'an nbf more than a minute ahead', (from) => withClaims({ nbf: inSeconds(90) })(from)],
+  ['not yet valid', 'an nbf of 1e300', withClaims({ nbf: 1e300 })],
+  ['not yet valid', 'an iat more than a minute ahead', (from) => withClaims({ iat: inSeconds(90) })(from)],
   [
     'not yet valid',
     'times in milliseconds',
-    (from) => claiming({ iat: inSeconds(0) * 1000, exp: inSeconds(3600) * 1000 })(from),
+    (from) => withClaims({ iat: inSeconds(0) * 1000, exp: inSeconds(3600) * 1000 })(from),
   ],
-  ['malformed', 'an nbf that is a string', claiming({ nbf: '0' })],
-  ['malformed', 'an nbf too large for a double', spelling('nbf', '1e400')],
-  ['malformed', 'an iat of null', claiming({ iat: null })],
+  ['malformed', 'an nbf that is a string', withClaims({ nbf: '0' })],
+  ['malformed', 'an nbf too large for a double', withClaimText('nbf', '1e400')],
+  ['malformed', 'an iat of null', withClaims({ iat: null })],
 ];
 
 const scopes: Forgery[] = [
@@ -452,12 +454,12 @@ const scopes: Forgery[] = [
     'plants%2Fcreate',
     '',
     ' ',
-  ].map((other): Forgery => ['scope', `the scope ${JSON.stringify(other)}`, claiming({ scope: other })]),
-  ['scope', 'no scope', claiming({ scope: undefined })],
+  ].map((other): Forgery => ['scope', `the scope ${JSON.stringify(other)}`, withClaims({ scope: other })]),
+  ['scope', 'no scope', withClaims({ scope: undefined })],
   [
     'scope',
     'the scope under another name',
-    claiming({ scope: undefined, scp: scope, scopes: [scope], permissions: [scope] }),
+    withClaims({ scope: undefined, scp: scope, scopes: [scope], permissions: [scope] }),
   ],
   [
     'scope',
@@ -467,16 +469,16 @@ const scopes: Forgery[] = [
     ),
   ],
   ...[[], [scope], ['plants/read', scope], [[scope]], [scope, 7]].map(
-    (list): Forgery => ['scope is a list', `a scope of ${JSON.stringify(list)}`, claiming({ scope: list })],
+    (list): Forgery => ['scope is a list', `a scope of ${JSON.stringify(list)}`, withClaims({ scope: list })],
   ),
   ...[{ [scope]: true }, { 0: scope, length: 1 }, null, true, 7].map(
-    (other): Forgery => ['malformed', `a scope of ${JSON.stringify(other)}`, claiming({ scope: other })],
+    (other): Forgery => ['malformed', `a scope of ${JSON.stringify(other)}`, withClaims({ scope: other })],
   ),
 ];
 
 const others: Forgery[] = ['sub', 'jti'].flatMap((claim) =>
   [7, null, ['a'], { a: 'b' }].map(
-    (value): Forgery => ['malformed', `a ${claim} of ${JSON.stringify(value)}`, claiming({ [claim]: value })],
+    (value): Forgery => ['malformed', `a ${claim} of ${JSON.stringify(value)}`, withClaims({ [claim]: value })],
   ),
 );
 

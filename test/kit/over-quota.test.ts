@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { isOverQuota, untilTaken } from './over-quota.ts';
+import { isOverQuota, retryWhile } from './over-quota.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -24,7 +24,7 @@ test('gives up after sending a refused request eight times in 13 seconds', async
   vi.useFakeTimers();
   const send = vi.fn(async () => 429);
   const started = performance.now();
-  const answer = untilTaken(send, (status) => status === 429);
+  const answer = retryWhile(send, (status) => status === 429);
   await vi.runAllTimersAsync();
   expect(await answer).toBe(429);
   expect(send).toHaveBeenCalledTimes(8);

@@ -1,7 +1,7 @@
 /** True with `npm run trials`, which runs every trial in full; `npm run test:e2e` runs a small part of each. */
 const isFull = process.env['TRIALS'] === 'full';
 
-export const portion = (full: number, small: number): number => (isFull ? full : small);
+export const trialSize = (full: number, small: number): number => (isFull ? full : small);
 
 /** The random seed of a trial, shown in the test's name. Set TRIAL_SEED to it to repeat the run. */
 export const seed = Number(process.env['TRIAL_SEED'] ?? (isFull ? Date.now() % 2 ** 31 : 1));
@@ -21,7 +21,11 @@ export const progress = (what: string, total: number): (() => void) => {
 };
 
 /** Calls `work` for each item, `width` at a time. @returns the results, in the order of the items */
-export const eachOf = async <T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> => {
+export const mapConcurrently = async <T, R>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> => {
   const results: R[] = [];
   const entries = items.entries();
   const worker = async (): Promise<void> => {

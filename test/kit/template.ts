@@ -10,7 +10,7 @@ export type Resource = {
 export type Template = { Resources: Record<string, Resource>; Outputs: Record<string, { Value: unknown }> };
 
 /** Removes CDK's hashes: `{ Ref: 'CreatePlantLive1EDFD5F5' }` becomes `{ Ref: 'CreatePlantLive' }`. */
-export const readable = (template: object): Template => {
+export const withoutHashes = (template: object): Template => {
   const text = JSON.stringify(template)
     .replaceAll(/"[\da-f]{64}\.zip"/g, '"bundle.zip"')
     .replaceAll(/(?<=[A-Za-z]\d*)[\dA-F]{8}(?:[\da-f]{32})?(?![\dA-F])/g, '');
@@ -21,7 +21,7 @@ export const readable = (template: object): Template => {
 };
 
 /** The template of stage `prod` with an external issuer. */
-export const prod = readable(inject('template'));
+export const prod = withoutHashes(inject('template'));
 
 export const ofType = (type: string, template = prod): Record<string, Resource> =>
   Object.fromEntries(Object.entries(template.Resources).filter(([, { Type }]) => Type === type));

@@ -8,7 +8,7 @@ import { assemble, assembleSigned, claims, makeKey, type SigningKey, sign } from
 export type TokenIssuer = {
   issuer: string;
   /** The URL at which a stranger's token claims that its key can be fetched. */
-  elsewhere: string;
+  foreignJwksUri: string;
   es: SigningKey;
   rs: SigningKey;
   /** Keys whose JWKs have no `alg` and no `use`. */
@@ -22,7 +22,7 @@ export type TokenIssuer = {
   claims: (change?: Record<string, unknown>) => Record<string, unknown>;
 };
 
-export const makeTokenIssuer = async (issuer: string, elsewhere: string): Promise<TokenIssuer> => {
+export const makeTokenIssuer = async (issuer: string, foreignJwksUri: string): Promise<TokenIssuer> => {
   const [es, rs, bare, bareEs384, bareEs256, stranger] = await Promise.all([
     makeKey('ES256', 'es'),
     makeKey('RS256', 'rs'),
@@ -37,7 +37,7 @@ export const makeTokenIssuer = async (issuer: string, elsewhere: string): Promis
   }
   const jwks = { keys: [es, rs, bare, bareEs384, bareEs256].map(({ jwk }) => jwk) } as Jwks;
   const claimsOfIssuer = (change = {}) => claims({ iss: issuer, ...change });
-  return { issuer, elsewhere, es, rs, bare, bareEs384, bareEs256, stranger, jwks, claims: claimsOfIssuer };
+  return { issuer, foreignJwksUri, es, rs, bare, bareEs384, bareEs256, stranger, jwks, claims: claimsOfIssuer };
 };
 
 /** Makes a token with the stranger's key, or with the issuer's keys, even if only a careless issuer would sign it. */
@@ -47,7 +47,7 @@ export type MakeToken = (from: TokenIssuer) => string | Promise<string>;
 export const p256Order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
 /** Encodes an integer as half of an ES256 signature: 32 bytes, big-endian (RFC 7518 section 3.4). */
-const es256Half = (value: bigint): Buffer => Buffer.from(value.toString(16).padStart(64, '0'), 'hex');
+const es256Integer = (value: bigint): Buffer => Buffer.from(value.toString(16).padStart(64, '0'), 'hex');
 
 export const base64url = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString('base64url');
 
@@ -89,12 +89,12 @@ export const hmac =
     );
 
 /** Signed by the issuer, with changed claims. A claim that is undefined in `change` is omitted. */
-export const claiming =
+export const withClaims =
   (change: Record<string, unknown>, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>
     sign(es, claims(change), header);
 
-/** Like `claiming`, but changes `iss`, depending on the issuer's URL. */
+/** Like `withClaims`, but changes `iss`, depending on the issuer's URL. */
 export const issuedBy =
   (issuerOf: (issuer: string) => unknown): MakeToken =>
   ({ es, issuer, claims }) =>
@@ -107,7 +107,7 @@ export const withPayload =
     sign(es, Buffer.from(textOf(JSON.stringify(claims()))), header);
 
 /** Signed by the issuer, with JSON text for one claim that JSON.stringify would not write. */
-export const spelling = (claim: string, value: string): MakeToken =>
+export const withClaimText = (claim: string, value: string): MakeToken =>
   withPayload((payload) => `${payload.slice(0, -1)},"${claim}":${value}}`);
 
 /** Signed by the issuer, with exactly these bytes as its header. */
@@ -120,7 +120,7 @@ export const withHeader =
   };
 
 /** Signed by the issuer, with `change` merged into a valid header, for headers that no library would sign. */
-export const declaring = (change: object): MakeToken =>
+export const withHeaderParameters = (change: object): MakeToken =>
   withHeader(JSON.stringify({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...change }));
 
 /** A valid token with one part changed: 0 is the header, 1 the payload, 2 the signature. */
@@ -136,22 +136,22 @@ export const withSignature = (change: (signature: Buffer) => Buffer, name: 'es' 
   withPart(2, (part) => base64url(change(Buffer.from(part, 'base64url'))), name);
 
 /** A token whose ES256 signature has another r, another s, or both. */
-export const withHalves = (r: bigint | undefined, s: bigint | undefined): MakeToken =>
+export const withRAndS = (r: bigint | undefined, s: bigint | undefined): MakeToken =>
   withSignature((bytes) =>
     Buffer.concat([
-      r === undefined ? bytes.subarray(0, 32) : es256Half(r),
-      s === undefined ? bytes.subarray(32) : es256Half(s),
+      r === undefined ? bytes.subarray(0, 32) : es256Integer(r),
+      s === undefined ? bytes.subarray(32) : es256Integer(s),
     ]),
   );
 
 /** A token whose valid ES256 signature has its s changed. */
-export const withSecondHalf = (change: (s: bigint) => bigint): MakeToken =>
+export const withChangedS = (change: (s: bigint) => bigint): MakeToken =>
   withSignature((bytes) =>
-    Buffer.concat([bytes.subarray(0, 32), es256Half(change(BigInt(`0x${bytes.toString('hex', 32)}`)))]),
+    Buffer.concat([bytes.subarray(0, 32), es256Integer(change(BigInt(`0x${bytes.toString('hex', 32)}`)))]),
   );
 
 /** A token with one bit flipped in the first byte of `text`, which is in the part with this index. */
-export const flip = (index: number, text: string): MakeToken =>
+export const flipBit = (index: number, text: string): MakeToken =>
   withPart(index, (part) => {
     const bytes = Buffer.from(part, 'base64url');
     const at = bytes.indexOf(text);
@@ -160,7 +160,7 @@ export const flip = (index: number, text: string): MakeToken =>
   });
 
 /** Changes the last character of a part, but only bits that decoding drops, so the decoded bytes are the same. */
-export const otherLastLetter = (part: string): string => {
+export const changeUnusedBits = (part: string): string => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const other = alphabet[alphabet.indexOf(part.slice(-1)) + 1] ?? '';
   const changed = part.slice(0, -1) + other;

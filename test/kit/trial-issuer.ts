@@ -19,9 +19,9 @@ export type TrialIssuer = {
   /** Responds to all later requests with `listener`. */
   answer: (listener: RequestListener) => void;
   /** Refuses connections while `during` runs. */
-  gone: <T>(during: () => Promise<T>) => Promise<T>;
+  refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
   /** Presents an untrusted certificate while `during` runs. */
-  untrusted: <T>(during: () => Promise<T>) => Promise<T>;
+  useUntrustedCertificate: <T>(during: () => Promise<T>) => Promise<T>;
   close: () => Promise<void>;
 };
 
@@ -51,8 +51,8 @@ export const startTrialIssuer = async (): Promise<TrialIssuer> => {
     answer: (next) => {
       listener = next;
     },
-    gone: (during) => closedDuring(server, port, during),
-    untrusted: async (during) => {
+    refuseConnections: (during) => closedDuring(server, port, during),
+    useUntrustedCertificate: async (during) => {
       const other = await makeCertificate();
       server.setSecureContext({ key: other.key, cert: other.certificate });
       server.closeAllConnections();

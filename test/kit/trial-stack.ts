@@ -10,7 +10,7 @@ import { audience, claims, sign } from './access-tokens.ts';
 import type { PlantAnswer } from './answers.ts';
 import { expectInContract } from './contract.ts';
 import { temporaryFolder } from './local-service.ts';
-import { isUnavailable, untilTaken } from './over-quota.ts';
+import { isUnavailable, retryWhile } from './over-quota.ts';
 import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
 
 export type Handler = (event: never, context: object) => unknown;
@@ -32,7 +32,7 @@ export type TrialStack = {
   /** Resends after a 503, as the contract advises: on a busy machine the service may run out of time. */
   send: Send;
   /** Sets a function's time-out for later events, in milliseconds. */
-  limit: (functionName: FunctionName, timeout: number) => void;
+  setFunctionTimeout: (functionName: FunctionName, timeout: number) => void;
   /** Invokes a function directly, without the gateway. */
   invoke: (functionName: FunctionName, event: unknown) => ReturnType<ReturnType<typeof localFunctions>['invoke']>;
   close: () => Promise<void>;
@@ -43,7 +43,7 @@ type Send = (body: string, headers?: Record<string, string>) => Promise<PlantAns
 type FunctionName = 'CreatePlant' | 'Authorizer';
 
 /** A time-out in milliseconds that only a function that hangs can reach. */
-export const ample = 300_000;
+export const longTimeout = 300_000;
 
 /** Starts the stack. `storeEndpoint` is the DynamoDB endpoint for createPlant. */
 export const startTrialStack = async (
@@ -74,7 +74,7 @@ export const startTrialStack = async (
   const changed = async (spec: FunctionSpec): Promise<FunctionSpec> => {
     const name = spec.name === fullName('Authorizer') ? 'Authorizer' : 'CreatePlant';
     const { wrapper, environment = {} } = change[name] ?? {};
-    const all = { ...spec, timeout: ample, environment: { ...spec.environment, ...own[name], ...environment } };
+    const all = { ...spec, timeout: longTimeout, environment: { ...spec.environment, ...own[name], ...environment } };
     if (wrapper === undefined) return all;
     const wrapped = path.join(folder, name);
     await mkdir(wrapped);
@@ -114,11 +114,11 @@ export const startTrialStack = async (
     log,
     sendOnce,
     send: (...request) =>
-      untilTaken(
+      retryWhile(
         () => sendOnce(...request),
         ({ status }) => isUnavailable(status),
       ),
-    limit: (name, timeout) => {
+    setFunctionTimeout: (name, timeout) => {
       for (const spec of mine) if (spec.name === fullName(name)) spec.timeout = timeout;
     },
     invoke: (name, event) => functions.invoke(fullName(name), event),

@@ -1,35 +1,35 @@
 /** Valid tokens in unusual forms, which must be accepted: one table for the verifier alone and for the whole stack. */
 import { audience, inSeconds, scope, sign } from './access-tokens.ts';
 import {
-  claiming,
   type MakeToken,
   p256Order,
-  spelling,
+  withChangedS,
+  withClaims,
+  withClaimText,
   withHeader,
   withPayload,
-  withSecondHalf,
 } from './token-variants.ts';
 
 export const validTokens: readonly [what: string, make: MakeToken][] = [
-  ['ES256', claiming({})],
+  ['ES256', withClaims({})],
   ['RS256', ({ rs, claims }) => sign(rs, claims())],
   ['RS256 by a key that names no algorithm', ({ bare, claims }) => sign(bare, claims())],
   ['ES256 by a key that names no algorithm', ({ bareEs256, claims }) => sign(bareEs256, claims())],
-  ['no typ, as from Cognito', claiming({ token_use: 'access' }, { typ: undefined })],
-  ['typ JWT', claiming({}, { typ: 'JWT' })],
-  ['typ application/at+jwt', claiming({}, { typ: 'application/AT+JWT' })],
-  ['several audiences, ours among them', claiming({ aud: ['urn:other', audience] })],
-  ['one audience in a list', claiming({ aud: [audience] })],
-  ['several scopes, ours among them', claiming({ scope: `plants/read ${scope} openid` })],
-  ['scopes with two spaces between', claiming({ scope: `plants/read  ${scope}` })],
-  ['no iat', claiming({ iat: undefined })],
-  ['an iat and nbf a little ahead', (from) => claiming({ iat: inSeconds(50), nbf: inSeconds(50) })(from)],
-  ['a past nbf', (from) => claiming({ nbf: inSeconds(-1) })(from)],
-  ['an exp with a fraction', (from) => claiming({ exp: inSeconds(60) + 0.5 })(from)],
-  ['an exp in another spelling', spelling('exp', '9.9e9')],
-  ['an exp of 1e300', claiming({ exp: 1e300 })],
-  ['no sub, client_id or jti', claiming({ sub: undefined, client_id: undefined, jti: undefined })],
-  ['unknown claims', claiming({ groups: ['a', { b: [null] }], name: 'naïve 🌱', ['constructor']: 'x' })],
+  ['no typ, as from Cognito', withClaims({ token_use: 'access' }, { typ: undefined })],
+  ['typ JWT', withClaims({}, { typ: 'JWT' })],
+  ['typ application/at+jwt', withClaims({}, { typ: 'application/AT+JWT' })],
+  ['several audiences, ours among them', withClaims({ aud: ['urn:other', audience] })],
+  ['one audience in a list', withClaims({ aud: [audience] })],
+  ['several scopes, ours among them', withClaims({ scope: `plants/read ${scope} openid` })],
+  ['scopes with two spaces between', withClaims({ scope: `plants/read  ${scope}` })],
+  ['no iat', withClaims({ iat: undefined })],
+  ['an iat and nbf a little ahead', (from) => withClaims({ iat: inSeconds(50), nbf: inSeconds(50) })(from)],
+  ['a past nbf', (from) => withClaims({ nbf: inSeconds(-1) })(from)],
+  ['an exp with a fraction', (from) => withClaims({ exp: inSeconds(60) + 0.5 })(from)],
+  ['an exp in another spelling', withClaimText('exp', '9.9e9')],
+  ['an exp of 1e300', withClaims({ exp: 1e300 })],
+  ['no sub, client_id or jti', withClaims({ sub: undefined, client_id: undefined, jti: undefined })],
+  ['unknown claims', withClaims({ groups: ['a', { b: [null] }], name: 'naïve 🌱', ['constructor']: 'x' })],
   ['a payload with white space', withPayload((payload) => `\n${JSON.stringify(JSON.parse(payload), null, 2)}\n`)],
   // If a claim is duplicated, a parser may use the last value, as JSON.parse does (RFC 7519 section 4).
   ['a claim twice, the last ours', withPayload((payload) => `{"scope":"none",${payload.slice(1)}`)],
@@ -37,9 +37,9 @@ export const validTokens: readonly [what: string, make: MakeToken][] = [
   // A verifier may ignore `jku` and `x5u` if it finds the key without them (RFC 7515 section 4.1).
   [
     'a jku and an x5u, which nobody follows',
-    ({ es, claims, elsewhere }) => sign(es, claims(), { jku: elsewhere, x5u: elsewhere }),
+    ({ es, claims, foreignJwksUri }) => sign(es, claims(), { jku: foreignJwksUri, x5u: foreignJwksUri }),
   ],
-  ['6,000 characters', claiming({ note: 'x'.repeat(4_200) })],
+  ['6,000 characters', withClaims({ note: 'x'.repeat(4_200) })],
   // If the ECDSA signature (r, s) is valid, so is (r, n - s), and JWS allows both.
-  ['the other s of the same signature', withSecondHalf((s) => p256Order - s)],
+  ['the other s of the same signature', withChangedS((s) => p256Order - s)],
 ];

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { closeServer, listen } from '../../local/listen.ts';
 import { item, newId } from '../kit/answers.ts';
-import { answer as answerOfStore, atFirstRequest, type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
+import { dynamoDbError, type FaultyStore, onFirstRequest, startFaultyStore } from '../kit/faulty-store.ts';
 import { programs, run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
-import { untilTaken } from '../kit/over-quota.ts';
+import { retryWhile } from '../kit/over-quota.ts';
 import { maxId, somePlants, toJson } from '../kit/plants.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
 import { until } from '../kit/until.ts';
@@ -41,7 +41,7 @@ const plant = (...args: string[]) => start(...args).ended;
  * on a busy machine the service may run out of time.
  */
 const add = (...args: string[]) =>
-  untilTaken(
+  retryWhile(
     () => startIn({ ACCESS_TOKEN: 'two words' }, 'add', ...args).ended,
     ({ stderr }) => stderr.includes('(50301)'),
   );
@@ -103,9 +103,9 @@ describe('plant import', () => {
     const lines = plants.map(toJson);
     const [unavailable, conflict] = [String(plants[10]?.id), plants[20]];
     for (const { id } of plants.slice(40, 50)) {
-      store.fail(String(id), atFirstRequest(answerOfStore(500, 'InternalServerError')));
+      store.fail(String(id), onFirstRequest(dynamoDbError(500, 'InternalServerError')));
     }
-    store.fail(unavailable, answerOfStore(500, 'InternalServerError'));
+    store.fail(unavailable, dynamoDbError(500, 'InternalServerError'));
     await add('--id', String(conflict?.id), '--name', 'another');
     lines[100] = '{"id":1,';
     lines[101] = '{"id":"1","name":"Moss"}';
@@ -131,7 +131,7 @@ describe('plant import', () => {
     const again = [...lines.slice(0, 20), ...late.map((failure) => failure.text)];
     await writeFile(file, again.join('\n'));
     const line = `cd '${path.dirname(file)}' && npm --prefix '${process.cwd()}' run -s plant -- import plants.ndjson`;
-    const second = await untilTaken(
+    const second = await retryWhile(
       () => run('sh', ['-c', line], { DATA_DIR }).ended,
       (ended) => ended.code !== 0,
     );

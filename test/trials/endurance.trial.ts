@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';
 import { authorizerEvent, proxyEvent } from '../kit/gateway-events.ts';
-import { untilTaken } from '../kit/over-quota.ts';
-import { portion, progress, report } from '../kit/scale.ts';
+import { retryWhile } from '../kit/over-quota.ts';
+import { progress, report, trialSize } from '../kit/scale.ts';
 import { startServer } from '../kit/servers.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
@@ -28,9 +28,9 @@ const open =
     return { heap: v8.getHeapStatistics().used_heap_size, buffers: arrayBuffers, handles, listeners };
   };
 
-const requests = portion(200_000, 1_000);
+const requests = trialSize(200_000, 1_000);
 /** Requests before the first measurement, so that the code is compiled and the caches are full. */
-const warmUp = portion(20_000, 500);
+const warmUp = trialSize(20_000, 500);
 
 /** In bytes. A leak of 6 bytes per request exceeds it in the 200,000 requests of the full trial. */
 const tolerance = 1024 * 1024;
@@ -90,7 +90,7 @@ test(`createPlant leaks nothing in ${requests} requests`, async () => {
       const outcome = await stack.invoke('CreatePlant', proxyEvent(body));
       return 'result' in outcome && JSON.parse(outcome.result).statusCode;
     };
-    expect(await untilTaken(statusOf, (code) => code !== status && code === 503), 'status').toBe(status);
+    expect(await retryWhile(statusOf, (code) => code !== status && code === 503), 'status').toBe(status);
   });
   expectHeld(held);
 });

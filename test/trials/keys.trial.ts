@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { claims, inSeconds, makeKey, type SigningKey, sign } from '../kit/access-tokens.ts';
 import { newId } from '../kit/answers.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
-import { eachOf, portion, report } from '../kit/scale.ts';
+import { mapConcurrently, report, trialSize } from '../kit/scale.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /** Sets the function's clock to the header x-trial-clock, and reloads the function if x-trial-start is present. */
@@ -98,7 +98,7 @@ const fetchesDuring = async (during: () => Promise<void>, issuer = stack.issuer)
 const hangUp: RequestListener = ({ socket }) => socket.destroy();
 
 describe('tokens with unknown kids', () => {
-  const flood = portion(1_000, 20);
+  const flood = trialSize(1_000, 20);
 
   test.each<[string, RequestListener | undefined]>([
     ['answers', undefined],
@@ -137,7 +137,7 @@ describe('tokens with unknown kids', () => {
   });
 
   /** Concurrent instances of the authorizer: the local service runs at most 8. */
-  const instances = portion(8, 2);
+  const instances = trialSize(8, 2);
 
   test(`${flood} of them, ${instances} at a time, cause at most 4 fetches of each instance`, async () => {
     const other = await startStack();
@@ -154,8 +154,10 @@ describe('tokens with unknown kids', () => {
         })
       ).status;
     const fetches = await fetchesDuring(async () => {
-      expect(new Set(await eachOf(tokens, instances, sendOther))).toEqual(new Set([403]));
-      expect(new Set(await eachOf(Array<string>(16).fill(good), instances, sendOther))).toEqual(new Set([200]));
+      expect(new Set(await mapConcurrently(tokens, instances, sendOther))).toEqual(new Set([403]));
+      expect(new Set(await mapConcurrently(Array<string>(16).fill(good), instances, sendOther))).toEqual(
+        new Set([200]),
+      );
     }, other.issuer);
     report(`${flood} unknown kids, ${instances} at a time: ${fetches} fetches`);
     expect(fetches, 'fetches').toBeLessThanOrEqual(4 * instances);
@@ -224,9 +226,9 @@ const keySet = () => JSON.stringify({ keys: [key.jwk] });
 
 /** Ways in which an issuer fails to return a key set. */
 const noKeySet: [what: string, failing: Failing][] = [
-  ['refuses connections', (during) => stack.issuer.gone(during)],
+  ['refuses connections', (during) => stack.issuer.refuseConnections(during)],
   ['hangs up', answering(hangUp)],
-  ['shows an untrusted certificate', (during) => stack.issuer.untrusted(during)],
+  ['presents an untrusted certificate', (during) => stack.issuer.useUntrustedCertificate(during)],
   ['does not speak HTTP', answering(({ socket }) => socket.end('hello\r\n\r\n'))],
   ['answers 500', saying('{"keys":[]}', 500)],
   ['answers 404', saying('{"keys":[]}', 404)],
@@ -369,13 +371,13 @@ const warm = async (what: string, failing: Failing): Promise<void> => {
 
 describe('an issuer that', () => {
   test.each(noKeySet)('%s: 500 after a cold start', cold);
-  test.each(noKeySet.slice(0, portion(noKeySet.length, 5)))(
+  test.each(noKeySet.slice(0, trialSize(noKeySet.length, 5)))(
     '%s: keys that were fetched before stay in use for an hour',
     warm,
   );
 
   /** The short trial leaves out the slow issuers, since each of their tests takes many seconds. */
-  const triedSlow = slow.slice(0, portion(slow.length, 0));
+  const triedSlow = slow.slice(0, trialSize(slow.length, 0));
   test.each(triedSlow)('%s: 500 after a cold start', cold);
   test.each(triedSlow)('%s: keys that were fetched before stay in use for an hour', warm);
 

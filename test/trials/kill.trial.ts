@@ -2,14 +2,14 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../local/session.ts';
 import { type LocalService, post, startLocalService, temporaryFolder } from '../kit/local-service.ts';
-import { isUnavailable, untilTaken } from '../kit/over-quota.ts';
+import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { type Plant, somePlants, toJson } from '../kit/plants.ts';
-import { eachOf, portion, report, seed } from '../kit/scale.ts';
+import { mapConcurrently, report, seed, trialSize } from '../kit/scale.ts';
 
-const rounds = portion(10, 1);
+const rounds = trialSize(10, 1);
 
 /** Plants acknowledged before the service is killed, while up to `width` more requests are in progress. */
-const load = portion(400, 50);
+const load = trialSize(400, 50);
 const width = 8;
 
 type Running = { service: LocalService; token: string; milliseconds: number };
@@ -23,8 +23,8 @@ const start = async (folder: string): Promise<Running> => {
 };
 
 /** Sends the request again after a 503, as the contract says. @returns the status */
-const postUntilTaken = (...request: Parameters<typeof post>): Promise<number> =>
-  untilTaken(() => post(...request), isUnavailable);
+const postWithRetries = (...request: Parameters<typeof post>): Promise<number> =>
+  retryWhile(() => post(...request), isUnavailable);
 
 test(`keeps every acknowledged plant through ${rounds} kills under load (seed ${seed})`, async () => {
   const { folder, remove } = await temporaryFolder();
@@ -39,9 +39,9 @@ test(`keeps every acknowledged plant through ${rounds} kills under load (seed ${
     const { service, token } = running;
     const acknowledged: Plant[] = [];
     const unanswered: Plant[] = [];
-    await eachOf(all.slice(round * 2 * load, (round + 1) * 2 * load), width, async (plant) => {
+    await mapConcurrently(all.slice(round * 2 * load, (round + 1) * 2 * load), width, async (plant) => {
       try {
-        const status = await postUntilTaken(service.url, toJson(plant), token);
+        const status = await postWithRetries(service.url, toJson(plant), token);
         expect(status, 'status').toBe(200);
         acknowledged.push(plant);
       } catch (error) {
@@ -57,12 +57,14 @@ test(`keeps every acknowledged plant through ${rounds} kills under load (seed ${
 
     running = await start(folder);
     starts.push(running.milliseconds);
-    const again = (plant: Plant): Promise<number> => postUntilTaken(running.service.url, toJson(plant), running.token);
+    const again = (plant: Plant): Promise<number> => postWithRetries(running.service.url, toJson(plant), running.token);
     // First a different plant under each id: a 409 proves that the id is taken. The same plant would restore a lost one.
-    const others = await eachOf(acknowledged, width, (plant) => again({ ...plant, name: `not ${plant.name}` }));
+    const others = await mapConcurrently(acknowledged, width, (plant) =>
+      again({ ...plant, name: `not ${plant.name}` }),
+    );
     expect(others).toEqual(acknowledged.map(() => 409));
-    expect(await eachOf(acknowledged, width, again)).toEqual(acknowledged.map(() => 200));
-    expect(await eachOf(unanswered, width, again)).toEqual(unanswered.map(() => 200));
+    expect(await mapConcurrently(acknowledged, width, again)).toEqual(acknowledged.map(() => 200));
+    expect(await mapConcurrently(unanswered, width, again)).toEqual(unanswered.map(() => 200));
     acknowledgedInAll += acknowledged.length;
     report(`round ${round + 1}: ${acknowledged.length} acknowledged, all there; ${unanswered.length} sent again`);
   }

@@ -1,10 +1,10 @@
 /** Functions that misbehave: the gateway responds as AWS documents, and serves the next request. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../kit/answers.ts';
-import { isUnavailable, untilTaken } from '../kit/over-quota.ts';
+import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { report } from '../kit/scale.ts';
-import { ample, type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { type Handler, longTimeout, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /** Wraps a handler so that it misbehaves as x-authorizer or x-function says. Without the header, it works as usual. */
 const misbehaving =
@@ -57,7 +57,7 @@ afterAll(async () => {
 });
 
 const post = (headers?: Record<string, string>) =>
-  untilTaken(
+  retryWhile(
     () => postOnce(headers),
     ([status]) => isUnavailable(status),
   );
@@ -66,9 +66,9 @@ const hanging = new Set(['never answers', 'loops for ever', 'closes its own port
 
 /** Posts a plant, with a time-out of only 400 ms for a function that hangs and so would use up any time-out. */
 const misbehave = async (name: 'CreatePlant' | 'Authorizer', misbehaviour: string, headers: Record<string, string>) => {
-  if (hanging.has(misbehaviour)) stack.limit(name, 400);
+  if (hanging.has(misbehaviour)) stack.setFunctionTimeout(name, 400);
   const answer = await post(headers);
-  stack.limit(name, ample);
+  stack.setFunctionTimeout(name, longTimeout);
   return answer;
 };
 

@@ -4,20 +4,20 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { item, newId } from '../kit/answers.ts';
 import {
-  answer,
-  answerForDynamo,
-  atFirst,
-  cutAnswer,
+  captivePortal,
+  corruptResponse,
+  dynamoDbError,
   type Fault,
   type FaultyStore,
-  garbleAnswer,
   hangUp,
-  loseAnswer,
+  loseResponse,
+  onFirstCall,
   startFaultyStore,
+  truncateResponse,
 } from '../kit/faulty-store.ts';
 import { type Plant, toJson } from '../kit/plants.ts';
 import type { Item } from '../kit/plants-store.ts';
-import { portion, progress, seed } from '../kit/scale.ts';
+import { progress, seed, trialSize } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 let store: FaultyStore;
@@ -48,11 +48,11 @@ type Content = Omit<Plant, 'id'>;
 
 const faults: Record<string, Fault> = {
   hangUp,
-  loseAnswer,
-  cutAnswer,
-  garbleAnswer,
-  answerForDynamo,
-  internalError: answer(500, 'InternalServerError'),
+  loseResponse,
+  truncateResponse,
+  corruptResponse,
+  captivePortal,
+  internalError: dynamoDbError(500, 'InternalServerError'),
 };
 
 /** Sends a create. @returns its status, and the status that the model expects */
@@ -101,7 +101,7 @@ class CreateWithFault extends Create {
     const fault = faults[this.fault] as Fault;
     const now = ids[this.place] ?? '';
     const before = store.calls(now);
-    store.fail(now, (call) => (this.isHeld ? fault : atFirst(fault))({ ...call, number: call.number - before }));
+    store.fail(now, (call) => (this.isHeld ? fault : onFirstCall(fault))({ ...call, number: call.number - before }));
     const { id, sent, known, status, expected } = await create(model, this.place, this.content, stack.sendOnce);
     store.fail(now);
     expect([this.isHeld ? 503 : expected, 503], 'possible statuses').toContain(status);
@@ -177,7 +177,7 @@ const commands = fc.commands(
   { maxCommands: 25 },
 );
 
-const runs = portion(1_000, 20);
+const runs = trialSize(1_000, 20);
 
 test(`does what the model does in ${runs} sequences of creates (seed ${seed})`, async () => {
   const tick = progress('sequences', runs);

@@ -3,15 +3,15 @@ import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { assemble, claims, makeKey, sign } from '../kit/access-tokens.ts';
 import {
-  answer,
+  corruptResponse,
+  dynamoDbError,
   type Fault,
   type FaultyStore,
-  garbleAnswer,
   hangUp,
-  loseAnswer,
+  loseResponse,
   startFaultyStore,
 } from '../kit/faulty-store.ts';
-import { isUnavailable, untilTaken } from '../kit/over-quota.ts';
+import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { report } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
@@ -130,9 +130,9 @@ test('writes no marked secret to a log line or an error response', async () => {
   };
 
   /** Sends again after a 503, as the contract says: on a busy machine the service may run out of time. */
-  const sendUntilTaken = (request: Sent): Promise<number> => untilTaken(() => send(request), isUnavailable);
+  const sendWithRetries = (request: Sent): Promise<number> => retryWhile(() => send(request), isUnavailable);
 
-  for (const request of requests) expect(await sendUntilTaken(request), 'status of a refusal').toBeLessThan(500);
+  for (const request of requests) expect(await sendWithRetries(request), 'status of a refusal').toBeLessThan(500);
   // For failures of the store and for our own faults (500), the service logs the cause.
   for (const fault of [
     quoting(400, 'ValidationException'),
@@ -145,9 +145,9 @@ test('writes no marked secret to a log line or an error response', async () => {
     quoting(500, mark),
     quoting(500, 'InternalServerError'),
     quoting(302, 'Moved'),
-    answer(403, 'UnrecognizedClientException'),
-    garbleAnswer,
-    loseAnswer,
+    dynamoDbError(403, 'UnrecognizedClientException'),
+    corruptResponse,
+    loseResponse,
     hangUp,
     ({ response }: Parameters<Fault>[0]) => response.socket?.end(`${mark}\r\n\r\n`),
     ({ response }: Parameters<Fault>[0]) => response.writeHead(200).end(`{"Attributes":{"name":{"S":"${mark}`),
@@ -164,7 +164,7 @@ test('writes no marked secret to a log line or an error response', async () => {
   const withoutKeys = await lost.sendOnce(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` });
   expect(withoutKeys).toMatchObject({ status: 500 });
   // The response to a stored plant has its name and tag, as the contract says, and nothing else.
-  expect(await sendUntilTaken({ body: plant({ name: 'Moss', tag: '' }), headers: authorized }), 'status').toBe(200);
+  expect(await sendWithRetries({ body: plant({ name: 'Moss', tag: '' }), headers: authorized }), 'status').toBe(200);
   const [before, marked] = [stack.log.length, { ...markedHeaders, ...authorized }];
   expect((await stack.send(plant(), marked)).body).toEqual({ name: mark, tag: mark });
   const acknowledged = stack.log.length - before;

@@ -2,25 +2,25 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { heldFaults, item, newId, type PlantAnswer } from '../kit/answers.ts';
+import { item, lastingFaults, newId, type PlantAnswer } from '../kit/answers.ts';
 import {
-  answer,
-  answerLate,
-  cutAnswer,
+  corruptResponse,
+  delayed,
+  delayResponse,
   drip,
+  dynamoDbError,
   type Fault,
   type FaultyStore,
-  garbleAnswer,
   hang,
   hangUp,
-  later,
-  loseAnswer,
+  loseResponse,
   pass,
   startFaultyStore,
+  truncateResponse,
 } from '../kit/faulty-store.ts';
-import { untilTaken } from '../kit/over-quota.ts';
+import { retryWhile } from '../kit/over-quota.ts';
 import { type Plant, somePlants, toJson } from '../kit/plants.ts';
-import { eachOf, portion, progress, report, seed } from '../kit/scale.ts';
+import { mapConcurrently, progress, report, seed, trialSize } from '../kit/scale.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /**
@@ -62,21 +62,21 @@ const width = 8;
 /** What the store may do with a call. The seed, the plant's id and the number of the call alone decide which. */
 const chances: readonly Fault[] = [
   ...Array<Fault>(8).fill(pass),
-  later(300, pass),
+  delayed(300, pass),
   // The SDK gives up after 700 ms and calls again: either call may be the one that finds the plant of the other.
-  later(1_000, pass),
-  answerLate(300),
-  answerLate(1_000),
+  delayed(1_000, pass),
+  delayResponse(300),
+  delayResponse(1_000),
   hang,
   drip,
   hangUp,
-  loseAnswer,
-  loseAnswer,
-  cutAnswer,
-  garbleAnswer,
-  answer(500, 'InternalServerError'),
-  answer(503, 'ServiceUnavailable'),
-  answer(400, 'ThrottlingException'),
+  loseResponse,
+  loseResponse,
+  truncateResponse,
+  corruptResponse,
+  dynamoDbError(500, 'InternalServerError'),
+  dynamoDbError(503, 'ServiceUnavailable'),
+  dynamoDbError(400, 'ThrottlingException'),
 ];
 
 const failAtRandom =
@@ -86,14 +86,14 @@ const failAtRandom =
     return chances[chance % chances.length]?.(call);
   };
 
-const creates = portion(1_000, 60);
+const creates = trialSize(1_000, 60);
 
 test(`stores every acknowledged plant as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
   const plants = somePlants(creates, seed);
   for (const { id } of plants) store.fail(String(id), failAtRandom(String(id)));
   const [before, size] = [store.calls(), await store.size()];
   const tick = progress('creates', creates);
-  const answers = await eachOf(plants, width, async (plant) => {
+  const answers = await mapConcurrently(plants, width, async (plant) => {
     const { status } = await post(plant);
     tick();
     return { plant, status };
@@ -115,7 +115,7 @@ test(`stores every acknowledged plant as sent, in ${creates} creates with a stor
   report(`  of those that failed, stored all the same: ${unknown}`);
 
   let tries = 0;
-  await eachOf(failed, width, async ({ plant }) => {
+  await mapConcurrently(failed, width, async ({ plant }) => {
     for (let status = 503; status !== 200; tries += 1) {
       ({ status } = await post(plant));
       expect([200, 503], 'possible statuses').toContain(status);
@@ -148,7 +148,7 @@ describe('a store that, during the whole request,', () => {
   };
 
   test('fails: 503 in time, after at most three calls', async () => {
-    await eachOf(heldFaults, width, async ([what, fault]) => {
+    await mapConcurrently(lastingFaults, width, async ([what, fault]) => {
       const [code, calls] = await outcome(what, fault);
       expect([what, code]).toEqual([what, 50301]);
       expect(calls).toBeLessThanOrEqual(3);
@@ -156,7 +156,7 @@ describe('a store that, during the whole request,', () => {
   });
 
   test('refuses connections: 503', async () => {
-    const refused = await store.gone(() => outcome('refuses connections', pass));
+    const refused = await store.refuseConnections(() => outcome('refuses connections', pass));
     expect(refused).toEqual([50301, 0]);
   });
 
@@ -166,16 +166,16 @@ describe('a store that, during the whole request,', () => {
   });
 
   test.each<[what: string, request: () => Promise<[code: unknown, calls: number]>]>([
-    ['reports expired credentials', () => outcome('expired credentials', answer(400, 'ExpiredTokenException'))],
+    ['reports expired credentials', () => outcome('expired credentials', dynamoDbError(400, 'ExpiredTokenException'))],
     ['does not have the table', () => outcomeIn({ TABLE_NAME: 'lost' }, 'missing table')],
   ])('%s: 500', async (_, request) => {
-    const [code] = await untilTaken(request, ([code]) => code === 50301);
+    const [code] = await retryWhile(request, ([code]) => code === 50301);
     expect(code).toBe(50001);
   });
 });
 
 describe('creates of one id at the same time', () => {
-  const racers = portion(1_000, 50);
+  const racers = trialSize(1_000, 50);
 
   /** Sends all bodies at once, and each again after a 503, since so many may be too much for a small machine. */
   const sendAll = async (bodies: string[]): Promise<number[]> => {

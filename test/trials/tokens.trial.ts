@@ -6,18 +6,18 @@ import { sign } from '../kit/access-tokens.ts';
 import { newId } from '../kit/answers.ts';
 import { forgedTokens } from '../kit/forged-tokens.ts';
 import { authorizerEvent } from '../kit/gateway-events.ts';
-import { isUnavailable, untilTaken } from '../kit/over-quota.ts';
+import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
-import { eachOf, portion, progress, report, seed } from '../kit/scale.ts';
+import { mapConcurrently, progress, report, seed, trialSize } from '../kit/scale.ts';
 import { makeTokenIssuer, type TokenIssuer } from '../kit/token-variants.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 import { validTokens } from '../kit/valid-tokens.ts';
 
 let store: PlantsStore;
 let stack: TrialStack;
-/** `elsewhere` is a path of the issuer with the stranger's key: a verifier that followed it would accept forgeries. */
+/** At `foreignJwksUri` the issuer serves the stranger's key, so a verifier that fetched it would accept forgeries. */
 let from: TokenIssuer;
-/** Like `from`, but `elsewhere` is the decoy, a server of the stranger. */
+/** Like `from`, but `foreignJwksUri` is at the decoy, a server of the stranger. */
 let fromDecoy: TokenIssuer;
 let decoy: Server;
 /** The number of connections to the decoy. */
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const port = await listen(decoy, 0);
   const { issuer } = stack.issuer;
   from = await makeTokenIssuer(issuer, `${issuer}/elsewhere`);
-  fromDecoy = { ...from, elsewhere: `http://127.0.0.1:${port}/jwks` };
+  fromDecoy = { ...from, foreignJwksUri: `http://127.0.0.1:${port}/jwks` };
   stack.issuer.answer(({ url }, response) => {
     response.end(JSON.stringify(url === '/jwks' ? from.jwks : { keys: [from.stranger.jwk] }));
   });
@@ -70,10 +70,10 @@ const request = (lines: string, target = '/plants', framed?: string): string => 
 };
 
 /** Sends a request, and again after a 503, as the contract says. @returns the status */
-const sendUntilTaken = (bytes: string): Promise<number> => untilTaken(() => sendBytes(bytes), isUnavailable);
+const sendWithRetries = (bytes: string): Promise<number> => retryWhile(() => sendBytes(bytes), isUnavailable);
 
 const atGateway = (authorization: string): Promise<number> =>
-  sendUntilTaken(request(`authorization: ${authorization}`));
+  sendWithRetries(request(`authorization: ${authorization}`));
 
 /** Sends the authorizer a header that a gateway might refuse. @returns `isAuthorized` or the failure, and the reason */
 const atFunction = async (authorization: string): Promise<{ verdict: unknown; reason: unknown }> => {
@@ -90,7 +90,7 @@ const headerReasons = ['no bearer token', 'not a signed JWT', 'encrypted token',
 const refusals = [400, 401, 403, 431];
 
 test(`rejects ${forgedTokens.length} forged tokens, never with a 5xx, and follows no URL in them`, async () => {
-  const statuses = await eachOf(forgedTokens, width, async ([, what, forge]) => {
+  const statuses = await mapConcurrently(forgedTokens, width, async ([, what, forge]) => {
     const [own, decoyed] = await Promise.all([forge(from), forge(fromDecoy)]);
     const { verdict, reason } = await atFunction(`Bearer ${own}`);
     return { what, verdict, reason, status: await atGateway(`Bearer ${decoyed}`) };
@@ -105,7 +105,7 @@ test(`rejects ${forgedTokens.length} forged tokens, never with a 5xx, and follow
   expect(looked, 'connections to the decoy').toBe(0);
   expect(new Set(stack.issuer.requests)).toEqual(new Set(['/jwks']));
   // Prove that the decoy counts connections.
-  await expect(fetch(fromDecoy.elsewhere)).rejects.toThrow();
+  await expect(fetch(fromDecoy.foreignJwksUri)).rejects.toThrow();
   expect(looked, 'connections to the decoy').toBe(1);
   const counts = Object.entries(Object.groupBy(statuses, ({ status }) => status)).map(
     ([status, of]) => `${of?.length} × ${status}`,
@@ -233,7 +233,7 @@ const requests: [what: string, bytes: (token: string) => string | Buffer][] = [
 ];
 
 test(`rejects a valid token in ${headers.length + headersForFunction.length + requests.length} malformed headers or wrong places`, async () => {
-  const verdicts = await eachOf([...headers, ...headersForFunction], width, async ([what, authorization]) => ({
+  const verdicts = await mapConcurrently([...headers, ...headersForFunction], width, async ([what, authorization]) => ({
     what,
     ...(await atFunction(authorization(validToken))),
   }));
@@ -250,7 +250,10 @@ test(`rejects a valid token in ${headers.length + headersForFunction.length + re
     ...headers.map(([what, authorization]) => [what, request(`authorization: ${authorization(validToken)}`)] as const),
     ...requests.map(([what, bytes]) => [what, bytes(validToken)] as const),
   ];
-  const statuses = await eachOf(all, width, async ([what, bytes]) => ({ what, status: await sendBytes(bytes) }));
+  const statuses = await mapConcurrently(all, width, async ([what, bytes]) => ({
+    what,
+    status: await sendBytes(bytes),
+  }));
   expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
   const counts = Object.entries(Object.groupBy(statuses, ({ status }) => status)).map(
     ([status, of]) => `${of?.length} × ${status}`,
@@ -269,7 +272,7 @@ test.each<[what: string, bytes: (token: string) => string]>([
   ['a request for a whole URL', (token) => request(`authorization: Bearer ${token}`, 'http://127.0.0.1/plants')],
   ['a query beside it', (token) => request(`authorization: Bearer ${token}`, '/plants?access_token=none')],
 ])('accepts a valid token with %s', async (_, bytes) => {
-  expect(await sendUntilTaken(bytes(validToken)), 'status').toBe(200);
+  expect(await sendWithRetries(bytes(validToken)), 'status').toBe(200);
 });
 
 /** All copies of a token with one error: a character replaced, left out, doubled, swapped or cut off, or a bit flipped. */
@@ -295,8 +298,8 @@ const damages = (token: string): string[] => {
 };
 
 /** The short trial tries every 149th damage: a prime number, so that every place and every kind of damage occurs. */
-const stride = portion(1, 149);
-const strideOverHttp = portion(13, 1_499);
+const stride = trialSize(1, 149);
+const strideOverHttp = trialSize(13, 1_499);
 
 test(`rejects tokens damaged in one place, one in ${stride} of all damages (seed ${seed})`, async () => {
   const tokens = [validToken, await sign(from.rs, from.claims())];
@@ -304,12 +307,12 @@ test(`rejects tokens damaged in one place, one in ${stride} of all damages (seed
   expect(all.filter((damaged) => tokens.includes(damaged))).toEqual([]);
   const at = (one: number) => all.filter((_, index) => (index + seed) % one === 0);
   const tick = progress('damaged tokens', at(stride).length);
-  const verdicts = await eachOf(at(stride), width, async (damaged) => {
+  const verdicts = await mapConcurrently(at(stride), width, async (damaged) => {
     tick();
     return { damaged, ...(await atFunction(`Bearer ${damaged}`)) };
   });
   expect(verdicts.filter(({ verdict }) => verdict !== false)).toEqual([]);
-  const statuses = await eachOf(at(strideOverHttp), width, async (damaged) => ({
+  const statuses = await mapConcurrently(at(strideOverHttp), width, async (damaged) => ({
     damaged,
     status: await atGateway(`Bearer ${damaged}`),
   }));

@@ -6,12 +6,12 @@ import { type TokenRules, verifyToken } from '../../../functions/auth/verify-tok
 import { assembleSigned, audience, claims, inSeconds, issuer, makeKey, scope, sign } from '../../kit/access-tokens.ts';
 import { forgedTokens } from '../../kit/forged-tokens.ts';
 import {
-  claiming,
   type MakeToken,
   makeTokenIssuer,
   signedAs,
   type TokenIssuer,
   unsigned,
+  withClaims,
   withPayload,
 } from '../../kit/token-variants.ts';
 import { validTokens } from '../../kit/valid-tokens.ts';
@@ -60,8 +60,8 @@ const verify = (token: string, change: Partial<TokenRules> = {}) => {
 describe('lets in', () => {
   test.each<[string, MakeToken]>([
     ...validTokens,
-    ['an iat and nbf a minute ahead', claiming({ iat: now + 60, nbf: now + 60 })],
-    ['an exp in half a second', claiming({ exp: now + 0.5 })],
+    ['an iat and nbf a minute ahead', withClaims({ iat: now + 60, nbf: now + 60 })],
+    ['an exp in half a second', withClaims({ exp: now + 0.5 })],
   ])('%s', async (_, make) => {
     expect(await verify(await make(from))).toHaveProperty('claims');
   });
@@ -74,8 +74,8 @@ describe('lets in', () => {
 describe('refuses', () => {
   test.each<[Refusal, string, MakeToken]>([
     ...forgedTokens,
-    ['not yet valid', 'an nbf 61 seconds ahead', claiming({ nbf: now + 61 })],
-    ['not yet valid', 'an iat 61 seconds ahead', claiming({ iat: now + 61 })],
+    ['not yet valid', 'an nbf 61 seconds ahead', withClaims({ nbf: now + 61 })],
+    ['not yet valid', 'an iat 61 seconds ahead', withClaims({ iat: now + 61 })],
   ])('as %s: %s', async (reason, _, forge) => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
@@ -87,11 +87,11 @@ describe('refuses', () => {
   });
 
   test.each<[string, MakeToken]>([
-    ['issuer', claiming({ iss: 'https://other.example' })],
+    ['issuer', withClaims({ iss: 'https://other.example' })],
     ['algorithm', unsigned({ alg: 'toString' })],
-    ['key id', claiming({}, { kid: undefined })],
-    ['expiry', claiming({ exp: now - 1 })],
-    ['expiry now', claiming({ exp: now })],
+    ['key id', withClaims({}, { kid: undefined })],
+    ['expiry', withClaims({ exp: now - 1 })],
+    ['expiry now', withClaims({ exp: now })],
   ])('a token that fails on its %s, without fetching keys', async (_, forge) => {
     expect(await verify(await forge(from))).toHaveProperty('refused');
     expect(fetches, 'fetches of keys').toBe(0);
@@ -116,12 +116,12 @@ describe('a list in scope', () => {
   };
 
   test.each<[Refusal, string, MakeToken]>([
-    ['scope is a list', 'nothing else is wrong', claiming(list)],
-    ['issuer', 'it is from another issuer', claiming({ ...list, iss: 'https://other.example' })],
-    ['expired', 'it has expired', claiming({ ...list, exp: now - 1 })],
-    ['no expiry', 'it has no expiry', claiming({ ...list, exp: undefined })],
-    ['type', 'it is an ID token', claiming(list, { typ: 'dpop+jwt' })],
-    ['malformed', 'another claim has the wrong type', claiming({ ...list, sub: 7 })],
+    ['scope is a list', 'nothing else is wrong', withClaims(list)],
+    ['issuer', 'it is from another issuer', withClaims({ ...list, iss: 'https://other.example' })],
+    ['expired', 'it has expired', withClaims({ ...list, exp: now - 1 })],
+    ['no expiry', 'it has no expiry', withClaims({ ...list, exp: undefined })],
+    ['type', 'it is an ID token', withClaims(list, { typ: 'dpop+jwt' })],
+    ['malformed', 'another claim has the wrong type', withClaims({ ...list, sub: 7 })],
   ])('is the reason only if nothing else is wrong: %s, since %s', async (reason, _, make) => {
     expect(await verifyToken(await make(from), { ...rules, scopeClaims: ['scp'] }, later)).toEqual({ refused: reason });
   });

@@ -13,13 +13,13 @@ import {
 import { newId } from '../../kit/answers.ts';
 import { startEventLoopClock } from '../../kit/event-loop-clock.ts';
 import {
-  answer,
-  atFirst,
   clockAhead,
+  dynamoDbError,
   type Fault,
   type FaultyStore,
   hang,
-  loseAnswer,
+  loseResponse,
+  onFirstCall,
   pass,
   startFaultyStore,
 } from '../../kit/faulty-store.ts';
@@ -70,7 +70,7 @@ describe.concurrent('a store that', () => {
     ['has too many requests', 429, 'Whatever'],
     ['fails with an unknown status', 599, 'Whatever'],
   ])('%s is unavailable', async (_, status, type) => {
-    const plant = plantWith(answer(status, type));
+    const plant = plantWith(dynamoDbError(status, type));
     // With one attempt the error comes from this response, not from the time-out of several attempts.
     await expect(adder({ maxAttempts: 1 })(plant)).rejects.toBeInstanceOf(StoreUnavailable);
   });
@@ -141,12 +141,13 @@ describe.concurrent('a store that', () => {
       return store.calls(String(plant.id));
     };
     const calls: number[] = [];
-    for (let request = 1; request <= 20; request += 1) calls.push(await callsFor(answer(500, 'InternalServerError')));
+    for (let request = 1; request <= 20; request += 1)
+      calls.push(await callsFor(dynamoDbError(500, 'InternalServerError')));
     expect(calls.slice(0, 16), 'calls for each of the first 16 requests').toEqual(Array(16).fill(3));
     expect(calls.at(-1), 'calls for the 20th request').toBe(1);
     // A call that succeeds at the first attempt returns one of 500 quota tokens; a retry costs 14.
     for (let request = 1; request <= 14; request += 1) await callsFor(pass);
-    expect(await callsFor(answer(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
+    expect(await callsFor(dynamoDbError(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
   });
 
   test('accepts no connection is tried three times, half a second each', async () => {
@@ -176,7 +177,7 @@ describe.concurrent('a store that', () => {
   });
 
   test('reports a taken id but is not DynamoDB is unavailable', async () => {
-    const plant = plantWith(answer(400, 'ConditionalCheckFailedException'));
+    const plant = plantWith(dynamoDbError(400, 'ConditionalCheckFailedException'));
     const error = await adder()(plant).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.message).toBe('The answer is not from DynamoDB');
@@ -190,13 +191,13 @@ describe.concurrent('a store that', () => {
   test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
     'answers %s is a fault of ours: the error passes through',
     async (type) => {
-      await expect(adder()(plantWith(answer(400, type)))).rejects.toMatchObject({ name: type });
+      await expect(adder()(plantWith(dynamoDbError(400, type)))).rejects.toMatchObject({ name: type });
     },
   );
 
   test("loses its response after the write gives 'stored'; one that hangs before it gives 'created'", async () => {
-    expect(await adder()(plantWith(atFirst(loseAnswer)))).toBe('stored');
-    expect(await adder()(plantWith(atFirst(hang)))).toBe('created');
+    expect(await adder()(plantWith(onFirstCall(loseResponse)))).toBe('stored');
+    expect(await adder()(plantWith(onFirstCall(hang)))).toBe('created');
   });
 
   test.each([10, -10])('has a clock %i minutes ahead accepts the second call, and later the first', async (minutes) => {
