@@ -47,6 +47,6 @@ const licences = new Map(
 for (const ref of [...bundled].sort()) console.info(`${ref} ${licences.get(ref)}`);
 const refused = [...bundled].filter((ref) => !allowed.has(licences.get(ref) ?? ''));
 console.info(
-  `${bundled.size} packages in the bundles; of a licence that is not allowed: ${refused.join(', ') || 'none'}`,
+  `${bundled.size} packages in the bundles; packages whose licence is not allowed: ${refused.join(', ') || 'none'}`,
 );
 process.exitCode = bundled.size > 0 && refused.length === 0 ? 0 : 1;

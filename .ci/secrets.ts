@@ -22,7 +22,7 @@ for (const filePath of files) {
   // A file must not contain the comment that disables secretlint. The name is split here, or this file would match too.
   if (source.content.includes(['secretlint', 'disable'].join('-'))) {
     found += 1;
-    console.error(`${filePath}: switches the search for secrets off`);
+    console.error(`${filePath}: disables the search for secrets`);
   }
   for (const { loc, messageId } of messages) console.error(`${filePath}:${loc.start.line}: ${messageId}`);
 }

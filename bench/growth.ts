@@ -77,7 +77,7 @@ const load = async (url: string, token: string, clients: number, count: number):
         response.resume();
         response.on('end', () => {
           if (response.statusCode === 200) resolve(performance.now() - started);
-          else reject(new Error(`The service answered ${response.statusCode}.`));
+          else reject(new Error(`The service returned ${response.statusCode}.`));
         });
       });
       request.on('error', reject);
@@ -135,7 +135,7 @@ const print = (what: string, at: number[], figures: Figures[]): void =>
       [what]: at[index],
       'median, ms': median.toFixed(2),
       'p99, ms': p99.toFixed(2),
-      'requests a second': Math.round(perSecond),
+      'requests per second': Math.round(perSecond),
       'memory, MB': Math.round(megabytes),
     })),
   );
@@ -150,10 +150,10 @@ for (const next of tableSizes) {
   await fill(size, next);
   size = next;
   if (byClients.length === 0) {
-    say(`Loading the service with ${clientCounts.join(', ')} clients ...`);
+    say(`Measuring with ${clientCounts.join(', ')} clients ...`);
     byClients = await repeat(clientCounts);
   }
-  say('Loading the service with 8 clients ...');
+  say('Measuring with 8 clients ...');
   byTable.push(...(await repeat([8])));
 }
 

@@ -203,7 +203,7 @@ console.log(
     .map(([measure, ratio]) => `${measure} ${digits(ratio)}`)
     .join(', ')}`,
 );
-for (const [measure] of tooNoisy) console.log(`This machine is too noisy now to conclude anything of: ${measure}`);
+for (const [measure] of tooNoisy) console.log(`This machine is too noisy now to compare this: ${measure}`);
 
 const entries: Record<string, { version?: string }> = lock.packages;
 const versionOf = (name: string) => [name, entries[`node_modules/${name}`]?.version] as const;

@@ -73,7 +73,7 @@ export const createPlantStoreClient = ({ baseUrl, token }: { baseUrl: string; to
 const toJson = (plant: NewPlant): string => {
   if (typeof plant.id === 'number' && !Number.isSafeInteger(plant.id)) {
     throw new RangeError(
-      `The id is the number ${plant.id}, which is no integer or not exact: give a bigint, such as 9007199254740993n.`,
+      `The id is the number ${plant.id}, which is not an integer or not exact: use a bigint, such as 9007199254740993n.`,
     );
   }
   const fields = Object.entries(plant).flatMap(([field, value]: [string, unknown]) => {
@@ -124,7 +124,8 @@ const send = async (
   signal: AbortSignal | undefined,
 ): Promise<CreatePlantResult> => {
   // fetch would refuse such a token too, but its error message would quote the token.
-  if (!/^[\x21-\x7e]*$/.test(token)) throw new TypeError('The access token has a character that no token has.');
+  if (!/^[\x21-\x7e]*$/.test(token))
+    throw new TypeError('The access token contains a character that tokens cannot contain.');
   try {
     const response = await ky.post(url, {
       body,
@@ -178,7 +179,7 @@ const innermost = (error: unknown): string => {
 const failure = (status: number, body: unknown): CreatePlantResult & { ok: false } => {
   const { error, message } = body instanceof Object ? (body as { error?: unknown; message?: unknown }) : {};
   if (status < 400 || typeof message !== 'string') {
-    return { ok: false, error: 'gateway', status, message: 'the answer is not of the Plant Store' };
+    return { ok: false, error: 'gateway', status, message: 'the response is not from the Plant Store' };
   }
   const code = errorCodes.find((each) => each === error && Math.floor(each / 100) === status);
   return { ok: false, error: code ?? 'gateway', status, message };

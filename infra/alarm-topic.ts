@@ -22,7 +22,7 @@ export class AlarmTopic extends Topic {
     acknowledge(
       this.addSubscription(new EmailSubscription(email)),
       'Serverless-SNSRedrivePolicy',
-      'Nobody would look into a queue of undelivered mails; the dashboard shows the alarms anyway.',
+      'Nobody would read a queue of undelivered mails; the dashboard shows the alarms anyway.',
     );
   }
 }

@@ -47,6 +47,6 @@ export const bundleAhead = async (): Promise<void> => {
 /** Returns an entry of functions/ bundled as one JavaScript file. @example bundle('create-plant.lambda.ts') */
 export const bundle = (entry: string): Uint8Array => {
   const [file] = prebuilt.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles;
-  if (file === undefined) throw new Error(`esbuild made nothing of ${entry}`);
+  if (file === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
   return file.contents;
 };

@@ -78,7 +78,7 @@ export class Monitoring extends Construct {
     const logged = new LogMetrics(this, 'Logged', { createPlant, authorizer });
 
     const alarms: IAlarm[] = [];
-    const title = `# ${stackName}: is it well?\nWhat an alarm means, and what to do: docs/operate/runbook.md`;
+    const title = `# ${stackName}: health\nWhat an alarm means and what to do: docs/operate/runbook.md`;
     this.#facade
       .addWidget(new TextWidget({ markdown: title, width: 24, height: 2 }))
       .addWidget(new AlarmStatusWidget({ title: 'Alarms', alarms, width: 24, height: 4 }));
@@ -106,21 +106,21 @@ export class Monitoring extends Construct {
 
   #monitorResponses(api: PlantApi, { faults, keysNotFetched }: LogMetrics): void {
     this.#monitorCustom('What clients see', {
-      'Errors, % of all answers': [
+      'Errors, % of all responses': [
         this.#above(1, api.metricShare(api.metricServerError()), {
           ...soon,
-          ...this.#named('Api5xxRate', 'More than 1 % of the answers are 5xx.'),
+          ...this.#named('Api5xxRate', 'More than 1 % of the responses were 5xx.'),
         }),
         this.#above(25, api.metricShare(api.metricClientError()), {
           ...lasting,
-          ...this.#named('Api4xxRate', 'More than 25 % of the answers are 4xx, for 15 minutes.'),
+          ...this.#named('Api4xxRate', 'More than 25 % of the responses were 4xx for 15 minutes.'),
         }),
       ],
       'Faults, and keys of the issuer that could not be fetched': [
-        this.#above(0, faults, { ...atOnce, ...this.#named('CreatePlantFaults', 'createPlant answered 500.') }),
+        this.#above(0, faults, { ...atOnce, ...this.#named('CreatePlantFaults', 'createPlant returned a 500.') }),
         this.#above(0, keysNotFetched, {
           ...atOnce,
-          ...this.#named('AuthorizerKeysNotFetched', 'The token issuer did not give its keys.'),
+          ...this.#named('AuthorizerKeysNotFetched', 'The keys of the token issuer could not be fetched.'),
         }),
       ],
     });
@@ -136,7 +136,7 @@ export class Monitoring extends Construct {
         Critical: {
           maxLatency: Duration.millis(2_500),
           ...lasting,
-          ...this.#named('ApiLatencyP99', 'One answer of 100 takes longer than 2.5 s, for 15 minutes.'),
+          ...this.#named('ApiLatencyP99', 'One response in 100 took longer than 2.5 s for 15 minutes.'),
         },
       },
     });
@@ -176,22 +176,25 @@ export class Monitoring extends Construct {
   #monitorTable(table: PlantsTable): void {
     const invocations = LambdaFunction.metricAllConcurrentExecutions({ statistic: Stats.MAXIMUM });
     this.#monitorCustom('Limits and conflicts', {
-      'Invocations under way in the account': [
+      'Concurrent invocations in the account': [
         this.#above(maxConcurrency, invocations, {
           ...soon,
-          ...this.#named('Concurrency', `More than ${maxConcurrency} invocations are under way in the account.`),
+          ...this.#named('Concurrency', `More than ${maxConcurrency} invocations ran at the same time in the account.`),
         }),
       ],
       'Conflicts, % of all writes': [
         this.#above(20, table.metricConflictShare(), {
           ...lasting,
-          ...this.#named('ConflictRate', 'More than 20 % of the writes meet another plant, for 15 minutes.'),
+          ...this.#named(
+            'ConflictRate',
+            'More than 20 % of the writes had the id of a different plant for 15 minutes.',
+          ),
         }),
       ],
       'Errors of DynamoDB': [
         this.#above(0, table.metricPutItemSystemErrors(), {
           ...soon,
-          ...this.#named('TableSystemErrors', 'DynamoDB answered 5xx.'),
+          ...this.#named('TableSystemErrors', 'DynamoDB returned a 5xx.'),
         }),
       ],
     });
@@ -203,7 +206,7 @@ export class Monitoring extends Construct {
         Critical: {
           maxThrottledEventsThreshold: 0,
           ...soon,
-          ...this.#named('TableWriteThrottles', 'DynamoDB refused writes for a while.'),
+          ...this.#named('TableWriteThrottles', 'DynamoDB throttled writes.'),
         },
       },
     });

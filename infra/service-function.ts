@@ -69,12 +69,12 @@ export class ServiceFunction extends LambdaFunction {
     acknowledge(
       role.node.findChild('DefaultPolicy'),
       'AwsSolutions-IAM5[Resource::*]',
-      'X-Ray has no resources to name: PutTraceSegments and PutTelemetryRecords take * only.',
+      'X-Ray has no resources to name: PutTraceSegments and PutTelemetryRecords accept only *.',
     );
     acknowledge(
       this,
       'Serverless-LambdaDLQ',
-      'It is for events that nobody waits for. API Gateway waits, and its clients get the error.',
+      'A dead-letter queue is for asynchronous events. API Gateway waits for the response, and clients get the error.',
     );
     this.log = log;
     // CDK's class types do not fit its interfaces under exactOptionalPropertyTypes, so `as` is needed.

@@ -53,7 +53,7 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
   }
   // The issuer's http URL is only compared with a token's `iss`; keys are never fetched over http.
   if (!isUrl(issuer, /^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/)) {
-    throw refused('issuer', issuer, 'an https:// URL without user, query or fragment (http:// on 127.0.0.1)');
+    throw refused('issuer', issuer, 'an https:// URL without user, query or fragment, or http:// on 127.0.0.1');
   }
   const jwksUri = text(node, 'jwksUri') ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
   // Keys decide who gets in, and anyone on the network could replace them if they came over http.

@@ -37,7 +37,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     acknowledge(
       pool,
       'AwsSolutions-COG8',
-      'The plus plan, at a price for each token, protects the passwords of users. There are none.',
+      'The plus plan, which costs money per token, protects the passwords of users. The pool has no users.',
     );
     const permission = new ResourceServerScope({ scopeName, scopeDescription: 'Add plants' });
     const resourceServer = pool.addResourceServer('Api', { identifier, scopes: [permission] });

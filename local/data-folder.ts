@@ -21,8 +21,8 @@ export const takeDataFolder = async (folder: string): Promise<() => Promise<void
     return await openDatabase(lock);
   } catch (error) {
     throw new Error(
-      `The data folder ${folder} cannot be used: ${reason(error)}. Another local service may be using it: ` +
-        'stop that one, or choose another folder: DATA_DIR=... npm start',
+      `The data folder ${folder} cannot be used: ${reason(error)}. Another local service may be using it. ` +
+        'Stop that one, or choose another folder: DATA_DIR=... npm start',
       { cause: error },
     );
   }
@@ -36,7 +36,7 @@ export const mustBeEmpty = async (folder: string): Promise<void> => {
   const [name] = await namesIn(folder);
   if (name === undefined) return;
   throw new Error(
-    `${folder} has files that are not the local service's (${name}). Move that folder away, or choose another data folder: ` +
+    `${folder} has files that the local service did not make (${name}). Move that folder away, or choose another data folder: ` +
       'DATA_DIR=... npm start',
   );
 };

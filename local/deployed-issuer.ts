@@ -15,7 +15,7 @@ export const readDeployedIssuer = async (stackName: string): Promise<TokenSource
   const outputs = await readOutputs(stackName);
   const { TokenUrl: tokenUrl, ClientId: clientId, UserPoolId: userPoolId, Scope: scope, Issuer: issuer } = outputs;
   if (issuer !== undefined) {
-    throw new Error(`The stack ${stackName} takes the tokens of ${issuer}: get one there, with the scope ${scope}.`);
+    throw new Error(`The stack ${stackName} accepts tokens from ${issuer}: get one there, with the scope ${scope}.`);
   }
   if (!tokenUrl || !clientId || !userPoolId || !scope) {
     throw new Error(`The stack ${stackName} does not have the outputs of a Plant Store.`);
@@ -57,7 +57,7 @@ const advice = new Map([
   ['Region not accepted: region="" is not a valid hostname component.', noRegion],
   [
     'Could not load credentials from any providers',
-    'no AWS credentials are found; set AWS_PROFILE to a profile that has some, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+    'no AWS credentials were found; set AWS_PROFILE to a profile that has credentials, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   ],
 ]);
 

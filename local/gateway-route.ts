@@ -56,9 +56,9 @@ export const answerRequest = async (
     },
     route.timeout,
   );
-  if (result === undefined) throw new Refused(answers.unavailable, `${route.functionName}: no answer in time`);
+  if (result === undefined) throw new Refused(answers.unavailable, `${route.functionName}: no response in time`);
   const answer = answerOf(result);
-  if (answer === undefined) throw new Refused(answers.serverError, `${route.functionName}: malformed answer`);
+  if (answer === undefined) throw new Refused(answers.serverError, `${route.functionName}: malformed response`);
   return answer;
 };
 
@@ -66,7 +66,7 @@ const eventOf = (request: IncomingMessage, requestId: string): RequestEvent => {
   try {
     return requestEvent(request, requestId);
   } catch {
-    throw new Refused(answers.badRequest, 'the path is no valid escape sequence');
+    throw new Refused(answers.badRequest, 'the path has an invalid escape sequence');
   }
 };
 
@@ -83,9 +83,9 @@ const authorize = async (
   const routeArn = `arn:aws:execute-api:${account.region}:${account.id}:${apiId}/$default/${method}${path}`;
   const authorizerEvent = { ...event, type: 'REQUEST', routeArn, identitySource: [identity] };
   const result = await ask(functionName, authorizerEvent, limits.authorizerTimeout);
-  if (result === undefined) throw new Refused(answers.serverError, `${functionName}: no answer within 10 s`);
+  if (result === undefined) throw new Refused(answers.serverError, `${functionName}: no response within 10 s`);
   const verdict: unknown = JSON.parse(result);
-  if (!isSimpleResponse(verdict)) throw new Refused(answers.serverError, `${functionName}: malformed answer`);
+  if (!isSimpleResponse(verdict)) throw new Refused(answers.serverError, `${functionName}: malformed response`);
   if (!verdict.isAuthorized) throw new Refused(answers.forbidden);
   return verdict.context ?? {};
 };
@@ -118,7 +118,9 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
       chunks.push(chunk);
     }
   } catch (error) {
-    throw error instanceof Refused ? error : new Refused(answers.badRequest, 'the client left before its body ended');
+    throw error instanceof Refused
+      ? error
+      : new Refused(answers.badRequest, 'the client closed the connection before the body ended');
   }
   return Buffer.concat(chunks);
 };

@@ -85,7 +85,7 @@ async function* readLines(file: string): AsyncGenerator<Line> {
 }
 
 const tooLong = (number: number): Error =>
-  new Error(`Line ${number} is over 1 MiB, more than a plant may have: break it, or take it out.`);
+  new Error(`Line ${number} is over 1 MiB, more than a plant may have: split or remove it.`);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -100,8 +100,8 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
   } catch {
     return 'the line is not JSON in UTF-8';
   }
-  if (!(value instanceof Object) || Array.isArray(value)) return 'the line is JSON, but no object';
-  if ('id' in value && typeof value.id === 'number') return 'id must be an integer in digits alone';
+  if (!(value instanceof Object) || Array.isArray(value)) return 'the line is JSON, but not an object';
+  if ('id' in value && typeof value.id === 'number') return 'id must be an integer written in digits only';
   return value as NewPlant;
 };
 

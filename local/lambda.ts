@@ -41,7 +41,7 @@ export const localFunctions = (specs: FunctionSpec[], certificate?: string) => {
   };
   return {
     invoke: async (name: string, event: unknown): Promise<Outcome> =>
-      (await functions.get(name)?.invoke(event)) ?? { failure: `no ${name}`, log: [] },
+      (await functions.get(name)?.invoke(event)) ?? { failure: `there is no function ${name}`, log: [] },
     warmUp: () => each((one) => one.warmUp()),
     close: () => each((one) => one.close()),
   };
@@ -103,7 +103,7 @@ export const localFunction = (spec: FunctionSpec, certificate?: string): LocalFu
 };
 
 const withinLimit = (result: string): Answer =>
-  Buffer.byteLength(result) > payloadLimit ? { failure: 'the answer is over 6 MB' } : { result };
+  Buffer.byteLength(result) > payloadLimit ? { failure: 'the response is over 6 MB' } : { result };
 
 type Instance = {
   /** Resolves to undefined once the function is loaded, or to the reason why it cannot be. */

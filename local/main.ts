@@ -17,10 +17,10 @@ import { openStore } from './store.ts';
 const say = (line: string): void => console.log(line);
 
 const usage = `Usage: npm start
-Serves the stack on this machine. Settings are variables of the environment, as in PORT=3001 npm start:
-  PORT                       port on 127.0.0.1, 0 for any free one (3000)
-  DATA_DIR                   where the plants are kept (.plant-store)
-  AWS_ENDPOINT_URL_DYNAMODB  a store to use in place of the one that comes along`;
+Serves the stack on this machine. Settings are environment variables, as in PORT=3001 npm start:
+  PORT                       the port on 127.0.0.1; 0 means any free port (default: 3000)
+  DATA_DIR                   the folder for the plants (default: .plant-store)
+  AWS_ENDPOINT_URL_DYNAMODB  the store to use instead of the built-in one`;
 
 const [argument] = process.argv.slice(2);
 if (argument === '--help' || argument === '-h') {
@@ -28,7 +28,7 @@ if (argument === '--help' || argument === '-h') {
   process.exit(0);
 }
 if (argument !== undefined) {
-  console.error(`npm start takes no ${argument}.\n${usage}`);
+  console.error(`npm start does not accept ${argument}.\n${usage}`);
   process.exit(1);
 }
 
@@ -40,7 +40,7 @@ const stop = async (): Promise<void> => {
     try {
       await last();
     } catch (error) {
-      console.error('While stopping:', error);
+      console.error('Error while stopping:', error);
     }
   }
 };
@@ -118,10 +118,10 @@ const start = async (): Promise<void> => {
 const explain = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {
-    return `Port ${readPort()} is in use. Stop what uses it, or choose another: PORT=3001 npm start (PORT=0 for any free one).`;
+    return `Port ${readPort()} is in use. Stop the program that uses it, or choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
   }
   if ('code' in error && error.code === 'EACCES' && 'syscall' in error && error.syscall === 'listen') {
-    return `Port ${readPort()} is not allowed to you. Choose another: PORT=3001 npm start (PORT=0 for any free one).`;
+    return `You may not use port ${readPort()}. Choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
   }
   return error.message;
 };

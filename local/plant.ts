@@ -19,13 +19,13 @@ import { fetchToken, readSession } from './session.ts';
 
 type Target = { url?: string; token?: string };
 
-const rerunAdvice = 'Run it again: plants that are stored already are not stored twice.';
+const rerunAdvice = 'Run it again: plants that are already stored are not stored twice.';
 
 /** Makes a client for `--url`, or else for the running local service. @throws Error with a one-sentence message */
 const connect = async (target: Target): Promise<PlantStoreClient & { url: string }> => {
   const { url } = target;
   if (url !== undefined) return { url, ...createPlantStoreClient({ baseUrl: url, token: readToken(target) }) };
-  if (target.token !== undefined) throw new Error('--token needs the --url that the token is for.');
+  if (target.token !== undefined) throw new Error('--token also needs --url, the service that the token is for.');
   const session = readSession(dataFolder());
   let cachedToken: Promise<string> | undefined;
   const sessionToken: Token = ({ refused }) => {
@@ -48,13 +48,14 @@ const readToken = (target: Target): string => {
 /** Says in one sentence what failed and what to do about it. */
 const explain = (result: CreatePlantResult & { ok: false }, url: string): string => {
   const { error, message } = result;
-  if (error === 'no answer') return `Nothing answers at ${url} (${message}): check --url, or start it: npm start`;
+  if (error === 'no answer')
+    return `Nothing answers at ${url} (${message}): check --url, or start the service: npm start`;
   if (error !== 'gateway') return `The plant is not stored (${error}): ${message}`;
   switch (result.status) {
     case 401:
     case 403:
     case 431:
-      return `The token is refused at ${url} (${result.status}): get another one, by npm run -s token (of a deployment: with --stack)`;
+      return `The token was refused at ${url} (${result.status}): get another one with npm run -s token (for a deployment, add --stack)`;
     case 413:
       return `The plant is too large (413: ${message}).`;
     case 429:
@@ -83,7 +84,7 @@ const add = async ({ id, name, tag, ...target }: Target & { id: bigint; name: st
 const importFile = async (given: string, target: Target): Promise<void> => {
   const file = resolveForCaller(given);
   const found = await stat(file).catch(() => undefined);
-  if (!found?.isFile()) throw new Error(`There is no file ${file}: give one with a plant in JSON a line.`);
+  if (!found?.isFile()) throw new Error(`There is no file ${file}: give one with one plant in JSON per line.`);
   const { url, createPlant } = await connect(target);
 
   const failedFile = `${file}.failed.ndjson`;
@@ -133,7 +134,7 @@ const integer = (text: string): bigint => {
 
 const httpUrl = (text: string): string => {
   const protocol = URL.parse(text)?.protocol ?? '';
-  if (!/^https?:$/.test(protocol)) throw new InvalidArgumentError('It must be an address such as https://host.example');
+  if (!/^https?:$/.test(protocol)) throw new InvalidArgumentError('It must be a URL such as https://host.example');
   return text;
 };
 
@@ -146,17 +147,17 @@ const command = (name: string, description: string): Command =>
     .command(name)
     .description(description)
     .showHelpAfterError(`See: npm run -s plant -- ${name} --help`)
-    .option('--url <url>', 'the service, in place of the local one; needs an access token', httpUrl)
-    .option('--token <token>', 'that token, in place of the variable ACCESS_TOKEN; others on this machine may see it');
+    .option('--url <url>', 'the service to use instead of the local one; needs an access token', httpUrl)
+    .option('--token <token>', 'the access token, instead of ACCESS_TOKEN; other users of this machine may see it');
 
-command('add', 'Adds a plant, and prints it.')
-  .requiredOption('--id <integer>', 'names the plant in the store, 64 bits', integer)
+command('add', 'Adds a plant and prints it.')
+  .requiredOption('--id <integer>', 'identifies the plant; a 64-bit integer', integer)
   .requiredOption('--name <text>', 'any text')
   .option('--tag <text>', 'any text')
   .action(add);
 
-command('import', 'Adds the plants of a file, a JSON object a line. To run it again is safe.')
-  .argument('<file>', 'such lines as {"id":7,"name":"Moss"}; those that fail go to <file>.failed.ndjson')
+command('import', 'Adds the plants in a file with one JSON object per line. Running it again is safe.')
+  .argument('<file>', 'has lines such as {"id":7,"name":"Moss"}; lines that fail are written to <file>.failed.ndjson')
   .action(importFile);
 
 try {

@@ -24,7 +24,7 @@ export const withReference = (gateway: Server, newToken: () => Promise<string>):
     // Without CORS headers, no other website can read the page; any program on this machine can.
     const host = ['127.0.0.1', 'localhost'].map((name) => new URL(`http://${name}:${socket.localPort}`).host);
     if (!host.includes(headers.host ?? '')) {
-      send(response, 421, { type: 'text/plain', body: `This is http://${host[0]}, and nothing else.\n` });
+      send(response, 421, { type: 'text/plain', body: `Use the address http://${host[0]} for this server.\n` });
       return;
     }
     source(`http://${headers.host}`, newToken).then(

@@ -18,7 +18,7 @@ export const readSession = (folder: string): Session => {
   const session = parseSession(readText(sessionFile(folder)) ?? '');
   if (session !== undefined) return session;
   throw new Error(
-    `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR`,
+    `No local service is running with its data in ${folder}. Start it (npm start), or set DATA_DIR to its data folder.`,
   );
 };
 
@@ -32,7 +32,7 @@ export const removeStaleSession = (folder: string): void => {
   if (text === undefined) return;
   if (parseSession(text) === undefined) {
     throw new Error(
-      `${file} is not the local service's. Move it away, or choose another data folder: DATA_DIR=... npm start`,
+      `${file} was not made by the local service. Move it away, or choose another data folder: DATA_DIR=... npm start`,
     );
   }
   rmSync(file);
@@ -94,13 +94,13 @@ export const fetchToken = async (source: TokenSource): Promise<string> => {
     body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
     signal: AbortSignal.timeout(10_000),
   }).catch((cause: unknown) => {
-    const advice = certificate === undefined ? '' : '; the local service must have been killed. Start it: npm start';
-    throw new NoTokenEndpoint(`The token issuer does not answer at ${tokenUrl}${advice}`, { cause });
+    const advice = certificate === undefined ? '' : '; the local service was probably killed. Start it: npm start';
+    throw new NoTokenEndpoint(`The token issuer at ${tokenUrl} does not answer${advice}`, { cause });
   });
   const answer: { access_token?: unknown; error?: unknown } = Object(await response.json().catch(() => ({})));
   const { access_token: token, error } = answer;
   if (typeof token === 'string') return token;
-  const refused = `The token issuer refused at ${tokenUrl}`;
+  const refused = `The token issuer at ${tokenUrl} refused`;
   if (typeof error === 'string') throw new Error(`${refused}: ${error}`);
   throw new NoTokenEndpoint(`${refused}: ${response.status}`);
 };

@@ -86,7 +86,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     const { Variables: variables = {} } = (p['Environment'] ?? {}) as { Variables?: Record<string, unknown> };
     return {
       name,
-      folder: path.join(folder, required(Metadata?.['aws:asset:path'], `${name}: an asset on this machine`)),
+      folder: path.join(folder, required(Metadata?.['aws:asset:path'], `an asset on this machine for ${name}`)),
       handler: resolve(p['Handler']),
       environment: Object.fromEntries(Object.entries(variables).map(([key, value]) => [key, resolve(value)])),
       timeout: 1000 * Number(p['Timeout'] ?? 3),
@@ -105,7 +105,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     const [arn = '', functionName] = /arn:aws:lambda:[^/]*:function:(\w+)[^/]*/.exec(uri) ?? [];
     const { name } = required(
       functions.find((candidate) => candidate.name === functionName),
-      `a function of the stack behind ${uri}`,
+      `a function of the stack for ${uri}`,
     );
     const isPermitted = ofType('AWS::Lambda::Permission').some(
       ([, { Properties: p }]) => p['Principal'] === 'apigateway.amazonaws.com' && resolve(p['FunctionName']) === arn,
@@ -121,7 +121,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     const header = sources.length === 1 ? /^\$request\.header\.([\w-]+)$/.exec(sources[0] ?? '')?.[1] : undefined;
     return {
       functionName: invocable(resolve(p['AuthorizerUri'])),
-      header: required(header, `${name}: one header as identity source`).toLowerCase(),
+      header: required(header, `one header as the identity source of ${name}`).toLowerCase(),
     };
   };
 
@@ -142,7 +142,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     };
   });
 
-  const [stageName, stage] = required(ofType('AWS::ApiGatewayV2::Stage')[0], 'a stage that the API is served at');
+  const [stageName, stage] = required(ofType('AWS::ApiGatewayV2::Stage')[0], 'a stage of the API');
   mustBe(stageName, stage.Properties, { StageName: '$default', AutoDeploy: true });
 
   const [otherTable] = ofType('AWS::DynamoDB::Table');
@@ -163,7 +163,7 @@ const pseudoParameters: Record<string, string> = {
 };
 
 const required = <T>(value: T | undefined, what: string): T => {
-  if (value === undefined) throw new Error(`The template lacks ${what}.`);
+  if (value === undefined) throw new Error(`The template does not have ${what}.`);
   return value;
 };
 

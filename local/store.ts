@@ -85,7 +85,7 @@ const openDynalite = async (folder: string): Promise<{ endpoint: string; close: 
   } catch (error) {
     throw new Error(
       `The plants in ${folder} cannot be read: ${reason(error)}. Choose another folder (DATA_DIR=... npm start), or ` +
-        'delete this one, and the plants with it.',
+        'delete this one and the plants in it.',
       { cause: error },
     );
   }
@@ -102,7 +102,9 @@ const createTable = async (client: DynamoDBClient, table: TableSpec): Promise<vo
   if (existing === undefined) {
     await client.send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }));
   } else if (keyOf(existing) !== keyOf(table)) {
-    throw new Error(`its table ${table.TableName} has another key than the stack's; use another store, or delete it`);
+    throw new Error(
+      `its table ${table.TableName} has a different key from the stack's; use another store, or delete the table`,
+    );
   }
   await waitUntilTableExists(
     { client, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.5 },

@@ -62,7 +62,8 @@ const withOwnKeywords = (schema: Schema): Schema => {
   if (schema['type'] === 'integer' && schema['format'] === 'int64') {
     const { type, format, description, ...others } = schema;
     // Ajv's keywords for numbers ignore bigints, so a `minimum`, for example, would not be checked.
-    if (Object.keys(others).length > 0) throw new Error(`Nothing checks ${Object.keys(others)} of an int64 yet.`);
+    if (Object.keys(others).length > 0)
+      throw new Error(`This script does not support ${Object.keys(others)} of an int64 yet.`);
     return { int64: true };
   }
   if (schema['type'] === 'string') return { ...schema, wellFormed: true };

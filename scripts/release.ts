@@ -9,7 +9,7 @@ import path from 'node:path';
 const root = path.resolve(import.meta.dirname, '..');
 const version = process.env['npm_package_version'];
 if (!version) {
-  console.error('Run npm version <major|minor|patch>, which runs this.');
+  console.error('Run npm version <major|minor|patch>, which runs this script.');
   process.exit(1);
 }
 
@@ -22,7 +22,9 @@ const changes: [file: string, text: RegExp, by: string][] = [
 const released = changes.map(([file, text, by]): [file: string, content: string] => {
   const before = readFileSync(path.join(root, file), 'utf8');
   if (!text.test(before)) {
-    console.error(`${file} has no ${text}: nothing to release. Undo: git checkout package.json package-lock.json`);
+    console.error(
+      `${file} does not contain ${text}: there is nothing to release. Undo: git checkout package.json package-lock.json`,
+    );
     process.exit(1);
   }
   return [path.join(root, file), before.replace(text, by)];

@@ -73,7 +73,7 @@ describe('a start that fails says why in one sentence and exits with code 1', ()
 
   test('if its port is in use', async () => {
     const PORT = String(await startServer(createServer()));
-    const stderr = `Port ${PORT} is in use. Stop what uses it, or choose another: PORT=3001 npm start (PORT=0 for any free one).\n`;
+    const stderr = `Port ${PORT} is in use. Stop the program that uses it, or choose another port: PORT=3001 npm start (PORT=0 means any free port).\n`;
     expect(await start({ PORT })).toEqual({ code: 1, stdout: '', stderr });
   });
 
@@ -85,7 +85,7 @@ describe('a start that fails says why in one sentence and exits with code 1', ()
   });
 
   test('if it gets an argument', async () => {
-    const stderr = expect.stringMatching(/^npm start takes no --port\.\nUsage: npm start\n/);
+    const stderr = expect.stringMatching(/^npm start does not accept --port\.\nUsage: npm start\n/);
     expect(await start({}, '--port', '3001')).toMatchObject({ code: 1, stderr });
   });
 });

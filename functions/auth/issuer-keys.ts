@@ -79,7 +79,7 @@ export const usableKeys = (response: ArrayBuffer): IssuerKey[] => {
     return wellFormed.map(usableKey).filter((key) => key !== undefined);
   } catch {
     // The caught error may quote the issuer's response, so it is dropped and never logged.
-    throw new Error('the answer is no key set');
+    throw new Error('the response is not a key set');
   }
 };
 

@@ -80,7 +80,7 @@ export const addPlantTo =
 
 /** Every DynamoDB response has a request id. A response without one does not prove what happened to the plant. */
 const assertDynamoDB = ({ requestId }: PutItemCommandOutput['$metadata']): void => {
-  if (requestId === undefined) throw new StoreUnavailable('The answer is not from DynamoDB');
+  if (requestId === undefined) throw new StoreUnavailable('The response is not from DynamoDB');
 };
 
 /**

@@ -22,56 +22,56 @@ const byFile: Record<string, Row[]> = {
     [
       "audience === 'none' ?",
       "audience.toLowerCase() === 'none' ?",
-      'An audience called "None" lets every audience in.',
+      'The audience "None" turns the audience check off.',
     ],
   ],
   'functions/auth/issuer-keys.ts': [
     [
       'new SimpleFetcher({ defaultRequestOptions: { responseTimeout } })',
       'new SimpleFetcher()',
-      'A silent issuer is waited for twice as long.',
+      'An issuer that does not answer delays a request twice as long.',
     ],
     ['    await fetching;\n', '    void fetching;\n', 'The first request does not wait for the keys.'],
     [
       'Date.now() - cached.fetchedAt >= usableFor',
       'Date.now() - endedAt >= usableFor',
-      'Old keys serve for ever while the issuer is down.',
+      'Old keys are used without limit while the issuer is down.',
     ],
   ],
   'functions/auth/unverified-token.ts': [
-    ['payload.exp <= now', 'payload.exp < now', 'A token is good for a moment after its expiry.'],
+    ['payload.exp <= now', 'payload.exp < now', 'A token is still accepted at the moment when it expires.'],
   ],
   'functions/auth/verify-token.ts': [
     [
       "!('refused' in verdict && verdict.refused === 'signature')",
       "!('refused' in verdict)",
-      'The reason in the log is that of the wrong key, if two share a kid.',
+      'If two keys share a kid, the log has the reason for the wrong key.',
     ],
     [
       'scopes.includes(scope)',
       'scopes.some((each) => each.startsWith(scope))',
-      'A longer scope passes for the required one.',
+      'A scope that only begins with the required scope is accepted.',
     ],
   ],
   'functions/create-plant.lambda.ts': [
     [
       'disableClockSkewCorrection: false',
       'disableClockSkewCorrection: true',
-      'A clock that is off makes every call fail.',
+      'If the clock is wrong, every call to DynamoDB fails.',
     ],
     [
       "accountIdEndpointMode: 'preferred'",
       "accountIdEndpointMode: 'required'",
-      'No call is made, since Lambda tells no account id.',
+      'DynamoDB is never called, because Lambda provides no account id.',
     ],
-    ['  .use(timeLeft())\n', '', 'The store is called although no time is left for it.'],
+    ['  .use(timeLeft())\n', '', 'The store is called even if no time is left.'],
   ],
   'functions/http/exact-json.ts': [['\\d{16}', '\\d{17}', 'An id of 16 digits is rounded.']],
   'functions/http/json-body.ts': [
     [
       'if (bytes.length > maxBodyBytes)',
       'if (body.length > maxBodyBytes)',
-      'The limit of a body counts characters, not bytes.',
+      'The limit for a body counts characters, not bytes.',
     ],
   ],
   'functions/plants/plant-table.ts': [
@@ -80,17 +80,13 @@ const byFile: Record<string, Row[]> = {
       ' OR #name = :name',
       'A plant without a tag overwrites one that has a tag.',
     ],
-    [
-      ', throwOnRequestTimeout: true',
-      '',
-      'A store that hangs is waited for until the deadline, without a second attempt.',
-    ],
+    [', throwOnRequestTimeout: true', '', 'If the store hangs, the first attempt lasts until the deadline.'],
   ],
   'infra/alarm-topic.ts': [
     [
       "{ StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } }",
       '{}',
-      "Alarms of any account may be sent to this one's topic.",
+      'Alarms of any account may publish to the topic.',
     ],
   ],
   'infra/app.ts': [
@@ -98,22 +94,22 @@ const byFile: Record<string, Row[]> = {
       'new AwsSolutionsChecks(app, audit), ',
       '',
       'cdk synth no longer checks the rules of AWS Solutions.',
-      'Synthesis with all rules takes seconds: app.e2e.ts does it.',
+      'Synthesis with all rules takes seconds, so only app.e2e.ts tests it.',
     ],
   ],
-  'infra/log-metrics.ts': [['      defaultValue: 0,\n', '', 'A figure has gaps where nothing is logged.']],
+  'infra/log-metrics.ts': [['      defaultValue: 0,\n', '', 'A metric has gaps while nothing is logged.']],
   'infra/monitoring.ts': [
     ['What to do: docs/operate/runbook.md,', 'What to do: README.md,', 'The mail of an alarm does not say what to do.'],
-    ['cloudwatch/home?region=', 'cloudwatch/home?area=', 'The address of the dashboard leads to another region.'],
+    ['cloudwatch/home?region=', 'cloudwatch/home?area=', "The dashboard's URL opens another region."],
   ],
   'infra/plant-api.ts': [
-    ['Duration.seconds(0)', 'Duration.minutes(5)', 'A token is good for five minutes after its expiry.'],
+    ['Duration.seconds(0)', 'Duration.minutes(5)', 'A token is accepted for up to five minutes after it expires.'],
   ],
   'infra/plant-store-stack.ts': [
     [
       "terminationProtection: stage === 'prod'",
       "terminationProtection: stage !== 'prod'",
-      'Anybody can delete the stack of prod with one command.',
+      'The prod stack can be deleted with one command.',
     ],
     ['REQUIRED_SCOPE: scope', "REQUIRED_SCOPE: 'plants/create'", 'The setting scope has no effect.'],
   ],
@@ -127,7 +123,7 @@ const byFile: Record<string, Row[]> = {
       "resources: ['*']",
       'A roll-out may change every function of the account.',
     ],
-    ['          chmodSync(folder, 0o755);\n', '', 'Anybody on the machine may change what is deployed.'],
+    ['          chmodSync(folder, 0o755);\n', '', 'Any user of the machine may change what is deployed.'],
   ],
   'infra/token-issuer.ts': [['sms: false', 'sms: true', 'A second factor may be a text message.']],
   'local/data-folder.ts': [
@@ -135,51 +131,57 @@ const byFile: Record<string, Row[]> = {
     [
       "  if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));\n",
       '',
-      'A foreign database is opened, and its files change.',
+      "Another program's database is opened, and its files change.",
     ],
   ],
   'local/deployed-issuer.ts': [
     [
       'await readClientSecret(userPoolId, clientId)',
       'await readClientSecret(clientId, userPoolId)',
-      'Cognito is asked for a pool by the id of the client.',
+      "Cognito is asked for a user pool with the client's id.",
     ],
   ],
   'local/failed-lines.ts': [
-    ['Buffer.byteLength(text)', 'text.length', 'Failures with an umlaut keep those of an earlier import.'],
+    [
+      'Buffer.byteLength(text)',
+      'text.length',
+      'If a failed line has an umlaut, the failures of an earlier import stay in the file.',
+    ],
   ],
   'local/gateway.ts': [
-    ['    busy.delete(request.socket);\n', '', 'A bad request on a connection in use gets no answer.'],
+    ['    busy.delete(request.socket);\n', '', 'A bad request on a connection that was used before gets no response.'],
     [
       "'content-length': Buffer.byteLength(body) }",
       "'content-length': body.length }",
-      'An answer with an umlaut is cut short.',
+      'A response with an umlaut is cut short.',
     ],
   ],
-  'local/import-lines.ts': [
-    ['ids.get(plant)', '[...ids.values()][0]', 'The id of an inner object becomes that of the plant.'],
-  ],
+  'local/import-lines.ts': [['ids.get(plant)', '[...ids.values()][0]', 'The plant gets the id of a nested object.']],
   'local/lambda.ts': [
     [
       'env: { ...spec.environment,',
       'env: { ...process.env, ...spec.environment,',
-      "A function sees the user's own environment.",
+      "A function sees the environment variables of the user's shell.",
     ],
   ],
   'local/listen.ts': [
-    ["port, '127.0.0.1'", "port, '0.0.0.0'", 'Others in the network may add plants, and get tokens.'],
+    ["port, '127.0.0.1'", "port, '0.0.0.0'", 'Other machines in the network may add plants and get tokens.'],
   ],
   'local/lines.ts': [
-    ['text.replaceAll("\'", "\'\\\\\'\'")', 'text', 'The printed line fails in a folder whose name has an apostrophe.'],
+    [
+      'text.replaceAll("\'", "\'\\\\\'\'")',
+      'text',
+      'The printed command fails in a folder whose name has an apostrophe.',
+    ],
   ],
   'local/main.ts': [
     ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
-    ['cleanUps.push(writeSession(', 'void (writeSession(', 'A stop leaves the session, with a secret, behind.'],
+    ['cleanUps.push(writeSession(', 'void (writeSession(', 'The session file, which has a secret, stays after a stop.'],
     [
       "'SIGTERM', 'SIGHUP'] as const",
       "'SIGTERM'] as const",
-      'A closed terminal leaves files behind.',
-      'It takes another start of the service: start.e2e.ts does it.',
+      'If the terminal is closed, the service leaves files behind.',
+      'This needs another start of the service, so only start.e2e.ts tests it.',
     ],
   ],
   'local/plant.ts': [
@@ -187,54 +189,58 @@ const byFile: Record<string, Row[]> = {
     [
       'cachedToken === undefined || refused',
       'cachedToken === undefined',
-      'A refused token is sent again, until the import ends.',
+      'The import sends a refused token again and again.',
     ],
     [
       'if (sent > 0) await failures.complete()',
       'await failures.complete()',
-      'An import that sends nothing drops the failures of an earlier one.',
+      'An import that sends nothing deletes the failures of an earlier one.',
     ],
   ],
   'local/reference.ts': [
-    ["data.replaceAll('<', '\\\\u003c')", 'data', 'A text of the contract can end the script element.'],
+    ["data.replaceAll('<', '\\\\u003c')", 'data', 'Text in the contract can end the script element.'],
   ],
   'local/session.ts': [
     ["mode: 0o600, flag: 'wx'", "flag: 'wx'", "Other users may read the client's secret."],
-    ['if (readText(file) === text) rmSync(file)', 'rmSync(file)', "A file of the user's is removed at the stop."],
+    ['if (readText(file) === text) rmSync(file)', 'rmSync(file)', "A stop removes a file of the user's."],
   ],
   'local/stack.ts': [
     [
       "p['Principal'] === 'apigateway.amazonaws.com' && ",
       '',
-      'A permission for another service passes for that of API Gateway.',
+      'A permission for another service is accepted as one for API Gateway.',
     ],
   ],
   'local/store.ts': [
     [
       'keyOf(existing) !== keyOf(table)',
       'existing.TableName !== table.TableName',
-      'A table with another key is taken for the own.',
+      'A table with a different key is accepted.',
     ],
   ],
   'client/plant-store-client.ts': [
-    ["replace(/\\/+$/, '')", "replace(/\\/$/, '')", 'A base URL with two slashes at its end gets a 404.'],
+    [
+      "replace(/\\/+$/, '')",
+      "replace(/\\/$/, '')",
+      'With a base URL that ends with two slashes, each request gets a 404.',
+    ],
     [
       'await response.clone().arrayBuffer();',
       'void response.clone().arrayBuffer();',
-      'An answer that breaks off is thrown, not returned.',
+      'If a response breaks off, createPlant throws instead of returning an error.',
     ],
-    ["('tag' in body ? body.tag : undefined) === tag", 'true', 'An answer with another tag passes for success.'],
+    ["('tag' in body ? body.tag : undefined) === tag", 'true', 'A response with a different tag counts as success.'],
     [
       "void done.finally(() => signal.removeEventListener('abort', abort));",
       'void done;',
       'A long-lived signal keeps every call in memory.',
     ],
   ],
-  'schemas/openapi.yaml': [['required: [id]', 'required: []', 'A plant without an id follows the contract.']],
+  'schemas/openapi.yaml': [['required: [id]', 'required: []', 'A plant without an id is valid.']],
   'scripts/compile-contract.ts': [
-    ["'../functions/generated/'", "'../functions/generated'", 'The validators are written beside their folder.'],
+    ["'../functions/generated/'", "'../functions/generated'", 'The validators are written to the wrong folder.'],
     ['asIntN(64,', 'asIntN(63,', 'Half of all ids are refused.'],
-    ['allErrors: true', 'allErrors: false', 'An answer names one fault of several.'],
+    ['allErrors: true', 'allErrors: false', 'The response names only one of several invalid fields.'],
   ],
 };
 

@@ -19,7 +19,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 const mustApply = async (): Promise<void> => {
   const texts = await Promise.all(chosen.map(({ file }) => readFile(path.join(root, file), 'utf8').catch(() => '')));
   const stale = chosen.filter(({ code }, index) => texts[index]?.split(code).length !== 2);
-  for (const { file, code } of stale) console.error(`${file} does not have this exactly once: ${code}`);
+  for (const { file, code } of stale) console.error(`${file} does not contain this code exactly once: ${code}`);
   if (stale.length > 0 || chosen.length === 0) throw new Error(`${stale.length} breaks cannot be applied.`);
 };
 
@@ -68,7 +68,7 @@ const failureIn = async (folder: string, part: string, milliseconds: number): Pr
   const options = ['--bail=1', '--passWithNoTests', '--reporter=json', `--outputFile=${report}`];
   const code = await run(folder, ['test', '--', ...options, part], milliseconds);
   if (code === 0) return undefined;
-  if (code === undefined) return `tests that hang: ended after ${Math.round(milliseconds / 1000)} s`;
+  if (code === undefined) return `tests that hang (ended after ${Math.round(milliseconds / 1000)} s)`;
   const { testResults }: Report = JSON.parse(await readFile(report, 'utf8').catch(() => '{"testResults":[]}'));
   const failed = testResults.flatMap(({ name, message, assertionResults }) => [
     ...assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => `${name}: ${fullName}`),
@@ -114,7 +114,7 @@ const tryAll = async (folder: string): Promise<void> => {
     console.log(`${isSurprise ? '! ' : ''}${one.file}: ${one.says} ${verdict}${one.unseen ? `. ${one.unseen}` : ''}`);
   }
   console.log(`${noticed} of ${chosen.length} breaks noticed by npm test`);
-  if (surprises > 0) throw new Error(`${surprises} not as breaks.ts has it.`);
+  if (surprises > 0) throw new Error(`${surprises} results differ from those in breaks.ts.`);
 };
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-breaks-'));

@@ -124,7 +124,7 @@ describe('returns as a value', () => {
 });
 
 describe('a plant counts as stored only if a 200 returns it', () => {
-  const foreign = { ok: false, error: 'gateway', message: 'the answer is not of the Plant Store' };
+  const foreign = { ok: false, error: 'gateway', message: 'the response is not from the Plant Store' };
   const fern = { id: 1, name: 'Fern', tag: 'shade' };
 
   test.each<[what: string, plant: NewPlant, status: number, body: unknown]>([

@@ -42,7 +42,7 @@ test.each<[name: string, files: Record<string, string>, first: string]>([
   await mkdir(theirs, { recursive: true });
   for (const [file, text] of Object.entries(files)) await writeFile(path.join(theirs, file), text);
   const sentence =
-    `${theirs} has files that are not the local service's (${first}). Move that folder away, or choose another data folder: ` +
+    `${theirs} has files that the local service did not make (${first}). Move that folder away, or choose another data folder: ` +
     'DATA_DIR=... npm start';
   await expect(takeDataFolder(folder)).rejects.toThrow(new Error(sentence));
   expect(await readdir(folder)).toEqual([name]);

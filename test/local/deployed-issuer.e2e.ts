@@ -55,7 +55,7 @@ test("prints only the token of the stack's issuer to stdout, and says on stderr 
   const { code, stdout, stderr } = await run('npm', ['run', '-s', 'token', '--', '--stack', 'PlantStore'], environment)
     .ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
-  expect(stderr).toMatch(/^The token issuer refused at \S+: 404\. .*up to a minute.*\n$/);
+  expect(stderr).toMatch(/^The token issuer at \S+ refused: 404\. .*up to a minute.*\n$/);
   const request = `/oauth2/token  Basic ${btoa('client:shh')} grant_type=client_credentials&scope=plants%2Fcreate`;
   expect(asked).toEqual([
     expect.stringMatching(/^\/ {3}.*Action=DescribeStacks.*StackName=PlantStore/),
@@ -74,7 +74,7 @@ test.each<[what: string, environment: Record<string, string>, sentence: string]>
   [
     'no credentials',
     { AWS_REGION: 'eu-central-1' },
-    'no AWS credentials are found; set AWS_PROFILE to a profile that has some, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+    'no AWS credentials were found; set AWS_PROFILE to a profile that has credentials, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   ],
 ])('says which variable to set if the environment has %s', async (_, environment, sentence) => {
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) vi.stubEnv(name, undefined);

@@ -62,7 +62,7 @@ describe('fetching a token of a deployed stack', () => {
 
   test('is given up after a minute', async () => {
     const { outcome, said, tries, seconds } = await ask([], page(404));
-    expect(outcome).toBe(`The token issuer refused at ${source.tokenUrl}: 404`);
+    expect(outcome).toBe(`The token issuer at ${source.tokenUrl} refused: 404`);
     expect(said, 'messages').toHaveLength(1);
     expect(tries, 'tries').toBeGreaterThan(10);
     expect(seconds, 'seconds').toBeGreaterThan(50);
@@ -77,7 +77,7 @@ describe('fetching a token of a deployed stack', () => {
     [400, 'unauthorized_client'],
   ])('is not tried again if the issuer answers %i %s', async (status, error) => {
     const { outcome, said, tries } = await ask([json(status, { error })], token);
-    expect(outcome).toBe(`The token issuer refused at ${source.tokenUrl}: ${error}`);
+    expect(outcome).toBe(`The token issuer at ${source.tokenUrl} refused: ${error}`);
     expect({ said, tries }).toEqual({ said: [], tries: 1 });
   });
 

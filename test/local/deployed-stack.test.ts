@@ -53,7 +53,7 @@ test.each<[what: string, given: Record<string, string>, sentence: string]>([
   [
     'trusts another issuer',
     { Scope: 'plants/create', Issuer: 'https://issuer.example' },
-    'The stack PlantStore takes the tokens of https://issuer.example: get one there, with the scope plants/create.',
+    'The stack PlantStore accepts tokens from https://issuer.example: get one there, with the scope plants/create.',
   ],
   ...Object.keys(outputs).map((name): [string, Record<string, string>, string] => [
     `has no ${name}`,

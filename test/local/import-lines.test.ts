@@ -78,9 +78,9 @@ test('sends at most 16 plants at a time', async () => {
 test.each([
   ['{"id":1', 'the line is not JSON in UTF-8'],
   [Buffer.from('{"id":1,"name":"\xe9"}', 'latin1'), 'the line is not JSON in UTF-8'],
-  ['null', 'the line is JSON, but no object'],
-  ['[{"id":1}]', 'the line is JSON, but no object'],
-  ['{"id":9007199254740993.0,"name":"x"}', 'id must be an integer in digits alone'],
+  ['null', 'the line is JSON, but not an object'],
+  ['[{"id":1}]', 'the line is JSON, but not an object'],
+  ['{"id":9007199254740993.0,"name":"x"}', 'id must be an integer written in digits only'],
 ])('does not send %s', async (content, message) => {
   const { created, lines } = await importText(content);
   expect(created).toEqual([]);
@@ -121,7 +121,7 @@ describe('a failure', () => {
     [{ ok: false, error: 'no answer', message: 'gone', cause: undefined }],
     [{ ok: false, error: 'gateway', status: 403, message: 'Forbidden' }],
     [{ ok: false, error: 'gateway', status: 404, message: 'Not Found' }],
-    [{ ok: false, error: 'gateway', status: 301, message: 'the answer is not of the Plant Store' }],
+    [{ ok: false, error: 'gateway', status: 301, message: 'the response is not from the Plant Store' }],
   ])('that every line would have ends the import: %j', async (result) => {
     await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
   });

@@ -204,7 +204,7 @@ test.each([
 test('fails an event if the response is over 6 MB', async () => {
   const fn = await functionOf("exports.handler = async (size) => 'x'.repeat(size)");
   expect(await fn.invoke(6_291_554)).toMatchObject({ result: expect.any(String) });
-  expect(await fn.invoke(6_291_555)).toMatchObject({ failure: 'the answer is over 6 MB' });
+  expect(await fn.invoke(6_291_555)).toMatchObject({ failure: 'the response is over 6 MB' });
 });
 
 test('does not pass an event over 6 MB to the function', async () => {

@@ -150,7 +150,7 @@ describe('plant import', () => {
     const { child, ended } = start('import', file, '--url', baseUrl, '--token', 'a.b.c');
     await until(async () => received.length > 16 && (await failed()).length > 1);
     child.kill('SIGTERM');
-    const stderr = /^Stopped: [01] stored, 1 failed so far\. Run it again: plants that are stored already are not/;
+    const stderr = /^Stopped: [01] stored, 1 failed so far\. Run it again: plants that are already stored are not/;
     expect(await ended).toEqual({ code: 130, stdout: '', stderr: expect.stringMatching(stderr) });
     expect(await failed()).toMatchObject([{ line: 7 }, { line: 1, error: 'not sent', text: 'no JSON' }]);
     expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
@@ -181,7 +181,7 @@ describe('plant import', () => {
     const line = '{"id":1,"name":"Moss"}\n';
 
     test.each<[what: string, args: (url: string) => string[], sentence: RegExp]>([
-      ['the url is not a URL', () => [...here, 'plants'], /It must be an address such as https:\/\/host.example\n/],
+      ['the url is not a URL', () => [...here, 'plants'], /It must be a URL such as https:\/\/host.example\n/],
       [
         'the token is missing',
         (url) => ['--url', url],
@@ -223,7 +223,7 @@ describe('plant import', () => {
       await closeServer(closed);
       const { code, stderr } = await plant('import', file, ...here, url);
       expect(code, 'exit code').toBe(1);
-      const sentence = `Nothing answers at ${url} (connect ECONNREFUSED ${url.slice(7)}): check --url, or start it: npm start`;
+      const sentence = `Nothing answers at ${url} (connect ECONNREFUSED ${url.slice(7)}): check --url, or start the service: npm start`;
       expect(stderr.split('\n')).toEqual([
         sentence,
         expect.stringMatching(/^0 stored, 0 failed so far\. Run it again/),
@@ -236,7 +236,7 @@ describe('plant import', () => {
       const { file, failedText } = await ndjson(line, { earlier: earlierFailure });
       const folder = path.dirname(file);
       const { code, stderr } = await startIn({ DATA_DIR: folder }, 'import', file).ended;
-      const sentence = `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR\n`;
+      const sentence = `No local service is running with its data in ${folder}. Start it (npm start), or set DATA_DIR to its data folder.\n`;
       expect({ code, stderr }).toEqual({ code: 1, stderr: sentence });
       await rm(file);
       const gone = await plant('import', file);
@@ -250,7 +250,7 @@ describe('plant import', () => {
       const { code, stdout, stderr } = await plant('import', file, ...here, baseUrl);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(
-        /^The token is refused at \S+ \(403\): get another one.*\n0 stored, 0 failed so far\. Run it again: .*\n$/,
+        /^The token was refused at \S+ \(403\): get another one.*\n0 stored, 0 failed so far\. Run it again: .*\n$/,
       );
       expect(received.length, 'requests').toBeLessThan(100);
       expect(await failedText()).toBe(earlierFailure);
@@ -280,7 +280,7 @@ describe('says in a sentence what is wrong and ends with code 1', () => {
   });
 
   test.each<[status: number, sentence: RegExp]>([
-    [401, /^The token is refused at \S+ \(401\): get another one/],
+    [401, /^The token was refused at \S+ \(401\): get another one/],
     [500, /^The plant is not stored \(500: no\): try again later, which is safe\.\n$/],
     [504, /^The plant is not stored \(504: no\): try again later, which is safe\.\n$/],
     [307, /^No Plant Store answers at \S+ \(307\): check --url\.\n$/],

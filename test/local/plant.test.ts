@@ -61,7 +61,7 @@ test('the service at --url gets the token of --token even if ACCESS_TOKEN is set
 
 test.each<[status: number, sentence: RegExp]>([
   [413, /^The plant is too large \(413: no\)\.\n$/],
-  [431, /^The token is refused at \S+ \(431\): get another one/],
+  [431, /^The token was refused at \S+ \(431\): get another one/],
 ])('reports a %i of a gateway in a sentence, with exit code 1', async (status, sentence) => {
   const { baseUrl } = await startScriptedService(answer(status, { message: 'no' }, { 'retry-after': '0' }));
   const ended = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
@@ -70,7 +70,7 @@ test.each<[status: number, sentence: RegExp]>([
 
 test('refuses --token without --url, so that the token does not reach the local service', async () => {
   const { code, stderr } = await plant([...moss, '--token', 'a.b.c'], { DATA_DIR: await newFolder() });
-  expect([code, stderr]).toEqual([1, '--token needs the --url that the token is for.\n']);
+  expect([code, stderr]).toEqual([1, '--token also needs --url, the service that the token is for.\n']);
 });
 
 describe('plant import', () => {

@@ -102,7 +102,7 @@ test.each(['/docs', '/docs/page.js', '/openapi.json'])('only a page of this orig
   ]) {
     expect(await ask(path, 'GET', { host })).toMatchObject({
       status: 421,
-      body: `This is http://127.0.0.1:${port}, and nothing else.\n`,
+      body: `Use the address http://127.0.0.1:${port} for this server.\n`,
     });
   }
 });

@@ -36,14 +36,14 @@ test("does not overwrite or remove a file of the user's", async () => {
   writeFileSync(file, 'mine');
   expect(() => writeSession(folder, session)).toThrow('EEXIST');
   end();
-  expect(() => removeStaleSession(folder)).toThrow(`${file} is not the local service's.`);
+  expect(() => removeStaleSession(folder)).toThrow(`${file} was not made by the local service.`);
   expect(readFileSync(file, 'utf8')).toBe('mine');
 });
 
 test.each(['', '{}', '[]', 'null', 'my notes'])('keeps a file that is not a session: %j', async (text) => {
   const { folder, file } = await newFolder();
   writeFileSync(file, text);
-  const sentence = `${file} is not the local service's. Move it away, or choose another data folder: DATA_DIR=... npm start`;
+  const sentence = `${file} was not made by the local service. Move it away, or choose another data folder: DATA_DIR=... npm start`;
   expect(() => removeStaleSession(folder)).toThrow(new Error(sentence));
   expect(readFileSync(file, 'utf8')).toBe(text);
 });

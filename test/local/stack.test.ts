@@ -100,13 +100,13 @@ describe('readTemplate rejects', () => {
     ['AWS::ApiGatewayV2::Authorizer', 'AuthorizerType', (p) => (p['AuthorizerType'] = 'JWT')],
     [
       'AWS::ApiGatewayV2::Authorizer',
-      'one header as identity source',
+      'one header as the identity source',
       (p) => (p['IdentitySource'] = ['$request.querystring.t']),
     ],
-    ['AWS::ApiGatewayV2::Authorizer', 'one header as identity source', (p) => delete p['IdentitySource']],
+    ['AWS::ApiGatewayV2::Authorizer', 'one header as the identity source', (p) => delete p['IdentitySource']],
     [
       'AWS::ApiGatewayV2::Authorizer',
-      'one header as identity source',
+      'one header as the identity source',
       (p) => (p['IdentitySource'] = ['$request.header.authorization', '$request.header.x-tenant']),
     ],
     ['AWS::ApiGatewayV2::Stage', 'StageName', (p) => (p['StageName'] = 'v1')],

@@ -19,7 +19,7 @@ test('npm start accepts no argument except --help, which lists its settings', as
   const help = await start('--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
   const { code, stderr } = await start('--port', '4000');
-  expect({ code, stderr }).toEqual({ code: 1, stderr: `npm start takes no --port.\n${help.stdout}` });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: `npm start does not accept --port.\n${help.stdout}` });
   for (const setting of ['PORT', 'DATA_DIR', 'AWS_ENDPOINT_URL_DYNAMODB']) expect(help.stdout).toContain(setting);
 });
 

@@ -39,7 +39,7 @@ describe('a store that the user runs', () => {
     const store = await openStore('/nowhere');
     const byName = { ...key, AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' as const }] };
     await expect(store.createTables([{ TableName: 'Plants', ...byName }])).rejects.toThrow(
-      `The store (${slow.endpoint}) cannot be used: its table Plants has another key than the stack's`,
+      `The store (${slow.endpoint}) cannot be used: its table Plants has a different key from the stack's`,
     );
     expect(slow.created, 'tables created').toBe(0);
   });
@@ -87,7 +87,7 @@ test("a dynamodb folder with the user's files is not opened as a database", asyn
   const theirs = path.join(folder, 'dynamodb');
   await mkdir(theirs);
   await writeFile(path.join(theirs, '000007.log'), 'mine');
-  await expect(openStore(folder)).rejects.toThrow(`${theirs} has files that are not the local service's`);
+  await expect(openStore(folder)).rejects.toThrow(`${theirs} has files that the local service did not make`);
   expect(await readdir(theirs)).toEqual(['000007.log']);
 });
 

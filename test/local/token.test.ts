@@ -19,6 +19,6 @@ test('prints only a token of the running service, or what to do if no service is
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
   end();
-  const sentence = `No local service is running with its data in ${folder}. Start it first: npm start; or give its DATA_DIR\n`;
+  const sentence = `No local service is running with its data in ${folder}. Start it (npm start), or set DATA_DIR to its data folder.\n`;
   expect(await token(folder)).toEqual({ code: 1, stdout: '', stderr: sentence });
 });

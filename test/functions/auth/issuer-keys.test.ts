@@ -221,8 +221,8 @@ describe('the keys of an issuer that is down', () => {
     { keys: ['secret', null, {}] },
   ])('keep the text of an answer that is not a key set out of the log: %j', async (answer) => {
     published = answer;
-    await expect(keys.current()).rejects.toThrow('the answer is no key set');
-    expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the answer is no key set' });
+    await expect(keys.current()).rejects.toThrow('the response is not a key set');
+    expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the response is not a key set' });
   });
 
   test.each([

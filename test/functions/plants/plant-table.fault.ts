@@ -180,7 +180,7 @@ describe.concurrent('a store that', () => {
     const plant = plantWith(dynamoDbError(400, 'ConditionalCheckFailedException'));
     const error = await adder()(plant).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
-    expect(error.message).toBe('The answer is not from DynamoDB');
+    expect(error.message).toBe('The response is not from DynamoDB');
   });
 
   test('cannot be called for lack of credentials is a fault of ours', async () => {
