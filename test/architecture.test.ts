@@ -9,7 +9,7 @@ import runtimesConfig from './client/vitest.config.ts';
 const root = path.resolve(import.meta.dirname, '..');
 
 /** The allowed imports: a file that matches `of` may import only files and packages that match one of `may`. */
-const arrows: { of: RegExp; may: RegExp[] }[] = [
+const importRules: { of: RegExp; may: RegExp[] }[] = [
   // An entry assembles an operation, or the authorizer, from its parts.
   {
     of: /^functions\/[^/]+\.lambda\.ts$/,
@@ -74,7 +74,7 @@ const importsOf = (file: string): string[] => {
   const reexports = module.staticExports.flatMap(({ entries }) =>
     entries.map(({ moduleRequest }) => moduleRequest?.value),
   );
-  // The text between the quotes of `import('...')`. The text of a computed import matches no arrow, so it fails.
+  // The text between the quotes of `import('...')`. The text of a computed import matches no rule, so it fails.
   const lazy = module.dynamicImports.map(({ moduleRequest: { start, end } }) => source.slice(start + 1, end - 1));
   const specifiers = [...module.staticImports.map(({ moduleRequest }) => moduleRequest.value), ...reexports, ...lazy];
   return specifiers
@@ -82,16 +82,16 @@ const importsOf = (file: string): string[] => {
     .map((specifier) => (specifier.startsWith('.') ? path.join(path.dirname(file), specifier) : specifier));
 };
 
-describe('the import arrows', () => {
-  test('cover every file of the five folders with exactly one arrow', () => {
+describe('the import rules', () => {
+  test('cover each file of the five folders exactly once', () => {
     const kindsOf = (file: string): string[] =>
-      arrows.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));
+      importRules.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));
     const unclear = files.map((file) => [file, kindsOf(file)] as const).filter(([, kinds]) => kinds.length !== 1);
     expect(Object.fromEntries(unclear)).toEqual({});
   });
 
-  test('have no arrow for files that do not exist', () => {
-    expect(arrows.filter(({ of }) => !files.some((file) => of.test(file)))).toEqual([]);
+  test('cover only files that exist', () => {
+    expect(importRules.filter(({ of }) => !files.some((file) => of.test(file)))).toEqual([]);
   });
 
   test('let no file import both plants/ and auth/', () => {
@@ -103,7 +103,7 @@ describe('the import arrows', () => {
   });
 
   test.each(files)('allow all imports of %s', (file) => {
-    const may = arrows.find(({ of }) => of.test(file))?.may ?? [];
+    const may = importRules.find(({ of }) => of.test(file))?.may ?? [];
     expect(importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)))).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ import runtimesLock from '../.ci/runtimes/package-lock.json' with { type: 'json'
 import project from '../package.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
 
-type Entry = { [member: string]: unknown };
+type Entry = { [field: string]: unknown };
 
 const packages: Record<string, Entry> = lock.packages;
 
@@ -18,12 +18,12 @@ const faultsOf = (entries: Record<string, Entry>): string[] =>
   Object.entries(entries).flatMap(([location, { integrity, inBundle, resolved, link, name }]) => {
     if (location === '') return [];
     // The hash of a package covers its bundled dependencies.
-    const bringer = entries[location.replace(/\/node_modules\/(?:@[^/]+\/)?[^/]+$/, '')];
-    const isBrought = inBundle === true && bringer?.['bundleDependencies'] !== undefined;
-    const isHashed = isBrought || /^sha512-[\w+/]{86}==$/.test(String(integrity));
+    const bundler = entries[location.replace(/\/node_modules\/(?:@[^/]+\/)?[^/]+$/, '')];
+    const isBundled = inBundle === true && bundler?.['bundleDependencies'] !== undefined;
+    const isHashed = isBundled || /^sha512-[\w+/]{86}==$/.test(String(integrity));
     return [
       ...(isHashed ? [] : [`${location} has no SHA-512`]),
-      ...(resolved === undefined && link === undefined ? [] : [`${location} is from an address of its own`]),
+      ...(resolved === undefined && link === undefined ? [] : [`${location} has its own download URL`]),
       // If an entry has a `name`, npm installs that package instead of the one that the entry's path names.
       ...(name === undefined ? [] : [`${location} is ${name}`]),
     ];
@@ -35,25 +35,25 @@ describe('every package of a lock file', () => {
     ['.ci/commitlint/package-lock.json', commitlintLock.packages],
     ['.ci/mutation/package-lock.json', mutationLock.packages],
     ['.ci/runtimes/package-lock.json', runtimesLock.packages],
-  ])("is what its name says, has a SHA-512, and comes from the installing user's registry: %s", (_, entries) => {
+  ])("is the package that its path names, has a SHA-512, and comes from the user's own registry: %s", (_, entries) => {
     expect(Object.keys(entries).length, 'packages in the lock file').toBeGreaterThan(5);
     expect(faultsOf(entries)).toEqual([]);
   });
 
-  test.each<[fault: string, damage: Entry]>([
+  test.each<[fault: string, change: Entry]>([
     ['has no SHA-512', { integrity: undefined }],
     ['has no SHA-512', { integrity: 'sha1-bJbI9EKgdjz2QDFkkuDlzNgMu2k=' }],
     ['has no SHA-512', { integrity: undefined, inBundle: true }],
-    ['is from an address of its own', { resolved: 'https://evil.example/core-7.9.2.tgz' }],
-    ['is from an address of its own', { resolved: 'git+ssh://git@evil.example/core.git' }],
-    ['is from an address of its own', { resolved: '../core', link: true }],
+    ['has its own download URL', { resolved: 'https://evil.example/core-7.9.2.tgz' }],
+    ['has its own download URL', { resolved: 'git+ssh://git@evil.example/core.git' }],
+    ['has its own download URL', { resolved: '../core', link: true }],
     ['is @evil/core', { name: '@evil/core' }],
-  ])('is refused, because it %s, after this damage: %j', (fault, damage) => {
+  ])('is refused, because it %s, after this change: %j', (fault, change) => {
     const location = 'node_modules/@middy/core';
-    expect(faultsOf({ [location]: { ...packages[location], ...damage } })).toEqual([`${location} ${fault}`]);
+    expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('with an install script is known, and package.json forbids the script, which npm respects since 11.16', () => {
+  test('with an install script is on a list, and package.json forbids the script (npm 11.16 and newer obey)', () => {
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
@@ -71,7 +71,7 @@ describe('the Node.js of a platform', () => {
   const platforms = Object.entries(project.optionalDependencies);
 
   test.each(platforms)(
-    '%s is the version of .node-version, has a SHA-512, and is for that platform only',
+    '%s has the version in .node-version and a SHA-512, and is for that platform only',
     (name, version) => {
       const [, os, cpu] = /^node-(\w+)-(\w+)$/.exec(name) ?? [];
       expect(version, 'the version in package.json').toBe(pinned);
@@ -84,7 +84,7 @@ describe('the Node.js of a platform', () => {
     },
   );
 
-  test('comes from no other package', () => {
+  test('is in no package except the one for that platform', () => {
     const binaries = Object.keys(packages).filter((location) =>
       Object.hasOwn(Object(packages[location]?.['bin']), 'node'),
     );

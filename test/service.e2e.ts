@@ -1,8 +1,6 @@
 /**
- * The contract over HTTP: against a new local service, or, with API_URL, ACCESS_TOKEN and TABLE_NAME set, against
- * a deployment (`npm run journey`), whose table keeps the plants and is read with the AWS credentials of the environment.
- * A 503 is sent again, as the contract says, and so is what the gateway itself answers over a quota. Locally it answers so
- * if a busy machine takes more than Lambda's 10 seconds to load a function.
+ * Tests the contract over HTTP, against a new local service. With API_URL, ACCESS_TOKEN and TABLE_NAME set, tests a
+ * deployment (`npm run journey`): its table keeps the plants, and is read with the AWS credentials in the environment.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -42,7 +40,10 @@ const startLocal = async (): Promise<Reached> => {
   return { url: service.url, token, read: store.read, faults: store };
 };
 
-/** Documented as safe to send again. */
+/**
+ * Returns whether the request may be sent again: after a 503, or if the gateway refused it over a quota. The
+ * local gateway does so if a busy machine takes more than Lambda's 10 seconds to load a function.
+ */
 const isToSendAgain = (status: number, body: unknown): boolean => isUnavailable(status) || isOverQuota(status, body);
 
 let reached: Reached;
@@ -78,7 +79,7 @@ const request = async (path: string, init: RequestInit) => {
 };
 
 const postOnce = async (content: PlantRequest['body'], headers: Record<string, string>, isChunked = false) => {
-  // For text, fetch would make up a content type.
+  // fetch adds a content type to a body that is a string, but not to bytes.
   const bytes = content === undefined ? null : Buffer.from(content);
   // fetch sends a stream in chunks.
   const body = isChunked && bytes ? { body: new Blob([bytes]).stream(), duplex: 'half' as const } : { body: bytes };
@@ -138,7 +139,7 @@ describe('the client', () => {
       },
     );
 
-  test('stores a plant under an id beyond 2^53, also if sent again, and rejects another one under that id', async () => {
+  test('stores a plant with an id beyond 2^53, even if sent again, and rejects a different plant with that id', async () => {
     const id = 2n ** 62n + BigInt.asIntN(62, BigInt(newId()));
     const stored = { ok: true, plant: { name: 'Löwenzahn 🌱', tag: '' } };
     expect(await create({ id, name: 'Löwenzahn 🌱', tag: '' })).toEqual(stored);
@@ -155,7 +156,7 @@ describe('the client', () => {
     expect(await create(plant)).toMatchObject({ ok: false, error, message: expect.stringMatching(/./) });
   });
 
-  test('returns the refusal of an invalid token, and asks for another one', async () => {
+  test('asks for another token after a refusal, and then returns the refusal', async () => {
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
     const plant = { id: BigInt(newId()), name: 'Moss' };
     expect(await create(plant, 'x')).toEqual(refused);

@@ -1,4 +1,4 @@
-/** The packed client, installed into an empty project as its users install it. */
+/** Tests the packed client, installed into an empty project as its users install it. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The packed client on the runtimes that .ci/runtimes installs; only behaviour that may differ between runtimes. */
+/** Tests the packed client on the runtimes that .ci/runtimes installs, where their behaviour may differ. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -142,7 +142,7 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
     { abort: 'at once' },
     { abort: 'at once', token: 'function' },
     { token: 'endless' },
-  ])('sends nothing if the call is aborted first: %j', async (how, { file }) => {
+  ])('sends nothing if the call is aborted before it starts: %j', async (how, { file }) => {
     const { baseUrl, received } = await startScriptedService(stored);
     expect(await call(file, { baseUrl, ...how })).toEqual(thrown);
     expect(received).toEqual([]);

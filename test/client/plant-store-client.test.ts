@@ -31,7 +31,7 @@ const stopTimers = () => {
   onTestFinished(() => void vi.useRealTimers());
 };
 
-/** Whether the client waits before a retry. With a string token, it listens to its caller's signal only then. */
+/** Returns whether the client waits before a retry: if it has a string token, it listens to `signal` only then. */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
 test('sends a plant with the token, and returns the stored plant', async () => {
@@ -112,7 +112,7 @@ describe('returns as a value', () => {
     ['an unknown error number without a message', 500, { error: 59999 }],
     ['null', 500, null],
     ['a list', 404, [{ error: 40001, message: 'no' }]],
-  ])('a gateway error if the response is not one of the service: %s', async (_, status, body) => {
+  ])('a gateway error if the response is not from the service: %s', async (_, status, body) => {
     const { baseUrl } = await startScriptedService(answer(status, body, { 'retry-after': '0' }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({
       ok: false,
@@ -123,7 +123,7 @@ describe('returns as a value', () => {
   });
 });
 
-describe('a plant counts as stored only if a 200 returns it', () => {
+describe('the client reports a plant', () => {
   const foreign = { ok: false, error: 'gateway', message: 'the response is not from the Plant Store' };
   const fern = { id: 1, name: 'Fern', tag: 'shade' };
 
@@ -146,7 +146,7 @@ describe('a plant counts as stored only if a 200 returns it', () => {
     ['the plant, with 202', moss, 202, { name: 'Moss' }],
     ['the plant, with 203', moss, 203, { name: 'Moss' }],
     ['the plant, with 206', moss, 206, { name: 'Moss' }],
-  ])('not if the response is %s', async (_, plant, status, body) => {
+  ])('as not stored if the response is %s', async (_, plant, status, body) => {
     const { baseUrl, received } = await startScriptedService(answer(status, body));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(plant)).toEqual({ ...foreign, status });
     expect(received, 'requests').toHaveLength(1);
@@ -156,17 +156,17 @@ describe('a plant counts as stored only if a 200 returns it', () => {
     ['a page', 200, '<html>'],
     ['nothing', 200, ''],
     ['no content', 204, ''],
-  ])('not if the response is %s', async (_, status, text) => {
+  ])('as not stored if the response is %s', async (_, status, text) => {
     const { baseUrl } = await startScriptedService((response) => response.writeHead(status).end(text));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({ ...foreign, status });
   });
 
-  test('even with fields that a newer service may add', async () => {
+  test('as stored if a 200 has the plant and fields that a newer service may add', async () => {
     const { baseUrl } = await startScriptedService(answer(200, { name: 'Moss', since: 2027 }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: true });
   });
 
-  test('even if the caller changes the plant after it was sent', async () => {
+  test('as stored if the caller changes its plant object after the request', async () => {
     const plant = { ...moss };
     const { baseUrl } = await startScriptedService((response, request) => {
       plant.name = 'Fern';
@@ -176,7 +176,7 @@ describe('a plant counts as stored only if a 200 returns it', () => {
   });
 
   test.each([300, 301, 302, 303, 304, 305, 307, 308])(
-    'not after a redirect, which the client does not follow: %i',
+    'as not stored after a redirect, which the client does not follow: %i',
     async (status) => {
       const elsewhere = await startScriptedService(stored);
       for (const location of [elsewhere.baseUrl, '/plants', undefined]) {

@@ -156,7 +156,7 @@ const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   ])();
 };
 
-test('responds alike to a body if each 1 in it is written as 1.0', async () => {
+test('gives the same response if each 1 in a body is written as 1.0', async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
       const watched = (): [string, string] => [

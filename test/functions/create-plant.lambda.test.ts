@@ -36,7 +36,7 @@ describe('the log', () => {
     expect(await outcomeOf(`{"id":${id},"name":"Moss"}`)).toEqual(info('repeated'));
   });
 
-  test('says neither if an attempt without a response may have stored the plant', async () => {
+  test('does not say whether a plant is new if an attempt without a response may have stored it', async () => {
     const [lost, hung] = [newId(), newId()];
     service.faults.fail(lost, onFirstCall(loseResponse));
     expect(await outcomeOf(`{"id":${lost},"name":"Moss"}`)).toEqual(info('stored'));
@@ -120,7 +120,7 @@ test('limits a body by the bytes that the client sent, not by characters of text
   expect((await service.invoke(proxyEvent(encoded, { isBase64Encoded: true }))).status).toBe(200);
 });
 
-test('counts no brackets in a string as levels of nesting, whatever the string escapes', async () => {
+test('does not count brackets in a string as nesting, whatever the string escapes', async () => {
   const body = (name: string, more: string): string =>
     `{"id":${newId()},"name":${JSON.stringify(name)},"more":${more}}`;
   const deep = '['.repeat(2_001);

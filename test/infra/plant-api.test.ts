@@ -12,7 +12,7 @@ test('the API has exactly the routes of the contract', () => {
   expect(routes.map((route) => route['RouteKey'])).toEqual(operations);
 });
 
-test('every route is behind the one authorizer', () => {
+test('one authorizer guards every route', () => {
   expect(Object.keys(ofType('AWS::ApiGatewayV2::Authorizer'))).toEqual(['ApiBearerAuth']);
   const locks = routes.map(({ RouteKey, AuthorizationType, AuthorizerId }) => [
     RouteKey,

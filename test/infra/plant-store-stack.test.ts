@@ -25,7 +25,7 @@ const templates = {
   devWithIssuer: templateFor(kinds.devWithIssuer, devName),
 };
 
-/** Changes for stage dev: nothing outlives the stack, and a new version is not rolled out in steps. */
+/** What stage dev changes: nothing outlives the stack, and a new version is not rolled out in steps. */
 const devDiffers = {
   ...byFunction((name) => [
     [`Resources.${name}CurrentVersion.DeletionPolicy`, 'Delete'],
@@ -49,7 +49,7 @@ const devDiffers = {
   'Resources.Plants.Properties.Replicas.0.PointInTimeRecoverySpecification.RecoveryPeriodInDays': 1,
 };
 
-/** Changes for an external issuer: the stack has no user pool, and the authorizer trusts the external issuer. */
+/** What an external issuer changes: the stack has no user pool, and the authorizer trusts the external issuer. */
 const externalIssuerDiffers = {
   'Resources.TokenIssuerPool': 'absent',
   'Resources.TokenIssuerPoolApi': 'absent',

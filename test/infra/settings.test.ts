@@ -63,7 +63,7 @@ describe('the settings', () => {
   });
 
   test.each(['scp', 'scp,roles', 'https://example.com/roles', '__proto__', 'a"b\\c,ü'])(
-    'take the claims %s of an issuer for its scopes',
+    'accept %s as the claims that may contain the scope',
     (scopeClaim) => {
       const context = { issuer: 'https://a.example', audience: 'api', scopeClaim };
       expect(read(context).externalIssuer?.scopeClaim).toBe(scopeClaim);

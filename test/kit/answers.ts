@@ -198,8 +198,8 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
     });
   });
 
-  describe('a plant that is sent again', () => {
-    test('is acknowledged; with other content it is a conflict and changes nothing', async () => {
+  describe('plants with the same id', () => {
+    test('are acknowledged if they are equal; a different one is a conflict and changes nothing', async () => {
       const id = newId();
       const body = (fields: string) => `{"id":${id},${fields}}`;
       const [tagged, bare] = ['"name":"Fern","tag":"shade"', '"name":"Fern"'];
@@ -212,7 +212,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       expect(await read(id)).toEqual(item(id, 'Fern', 'shade'));
     });
 
-    test('is acknowledged without a tag only if it was stored without one', async () => {
+    test('are not equal if only one of them has a tag', async () => {
       const id = newId();
       expect(await post(`{"id":${id},"name":"Fern"}`)).toMatchObject(ok('Fern'));
       expect(await post(`{"id":${id},"name":"Fern"}`)).toMatchObject(ok('Fern'));
@@ -220,7 +220,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       expect(await read(id)).toEqual(item(id, 'Fern'));
     });
 
-    test('is the only one acknowledged if 20 different plants with its id are sent at once', async () => {
+    test('are conflicts, except the one that is stored, if 20 different ones are sent at once', async () => {
       const id = newId();
       const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
       const answers = await Promise.all(names.map((name) => post(`{"id":${id},"name":"${name}"}`)));
@@ -230,7 +230,7 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
       expect(await read(id)).toEqual(item(id, winners[0] ?? ''));
     });
 
-    test('is acknowledged each time if it is sent 20 times at once', async () => {
+    test('are all acknowledged if 20 equal ones are sent at once', async () => {
       const id = newId();
       const bodies = Array(20).fill(`{"id":${id},"name":"Moss"}`);
       expect(await Promise.all(bodies.map(post))).toMatchObject(Array(20).fill(ok('Moss')));

@@ -88,7 +88,7 @@ const inTime = <T>(answer: Promise<T>): Promise<T> => {
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 };
 
-/** Returns the log line that a response requires. */
+/** Returns the line that the function must log for this response. */
 const lineOf = (status: number, error: number | undefined): Line => {
   if (status === 200)
     return { level: 'info', entry: { outcome: expect.stringMatching(/^(created|repeated|stored)$/) } };

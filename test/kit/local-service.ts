@@ -65,7 +65,7 @@ export type LocalService = {
   stop: (signal?: NodeJS.Signals) => Promise<CommandResult>;
 };
 
-/** Starts the local service as `npm start` does, on a free port. @throws Error with its output if it ends at once */
+/** Starts the local service as `npm start` does, on a free port. @throws Error with its output if it ends first */
 export const startLocalService = async (
   dataFolder: string,
   environment: Record<string, string> = {},

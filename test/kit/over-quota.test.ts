@@ -16,7 +16,7 @@ test.each<[status: number, body: unknown, isOver: boolean]>([
   [403, { message: 'Forbidden' }, false],
   [404, { message: 'Not Found' }, false],
   [502, { message: 'Bad Gateway' }, false],
-])('the gateway sends %i %j if a quota is used up: %s', (status, body, isOver) => {
+])('isOverQuota for a response with %i %j is %s', (status, body, isOver) => {
   expect(isOverQuota(status, body), 'over quota').toBe(isOver);
 });
 

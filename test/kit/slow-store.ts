@@ -7,7 +7,7 @@ export const key = {
   AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' as const }],
 };
 
-/** Starts a DynamoDB whose only table is CREATING until the test sets `status` to ACTIVE. Counts two kinds of calls. */
+/** Starts a DynamoDB whose only table is CREATING until the test sets `status` to ACTIVE. Counts two kinds of calls to it. */
 export const startSlowStore = async (status?: 'CREATING') => {
   const store: { endpoint: string; status?: 'CREATING' | 'ACTIVE' | undefined; described: number; created: number } = {
     endpoint: '',

@@ -1,6 +1,6 @@
 /**
- * Run by app.e2e.ts: infra/app.ts under one context after another. In one process, CloudFormation's rules are loaded once,
- * which takes 2 s.
+ * Runs infra/app.ts for app.e2e.ts with one context after another. It does so in one process, because loading
+ * CloudFormation's rules takes 2 s.
  */
 import cdkJson from '../../cdk.json' with { type: 'json' };
 
@@ -13,6 +13,6 @@ for (const [index, { context, umask, folder }] of runs.entries()) {
   process.env['CDK_CONTEXT_JSON'] = JSON.stringify({ ...cdkJson.context, ...context });
   // The query makes Node load the module again.
   await import(`../../infra/app.ts?${index}`);
-  // The app waits for this to synthesize.
+  // The app synthesizes on this event.
   process.emit('beforeExit', 0);
 }

@@ -1,4 +1,4 @@
-/** Reads a stack's template for tests. Tests check what all kinds of stack share on `prod` only. */
+/** Reads a stack's template for tests. What all kinds of stack share is tested on `prod` only. */
 import { inject } from 'vitest';
 
 export type Resource = {

@@ -164,6 +164,7 @@ export const changeUnusedBits = (part: string): string => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const other = alphabet[alphabet.indexOf(part.slice(-1)) + 1] ?? '';
   const changed = part.slice(0, -1) + other;
-  if (!Buffer.from(changed, 'base64url').equals(Buffer.from(part, 'base64url'))) throw new Error('a part without such');
+  if (!Buffer.from(changed, 'base64url').equals(Buffer.from(part, 'base64url')))
+    throw new Error('The last character of this part has no unused bits.');
   return changed;
 };

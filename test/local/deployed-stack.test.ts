@@ -1,4 +1,4 @@
-/** Reading the token issuer of a deployed stack from CloudFormation and Cognito. */
+/** Tests how the token issuer of a deployed stack is read from CloudFormation and Cognito. */
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { CognitoIdentityProviderClient } from '@aws-sdk/client-cognito-identity-provider';
 import { expect, test, vi } from 'vitest';

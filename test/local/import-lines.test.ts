@@ -57,7 +57,7 @@ test('returns the lines in order, each with its line number and the byte offset 
   ]);
 });
 
-test('imports a file that is larger than one read', async () => {
+test('imports a file that is read in several chunks', async () => {
   const all = Array.from({ length: 5000 }, (_, index) => ({ id: BigInt(index), name: 'é'.repeat(index % 97) }));
   const { created } = await importText(all.map(toJson).join('\n'));
   expect(created).toEqual(all);

@@ -1,4 +1,4 @@
-/** The worker thread that runs a function; lambda.test.ts has the other tests of functions. */
+/** Tests the worker thread that runs a function; lambda.test.ts tests the rest. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';

@@ -1,4 +1,4 @@
-/** The lines that `npm start` prints. */
+/** Tests the lines that `npm start` prints. */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test, vi } from 'vitest';
 import { accessLine, curlLine, title } from '../../local/lines.ts';
@@ -10,7 +10,7 @@ describe('the line of a request', () => {
     expect(accessLine(entry)).toBe('POST /plants 200 2 ms aBc=');
   });
 
-  test('has the lines that the functions logged', () => {
+  test('has what the functions logged', () => {
     const log = [
       { functionName: 'Authorizer0123ABCD', level: 'INFO', message: { outcome: 'allowed' } },
       { functionName: 'CreatePlant89EF4567', level: 'ERROR', message: 'two\nlines' },

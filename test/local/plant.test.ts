@@ -1,4 +1,4 @@
-/** `npm run plant` against a scripted service, a test for each promise; plant.e2e.ts tests further cases. */
+/** Tests `npm run plant` against a scripted service; plant.e2e.ts tests further cases. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -118,7 +118,7 @@ describe('plant import', () => {
     const { begin, failed } = await importing(line.repeat(99), baseUrl);
     const { child, ended } = begin();
     await until(() => received.length === 16);
-    // Under npm it arrives twice.
+    // npm forwards Ctrl-C, so the signal arrives twice.
     child.kill('SIGINT');
     child.kill('SIGINT');
     const stderr = expect.stringMatching(/^Stopped: 0 stored, 0 failed so far\. Run it again/);

@@ -1,4 +1,4 @@
-/** The settings that `npm start` reads from its environment. */
+/** Tests the settings that `npm start` reads from its environment. */
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { dataFolder } from '../../local/data-folder.ts';

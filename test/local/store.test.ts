@@ -32,7 +32,7 @@ describe('a store that the user runs', () => {
     await store.close();
   });
 
-  test('stops the start if its table has another key than the stack, and keeps that table', async () => {
+  test('makes the start fail if its table has a different key from the stack, and is not changed', async () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', slow.endpoint);
@@ -59,12 +59,15 @@ describe('a store that the user runs', () => {
     expect(store.environment).toEqual({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_REGION: account.region, ...expected });
   });
 
-  test.each(['http://127.0.0.1:9', 'nonsense'])('is reported in a sentence if it is not at %s', async (endpoint) => {
-    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
-    await expect(openStore('/nowhere')).rejects.toThrow(`The store (${endpoint}) cannot be used`);
-  });
+  test.each(['http://127.0.0.1:9', 'nonsense'])(
+    'makes the start fail with one sentence if it is not at %s',
+    async (endpoint) => {
+      vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
+      await expect(openStore('/nowhere')).rejects.toThrow(`The store (${endpoint}) cannot be used`);
+    },
+  );
 
-  test('is reported in a sentence if it does not answer within 5 seconds', async () => {
+  test('makes the start fail with one sentence if it does not answer within 5 seconds', async () => {
     const server = createServer();
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);

@@ -1,4 +1,4 @@
-/** `npm run token` with the local service as the issuer. */
+/** Tests `npm run token` with the local service as the issuer. */
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startIssuer } from '../../local/issuer.ts';

@@ -15,6 +15,6 @@ test.each([
   [Number.NaN, false],
   ['1', false],
   [null, false],
-])('an id is an integer of 64 bits that is held exactly: %s', (id, valid) => {
+])('the validator accepts only 64-bit integers that are not rounded: %s', (id, valid) => {
   expect(createPlant({ body: { id, name: 'Moss' } }), `${id} is accepted`).toBe(valid);
 });

@@ -1,4 +1,4 @@
-/** Many requests to one warm instance of each function: it must not leak memory, handles or listeners. */
+/** Sends many requests to one warm instance of each function, which must not leak memory, handles or listeners. */
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';

@@ -1,4 +1,4 @@
-/** The issuer's keys: fetch floods, rotation, withdrawal and outages. Each request sets the authorizer's clock. */
+/** Tests the issuer's keys: fetch floods, rotation, withdrawal and outages. Each request sets the authorizer's clock. */
 import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Functions that misbehave: the gateway responds as AWS documents, and serves the next request. */
+/** Tests that the gateway responds as AWS documents if a function misbehaves, and then serves the next request. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../kit/answers.ts';
 import { isUnavailable, retryWhile } from '../kit/over-quota.ts';

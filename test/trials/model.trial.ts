@@ -86,32 +86,32 @@ class Create implements Command {
 }
 
 /**
- * A create while the store fails: always 503 if the fault is held, and perhaps 503 if earlier requests have used up the
- * SDK's quota of retries. After a 503, a plant that was unknown may be stored or not.
+ * A create while the store fails. The response is 503 if the fault lasts, and may be 503 if earlier requests have used
+ * up the SDK's retry quota. After a 503, a new plant may or may not be stored.
  */
 class CreateWithFault extends Create {
   readonly fault: string;
-  readonly isHeld: boolean;
-  constructor(place: number, content: Content, fault: string, isHeld: boolean) {
+  readonly isLasting: boolean;
+  constructor(place: number, content: Content, fault: string, isLasting: boolean) {
     super(place, content);
     this.fault = fault;
-    this.isHeld = isHeld;
+    this.isLasting = isLasting;
   }
   override async run(model: Model): Promise<void> {
     const fault = faults[this.fault] as Fault;
     const now = ids[this.place] ?? '';
     const before = store.calls(now);
-    store.fail(now, (call) => (this.isHeld ? fault : onFirstCall(fault))({ ...call, number: call.number - before }));
+    store.fail(now, (call) => (this.isLasting ? fault : onFirstCall(fault))({ ...call, number: call.number - before }));
     const { id, sent, known, status, expected } = await create(model, this.place, this.content, stack.sendOnce);
     store.fail(now);
-    expect([this.isHeld ? 503 : expected, 503], 'possible statuses').toContain(status);
+    expect([this.isLasting ? 503 : expected, 503], 'possible statuses').toContain(status);
     const stored = await store.read(id);
     if (status === 200) model.set(id, sent);
     else if (known === undefined && stored !== undefined) model.set(id, sent);
     await expectStored(model);
   }
   override toString = () =>
-    `create ${this.place} ${JSON.stringify(this.content)}, ${this.isHeld ? 'held' : 'once'}: ${this.fault}`;
+    `create ${this.place} ${JSON.stringify(this.content)}, ${this.isLasting ? 'held' : 'once'}: ${this.fault}`;
 }
 
 class Race extends Create {

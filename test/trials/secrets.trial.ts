@@ -1,4 +1,4 @@
-/** Marked secrets wherever a client or the store can put one: no log line and no error response may contain any. */
+/** Puts marked secrets wherever a client or the store can: no log line and no error response may contain one. */
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { assemble, claims, makeKey, sign } from '../kit/access-tokens.ts';

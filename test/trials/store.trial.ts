@@ -1,4 +1,4 @@
-/** createPlant with a store that fails. */
+/** Tests createPlant with a store that fails. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -59,11 +59,11 @@ const itemOf = ({ id, name, tag }: Plant) => item(String(id), name, tag);
 /** Concurrent requests: as many as the local service has instances of a function, so that none waits in a queue. */
 const width = 8;
 
-/** What the store may do with a call. The seed, the plant's id and the number of the call alone decide which. */
+/** What the store may do with a call. Only the seed, the plant's id and the number of the call decide which. */
 const chances: readonly Fault[] = [
   ...Array<Fault>(8).fill(pass),
   delayed(300, pass),
-  // The SDK gives up after 700 ms and calls again: either call may be the one that finds the plant of the other.
+  // The SDK gives up after 700 ms and calls again, so either call may find that the other has stored the plant.
   delayed(1_000, pass),
   delayResponse(300),
   delayResponse(1_000),
@@ -174,7 +174,7 @@ describe('a store that, during the whole request,', () => {
   });
 });
 
-describe('creates of one id at the same time', () => {
+describe('concurrent creates with one id', () => {
   const racers = trialSize(1_000, 50);
 
   /** Sends all bodies at once, and each again after a 503, since so many may be too much for a small machine. */
@@ -187,11 +187,11 @@ describe('creates of one id at the same time', () => {
       return sendUntilAnswered(body);
     };
     const statuses = await Promise.all(bodies.map(sendUntilAnswered));
-    report(`${bodies.length} at once: ${repeats} were told 503, and sent again`);
+    report(`${bodies.length} at once: ${repeats} got a 503 and were sent again`);
     return statuses;
   };
 
-  test(`acknowledges one of ${racers} different plants, and stores that one`, async () => {
+  test(`store and acknowledge one of ${racers} different plants`, async () => {
     const id = BigInt(newId());
     const plants = Array.from({ length: racers }, (_, index) => ({ id, name: `racer ${index}` }));
     const statuses = await sendAll(plants.map(toJson));
@@ -201,7 +201,7 @@ describe('creates of one id at the same time', () => {
     expect(await store.read(String(id))).toEqual(winners.map(itemOf)[0]);
   });
 
-  test(`acknowledges each of ${racers} identical plants`, async () => {
+  test(`acknowledge each of ${racers} identical plants`, async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
     expect(await sendAll(Array(racers).fill(toJson(plant)))).toEqual(Array(racers).fill(200));
     expect(await store.read(String(plant.id))).toEqual(itemOf(plant));

@@ -1,4 +1,4 @@
-/** Forged and damaged tokens, and valid ones in unusual forms, sent to the gateway and directly to the authorizer. */
+/** Sends forged, damaged and unusual valid tokens to the gateway, and directly to the authorizer. */
 import { connect, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listen } from '../../local/listen.ts';

@@ -138,7 +138,7 @@ describe('the keys of an issuer that answers', () => {
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('include RSA keys from 2,048 bits and the exponent 65,537 on', async () => {
+  test('include RSA keys of at least 2,048 bits with an exponent of at least 65,537', async () => {
     published = { keys: [65_537, 65_539, 2 ** 31 + 11].map((e) => ({ kid: String(e), ...rsa, e: base64urlOf(e) })) };
     expect(kidsOf(await keys.current())).toEqual(['65537', '65539', String(2 ** 31 + 11)]);
   });
@@ -175,7 +175,7 @@ describe('the keys of an issuer that is down', () => {
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('are given up after two tries of 1.5 seconds if it accepts connections and never answers', async () => {
+  test('cause an error after two attempts of 1.5 seconds if it accepts connections but never answers', async () => {
     vi.mocked(SimpleFetcher.prototype.fetch).mockRestore();
     const silent = createServer();
     onTestFinished(() => void silent.close());
@@ -219,7 +219,7 @@ describe('the keys of an issuer that is down', () => {
     { keys: 'secret' },
     { keys: { secret: 1 } },
     { keys: ['secret', null, {}] },
-  ])('keep the text of an answer that is not a key set out of the log: %j', async (answer) => {
+  ])('do not let the text of a response that is not a key set into the log: %j', async (answer) => {
     published = answer;
     await expect(keys.current()).rejects.toThrow('the response is not a key set');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the response is not a key set' });

@@ -240,7 +240,7 @@ describe('refuses', () => {
       duende({ aud: 'client', scope: undefined }, jwt),
       settings(duendeIssuer, 'plants', 'plants.create'),
     ],
-  ])('as %s: %s', async (refused, _, token, rules) => {
+  ])('with the reason %s: %s', async (refused, _, token, rules) => {
     expect(await verify(token, rules)).toEqual({ refused });
   });
 });

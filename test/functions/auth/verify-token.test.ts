@@ -76,7 +76,7 @@ describe('refuses', () => {
     ...forgedTokens,
     ['not yet valid', 'an nbf 61 seconds ahead', withClaims({ nbf: now + 61 })],
     ['not yet valid', 'an iat 61 seconds ahead', withClaims({ iat: now + 61 })],
-  ])('as %s: %s', async (reason, _, forge) => {
+  ])('with the reason %s: %s', async (reason, _, forge) => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
@@ -122,9 +122,14 @@ describe('a list in scope', () => {
     ['no expiry', 'it has no expiry', withClaims({ ...list, exp: undefined })],
     ['type', 'it is an ID token', withClaims(list, { typ: 'dpop+jwt' })],
     ['malformed', 'another claim has the wrong type', withClaims({ ...list, sub: 7 })],
-  ])('is the reason only if nothing else is wrong: %s, since %s', async (reason, _, make) => {
-    expect(await verifyToken(await make(from), { ...rules, scopeClaims: ['scp'] }, later)).toEqual({ refused: reason });
-  });
+  ])(
+    'is the reason to refuse a token only if nothing else is wrong: the reason is %s if %s',
+    async (reason, _, make) => {
+      expect(await verifyToken(await make(from), { ...rules, scopeClaims: ['scp'] }, later)).toEqual({
+        refused: reason,
+      });
+    },
+  );
 });
 
 describe('the scope', () => {
@@ -137,21 +142,24 @@ describe('the scope', () => {
   const words = [scope, `${other} ${scope}`];
   const lists = [[scope], [other, scope], ['two words', '', scope]];
 
-  test.each(names)('is found in the claim %s if that is named, as a word or as a list element', async (name) => {
-    for (const value of name === 'scope' ? words : [...words, ...lists]) {
-      expect(await verifyClaims({ [name]: value }, [name])).toHaveProperty('claims');
-      for (const unnamed of names.filter((each) => each !== name)) {
-        expect(await verifyClaims({ [name]: value }, [unnamed])).toEqual({ refused: 'scope' });
+  test.each(names)(
+    'is found as a word or a list element in the claim %s if the settings name that claim',
+    async (name) => {
+      for (const value of name === 'scope' ? words : [...words, ...lists]) {
+        expect(await verifyClaims({ [name]: value }, [name])).toHaveProperty('claims');
+        for (const unnamed of names.filter((each) => each !== name)) {
+          expect(await verifyClaims({ [name]: value }, [unnamed])).toEqual({ refused: 'scope' });
+        }
       }
-    }
-  });
+    },
+  );
 
   test.each<[what: string, claimed: object]>([
     ['the first', { scp: scope, roles: [other] }],
     ['the second', { scp: other, roles: [scope] }],
     ['the second, and the first is missing', { roles: [scope] }],
     ['the second, and the first is a number', { scp: 7, roles: [scope] }],
-  ])('is found in one of two named claims: %s', async (_, claimed) => {
+  ])('is found if at least one of two named claims has it: %s', async (_, claimed) => {
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toHaveProperty('claims');
   });
 
@@ -181,7 +189,7 @@ describe('the scope', () => {
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', ''])(
-    'is not found in what every object has: %s',
+    'is not found in a property that every object inherits: %s',
     async (name) => {
       expect(await verifyClaims({}, [name])).toEqual({ refused: 'scope' });
       expect(await verifyClaims({ scp: scope }, [name, 'scp'])).toHaveProperty('claims');
@@ -205,7 +213,7 @@ describe('the scope', () => {
     }
   });
 
-  test('is granted once, with all that the named claims grant', async () => {
+  test('is returned once, with all other scopes in the named claims', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });
@@ -279,7 +287,7 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('do not hide why a token that one of them has signed is refused', async () => {
+    test('keep the reason to refuse a token that one of them has signed', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);
@@ -296,7 +304,7 @@ describe('the keys of the issuer', () => {
       expect(await verdicts(es256, from.es, from.rs)).toEqual([refused, refused]);
     });
 
-    test('are tried, except one that is for encryption', async () => {
+    test('are all tried, except a key for encryption', async () => {
       const forEncryption = { jwk: { ...from.stranger.jwk, use: 'enc' } };
       expect(await verdicts(await sign(from.es), from.es, forEncryption)).toEqual([letIn, letIn]);
       expect(await verdicts(await sign(from.stranger), from.es, forEncryption)).toEqual([refused, refused]);

@@ -11,14 +11,14 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  'does not read a number again that a double holds exactly: %s',
+  'does not parse a number again if a double represents it exactly: %s',
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },
 );
 
 test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
-  'reads a number once more if a double may have changed it: %s',
+  'parses a number once more if a double may have rounded it: %s',
   (number) => {
     expect(readings(number), 'readings').toBe(1);
   },

@@ -56,7 +56,7 @@ const plantWith = (fault: Fault) => {
 };
 
 /** Tests differences that do not show in the service's responses; test/kit/answers.ts tests the responses. */
-describe.concurrent('a store that', () => {
+describe.concurrent('the store', () => {
   test.each([
     ['has no throughput left', 400, 'ProvisionedThroughputExceededException'],
     ['reaches a request limit', 400, 'RequestLimitExceeded'],
@@ -69,7 +69,7 @@ describe.concurrent('a store that', () => {
     ['has a different clock', 400, 'InvalidSignatureException'],
     ['has too many requests', 429, 'Whatever'],
     ['fails with an unknown status', 599, 'Whatever'],
-  ])('%s is unavailable', async (_, status, type) => {
+  ])('is unavailable if it %s', async (_, status, type) => {
     const plant = plantWith(dynamoDbError(status, type));
     // With one attempt the error comes from this response, not from the time-out of several attempts.
     await expect(adder({ maxAttempts: 1 })(plant)).rejects.toBeInstanceOf(StoreUnavailable);
@@ -80,7 +80,7 @@ describe.concurrent('a store that', () => {
     [200, StoreUnavailable],
     [403, SyntaxError],
     [302, SyntaxError],
-  ])('is a proxy that answers %i in HTML', async (status, error) => {
+  ])('is unavailable, or we have a fault, if a proxy returns a %i in HTML', async (status, error) => {
     const plant = plantWith(({ response }) => response.writeHead(status).end('<html>'));
     await expect(adder()(plant)).rejects.toBeInstanceOf(error);
   });
@@ -106,7 +106,7 @@ describe.concurrent('a store that', () => {
     ['ERR_INVALID_URL', Error],
     ['CERT_HAS_EXPIRED', Error],
     ['ERR_TLS_CERT_ALTNAME_INVALID', Error],
-  ])('cannot be reached (%s)', async (code, errorClass) => {
+  ])('is unavailable if the connection fails, unless the fault is ours: %s', async (code, errorClass) => {
     const fault = Object.assign(new Error(code), { code });
     const client = new DynamoDBClient({ ...anyCredentials, ...storeLimits, maxAttempts: 1 });
     client.middlewareStack.add(() => () => Promise.reject(fault), { step: 'finalizeRequest', priority: 'low' });
@@ -116,7 +116,7 @@ describe.concurrent('a store that', () => {
   });
 
   test.each([200, 302, 400, 403, 500])(
-    'breaks the connection after the headers of a %i is unavailable',
+    'is unavailable if it breaks the connection after the headers of a %i',
     async (status) => {
       const plant = plantWith(({ response }) => {
         response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'content-length': '1000' });
@@ -126,14 +126,14 @@ describe.concurrent('a store that', () => {
     },
   );
 
-  test('does not speak TLS is unavailable', async () => {
+  test('is unavailable if it does not speak TLS', async () => {
     const endpoint = store.endpoint.replace('http:', 'https:');
     const error = await adder({ endpoint, maxAttempts: 1 })({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.cause.code).toMatch(/^ERR_SSL_|^EPROTO$/);
   });
 
-  test('fails many requests in a row is called once for each, until it answers', async () => {
+  test('is called only once per request after it has failed many in a row, until it answers again', async () => {
     const addPlant = adder();
     const callsFor = async (fault: Fault): Promise<number> => {
       const plant = plantWith(fault);
@@ -150,7 +150,7 @@ describe.concurrent('a store that', () => {
     expect(await callsFor(dynamoDbError(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
   });
 
-  test('accepts no connection is tried three times, half a second each', async () => {
+  test('is tried three times, half a second each, if it accepts no connection', async () => {
     const sockets: Socket[] = [];
     class Unconnected extends Socket {
       override readonly connecting = true;
@@ -176,44 +176,47 @@ describe.concurrent('a store that', () => {
     expect(store.calls(String(plant.id)), 'calls to the store').toBe(0);
   });
 
-  test('reports a taken id but is not DynamoDB is unavailable', async () => {
+  test('is unavailable if it reports a taken id but is not DynamoDB', async () => {
     const plant = plantWith(dynamoDbError(400, 'ConditionalCheckFailedException'));
     const error = await adder()(plant).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.message).toBe('The response is not from DynamoDB');
   });
 
-  test('cannot be called for lack of credentials is a fault of ours', async () => {
+  test('is not called if the credentials are missing: the error is thrown unchanged', async () => {
     const none = Object.assign(new Error('none'), { name: 'CredentialsProviderError' });
     await expect(adder({ credentials: () => Promise.reject(none) })({ id: 1, name: 'Moss' })).rejects.toBe(none);
   });
 
   test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
-    'answers %s is a fault of ours: the error passes through',
+    'may return %s: the error is thrown unchanged',
     async (type) => {
       await expect(adder()(plantWith(dynamoDbError(400, type)))).rejects.toMatchObject({ name: type });
     },
   );
 
-  test("loses its response after the write gives 'stored'; one that hangs before it gives 'created'", async () => {
+  test("gives 'stored' if it loses the response after the write, and 'created' if it hangs before the write", async () => {
     expect(await adder()(plantWith(onFirstCall(loseResponse)))).toBe('stored');
     expect(await adder()(plantWith(onFirstCall(hang)))).toBe('created');
   });
 
-  test.each([10, -10])('has a clock %i minutes ahead accepts the second call, and later the first', async (minutes) => {
-    const addPlant = adder();
-    /** Adds a plant. @returns the outcome, or the class of the error, and the number of calls */
-    const outcomeOf = async (fault: Fault): Promise<[outcome: unknown, calls: number]> => {
-      const plant = plantWith(fault);
-      const outcome = await addPlant(plant).catch((error) => error.constructor);
-      return [outcome, store.calls(String(plant.id))];
-    };
-    expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
-    expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
-    // The SDK retries after it has corrected its clock, but not after it has undone a correction.
-    expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
-    expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
-  });
+  test.each([10, -10])(
+    'accepts the second call if its clock is %i minutes ahead, and the first call of later requests',
+    async (minutes) => {
+      const addPlant = adder();
+      /** Adds a plant. @returns the outcome, or the class of the error, and the number of calls */
+      const outcomeOf = async (fault: Fault): Promise<[outcome: unknown, calls: number]> => {
+        const plant = plantWith(fault);
+        const outcome = await addPlant(plant).catch((error) => error.constructor);
+        return [outcome, store.calls(String(plant.id))];
+      };
+      expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
+      expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
+      // The SDK retries after it has corrected its clock, but not after it has undone a correction.
+      expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
+      expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
+    },
+  );
 
   test('is not called with a plant over its item limit', async () => {
     const plant = { ...plantWith(hang), name: 'x'.repeat(409_600) };
@@ -221,7 +224,7 @@ describe.concurrent('a store that', () => {
     expect(store.calls(String(plant.id)), 'calls to the store').toBe(0);
   });
 
-  test("has the plant gives 'repeated'; one that has another plant under the id is a conflict", async () => {
+  test("gives 'repeated' if it has the plant, and a conflict if the id belongs to a different plant", async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
     expect(await adder()(plant)).toBe('created');
     expect(await adder()(plant)).toBe('repeated');
