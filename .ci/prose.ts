@@ -20,7 +20,7 @@ const phrases: [phrase: RegExp, instead: string][] = [
   [/\bmembers?\b/i, 'field'],
 ];
 
-/** A longer sentence is read twice. */
+/** The length of the longest sentence that is read only once. */
 const maxWords = 45;
 
 type Finding = { file: string; line: number; text: string };
@@ -30,7 +30,7 @@ const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   .split('\n')
   .filter((file) => existsSync(file));
 
-/** Replaces all that is not prose by spaces, which keeps line numbers. */
+/** Replaces everything that is not prose with spaces, so that line numbers stay the same. */
 const blank = (text: string, ...notProse: RegExp[]): string =>
   notProse.reduce((rest, pattern) => rest.replaceAll(pattern, (match) => match.replaceAll(/[^\n]/g, ' ')), text);
 

@@ -38,7 +38,7 @@ export class LogMetrics extends Construct {
     return filter.metric({ statistic: Stats.SUM });
   }
 
-  /** Counts log lines by the value of one field. @returns a search that includes values first logged later */
+  /** Counts log lines by the value of one field. @returns a search that also finds values that appear later */
   #countBy(field: string, { log }: ServiceFunction, metricName: string, lines: string): IMetric {
     const namespace = Stack.of(this).stackName;
     new MetricFilter(this, metricName, {

@@ -1,6 +1,6 @@
 /**
- * What `npm version <major|minor|patch>` does beside package.json, before it commits and tags: the new version in the contract
- * and the client, its heading in the changelog, and a copy of the contract in `schemas/released/`.
+ * Run by `npm version <major|minor|patch>` before it commits and tags: writes the new version into the contract, the
+ * client and the changelog, and copies the contract to `schemas/released/`.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -7,7 +7,7 @@ import { type Algorithm, algorithmOf } from './algorithms.ts';
 /** A key that verifies signatures. `publicKey` is parsed once, because parsing takes as long as verifying. */
 export type IssuerKey = { kid: string; algorithm: Algorithm; jwk: Jwk; publicKey: KeyObject };
 
-/** Milliseconds until keys are fetched again. If the issuer can be reached, a withdrawn key works no longer. */
+/** Milliseconds until keys are fetched again. While the issuer can be reached, a withdrawn key works at most this long. */
 const freshFor = 5 * 60_000;
 
 /** Milliseconds for which fetched keys are used if the issuer cannot be reached. After that, no token is accepted. */

@@ -31,7 +31,7 @@ export const deadline = (milliseconds: number): MiddlewareObj<unknown, unknown, 
 const enoughForACall = 200;
 
 /**
- * Fails a request whose body took nearly all its time to parse, when no timer fires. Register this middleware last.
+ * Fails a request if parsing its body, during which no timer fires, took nearly all its time. Register this last.
  * @throws CatalogueError noTimeLeft
  * @example .use(timeLeft())
  */

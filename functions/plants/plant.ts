@@ -17,7 +17,7 @@ export const itemBytes = ({ id, name, tag }: NewPlant): number =>
   (tag === undefined ? 0 : 'tag'.length + Buffer.byteLength(tag));
 
 /**
- * A number takes one byte, one per pair of digits (except pairs of trailing zeros), and one for a minus sign. AWS calls
+ * A number takes one byte, plus one per pair of digits (except pairs of trailing zeros), plus one for a minus sign. AWS calls
  * this rule approximate; dynalite took these figures from DynamoDB itself.
  */
 const numberBytes = (id: number | bigint): number => {
