@@ -17,7 +17,7 @@ export const startChromium = async (proxy: string): Promise<Browser> => {
   }
   throw new Error(
     CHROMIUM
-      ? `CHROMIUM is ${CHROMIUM}, which is no program.`
-      : 'There is no chromium on PATH. Install it (Debian: apt-get install chromium), or set CHROMIUM to the path of one.',
+      ? `CHROMIUM is ${CHROMIUM}, which is not a program.`
+      : 'No chromium is on PATH. Install it (Debian: apt-get install chromium), or set CHROMIUM to its path.',
   );
 };

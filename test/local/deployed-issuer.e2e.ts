@@ -7,7 +7,7 @@ import { expect, test, vi } from 'vitest';
 import { programs, run } from '../kit/local-service.ts';
 import { startServer } from '../kit/servers.ts';
 
-const outputs = { ClientId: 'client', UserPoolId: 'eu-central-1_pool', Scope: 'plants/create' };
+const outputs = { ClientId: 'machine', UserPoolId: 'eu-central-1_pool', Scope: 'plants/create' };
 
 /** Starts the fake endpoints. `secret` is Cognito's response; `asked` lists the requests they received. */
 const startAccount = async (
@@ -56,10 +56,10 @@ test("prints only the token of the stack's issuer to stdout, and says on stderr 
     .ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
   expect(stderr).toMatch(/^The token issuer at \S+ refused: 404\. .*up to a minute.*\n$/);
-  const request = `/oauth2/token  Basic ${btoa('client:shh')} grant_type=client_credentials&scope=plants%2Fcreate`;
+  const request = `/oauth2/token  Basic ${btoa('machine:shh')} grant_type=client_credentials&scope=plants%2Fcreate`;
   expect(asked).toEqual([
     expect.stringMatching(/^\/ {3}.*Action=DescribeStacks.*StackName=PlantStore/),
-    expect.stringMatching(/DescribeUserPoolClient .*"ClientId":"client"/),
+    expect.stringMatching(/DescribeUserPoolClient .*"ClientId":"machine"/),
     request,
     request,
   ]);
@@ -91,7 +91,7 @@ test.each<[what: string, environment: Record<string, string>, sentence: string]>
 test('reports that the secret of the client cannot be read, with the reason', async () => {
   const body = { __type: 'AccessDeniedException', message: 'not authorized' };
   const { environment } = await startAccount({ status: 400, body });
-  const stderr = 'The secret of the client client cannot be read: not authorized\n';
+  const stderr = 'The secret of the client machine cannot be read: not authorized\n';
   const token = run(process.execPath, [programs.token, '--stack', 'PlantStore'], environment);
   expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
 });

@@ -163,7 +163,7 @@ describe('lets in an access token of', () => {
       settings(auth0Issuer, 'https://plants.example', 'create:plants', 'permissions'),
     ],
     [
-      'Auth0 with a claim of its own',
+      'Auth0 with a custom claim',
       auth0({ scope: undefined, 'https://plants.example/roles': ['gardener'] }),
       settings(auth0Issuer, 'https://plants.example', 'gardener', 'https://plants.example/roles'),
     ],
