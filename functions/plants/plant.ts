@@ -17,8 +17,8 @@ export const itemBytes = ({ id, name, tag }: NewPlant): number =>
   (tag === undefined ? 0 : 'tag'.length + Buffer.byteLength(tag));
 
 /**
- * A number takes one byte, plus one per pair of digits (except pairs of trailing zeros), plus one for a minus sign. AWS calls
- * this rule approximate; dynalite took these figures from DynamoDB itself.
+ * A number takes one byte, plus one per pair of digits (except pairs of trailing zeros), plus one for a minus sign.
+ * AWS calls this rule approximate; dynalite took these figures from DynamoDB itself.
  */
 const numberBytes = (id: number | bigint): number => {
   const integer = BigInt(id);
