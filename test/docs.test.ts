@@ -1,4 +1,7 @@
-/** Tests that the files, npm scripts and headings exist that documents, comments and configurations name. */
+/**
+ * Tests that the files, npm scripts and headings exist that documents, comments and configurations name, that
+ * CONTRIBUTING lists every npm script, and that no document grows long.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -74,7 +77,20 @@ test('documents, comments and configurations name only files and folders that ex
   });
 });
 
+/** The most words, as `wc -w` counts. The runbook and the appendix have no limit: nobody reads them from start to end. */
+const wordLimit = (document: string): number =>
+  ({
+    'README.md': 900,
+    'CONTRIBUTING.md': 600,
+    'docs/operate/runbook.md': Number.POSITIVE_INFINITY,
+    'docs/scale-appendix.md': Number.POSITIVE_INFINITY,
+  })[document] ?? 1_500;
+
 describe.each(documents)('%s', (document) => {
+  test('has no more words than its limit', () => {
+    expect(read(document).trim().split(/\s+/).length).toBeLessThanOrEqual(wordLimit(document));
+  });
+
   test('names only npm scripts that exist', () => {
     const named = [...read(document).matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map(([, script = '']) => script);
     expect(named.filter((script) => !(script in packageJson.scripts))).toEqual([]);
@@ -90,6 +106,20 @@ describe.each(documents)('%s', (document) => {
       return heading !== undefined && !headings(readFileSync(target, 'utf8')).includes(heading);
     });
     expect(dead).toEqual([]);
+  });
+});
+
+describe("CONTRIBUTING's table of commands", () => {
+  const [, commands = ''] = /^## Commands\n(.*?)^## /ms.exec(read('CONTRIBUTING.md')) ?? [];
+  const firstCells = [...commands.matchAll(/^\| (.*?) \|/gm)].map(([, cell = '']) => cell).join('\n');
+  // npm runs these without `run`.
+  const short = ['start', 'test', 'version'];
+  const listed = [...firstCells.matchAll(/`npm (run )?([a-z][\w:-]*)/g)].filter(
+    ([, run, script = '']) => run !== undefined || short.includes(script),
+  );
+
+  test('has a line for every npm script, and no other', () => {
+    expect(listed.map(([, , script]) => script).sort()).toEqual(Object.keys(packageJson.scripts).sort());
   });
 });
 
