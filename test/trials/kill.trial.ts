@@ -10,7 +10,7 @@ const rounds = trialSize(10, 1);
 
 /** Plants acknowledged before the service is killed, while up to `width` more requests are in progress. */
 const load = trialSize(400, 50);
-const width = 8;
+const width = trialSize(8, 4);
 
 type Running = { service: LocalService; token: string; milliseconds: number };
 
