@@ -32,11 +32,11 @@ export const esbuildOptions = (entry: string) =>
     write: false,
   }) satisfies BuildOptions;
 
-/** The bundles that `bundleAhead` made, by entry. */
+/** The bundles that `prebuildBundles` made, by entry. */
 const prebuilt = new Map<string, OutputFile[]>();
 
 /** Bundles every entry in esbuild's own process, so that this process can do other work, such as loading CDK. */
-export const bundleAhead = async (): Promise<void> => {
+export const prebuildBundles = async (): Promise<void> => {
   const entries = readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
   const make = async (entry: string) => prebuilt.set(entry, (await build(esbuildOptions(entry))).outputFiles);
   await Promise.all(entries.map(make));

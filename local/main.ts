@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import { bundleAhead } from '../infra/bundling.ts';
+import { prebuildBundles } from '../infra/bundling.ts';
 import { dataFolder, takeDataFolder } from './data-folder.ts';
 import { gateway } from './gateway.ts';
 import { localFunctions } from './lambda.ts';
@@ -69,7 +69,7 @@ const start = async (): Promise<void> => {
   const [{ startIssuer }, { synthesize }] = await Promise.all([
     import('./issuer.ts'),
     import('./stack.ts'),
-    bundleAhead(),
+    prebuildBundles(),
   ]);
 
   say('Starting a token issuer ...');

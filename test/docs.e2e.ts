@@ -18,12 +18,14 @@ const blocks = (heading: string, language: string, document = 'README.md'): stri
 };
 
 describe('a reader of the READMEs', () => {
-  test('adds a plant with curl, from the command line, from a file and from TypeScript', async ({ at }) => {
-    const { url } = await at.start();
+  test('adds a plant with curl, from the command line, from a file and from TypeScript', async ({ home }) => {
+    const { url } = await home.start();
     const here = (code: string): string =>
-      code.replaceAll('http://127.0.0.1:3000', url).replaceAll('plants.ndjson', path.join(at.folder, 'plants.ndjson'));
+      code
+        .replaceAll('http://127.0.0.1:3000', url)
+        .replaceAll('plants.ndjson', path.join(home.folder, 'plants.ndjson'));
     const shell = async (code: string) => {
-      const environment = { DATA_DIR: at.folder, PATH: `${await at.curl()}:${process.env['PATH']}` };
+      const environment = { DATA_DIR: home.folder, PATH: `${await home.curl()}:${process.env['PATH']}` };
       return run('sh', ['-ec', here(code)], environment).ended;
     };
 
@@ -36,8 +38,8 @@ describe('a reader of the READMEs', () => {
 
     const [source = ''] = globSync('client/*.ts', { cwd: root });
     const client = pathToFileURL(path.join(root, source)).href;
-    const file = path.join(at.folder, 'plant.mjs');
-    const token = await fetchToken(readSession(at.folder));
+    const file = path.join(home.folder, 'plant.mjs');
+    const token = await fetchToken(readSession(home.folder));
     const node = async (code: string) => {
       await writeFile(file, here(code).replace('plant-store-client', client));
       return run(process.execPath, [file], { TOKEN: token }).ended;

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { bundleAhead } from '../../infra/bundling.ts';
+import { prebuildBundles } from '../../infra/bundling.ts';
 import type { LocalStack } from '../../local/stack.ts';
 
 export default async ({ provide }: TestProject) => {
@@ -11,7 +11,7 @@ export default async ({ provide }: TestProject) => {
   const remove = () => rm(folder, { recursive: true });
   const issuer = 'https://issuer.example';
   try {
-    const [{ synthesize }] = await Promise.all([import('../../local/stack.ts'), bundleAhead()]);
+    const [{ synthesize }] = await Promise.all([import('../../local/stack.ts'), prebuildBundles()]);
     provide('stack', synthesize(folder, { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' }));
     provide('template', JSON.parse(await readFile(path.join(folder, 'PlantStore.template.json'), 'utf8')));
   } catch (error) {

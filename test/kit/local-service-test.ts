@@ -6,7 +6,7 @@ import { type LocalService, programs, run, startLocalService, temporaryFolder } 
 type Command = [string, ...string[]];
 
 /** Creates a data folder. @returns its path, and functions that run services and commands with it */
-const home = async () => {
+const makeHome = async () => {
   const { folder, remove } = await temporaryFolder();
   const end = new AbortController();
   const ended: Promise<unknown>[] = [];
@@ -67,11 +67,11 @@ fetch(positionals[0], { method: 'POST', body: values.data, headers: values.heade
   .then(async (response) => console.log(response.status, await response.text()));
 `;
 
-/** A test with an empty data folder, `at`. All services that it starts are killed when it ends. */
-export const test = base.extend<{ at: Awaited<ReturnType<typeof home>> }>({
+/** A test with an empty data folder, `home`. All services that it starts are killed when it ends. */
+export const test = base.extend<{ home: Awaited<ReturnType<typeof makeHome>> }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest needs this pattern even if a fixture needs no other
-  at: async ({}, use) => {
-    const mine = await home();
+  home: async ({}, use) => {
+    const mine = await makeHome();
     await use(mine);
     await mine.cleanUp();
   },

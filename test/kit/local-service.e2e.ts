@@ -30,16 +30,16 @@ const runTest = async (folder: string, body: string) => {
   return { ...runner, group: -started() };
 };
 
-test('a service that npm started ends when the test runner is killed', async ({ at }) => {
-  await writeFile(path.join(at.folder, 'package.json'), '{"scripts":{"start":"node service.cjs"}}');
+test('a service that npm started ends when the test runner is killed', async ({ home }) => {
+  await writeFile(path.join(home.folder, 'package.json'), '{"scripts":{"start":"node service.cjs"}}');
   await writeFile(
-    path.join(at.folder, 'service.cjs'),
+    path.join(home.folder, 'service.cjs'),
     `const server = require('node:http').createServer((_, response) => response.end());
     server.listen(0, '127.0.0.1', () => console.log('at http://127.0.0.1:' + server.address().port + ' until Ctrl-C'));`,
   );
-  const folder = JSON.stringify(at.folder);
+  const folder = JSON.stringify(home.folder);
   const { child, ended, group, output } = await runTest(
-    at.folder,
+    home.folder,
     `const service = await startLocalService(${folder}, {}, ['npm', 'start', '--prefix', ${folder}]);
     console.log('serves at ' + service.url + ' ');
     printGroup(service);
@@ -53,8 +53,11 @@ test('a service that npm started ends when the test runner is killed', async ({ 
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test('a command that a test never stops ends with the test runner', async ({ at }) => {
-  const { ended, group } = await runTest(at.folder, `printGroup(run('sh', ['-c', 'sleep 1000 & sleep 1000']).child);`);
+test('a command that a test never stops ends with the test runner', async ({ home }) => {
+  const { ended, group } = await runTest(
+    home.folder,
+    `printGroup(run('sh', ['-c', 'sleep 1000 & sleep 1000']).child);`,
+  );
   expect((await ended).code).toBe(0);
   await until(() => !isRunning(group));
 });

@@ -14,11 +14,11 @@ const calm = expect.not.stringMatching(/error|warning/i);
 
 describe('npm start', () => {
   test('stores a plant with the command it prints, stops on SIGINT, keeps the plant, and stops if its terminal closes', async ({
-    at,
+    home,
   }) => {
-    const first = await at.start();
+    const first = await home.start();
     expect(first.output()).toContain(`${first.url}/docs\n`);
-    expect(await at.paste(first)).toBe('200 {"name":"Swiss cheese plant","tag":"climber"}\n');
+    expect(await home.paste(first)).toBe('200 {"name":"Swiss cheese plant","tag":"climber"}\n');
     expect(await post(first.url, '{}', 'a.b.c'), 'status').toBe(403);
     await fetch(`${first.url}/other`);
     await until(() => first.output().includes('/other'));
@@ -40,14 +40,14 @@ describe('npm start', () => {
     void first.stop('SIGINT');
     expect(await first.stop('SIGINT')).toMatchObject({ code: 0, stderr: calm });
     expect(first.output()).toContain('Stopping');
-    expect(await at.list()).toEqual(['curl', 'dynamodb', 'lock']);
+    expect(await home.list()).toEqual(['curl', 'dynamodb', 'lock']);
     await expect(fetch(first.url)).rejects.toThrow();
     idle.destroy();
 
-    const second = at.begin({}, ['npm', 'start']);
+    const second = home.begin({}, ['npm', 'start']);
     await until(() => second.output().includes('Ctrl-C'));
-    expect(await at.paste(second, (line) => line.replace('climber', 'creeper'))).toMatch(/^409 .*40901/);
-    expect(await at.list()).toContain('session.json');
+    expect(await home.paste(second, (line) => line.replace('climber', 'creeper'))).toMatch(/^409 .*40901/);
+    expect(await home.list()).toContain('session.json');
     second.child.stdout.destroy();
     second.child.stderr.destroy();
     // The system signals the whole process group, our guard in it too.
@@ -55,64 +55,64 @@ describe('npm start', () => {
     onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
     process.kill(group, 'SIGHUP');
     await until(() => !isRunning(group));
-    expect(await at.list()).toEqual(['curl', 'dynamodb', 'lock']);
+    expect(await home.list()).toEqual(['curl', 'dynamodb', 'lock']);
   });
 
   test('lets no other user read its files, with any umask, leaves files of the user alone, and stops on SIGHUP', async ({
-    at,
+    home,
   }) => {
-    await chmod(at.folder, 0o755);
+    await chmod(home.folder, 0o755);
     const mine = ['assembly/index.js', 'bundles/notes.txt', 'plants.json'];
     for (const name of mine) {
-      await mkdir(path.dirname(path.join(at.folder, name)), { recursive: true });
-      await writeFile(path.join(at.folder, name), 'mine');
+      await mkdir(path.dirname(path.join(home.folder, name)), { recursive: true });
+      await writeFile(path.join(home.folder, name), 'mine');
     }
-    const service = await at.start({}, ['sh', '-c', `umask 000; exec node ${programs.start}`]);
-    const [temporary = ''] = (await at.list()).filter((name) => name.startsWith('plant-store-'));
-    const mode = async (name: string) => (await stat(path.join(at.folder, name))).mode & 0o777;
+    const service = await home.start({}, ['sh', '-c', `umask 000; exec node ${programs.start}`]);
+    const [temporary = ''] = (await home.list()).filter((name) => name.startsWith('plant-store-'));
+    const mode = async (name: string) => (await stat(path.join(home.folder, name))).mode & 0o777;
     const folders = ['dynamodb', 'lock', temporary];
     expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
     // It contains the client secret.
     expect(await mode('session.json'), 'mode').toBe(0o600);
 
-    await rm(path.join(at.folder, 'session.json'));
-    await writeFile(path.join(at.folder, 'session.json'), 'mine');
+    await rm(path.join(home.folder, 'session.json'));
+    await writeFile(path.join(home.folder, 'session.json'), 'mine');
     expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, stderr: calm });
-    expect(await at.list()).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'plants.json', 'session.json']);
+    expect(await home.list()).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'plants.json', 'session.json']);
     for (const name of [...mine, 'session.json']) {
-      expect(await readFile(path.join(at.folder, name), 'utf8')).toBe('mine');
+      expect(await readFile(path.join(home.folder, name), 'utf8')).toBe('mine');
     }
     expect(await mode('.'), 'mode').toBe(0o755);
   });
 
   test('loads the functions when the table in an external store is ready, and ends with code 1 if its output is closed', async ({
-    at,
+    home,
   }) => {
     const store = await startSlowStore();
-    const { child, ended, output } = at.begin({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
+    const { child, ended, output } = home.begin({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
     await until(() => store.described > 4);
     expect(output()).toMatch(/Synthesizing.*\n$/);
     store.status = 'ACTIVE';
     await until(() => output().includes('Ctrl-C'));
-    await expect(takeDataFolder(at.folder)).rejects.toThrow('Another local service may be using it');
+    await expect(takeDataFolder(home.folder)).rejects.toThrow('Another local service may be using it');
 
     child.stdout.destroy();
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
     let isOver = false;
     void ended.then(() => (isOver = true));
-    // One line may not fail: a process that another test is forking keeps the pipe open for a moment.
+    // Writing one line may still succeed: a process that another test forks keeps the pipe open for a moment.
     while (!isOver) await fetch(url).catch(() => undefined);
     expect(await ended).toMatchObject({ code: 1, stderr: calm });
-    expect(await at.list()).toEqual(['lock']);
+    expect(await home.list()).toEqual(['lock']);
   });
 
-  test('prints no error if it is stopped while it starts', async ({ at }) => {
-    const { child, ended, output } = at.begin();
+  test('prints no error if it is stopped while it starts', async ({ home }) => {
+    const { child, ended, output } = home.begin();
     await until(() => output().includes('Synthesizing'));
     child.kill('SIGTERM');
     const { code, stderr } = await ended;
     expect(code, 'exit code').toBe(0);
     expect(stderr).not.toMatch(/cannot|error/i);
-    expect(await at.list()).toEqual(['dynamodb', 'lock']);
+    expect(await home.list()).toEqual(['dynamodb', 'lock']);
   });
 });

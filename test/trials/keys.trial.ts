@@ -52,21 +52,21 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 /** The function's time, in milliseconds after `epoch`. Only the tests advance it. */
-let ahead: number;
+let clockOffset: number;
 const epoch = Date.now();
 /** Whether the next request cold-starts the function. */
 let isCold: boolean;
 beforeEach(() => {
   stack.issuer.publish(key);
-  ahead = 0;
+  clockOffset = 0;
   isCold = true;
 });
 
-/** Sends a plant at the function's time `ahead`. @returns the HTTP status */
+/** Sends a plant at the function's time `clockOffset`. @returns the HTTP status */
 const send = async (token: string): Promise<number> => {
   const headers = {
     authorization: `Bearer ${token}`,
-    'x-trial-clock': String(epoch + ahead),
+    'x-trial-clock': String(epoch + clockOffset),
     ...(isCold && { 'x-trial-start': '1' }),
   };
   isCold = false;
@@ -74,7 +74,7 @@ const send = async (token: string): Promise<number> => {
 };
 
 const sendAt = (milliseconds: number, token = validToken): Promise<number> => {
-  ahead = milliseconds;
+  clockOffset = milliseconds;
   return send(token);
 };
 
@@ -114,7 +114,7 @@ describe('tokens with unknown kids', () => {
       const fetches = await fetchesDuring(async () => {
         for (const [index, token] of tokens.entries()) {
           // The requests spread from the end of the first fetch's cooldown (10 s) to the end of the second's (20 s).
-          ahead = 10 * second + Math.ceil((index * 10 * second) / (flood - 1));
+          clockOffset = 10 * second + Math.ceil((index * 10 * second) / (flood - 1));
           expect(await send(token), 'status for an unknown kid').toBe(403);
           if (index % 10 === 0) expect(await send(validToken), 'status for a valid token').toBe(200);
         }
@@ -333,7 +333,7 @@ const expectNoVerdict = async (): Promise<void> => {
 
 const expectWell = async (): Promise<void> => {
   stack.issuer.publish(key);
-  ahead += 10 * second;
+  clockOffset += 10 * second;
   expect(await send(validToken), 'status').toBe(200);
   expect(await send(await signed(stranger)), 'status').toBe(403);
 };
@@ -363,7 +363,7 @@ const warm = async (what: string, failing: Failing): Promise<void> => {
       expect(fetches, 'fetches').toBeLessThanOrEqual(2);
     }
     // The keys have expired by now, and the cooldown of the last fetch is over.
-    ahead = hour + 10 * second;
+    clockOffset = hour + 10 * second;
     await expectNoVerdict();
   });
   await expectWell();
@@ -399,7 +399,7 @@ describe('a key set with', () => {
     expect(await send(validToken), 'status').toBe(200);
     await sayingOf(() => JSON.stringify({ keys: keys() }))(async () => {
       expect(await sendAt(5 * minute - 1), 'status').toBe(200);
-      ahead = 5 * minute;
+      clockOffset = 5 * minute;
       await expectNoVerdict();
     });
     await expectWell();
