@@ -2,7 +2,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
-import { include, isolated } from '../vitest.config.ts';
+import { include } from '../vitest.config.ts';
 import browserConfig from './browser/vitest.config.ts';
 import runtimesConfig from './client/vitest.config.ts';
 
@@ -119,19 +119,19 @@ describe('the import rules', () => {
 
 describe('the folder test/', () => {
   test('has only tests and Vitest configurations outside kit/ and breaks/', () => {
-    const configured = [{ include }, browserConfig.test, runtimesConfig.test];
-    const run = configured.flatMap((each) => globSync(each?.include ?? [], { cwd: root }));
+    const configured = [Object.values(include), browserConfig.test?.include, runtimesConfig.test?.include].flat();
+    const run = configured.flatMap((pattern) => globSync(pattern ?? [], { cwd: root }));
     const others = globSync('test/**/*.*', { cwd: root }).filter(
       (file) => !run.includes(file) && !/^test\/(kit|breaks)\/|\/vitest\.config\.ts$/.test(file),
     );
     expect(others).toEqual([]);
   });
 
-  test('isolates each file that replaces modules or runs a function in its own process', () => {
-    const alone = globSync(isolated, { cwd: root });
-    const others = globSync(include, { cwd: root }).filter((file) => !alone.includes(file));
-    const replacing = /\bvi\.(?:mock|doMock|resetModules)\b|\bstartInProcess\b/;
-    expect(others.filter((file) => replacing.test(readFileSync(path.join(root, file), 'utf8')))).toEqual([]);
+  test('isolates each file that replaces modules or keeps a changed environment or clock', () => {
+    const lasting =
+      /\bvi\.(?:mock|doMock|resetModules)\b|\bstart(?:InProcess|EventLoopClock)\b|\bprocess\.env(?:\[.+?\] =|,)/;
+    const shared = include.shared.flatMap((pattern) => globSync(pattern, { cwd: root }));
+    expect(shared.filter((file) => lasting.test(readFileSync(path.join(root, file), 'utf8')))).toEqual([]);
   });
 
   test('is imported only by bench/', () => {
