@@ -7,7 +7,6 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import tls from 'node:tls';
 import { BatchWriteItemCommand, DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { listen } from '../local/listen.ts';
@@ -38,7 +37,6 @@ process.on('exit', () => {
 // By default these signals end the process without an 'exit' event, and the folder would be left behind.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 const filled = path.join(folder, 'filled');
-const authorities = tls.getCACertificates('default');
 const say = (line: string): void => console.error(line);
 
 /** Fills the table from `from` to `size` plants. The service must not be running. */
@@ -98,8 +96,6 @@ const measure = async (clients: number): Promise<Figures> => {
   const data = path.join(folder, 'copy');
   cpSync(filled, data, { recursive: true });
   const service = await startLocalService(data, {}, undefined, end.signal);
-  // Forget the certificates of earlier starts: they have the same name, and TLS would try them first.
-  tls.setDefaultCACertificates(authorities);
   const token = await fetchToken(readSession(data));
   await load(service.url, token, clients, warmUp);
   const started = performance.now();

@@ -23,7 +23,7 @@ const released = changes.map(([file, text, by]): [file: string, content: string]
   const before = readFileSync(path.join(root, file), 'utf8');
   if (!text.test(before)) {
     console.error(
-      `${file} does not contain ${text}: there is nothing to release. Undo: git checkout package.json package-lock.json`,
+      `${file} does not contain ${text}, so nothing was changed. Undo the change of npm itself: git checkout package.json package-lock.json`,
     );
     process.exit(1);
   }

@@ -175,9 +175,9 @@ test('is readable at the width of a phone, before and after a request', async ({
 test('sends nothing to another server, even if it tries', async ({ docs, url, browser, otherHosts }) => {
   const { page, requests } = docs;
   await execute(page);
-  expect(requests).toContain(`GET ${url}/docs`);
-  expect(requests).toContain(`POST ${url}/plants`);
-  expect(requests.filter((each) => !each.includes(` ${url}/`))).toEqual([]);
+  const files = ['', '/page.css', '/page.js', '/swagger-ui.css', '/swagger-ui-bundle.js'];
+  const own = [...files.map((file) => `GET ${url}/docs${file}`), `POST ${url}/plants`];
+  expect([...new Set(requests)].sort()).toEqual(own.sort());
 
   let reached = 0;
   const port = await startServer(createServer((_, response) => response.end(String(++reached))));

@@ -4,7 +4,9 @@ import { afterAll, vi } from 'vitest';
 
 fc.configureGlobal({ numRuns: Number(process.env['FUZZ_RUNS'] ?? 200) });
 
-// The next file may run in the same worker.
+// The next file may run in the same worker, and Vitest undoes stubs only before its first test.
 afterAll(() => {
   vi.useRealTimers();
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
 });

@@ -43,12 +43,15 @@ test('sets the version of contract, client and changelog, keeps a copy of the co
   );
 });
 
-test('changes nothing if the changelog has nothing to release', async () => {
-  await writeFile(path.join(folder, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n## 1.0.0\n');
+test.each<[what: string, file: string, content: string]>([
+  ['the changelog has nothing to release', 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n## 1.0.0\n'],
+  ['the client, which changes last, has no version', 'client/package.json', '{}\n'],
+])('changes nothing if %s', async (_, file, content) => {
+  await writeFile(path.join(folder, file), content);
   const before = await Promise.all([read('CHANGELOG.md'), read('schemas/openapi.yaml'), read('client/package.json')]);
   expect(await release()).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^CHANGELOG\.md does not contain .*git checkout/),
+    stderr: expect.stringMatching(new RegExp(`^${file} does not contain .*git checkout`)),
   });
   const after = await Promise.all([read('CHANGELOG.md'), read('schemas/openapi.yaml'), read('client/package.json')]);
   expect(after).toEqual(before);
