@@ -47,7 +47,7 @@ export default defineConfig({
       exclude: ['**/generated/**', '**/*.d.ts'],
       reporter: ['text', 'html'],
       reportOnFailure: true,
-      // Counts child processes too. If a file runs there and in Vitest, only its lines are merged, its functions and
+      // Counts child processes too. If a file runs there and in Vitest, its lines are merged, but its functions and
       // branches count twice. local/lambda-runtime.ts shows 0, because its worker has a separate environment.
       autoAttachSubprocess: true,
     },

@@ -21,7 +21,7 @@ const phrases: [phrase: RegExp, instead: string][] = [
   [/(?<!\bthere )\bis no (?!longer\b)\w+/i, 'is not a'],
 ];
 
-/** The length of the longest sentence that is read only once. */
+/** The most words in a sentence. Readers have to read longer sentences twice. */
 const maxWords = 45;
 
 type Finding = { file: string; line: number; text: string };

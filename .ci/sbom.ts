@@ -18,7 +18,7 @@ type Sbom = {
   dependencies: { ref: string; dependsOn: string[] }[];
 };
 
-/** Permissive licences that one of us has read. */
+/** The licences that a package in a bundle may have: somebody has read each and found it permissive. */
 const allowed = new Set(['Apache-2.0', 'MIT']);
 
 process.chdir(path.resolve(import.meta.dirname, '..'));

@@ -18,7 +18,7 @@ import { quantile } from './quantile.ts';
 /** Each round measures every bundle once for every task, in an order that changes. */
 const rounds = 30;
 
-/** If measurements of the same bundle differ by more than this in the median, the run proves nothing. */
+/** If the median ratio of a bundle to itself differs from 1 by more than this, the run proves nothing. */
 const tolerance = 0.05;
 
 /** The tasks of a child process, and the measures that each task yields. */
@@ -203,7 +203,8 @@ console.log(
     .map(([measure, ratio]) => `${measure} ${digits(ratio)}`)
     .join(', ')}`,
 );
-for (const [measure] of tooNoisy) console.log(`This machine is too noisy now to compare this: ${measure}`);
+for (const [measure] of tooNoisy)
+  console.log(`This machine is too noisy at the moment to compare this measure: ${measure}`);
 
 const entries: Record<string, { version?: string }> = lock.packages;
 const versionOf = (name: string) => [name, entries[`node_modules/${name}`]?.version] as const;

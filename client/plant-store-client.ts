@@ -73,7 +73,7 @@ export const createPlantStoreClient = ({ baseUrl, token }: { baseUrl: string; to
 const toJson = (plant: NewPlant): string => {
   if (typeof plant.id === 'number' && !Number.isSafeInteger(plant.id)) {
     throw new RangeError(
-      `The id is the number ${plant.id}, which is not an integer or not exact: use a bigint, such as 9007199254740993n.`,
+      `The id is the number ${plant.id}, which is not an integer, or too large to be exact: use a bigint, such as 9007199254740993n.`,
     );
   }
   const fields = Object.entries(plant).flatMap(([field, value]: [string, unknown]) => {
@@ -168,7 +168,7 @@ const noAnswer = (cause: unknown): CreatePlantResult => ({
   cause,
 });
 
-/** The innermost message: Node's own is only "fetch failed", and its cause says why. */
+/** Returns the message of the innermost cause, because Node's own message is only "fetch failed". */
 const innermost = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   if (error.cause !== undefined) return innermost(error.cause);

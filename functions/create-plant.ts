@@ -2,7 +2,7 @@ import { type NewPlant, type Plant, toPlant } from './plants/plant.ts';
 import type { AddPlant, Outcome } from './plants/plant-table.ts';
 
 /**
- * The operation createPlant: stores a plant, then returns the response's view of it.
+ * The operation createPlant: stores a plant, then returns it as responses show it.
  * @throws as `AddPlant`; after StoreUnavailable the plant may or may not be stored, and calling again is safe
  */
 export const createPlant =

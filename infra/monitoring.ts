@@ -113,10 +113,10 @@ export class Monitoring extends Construct {
         }),
         this.#above(25, api.metricShare(api.metricClientError()), {
           ...lasting,
-          ...this.#named('Api4xxRate', 'More than 25 % of the responses were 4xx for 15 minutes.'),
+          ...this.#named('Api4xxRate', 'For 15 minutes, more than 25 % of the responses were 4xx.'),
         }),
       ],
-      'Faults, and keys of the issuer that could not be fetched': [
+      "Faults, and failed fetches of the issuer's keys": [
         this.#above(0, faults, { ...atOnce, ...this.#named('CreatePlantFaults', 'createPlant returned a 500.') }),
         this.#above(0, keysNotFetched, {
           ...atOnce,
@@ -136,7 +136,7 @@ export class Monitoring extends Construct {
         Critical: {
           maxLatency: Duration.millis(2_500),
           ...lasting,
-          ...this.#named('ApiLatencyP99', 'One response in 100 took longer than 2.5 s for 15 minutes.'),
+          ...this.#named('ApiLatencyP99', 'For 15 minutes, one response in 100 took longer than 2.5 s.'),
         },
       },
     });
@@ -160,7 +160,7 @@ export class Monitoring extends Construct {
         Critical: {
           maxErrorCount: 0,
           ...soon,
-          ...this.#named(`${name}Throttles`, 'Lambda had no instance left for the function.'),
+          ...this.#named(`${name}Throttles`, 'Lambda throttled the function: it could not run another instance.'),
         },
       },
       addMaxLatencyAlarm: {
@@ -187,7 +187,7 @@ export class Monitoring extends Construct {
           ...lasting,
           ...this.#named(
             'ConflictRate',
-            'More than 20 % of the writes had the id of a different plant for 15 minutes.',
+            'For 15 minutes, more than 20 % of the writes used an id that belongs to a different plant.',
           ),
         }),
       ],

@@ -14,7 +14,7 @@ export class PlantsTable extends TableV2 {
       removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
       pointInTimeRecoverySpecification: {
         pointInTimeRecoveryEnabled: true,
-        // DynamoDB allows 35 days at most.
+        // Point-in-time recovery can go back at most 35 days.
         recoveryPeriodInDays: stage === 'prod' ? 35 : 1,
       },
     });

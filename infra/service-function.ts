@@ -69,7 +69,7 @@ export class ServiceFunction extends LambdaFunction {
     acknowledge(
       role.node.findChild('DefaultPolicy'),
       'AwsSolutions-IAM5[Resource::*]',
-      'X-Ray has no resources to name: PutTraceSegments and PutTelemetryRecords accept only *.',
+      'PutTraceSegments and PutTelemetryRecords of X-Ray cannot be limited to resources: they accept only *.',
     );
     acknowledge(
       this,
@@ -115,7 +115,7 @@ const bundled = (entry: string): Code =>
     bundling: {
       // CDK requires an image in case `tryBundle` returns false, which it never does.
       image: DockerImage.fromRegistry('none'),
-      // CDK reuses an asset with the same source and options, but ignores `tryBundle`; `command` makes each unique.
+      // CDK reuses an asset if source and options are the same. It does not compare `tryBundle`, so `command` differs.
       command: [entry],
       local: {
         tryBundle: (folder) => {

@@ -53,7 +53,7 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
   }
   // The issuer's http URL is only compared with a token's `iss`; keys are never fetched over http.
   if (!isUrl(issuer, /^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/)) {
-    throw refused('issuer', issuer, 'an https:// URL without user, query or fragment, or http:// on 127.0.0.1');
+    throw refused('issuer', issuer, 'an https:// URL, or an http:// URL on 127.0.0.1, without user, query or fragment');
   }
   const jwksUri = text(node, 'jwksUri') ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
   // Keys decide who gets in, and anyone on the network could replace them if they came over http.
@@ -63,7 +63,11 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
   const audience = text(node, 'audience');
   // Without an audience, a token for any other API of the issuer would be accepted (RFC 8725 section 3.9).
   if (audience === undefined) {
-    throw refused('audience', audience, 'set together with issuer: the aud of its tokens, or none if they have no aud');
+    throw refused(
+      'audience',
+      audience,
+      'set together with issuer: to the aud of its tokens, or to "none" if they have no aud',
+    );
   }
   const scopeClaim = text(node, 'scopeClaim') ?? 'scope';
   if (!/^[^\s,]+(,[^\s,]+)*$/.test(scopeClaim)) {

@@ -38,7 +38,7 @@ export class FailedLines {
     // An unexpected size means that somebody else changed the file meanwhile: keep all of it.
     if (this.#earlier === 0 || (await sizeOf(this.#file)) !== this.#earlier + this.#added) return;
     if (this.#added === 0) return rm(this.#file);
-    // The file may be a symbolic link or have restricted permissions: keep both.
+    // If the file is a symbolic link, replace its target, not the link. Keep the permissions, which may be restricted.
     const file = await realpath(this.#file);
     const { mode } = await stat(file);
     const folder = await mkdtemp(`${file}.`);

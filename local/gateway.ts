@@ -27,7 +27,7 @@ type GatewayOptions = {
 
 /** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that does not listen yet */
 export const gateway = ({ routes, invoke, onRequest }: GatewayOptions): Server => {
-  /** Connections with a request in progress. A second response on one would be taken for that request's. */
+  /** Connections with a request in progress. The client would take any other response on them for that request's. */
   const busy = new WeakSet<Duplex>();
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

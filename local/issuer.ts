@@ -84,8 +84,8 @@ export const startIssuer = async (): Promise<LocalIssuer> => {
 };
 
 /**
- * Makes a self-signed certificate for 127.0.0.1 and its private key, both in PEM. Its name is unique, because TLS looks
- * up a trusted certificate by its name: it would try the one of an earlier start, and reject this one.
+ * Makes a self-signed certificate for 127.0.0.1 and its private key, both in PEM. Its name is unique, because TLS finds
+ * a trusted certificate by name: if names were equal, it would try an earlier one and reject this one.
  */
 export const makeCertificate = async (): Promise<{ key: string; certificate: string }> => {
   const { private: key, cert: certificate } = await generate(

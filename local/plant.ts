@@ -55,7 +55,7 @@ const explain = (result: CreatePlantResult & { ok: false }, url: string): string
     case 401:
     case 403:
     case 431:
-      return `The token was refused at ${url} (${result.status}): get another one with npm run -s token (for a deployment, add --stack)`;
+      return `The token was refused at ${url} (${result.status}): get another one with npm run -s token (for a deployment: npm run -s token -- --stack PlantStore)`;
     case 413:
       return `The plant is too large (413: ${message}).`;
     case 429:
@@ -84,7 +84,7 @@ const add = async ({ id, name, tag, ...target }: Target & { id: bigint; name: st
 const importFile = async (given: string, target: Target): Promise<void> => {
   const file = resolveForCaller(given);
   const found = await stat(file).catch(() => undefined);
-  if (!found?.isFile()) throw new Error(`There is no file ${file}: give one with one plant in JSON per line.`);
+  if (!found?.isFile()) throw new Error(`There is no file ${file}: name a file that has one plant in JSON per line.`);
   const { url, createPlant } = await connect(target);
 
   const failedFile = `${file}.failed.ndjson`;

@@ -86,7 +86,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     const { Variables: variables = {} } = (p['Environment'] ?? {}) as { Variables?: Record<string, unknown> };
     return {
       name,
-      folder: path.join(folder, required(Metadata?.['aws:asset:path'], `an asset on this machine for ${name}`)),
+      folder: path.join(folder, required(Metadata?.['aws:asset:path'], `the asset path of ${name}`)),
       handler: resolve(p['Handler']),
       environment: Object.fromEntries(Object.entries(variables).map(([key, value]) => [key, resolve(value)])),
       timeout: 1000 * Number(p['Timeout'] ?? 3),
@@ -105,7 +105,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     const [arn = '', functionName] = /arn:aws:lambda:[^/]*:function:(\w+)[^/]*/.exec(uri) ?? [];
     const { name } = required(
       functions.find((candidate) => candidate.name === functionName),
-      `a function of the stack for ${uri}`,
+      `the function that ${uri} names`,
     );
     const isPermitted = ofType('AWS::Lambda::Permission').some(
       ([, { Properties: p }]) => p['Principal'] === 'apigateway.amazonaws.com' && resolve(p['FunctionName']) === arn,
@@ -121,7 +121,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     const header = sources.length === 1 ? /^\$request\.header\.([\w-]+)$/.exec(sources[0] ?? '')?.[1] : undefined;
     return {
       functionName: invocable(resolve(p['AuthorizerUri'])),
-      header: required(header, `one header as the identity source of ${name}`).toLowerCase(),
+      header: required(header, `exactly one header as the identity source of ${name}`).toLowerCase(),
     };
   };
 

@@ -91,7 +91,7 @@ describe('the Node.js of a platform', () => {
     expect(binaries).toEqual(platforms.map(([name]) => `node_modules/${name}`));
   });
 
-  test('has the major version of its types', () => {
+  test('has the same major version as @types/node', () => {
     const [major] = pinned.split('.');
     expect(project.devDependencies['@types/node'].split('.')[0], 'major version of @types/node').toBe(major);
   });

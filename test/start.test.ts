@@ -63,7 +63,7 @@ test.each<[what: string, body: string, headers: Record<string, string>, answer: 
   expect(await send(body, headers)).toMatchObject(answer);
 });
 
-test('has no other route', async () => {
+test('has no route but POST /plants', async () => {
   expect(await send('{}', {}, '/plants/1')).toMatchObject({ status: 404, body: { message: 'Not Found' } });
 });
 
@@ -77,7 +77,7 @@ describe('a start that fails says why in one sentence and exits with code 1', ()
     expect(await start({ PORT })).toEqual({ code: 1, stdout: '', stderr });
   });
 
-  test('if another service, which goes on, uses its data folder', async () => {
+  test('if another service uses its data folder, and leaves that service running', async () => {
     const stderr = expect.stringContaining('Another local service may be using it');
     expect(await start({})).toMatchObject({ code: 1, stderr });
     expect(readSession(home.folder).url).toBe(service.url);

@@ -65,7 +65,7 @@ const refuseClaims = (payload: JwtPayload, issuer: string): Refusal | undefined 
   // A token expires "on or after" its `exp`, so equal is expired (RFC 7519 section 4.1.4).
   if (payload.exp <= now) return 'expired';
   if (Math.max(payload.iat ?? 0, payload.nbf ?? 0) > now + clockSkew) return 'not yet valid';
-  // Cognito sets `token_use` to `access` or `id`.
+  // Cognito sets `token_use` to `access` or, in ID tokens, to `id`. Tokens of other issuers may not have it.
   if (payload['token_use'] !== undefined && payload['token_use'] !== 'access') return 'not an access token';
   return undefined;
 };

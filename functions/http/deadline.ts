@@ -27,7 +27,7 @@ export const deadline = (milliseconds: number): MiddlewareObj<unknown, unknown, 
   };
 };
 
-/** Milliseconds that must be left to start a call to another service: a cold start needs 30, TLS some more. */
+/** A call to another service starts only if this many milliseconds are left. A cold start takes 30, TLS more. */
 const enoughForACall = 200;
 
 /**

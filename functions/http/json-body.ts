@@ -5,7 +5,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { CatalogueError, errors } from './errors.ts';
 import { mayRound, parseExactly } from './exact-json.ts';
 
-/** Bytes. Leaves room for the largest plant (400 KB) and escapes. The worst body of this size takes 0.4 s of a core. */
+/** Bytes: enough for the largest plant (400 KB) with escapes. The worst such body keeps one core busy for 0.4 s. */
 const maxBodyBytes = 1024 * 1024;
 
 /** `application/json` or `application/*+json` in any case, with any parameters (RFC 6839, RFC 9110 section 8.3.1). */

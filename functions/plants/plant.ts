@@ -2,7 +2,7 @@ import type { NewPlant, Plant } from '../generated/contract.ts';
 
 export type { NewPlant, Plant };
 
-/** Returns the response's view of a plant: without `id`, and with `tag` only if the plant has one. */
+/** Returns a plant as responses show it: without `id`, and with `tag` only if the plant has one. */
 export const toPlant = ({ name, tag }: NewPlant): Plant => (tag === undefined ? { name } : { name, tag });
 
 /**

@@ -29,7 +29,7 @@ const byFile: Record<string, Row[]> = {
     [
       'new SimpleFetcher({ defaultRequestOptions: { responseTimeout } })',
       'new SimpleFetcher()',
-      'An issuer that does not answer delays a request twice as long.',
+      'A request waits twice as long as it should for an issuer that does not answer.',
     ],
     ['    await fetching;\n', '    void fetching;\n', 'The first request does not wait for the keys.'],
     [

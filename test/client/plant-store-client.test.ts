@@ -476,7 +476,7 @@ describe('a signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('nothing if it is not aborted, and has no listener left afterwards', async () => {
+  test('nothing if it is not aborted, and keeps no listener of a finished call', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });
@@ -510,7 +510,7 @@ describe('a token function', () => {
     expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
 
-  test('is called for at most one new token, and a plant with a string token is not sent again', async () => {
+  test('is called for at most one new token; with a string token, a refused plant is not sent again', async () => {
     const { baseUrl, received } = await startScriptedService(forbidden);
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
     expect(await createPlantStoreClient({ baseUrl, token: () => 'x' }).createPlant(moss)).toEqual(refused);

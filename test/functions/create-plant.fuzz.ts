@@ -42,7 +42,7 @@ const moreFields = (gen: GeneratorValue): [string, string][] =>
     .filter((name) => ![...plantFields, '__proto__', 'constructor'].includes(name))
     .map((name) => [spellString(gen, name), gen(anyJson)]);
 
-/** Spells the plant in any JSON that means it: in any order, among other fields, after duplicates of its fields. */
+/** Spells the plant in any JSON with the same meaning: in any order, among other fields, after duplicates of its fields. */
 const spellPlant = (gen: GeneratorValue, { id, name, tag }: Plant): string => {
   const own: [string, string][] = [
     [spellString(gen, 'id'), spellInteger(gen, id)],

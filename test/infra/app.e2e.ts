@@ -107,7 +107,7 @@ describe('the app', () => {
     expect(terminationProtection ?? false).toBe(context['stage'] !== 'dev');
   });
 
-  test('synthesizes the same template if run by itself, as cdk runs it', async () => {
+  test('synthesizes the same template in a separate process, as cdk runs it', async () => {
     const context = kinds.devWithIssuer;
     const { code, said, folder } = await synthesize(context, { umask: '077' });
     expect([code, said]).toEqual([0, bundling(context)]);
@@ -132,7 +132,7 @@ describe('the app', () => {
     expect([code, said]).toEqual([1, ['The context value stage is "test", but it must be prod or dev.']]);
   });
 
-  test('runs on the Node.js in node_modules, even for a global cdk, or on the one in PATH if there is none', async () => {
+  test('runs on the Node.js in node_modules, even if cdk is global, or on the Node.js in PATH if there is none', async () => {
     const { folder, remove } = await temporaryFolder();
     onTestFinished(remove);
     const project = path.join(folder, 'a project');

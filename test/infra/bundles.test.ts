@@ -60,7 +60,7 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(readdirSync(folder)).toEqual(['index.js']);
   });
 
-  test('contains only these packages; a new one is a decision', () => {
+  test('contains exactly the packages in its budget: adding one is a decision', () => {
     const packages = inputs?.packages.map((location) => location.replace('node_modules/', ''));
     expect(packages).toEqual(budgets[name]?.packages);
   });

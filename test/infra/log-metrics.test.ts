@@ -11,7 +11,7 @@ type Filter = {
 
 const filters = Object.values(propertiesOf('AWS::Logs::MetricFilter')) as Filter[];
 
-test('log lines are counted under these names', () => {
+test('each metric counts the log lines of one function with certain outcomes', () => {
   const counted = filters.map(({ LogGroupName, FilterPattern, MetricTransformations: [metric] }) => [
     LogGroupName.Ref,
     metric?.MetricName,
@@ -29,7 +29,7 @@ test('log lines are counted under these names', () => {
   ]);
 });
 
-test('every matching line counts as 1, and no other line counts, in the namespace of the stack', () => {
+test('each metric is in the namespace of the stack, counts 1 for a matching line, and nothing for others', () => {
   for (const { MetricTransformations } of filters) {
     expect(MetricTransformations).toEqual([
       expect.objectContaining({ MetricNamespace: 'PlantStore', MetricValue: '1' }),

@@ -57,7 +57,7 @@ test('the API asks the authorizer, by its alias, about the Authorization header 
   });
 });
 
-test('the API is served at its root, throttled and logged, and allows no other origin in a browser', () => {
+test('the API has no stage in its path, is throttled and logged, and allows no other origin (CORS)', () => {
   expect(stages).toEqual({
     ApiStage: expect.objectContaining({
       StageName: '$default',

@@ -12,7 +12,7 @@ const differences = (original: unknown, changed: unknown, path: string[] = []): 
   return Object.assign({}, ...keys.map((key) => differences(before[key], after[key], [...path, key])));
 };
 
-/** Replaces the stack's name by STACK in its template. Logical ids have the name without its dash. */
+/** Replaces the stack's name with STACK in its template. Logical ids have the name without its dash. */
 const templateFor = (context: Record<string, string>, name: RegExp): Template =>
   JSON.parse(JSON.stringify(withoutHashes(templateOf(context).toJSON())).replaceAll(name, 'STACK'));
 
@@ -64,7 +64,7 @@ const externalIssuerDiffers = {
   'Outputs.Issuer': { Value: externalIssuer.issuer },
 };
 
-test('the four kinds of stack differ only in these values', () => {
+test('stage dev and an external issuer change only the expected values of the stack', () => {
   const { prod, prodWithIssuer, dev, devWithIssuer } = templates;
   expect({
     'dev from prod': differences(prod, dev),

@@ -31,7 +31,7 @@ describe('the settings', () => {
 
   test('say in one sentence what to do if an issuer has no audience', () => {
     expect(() => read({ issuer: 'https://a.example' })).toThrow(
-      'The context value audience is not set, but it must be set together with issuer: the aud of its tokens, or none if they have no aud.',
+      'The context value audience is not set, but it must be set together with issuer: to the aud of its tokens, or to "none" if they have no aud.',
     );
   });
 

@@ -404,8 +404,8 @@ export const lastingFaults: [what: string, fault: Fault, calls: [least: number, 
   ['hangs up', hangUp, [3, 3]],
   ['hangs', hang, [3, 3]],
   ['sends a space every 100 ms', drip, [1, 3]],
-  ['loses every answer after the write', loseResponse, [3, 3]],
-  ['cuts every answer in the middle', truncateResponse, [1, 3]],
+  ['loses every response after the write', loseResponse, [3, 3]],
+  ['cuts every response in the middle', truncateResponse, [1, 3]],
   ['answers nonsense', corruptResponse, [1, 3]],
   ['does not speak HTTP', sendNonHttp, [1, 3]],
   ['asks to retry in 30 seconds', sendRetryAfter, [1, 3]],
@@ -456,8 +456,8 @@ const testFaults = (service: () => PlantService): void => {
     });
 
     test.each([
-      ['loses the answer after the write', loseResponse],
-      ['cuts the answer in the middle', truncateResponse],
+      ['loses the response after the write', loseResponse],
+      ['cuts the response in the middle', truncateResponse],
       ['hangs up', hangUp],
       ['hangs', hang],
       ['answers 500', dynamoDbError(500, 'InternalServerError')],

@@ -11,7 +11,7 @@ type Call = {
   number: number;
   /** Counts the requests for this plant, from 1. The SDK may make several calls for one request. */
   request: number;
-  /** When the call was signed by the sender's clock, in milliseconds since the epoch. */
+  /** The time of the call's signature, by the sender's clock, in milliseconds since the epoch. */
   signedAt: number;
   /** Puts the item into the store. @returns the store's response, which the caller has not received yet */
   put: () => Promise<StoreAnswer>;

@@ -121,7 +121,7 @@ const algorithms: Forgery[] = [
   ['unknown key', 'ES256 by a P-384 key', signedAs({ alg: 'ES256', kid: 'bare-es384' }, 'bareEs384', 'SHA256')],
   [
     'algorithm',
-    'ES256 in the header over a signature of RS256',
+    'an RS256 signature under a header that says ES256',
     signedAs({ alg: 'ES256', kid: 'bare' }, 'bare', 'SHA256'),
   ],
   ['algorithm', 'RS256 by an elliptic key', signedAs({ alg: 'RS256', kid: 'bare-es256' }, 'bareEs256', 'SHA256')],
@@ -210,7 +210,7 @@ const signatures: Forgery[] = [
   ['signature', 'a signature with one more byte', withSignature((bytes) => Buffer.concat([bytes, Buffer.alloc(1)]))],
   [
     'signature',
-    'r and s with zeros before them',
+    'r and s, each after a zero byte',
     withSignature((bytes) =>
       Buffer.concat([Buffer.alloc(1), bytes.subarray(0, 32), Buffer.alloc(1), bytes.subarray(32)]),
     ),
@@ -380,7 +380,7 @@ const issuers: Forgery[] = [
   ['malformed', 'the issuer in a list', issuedBy((issuer) => [issuer])],
   ['malformed', 'the issuer in an object', issuedBy((issuer) => ({ iss: issuer }))],
   ['malformed', 'an issuer of null', withClaims({ iss: null })],
-  ['issuer', 'the issuer twice, the last another', withClaimText('iss', '"https://other.example"')],
+  ['issuer', 'the claim iss twice, the second with another issuer', withClaimText('iss', '"https://other.example"')],
 ];
 
 const audiences: Forgery[] = [

@@ -1,4 +1,4 @@
-/** `npm run journey`: no test of it reads the stack that others have bundled first. */
+/** `npm run journey` tests only over HTTP, so it does not bundle the stack first. */
 import { defineConfig } from 'vitest/config';
 import { options } from '../../vitest.config.ts';
 

@@ -7,7 +7,10 @@ export const key = {
   AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' as const }],
 };
 
-/** Starts a DynamoDB whose only table is CREATING until the test sets `status` to ACTIVE. Counts two kinds of calls to it. */
+/**
+ * Starts a DynamoDB whose only table is CREATING until the test sets `status` to ACTIVE. Counts the calls that create the
+ * table (`created`) and those that describe it (`described`).
+ */
 export const startSlowStore = async (status?: 'CREATING') => {
   const store: { endpoint: string; status?: 'CREATING' | 'ACTIVE' | undefined; described: number; created: number } = {
     endpoint: '',

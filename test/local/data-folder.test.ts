@@ -34,7 +34,7 @@ test.each<[name: string, files: Record<string, string>, first: string]>([
   ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-  // Like a LevelDB database, but the local service would have created a lock beside it.
+  // These look like LevelDB files, but are not ours: the local service would have created a lock beside them.
   ['dynamodb', { CURRENT: 'MANIFEST-000777\n', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
 ])("rejects and does not change a folder %s that has the user's own files: %j", async (name, files, first) => {
   const folder = await newFolder();

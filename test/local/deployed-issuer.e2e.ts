@@ -39,8 +39,8 @@ const startAccount = async (
   });
   const url: string = `http://127.0.0.1:${await startServer(server)}`;
   const environment = {
-    // The AWS CLI reads this variable; the SDK does not.
     AWS_REGION: '',
+    // The AWS CLI reads this variable; the SDK does not.
     AWS_DEFAULT_REGION: 'eu-central-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',

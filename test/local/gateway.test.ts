@@ -447,7 +447,7 @@ describe('the gateway itself', () => {
     expect(log).toMatchObject([{ status, requestId: answer.headers['apigw-requestid'] }]);
   });
 
-  test('does not answer 400 to bytes after a request that is still being handled', async () => {
+  test('sends no 400 for invalid bytes that follow a request still in progress', async () => {
     const called = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<Outcome>();
     const invoke = (name: string) => {

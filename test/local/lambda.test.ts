@@ -76,7 +76,7 @@ test('gives a function its own environment, and no variable of this process', as
   });
 });
 
-test('returns the lines that a function logs with its result, and objects as objects', async () => {
+test('returns the lines that a function logs beside its result, and keeps logged objects as objects', async () => {
   const fn = await functionOf(`exports.handler = async () => {
     console.info({ outcome: 'stored' }); console.error('%s!', 'no', 1); return 1 }`);
   expect((await fn.invoke({})).log).toEqual([

@@ -45,7 +45,7 @@ describe('the curl command to paste', () => {
       .split('\n');
   };
 
-  test.each([undefined, "/srv/Tom's plants"])('adds a plant with a token of the data folder %s', (folder) => {
+  test.each([undefined, "/srv/Tom's plants"])('gets its token from the service with the data folder %s', (folder) => {
     vi.stubEnv('DATA_DIR', folder);
     vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");
     expect(words(curlLine('http://127.0.0.1:3000'))).toEqual([

@@ -96,7 +96,7 @@ describe('plant add', () => {
 
 describe('plant import', () => {
   test('stores 200 lines in a store that fails now and then, and reports the lines that failed', async () => {
-    // Another test has a plant under the largest int64.
+    // Leave out the largest int64, under which another test stores a plant.
     const plants = somePlants(201, 7)
       .filter(({ id }) => id !== maxId)
       .slice(0, 200);
@@ -116,6 +116,8 @@ describe('plant import', () => {
     const failures = await failed();
     // On a busy machine the service may run out of time for any line.
     const late = failures.filter(({ line, error }) => line !== 11 && error === 50301);
+    const notSentAgain = late.filter(({ line }) => line > 40 && line <= 50);
+    expect(notSentAgain.length, 'lines that failed at their first request only').toBeLessThan(10);
     const text = (index: number) => ({ message: expect.stringMatching(/./), text: lines[index] });
     expect(failures.filter((failure) => !late.includes(failure))).toEqual([
       { line: 11, error: 50301, ...text(10) },
@@ -169,7 +171,7 @@ describe('plant import', () => {
     expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
   });
 
-  test('keeps the failures of an earlier import if its file is empty', async () => {
+  test('keeps the failures of an earlier import if the file to import has no lines', async () => {
     const { file, failedText } = await ndjson('\n', { earlier: earlierFailure });
     expect(await plant('import', file, '--url', 'http://127.0.0.1:9', '--token', 'a.b.c')).toMatchObject({ code: 0 });
     expect(await failedText()).toBe(earlierFailure);
@@ -240,7 +242,7 @@ describe('plant import', () => {
       expect({ code, stderr }).toEqual({ code: 1, stderr: sentence });
       await rm(file);
       const gone = await plant('import', file);
-      expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining(`There is no file ${file}: give one`) });
+      expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining(`There is no file ${file}: name a file`) });
       expect(await failedText()).toBe(earlierFailure);
     });
 
@@ -272,7 +274,7 @@ describe('says in a sentence what is wrong and ends with code 1', () => {
       /^error: unknown option '--colour'\n/,
     ],
     ['a command is unknown', ['remove'], /^error: unknown command 'remove'\n/],
-    ['a file is a folder', ['import', '/'], /^There is no file \/: give one/],
+    ['a file is a folder', ['import', '/'], /^There is no file \/: name a file/],
   ])('if %s', async (_, args, sentence) => {
     const { code, stdout, stderr } = await plant(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

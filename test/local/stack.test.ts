@@ -114,7 +114,7 @@ describe('readTemplate rejects', () => {
     ['AWS::ApiGatewayV2::Integration', 'IntegrationType', (p) => (p['IntegrationType'] = 'HTTP_PROXY')],
     [
       'AWS::ApiGatewayV2::Integration',
-      'a function of the stack',
+      'the function that',
       (p) => (p['IntegrationUri'] = 'arn:aws:lambda:x:y:function:z'),
     ],
     ['AWS::ApiGatewayV2::Route', 'AuthorizationType', (p) => (p['AuthorizationType'] = 'AWS_IAM')],

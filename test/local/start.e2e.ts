@@ -50,7 +50,7 @@ describe('npm start', () => {
     expect(await home.list()).toContain('session.json');
     second.child.stdout.destroy();
     second.child.stderr.destroy();
-    // The system signals the whole process group, our guard in it too.
+    // The system signals the whole process group, including our guard.
     const group = -(second.child.pid ?? 0);
     onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
     process.kill(group, 'SIGHUP');
@@ -72,7 +72,7 @@ describe('npm start', () => {
     const mode = async (name: string) => (await stat(path.join(home.folder, name))).mode & 0o777;
     const folders = ['dynamodb', 'lock', temporary];
     expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
-    // It contains the client secret.
+    // The session file contains the client secret.
     expect(await mode('session.json'), 'mode').toBe(0o600);
 
     await rm(path.join(home.folder, 'session.json'));

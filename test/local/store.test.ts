@@ -32,7 +32,7 @@ describe('a store that the user runs', () => {
     await store.close();
   });
 
-  test('makes the start fail if its table has a different key from the stack, and is not changed', async () => {
+  test('makes the start fail if the key of its table differs, and leaves the table unchanged', async () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', slow.endpoint);

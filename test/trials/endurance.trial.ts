@@ -75,7 +75,7 @@ test(`createPlant leaks nothing in ${requests} requests`, async () => {
     CreatePlant: { wrapper: open },
   });
   onTestFinished(stack.close);
-  /** Special bodies by request number, modulo 100 (501: modulo 1,000). All other requests send a valid plant. */
+  /** Bodies by request number modulo 100, but 501 modulo 1,000. All other requests send a valid new plant. All other requests send a valid plant. */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],
     2: ['{"id":1}', 400],

@@ -139,7 +139,7 @@ describe('tokens with unknown kids', () => {
   /** Concurrent instances of the authorizer: the local service runs at most 8. */
   const instances = trialSize(8, 2);
 
-  test(`${flood} of them, ${instances} at a time, cause at most 4 fetches of each instance`, async () => {
+  test(`${flood} of them, ${instances} at a time, cause at most 4 fetches by each instance`, async () => {
     const other = await startStack();
     onTestFinished(other.close);
     const [good, ...tokens] = await Promise.all([

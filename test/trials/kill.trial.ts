@@ -45,7 +45,7 @@ test(`keeps every acknowledged plant through ${rounds} kills under load (seed ${
         expect(status, 'status').toBe(200);
         acknowledged.push(plant);
       } catch (error) {
-        // fetch throws it if the service is dead.
+        // fetch throws a TypeError if the service is dead.
         if (!(error instanceof TypeError)) throw error;
         unanswered.push(plant);
       }
@@ -53,7 +53,7 @@ test(`keeps every acknowledged plant through ${rounds} kills under load (seed ${
     });
     await service.ended;
     await expect(fetchToken(readSession(folder))).rejects.toThrow('Start it: npm start');
-    expect(unanswered.length, 'requests without an answer').toBeGreaterThan(0);
+    expect(unanswered.length, 'requests without a response').toBeGreaterThan(0);
 
     running = await start(folder);
     starts.push(running.milliseconds);

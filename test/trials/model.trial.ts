@@ -111,7 +111,7 @@ class CreateWithFault extends Create {
     await expectStored(model);
   }
   override toString = () =>
-    `create ${this.place} ${JSON.stringify(this.content)}, ${this.isLasting ? 'held' : 'once'}: ${this.fault}`;
+    `create ${this.place} ${JSON.stringify(this.content)}, ${this.isLasting ? 'lasting' : 'once'}: ${this.fault}`;
 }
 
 class Race extends Create {

@@ -183,6 +183,6 @@ test('writes no marked secret to a log line or an error response', async () => {
     expect(text).not.toContain(validToken.split('.')[2]);
   }
   report(
-    `${answers.length} requests with secrets in all places: none in ${lines.length} lines of the log, nor in an answer`,
+    `${answers.length} requests with secrets in all places: none in ${lines.length} lines of the log, nor in a response`,
   );
 });

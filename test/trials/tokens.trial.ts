@@ -97,7 +97,7 @@ test(`rejects ${forgedTokens.length} forged tokens, never with a 5xx, and follow
   });
   expect(statuses.filter(({ verdict }) => verdict !== false)).toEqual([]);
   expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
-  // The header alone reveals some forgeries; others name an unusable key, which is dropped and therefore unknown.
+  // Another reason is possible: the header is malformed, or the token names an unusable key, which counts as unknown.
   const unexpected = statuses.filter(
     ({ reason }, at) => ![forgedTokens[at]?.[0], ...headerReasons, 'unknown key'].includes(`${reason}`),
   );
@@ -167,7 +167,7 @@ const headers: [what: string, authorization: (token: string) => string][] = [
   ['64 KB of dots', () => `Bearer ${'.'.repeat(65_536)}`],
 ];
 
-/** Headers for the function only, since HTTP strips or cannot carry them. */
+/** Headers that are sent to the function only, because HTTP would strip them or cannot carry them. */
 const headersForFunction: typeof headers = [
   ['an empty header', () => ''],
   ['a space before it', (token) => ` Bearer ${token}`],

@@ -165,7 +165,7 @@ describe('the keys of an issuer that answers', () => {
   });
 });
 
-describe('the keys of an issuer that is down', () => {
+describe('the keys of an issuer that fails', () => {
   test('cause an error if none were ever fetched, but no flood of fetches', async () => {
     published = undefined;
     for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('cannot be fetched');
@@ -219,7 +219,7 @@ describe('the keys of an issuer that is down', () => {
     { keys: 'secret' },
     { keys: { secret: 1 } },
     { keys: ['secret', null, {}] },
-  ])('do not let the text of a response that is not a key set into the log: %j', async (answer) => {
+  ])('cause a log line that does not quote a response that is not a key set: %j', async (answer) => {
     published = answer;
     await expect(keys.current()).rejects.toThrow('the response is not a key set');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the response is not a key set' });

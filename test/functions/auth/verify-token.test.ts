@@ -196,7 +196,7 @@ describe('the scope', () => {
     },
   );
 
-  test('is not found in a prototype', async () => {
+  test('is not found in a property added to Object.prototype', async () => {
     onTestFinished(() => {
       Reflect.deleteProperty(Object.prototype, 'scp');
     });
@@ -287,7 +287,7 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('keep the reason to refuse a token that one of them has signed', async () => {
+    test('do not hide the reason to refuse a token that one of them has signed', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { parseExactly } from '../../../functions/http/exact-json.ts';
 
-/** Counts how often `parseExactly` matches a pattern against a number's text, apart from the quick test for 0. */
+/** Counts the regular expressions that `parseExactly` runs on a number's text, except the one that looks for 1-9. */
 const readings = (number: string): number => {
   const exec = vi.spyOn(RegExp.prototype, 'exec');
   parseExactly(`[${number}]`);

@@ -48,7 +48,7 @@ const abortAfter = (milliseconds: number): AbortSignal => {
   return controller.signal;
 };
 
-/** Returns a new plant. All calls to the store for this plant meet the fault. */
+/** Returns a new plant, and injects `fault` into all calls to the store for it. */
 const plantWith = (fault: Fault) => {
   const id = newId();
   store.fail(id, fault);
@@ -76,11 +76,11 @@ describe.concurrent('the store', () => {
   });
 
   test.each([
-    [502, StoreUnavailable],
-    [200, StoreUnavailable],
-    [403, SyntaxError],
-    [302, SyntaxError],
-  ])('is unavailable, or we have a fault, if a proxy returns a %i in HTML', async (status, error) => {
+    [502, 'is unavailable', StoreUnavailable],
+    [200, 'is unavailable', StoreUnavailable],
+    [403, 'causes a fault of ours', SyntaxError],
+    [302, 'causes a fault of ours', SyntaxError],
+  ])('behind a proxy that returns a %i in HTML %s', async (status, _, error) => {
     const plant = plantWith(({ response }) => response.writeHead(status).end('<html>'));
     await expect(adder()(plant)).rejects.toBeInstanceOf(error);
   });
@@ -106,14 +106,17 @@ describe.concurrent('the store', () => {
     ['ERR_INVALID_URL', Error],
     ['CERT_HAS_EXPIRED', Error],
     ['ERR_TLS_CERT_ALTNAME_INVALID', Error],
-  ])('is unavailable if the connection fails, unless the fault is ours: %s', async (code, errorClass) => {
-    const fault = Object.assign(new Error(code), { code });
-    const client = new DynamoDBClient({ ...anyCredentials, ...storeLimits, maxAttempts: 1 });
-    client.middlewareStack.add(() => () => Promise.reject(fault), { step: 'finalizeRequest', priority: 'low' });
-    const error = await add('plants', client)({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
-    expect(error.constructor).toBe(errorClass);
-    expect(errorClass === Error ? error : error.cause).toBe(fault);
-  });
+  ])(
+    'is unavailable if the connection fails with %s, unless the cause is our own configuration',
+    async (code, errorClass) => {
+      const fault = Object.assign(new Error(code), { code });
+      const client = new DynamoDBClient({ ...anyCredentials, ...storeLimits, maxAttempts: 1 });
+      client.middlewareStack.add(() => () => Promise.reject(fault), { step: 'finalizeRequest', priority: 'low' });
+      const error = await add('plants', client)({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
+      expect(error.constructor).toBe(errorClass);
+      expect(errorClass === Error ? error : error.cause).toBe(fault);
+    },
+  );
 
   test.each([200, 302, 400, 403, 500])(
     'is unavailable if it breaks the connection after the headers of a %i',
@@ -201,7 +204,7 @@ describe.concurrent('the store', () => {
   });
 
   test.each([10, -10])(
-    'accepts the second call if its clock is %i minutes ahead, and the first call of later requests',
+    'accepts the second call if its clock is %i minutes ahead, and then the first call of each later request',
     async (minutes) => {
       const addPlant = adder();
       /** Adds a plant. @returns the outcome, or the class of the error, and the number of calls */
