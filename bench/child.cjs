@@ -16,8 +16,8 @@ for (const level of ['log', 'trace', 'debug', 'info', 'warn', 'error']) {
 const load = async () => (file.endsWith('.mjs') ? import(file) : require(file));
 
 const invoke = async (handler) => {
-  const answer = await handler(event(), context());
-  if (answer.statusCode !== 200 && answer.isAuthorized !== true) throw new Error(JSON.stringify(answer));
+  const response = await handler(event(), context());
+  if (response.statusCode !== 200 && response.isAuthorized !== true) throw new Error(JSON.stringify(response));
 };
 
 /** Sends `count` requests, `width` at a time. */

@@ -42,7 +42,7 @@ describe('a reader of the READMEs', () => {
     const token = await fetchToken(readSession(home.folder));
     const node = async (code: string) => {
       await writeFile(file, here(code).replace('plant-store-client', client));
-      return run(process.execPath, [file], { TOKEN: token }).ended;
+      return run(process.execPath, [file], { ACCESS_TOKEN: token }).ended;
     };
     const [sample = ''] = blocks('From TypeScript', 'ts');
     expect(await node(sample)).toEqual({ code: 0, stdout: 'Swiss cheese plant\n', stderr: '' });
