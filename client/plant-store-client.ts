@@ -136,9 +136,9 @@ const send = async (
       retry,
       ...(signal && { signal }),
     });
-    const answer = parse(await response.text());
-    const isStored = response.status === 200 && isSame(answer, plant);
-    return isStored ? { ok: true, plant: answer } : failure(response.status, answer);
+    const content = parse(await response.text());
+    const isStored = response.status === 200 && isSame(content, plant);
+    return isStored ? { ok: true, plant: content } : failure(response.status, content);
   } catch (error) {
     signal?.throwIfAborted();
     if (isHTTPError(error)) return failure(error.response.status, error.data);

@@ -9,7 +9,9 @@ import type { Refusal } from './auth/unverified-token.ts';
 import { verifyToken } from './auth/verify-token.ts';
 import { fromEnvironment } from './environment.ts';
 
-type Answer = APIGatewaySimpleAuthorizerResult | APIGatewaySimpleAuthorizerWithContextResult<Record<string, string>>;
+type AuthorizerResult =
+  | APIGatewaySimpleAuthorizerResult
+  | APIGatewaySimpleAuthorizerWithContextResult<Record<string, string>>;
 
 const keys = issuerKeys(fromEnvironment('JWKS_URI'));
 const audience = fromEnvironment('AUDIENCE');
@@ -22,7 +24,7 @@ const rules = {
 };
 
 /** Allows a request that has a valid bearer token. @throws Error if the issuer's keys cannot be fetched */
-export const handler = async ({ headers }: APIGatewayRequestAuthorizerEventV2): Promise<Answer> => {
+export const handler = async ({ headers }: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
   const bearer = bearerToken(headers?.['authorization']);
   const verdict = 'refused' in bearer ? bearer : await verifyToken(bearer.token, rules, keys);
   if ('refused' in verdict) return refuse(verdict.refused);
@@ -34,7 +36,7 @@ export const handler = async ({ headers }: APIGatewayRequestAuthorizerEventV2): 
   };
 };
 
-const refuse = (reason: Refusal): Answer => {
+const refuse = (reason: Refusal): AuthorizerResult => {
   console.info({ outcome: 'refused', reason });
   return { isAuthorized: false };
 };

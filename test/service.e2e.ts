@@ -6,12 +6,12 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPlantStoreClient, type NewPlant, type Token } from '../client/plant-store-client.ts';
 import { fetchToken, readSession } from '../local/session.ts';
-import { item, newId, type PlantRequest, type PlantService, testAnswers } from './kit/answers.ts';
 import { expectInContract } from './kit/contract.ts';
 import { dynamoDbError, type Faults, onFirstRequest, startFaultyStore } from './kit/faulty-store.ts';
 import { startLocalService, temporaryFolder } from './kit/local-service.ts';
 import { isOverQuota, isUnavailable, retryWhile } from './kit/over-quota.ts';
 import { readItem } from './kit/plants-store.ts';
+import { item, newId, type PlantRequest, type PlantService, testResponses } from './kit/responses.ts';
 
 type Reached = Pick<PlantService, 'read'> & { url: string; token: string; faults?: Faults };
 
@@ -91,7 +91,7 @@ const postOnce = async (content: PlantRequest['body'], headers: Record<string, s
 const post = (content: PlantRequest['body'], headers: Record<string, string>) =>
   untilAnswered(() => postOnce(content, headers));
 
-testAnswers(() => service, !isDeployed);
+testResponses(() => service, !isDeployed);
 
 describe('a token', () => {
   const plant = `{"id":${newId()},"name":"Moss"}`;

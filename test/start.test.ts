@@ -3,10 +3,10 @@ import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fetchToken, readSession, writeSession } from '../local/session.ts';
-import { newId } from './kit/answers.ts';
 import { expectInContract } from './kit/contract.ts';
 import { type LocalService, programs, run, startLocalService, temporaryFolder } from './kit/local-service.ts';
 import { isUnavailable, retryWhile } from './kit/over-quota.ts';
+import { newId } from './kit/responses.ts';
 import { startServer } from './kit/servers.ts';
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;

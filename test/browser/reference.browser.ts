@@ -91,10 +91,10 @@ const execute = async (page: Page, body?: string) => {
   await clearResponse(page);
   if (body !== undefined) await page.locator('textarea').fill(body);
   await page.locator('.execute').click();
-  const answer = page.locator('.live-responses-table .response');
+  const response = page.locator('.live-responses-table .response');
   return {
-    status: Number(await answer.locator('.response-col_status').first().innerText()),
-    body: JSON.parse(await answer.locator('.highlight-code').first().innerText()),
+    status: Number(await response.locator('.response-col_status').first().innerText()),
+    body: JSON.parse(await response.locator('.highlight-code').first().innerText()),
   };
 };
 
@@ -202,7 +202,7 @@ test('hides its token from pages of other origins', async ({ browser, url }) => 
   page.setDefaultTimeout(0);
   onTestFinished(() => page.close());
   await page.goto(`http://127.0.0.1:${port}/`);
-  const read = await page.evaluate((to) => fetch(to).then((answer) => answer.text(), String), `${url}/docs`);
+  const read = await page.evaluate((to) => fetch(to).then((response) => response.text(), String), `${url}/docs`);
   expect(read).toBe('TypeError: Failed to fetch');
   expect(page.frames().map((each) => each.url())).toEqual([
     `http://127.0.0.1:${port}/`,

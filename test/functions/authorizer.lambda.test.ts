@@ -45,7 +45,7 @@ const load = async (environment: Record<string, string | undefined> = {}) => {
 };
 
 /** Returns the response to a token with these claims, signed with a new key. An undefined claim is omitted. */
-const answerTo = async (change: Record<string, unknown>, environment: Record<string, string> = {}) => {
+const responseTo = async (change: Record<string, unknown>, environment: Record<string, string> = {}) => {
   const key = await makeKey('ES256', 'other');
   const keySet = new TextEncoder().encode(JSON.stringify({ keys: [key.jwk] })).buffer;
   vi.spyOn(SimpleFetcher.prototype, 'fetch').mockResolvedValue(keySet);
@@ -80,8 +80,8 @@ describe('the authorizer', () => {
 
   test('passes on flat strings, whatever the types of the client claims', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
-      const answer = await answerTo(change);
-      return 'context' in answer && answer.context;
+      const response = await responseTo(change);
+      return 'context' in response && response.context;
     };
     const scope = 'plants/create';
     expect(await contextFor({})).toEqual({ sub: 'client-1', clientId: 'client-1', scope });
@@ -99,15 +99,15 @@ describe('the authorizer', () => {
 
   test('passes on the scopes separated by spaces, whichever claims of SCOPE_CLAIM they come from', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
-      const answer = await answerTo({ scope: 'other', ...change }, { SCOPE_CLAIM: 'scp,roles' });
-      return 'context' in answer && answer.context['scope'];
+      const response = await responseTo({ scope: 'other', ...change }, { SCOPE_CLAIM: 'scp,roles' });
+      return 'context' in response && response.context['scope'];
     };
     expect(await contextFor({ scp: ['plants/read', 'plants/create'] })).toBe('plants/read plants/create');
     expect(await contextFor({ scp: ' plants/read  plants/create' })).toBe('plants/read plants/create');
     expect(await contextFor({ scp: 'plants/read', roles: ['plants/create'] })).toBe('plants/read plants/create');
     // A list element is one scope. An element with a space is not a scope and must not become two.
     expect(await contextFor({ roles: ['plants/create', 'plants/read admin'] })).toBe('plants/create');
-    expect(await answerTo({ scope: 'plants/create' }, { SCOPE_CLAIM: 'scp,roles' })).toEqual({ isAuthorized: false });
+    expect(await responseTo({ scope: 'plants/create' }, { SCOPE_CLAIM: 'scp,roles' })).toEqual({ isAuthorized: false });
   });
 
   test('refuses an event without headers', async () => {
@@ -131,22 +131,22 @@ describe('the authorizer', () => {
 
   describe('if AUDIENCE is none', () => {
     test.each(['urn:payroll', 'none', ['none'], undefined])('lets in a token whose aud is %j', async (aud) => {
-      const answer = await answerTo({ aud }, { AUDIENCE: 'none' });
-      expect(answer).toMatchObject({ isAuthorized: true });
+      const response = await responseTo({ aud }, { AUDIENCE: 'none' });
+      expect(response).toMatchObject({ isAuthorized: true });
     });
   });
 
   test.each(['none', ['none'], undefined, 'None'])(
     'refuses a token whose aud is %j if an audience is required',
     async (aud) => {
-      expect(await answerTo({ aud })).toEqual({ isAuthorized: false });
+      expect(await responseTo({ aud })).toEqual({ isAuthorized: false });
       expect(logged).toEqual([{ outcome: 'refused', reason: 'audience' }]);
     },
   );
 
   test.each(['None', 'NONE', ' none', 'none,'])('reads AUDIENCE=%j as the name of an audience', async (audience) => {
-    expect(await answerTo({ aud: 'urn:payroll' }, { AUDIENCE: audience })).toEqual({ isAuthorized: false });
-    expect(await answerTo({ aud: audience }, { AUDIENCE: audience })).toMatchObject({ isAuthorized: true });
+    expect(await responseTo({ aud: 'urn:payroll' }, { AUDIENCE: audience })).toEqual({ isAuthorized: false });
+    expect(await responseTo({ aud: audience }, { AUDIENCE: audience })).toMatchObject({ isAuthorized: true });
   });
 
   test('throws if the keys cannot be fetched, because the token may be valid', async () => {

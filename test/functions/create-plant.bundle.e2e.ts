@@ -1,11 +1,11 @@
-/** Runs the suite of test/kit/answers.ts against the bundle that would be deployed. */
+/** Runs the suite of test/kit/responses.ts against the bundle that would be deployed. */
 import files, { readFile } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
-import { newId, testAnswers } from '../kit/answers.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
 import { type InProcess, invoker, startInProcess } from '../kit/in-process.ts';
+import { newId, testResponses } from '../kit/responses.ts';
 
 const { functions } = inject('stack');
 const bundle = path.join(functions.find(({ name }) => name.startsWith('CreatePlant'))?.folder ?? '', 'index.js');
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-testAnswers(() => service, true);
+testResponses(() => service, true);
 
 test('the bundle requires only modules of Node.js, no package of the Lambda runtime', async () => {
   const required = (await readFile(bundle, 'utf8')).matchAll(/require\("([^"]+)"\)/g);

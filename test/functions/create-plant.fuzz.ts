@@ -1,14 +1,14 @@
-/** Tests properties of all requests, not only of the cases in test/kit/answers.ts. `npm run fuzz` tries 10,000 each. */
+/** Tests properties of all requests, not only of the cases in test/kit/responses.ts. `npm run fuzz` tries 10,000 each. */
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import fc, { type GeneratorValue } from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { item, type PlantRequest } from '../kit/answers.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
 import { type InProcess, startInProcess } from '../kit/in-process.ts';
 import { below, pick, spellInteger, spellObject, spellString } from '../kit/json-spellings.ts';
 import { maxId, minId, type Plant, plants, texts } from '../kit/plants.ts';
 import type { Item } from '../kit/plants-store.ts';
+import { item, type PlantRequest } from '../kit/responses.ts';
 
 let service: InProcess;
 beforeAll(async () => {
@@ -129,8 +129,8 @@ test('rejects any other JSON value with 40002, and does not call the store', asy
     fc.asyncProperty(fc.gen(), async (gen) => {
       const body = below(gen, 3) > 0 ? spellNearlyPlant(gen) : gen(anyJson);
       const calls = service.faults.calls();
-      const answer = await service.send(asSent(gen, body));
-      expect(answer).toMatchObject({ status: 400, body: { error: 40002 } });
+      const response = await service.send(asSent(gen, body));
+      expect(response).toMatchObject({ status: 400, body: { error: 40002 } });
       expect(service.faults.calls() - calls, 'calls to the store').toBe(0);
     }),
   );
@@ -169,11 +169,11 @@ test('gives the same response if each 1 in a body is written as 1.0', async () =
       ];
       const fields = gen(fc.boolean) ? [...plant, watched()] : [watched(), ...plant];
       const body = spellObject(gen, fields);
-      const answerTo = async (number: string) => {
-        const { status, body: answer } = await service.send(asSent(gen, body.replaceAll('N', number)));
-        return { status, answer };
+      const responseTo = async (number: string) => {
+        const { status, body: response } = await service.send(asSent(gen, body.replaceAll('N', number)));
+        return { status, response };
       };
-      expect(await answerTo('1.0')).toEqual(await answerTo('1'));
+      expect(await responseTo('1.0')).toEqual(await responseTo('1'));
     }),
   );
 });

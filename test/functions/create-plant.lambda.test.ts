@@ -2,11 +2,11 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { newId, testAnswers } from '../kit/answers.ts';
 import { clockAhead, hang, loseResponse, onFirstCall } from '../kit/faulty-store.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
 import { type InProcess, type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
+import { newId, testResponses } from '../kit/responses.ts';
 
 let service: InProcess;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-testAnswers(() => service, true);
+testResponses(() => service, true);
 
 /** Loads the function anew with these environment variables. */
 const load = async (environment: Record<string, string>): Promise<Invoke> => {

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { parse } from 'yaml';
 
 type MediaType = { schema: { $ref?: string }; examples: Record<string, { value: unknown }> };
-type Answer = {
+type ResponseSpec = {
   description: string;
   headers?: Record<string, unknown>;
   content: { 'application/json': MediaType };
@@ -13,7 +13,7 @@ type Operation = {
   operationId: string;
   security?: unknown;
   requestBody: { required: boolean; content: { 'application/json': MediaType } };
-  responses: Record<string, Answer>;
+  responses: Record<string, ResponseSpec>;
 };
 
 export type Contract = {

@@ -14,9 +14,9 @@ type Call = {
   /** The time of the call's signature, by the sender's clock, in milliseconds since the epoch. */
   signedAt: number;
   /** Puts the item into the store. @returns the store's response, which the caller has not received yet */
-  put: () => Promise<StoreAnswer>;
+  put: () => Promise<StoreResponse>;
 };
-type StoreAnswer = { status: number; requestId: string; body: string };
+type StoreResponse = { status: number; requestId: string; body: string };
 
 export type Fault = (call: Call) => unknown;
 
@@ -41,10 +41,10 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
   const proxy = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
     const { host, connection, 'content-length': length, ...headers } = request.headers as Record<string, string>;
-    const put = async (): Promise<StoreAnswer> => {
-      const answer = await fetch(store.endpoint, { method: 'POST', headers, body });
-      const requestId = answer.headers.get('x-amzn-requestid') ?? '';
-      return { status: answer.status, requestId, body: await answer.text() };
+    const put = async (): Promise<StoreResponse> => {
+      const stored = await fetch(store.endpoint, { method: 'POST', headers, body });
+      const requestId = stored.headers.get('x-amzn-requestid') ?? '';
+      return { status: stored.status, requestId, body: await stored.text() };
     };
     const signedAt = readBasicDate(headers['x-amz-date'] ?? '');
     if (!headers['x-amz-target']?.endsWith('.PutItem')) {
@@ -97,8 +97,8 @@ export const delayed =
 export const delayResponse =
   (milliseconds: number): Fault =>
   async (call) => {
-    const answered = await call.put();
-    await delayed(milliseconds, pass)({ ...call, put: async () => answered });
+    const response = await call.put();
+    await delayed(milliseconds, pass)({ ...call, put: async () => response });
   };
 
 /**

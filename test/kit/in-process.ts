@@ -3,17 +3,17 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
 import { eventBody } from '../../local/gateway-event.ts';
-import type { FaultyService, PlantAnswer, PlantRequest, PlantService } from './answers.ts';
 import { expectInContract } from './contract.ts';
 import { startEventLoopClock } from './event-loop-clock.ts';
 import { startFaultyStore } from './faulty-store.ts';
 import { lambdaContext, proxyEvent } from './gateway-events.ts';
+import type { FaultyService, PlantRequest, PlantResponse, PlantService } from './responses.ts';
 
 /** A log line: its level and what the function logged. */
 export type Line = { level: string; entry: unknown };
 
 /** Sends an event to the function. @returns the response and the lines logged for it */
-export type Invoke = (event: unknown) => Promise<PlantAnswer & { log: Line[] }>;
+export type Invoke = (event: unknown) => Promise<PlantResponse & { log: Line[] }>;
 
 export type InProcess = PlantService & { invoke: Invoke; faults: FaultyService; close: () => Promise<void> };
 
@@ -82,10 +82,10 @@ export const invoker =
   };
 
 /** Rejects after the time bound on the same fake clock as the function's timers, so that timers fire in order. */
-const inTime = <T>(answer: Promise<T>): Promise<T> => {
+const inTime = <T>(response: Promise<T>): Promise<T> => {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`There is no answer after ${timeBound} ms.`)), timeBound);
-  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
+  const timer = setTimeout(() => late.reject(new Error(`There is no response after ${timeBound} ms.`)), timeBound);
+  return Promise.race([response, late.promise]).finally(() => clearTimeout(timer));
 };
 
 /** Returns the line that the function must log for this response. */

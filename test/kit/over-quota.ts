@@ -8,10 +8,10 @@ export const isOverQuota = (status: number, body: unknown): boolean =>
 export const isUnavailable = (status: number): boolean => status === 503;
 
 /** Sends up to eight times in 13 seconds, with growing pauses, until the response is not a refusal. */
-export const retryWhile = async <T>(send: () => Promise<T>, isRefused: (answer: T) => boolean): Promise<T> => {
+export const retryWhile = async <T>(send: () => Promise<T>, isRefused: (response: T) => boolean): Promise<T> => {
   for (let pause = 100; ; pause *= 2) {
-    const answer = await send();
-    if (pause > 6_400 || !isRefused(answer)) return answer;
+    const response = await send();
+    if (pause > 6_400 || !isRefused(response)) return response;
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
 };

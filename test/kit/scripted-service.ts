@@ -3,20 +3,20 @@ import { startServer } from './servers.ts';
 
 type Received = { authorization: string | undefined; body: string };
 
-type Answer = (response: ServerResponse, request: IncomingMessage) => unknown;
+type Respond = (response: ServerResponse, request: IncomingMessage) => unknown;
 
 export const answer =
-  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (status: number, body: unknown, headers: Record<string, string> = {}): Respond =>
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
 /** Starts a service that sends these responses, one per request, and then repeats the last one. */
-export const startScriptedService = async (...answers: [Answer, ...Answer[]]) => {
+export const startScriptedService = async (...responses: [Respond, ...Respond[]]) => {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     received.push({ authorization: request.headers.authorization, body });
-    const [next = answers[0]] = answers.length > 1 ? answers.splice(0, 1) : answers;
+    const [next = responses[0]] = responses.length > 1 ? responses.splice(0, 1) : responses;
     next(response, request);
   });
   return { baseUrl: `http://127.0.0.1:${await startServer(server)}`, received };

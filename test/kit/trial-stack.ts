@@ -7,10 +7,10 @@ import { localFunctions } from '../../local/lambda.ts';
 import { closeServer, listen } from '../../local/listen.ts';
 import type { FunctionSpec } from '../../local/stack.ts';
 import { audience, claims, sign } from './access-tokens.ts';
-import type { PlantAnswer } from './answers.ts';
 import { expectInContract } from './contract.ts';
 import { temporaryFolder } from './local-service.ts';
 import { isUnavailable, retryWhile } from './over-quota.ts';
+import type { PlantResponse } from './responses.ts';
 import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
 
 export type Handler = (event: never, context: object) => unknown;
@@ -38,7 +38,7 @@ export type TrialStack = {
   close: () => Promise<void>;
 };
 
-type Send = (body: string, headers?: Record<string, string>) => Promise<PlantAnswer>;
+type Send = (body: string, headers?: Record<string, string>) => Promise<PlantResponse>;
 
 type FunctionName = 'CreatePlant' | 'Authorizer';
 

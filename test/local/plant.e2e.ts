@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { closeServer, listen } from '../../local/listen.ts';
-import { item, newId } from '../kit/answers.ts';
 import { dynamoDbError, type FaultyStore, onFirstRequest, startFaultyStore } from '../kit/faulty-store.ts';
 import { programs, run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
 import { retryWhile } from '../kit/over-quota.ts';
 import { maxId, somePlants, toJson } from '../kit/plants.ts';
+import { item, newId } from '../kit/responses.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
 import { until } from '../kit/until.ts';
 

@@ -3,8 +3,8 @@ import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { claims, inSeconds, makeKey, type SigningKey, sign } from '../kit/access-tokens.ts';
-import { newId } from '../kit/answers.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
+import { newId } from '../kit/responses.ts';
 import { mapConcurrently, report, trialSize } from '../kit/scale.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 

@@ -1,8 +1,8 @@
 /** Tests that the gateway responds as AWS documents if a function misbehaves, and then serves the next request. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../kit/answers.ts';
 import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
+import { newId } from '../kit/responses.ts';
 import { report } from '../kit/scale.ts';
 import { type Handler, longTimeout, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 

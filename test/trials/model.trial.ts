@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { item, newId } from '../kit/answers.ts';
 import {
   captivePortal,
   corruptResponse,
@@ -17,6 +16,7 @@ import {
 } from '../kit/faulty-store.ts';
 import { type Plant, toJson } from '../kit/plants.ts';
 import type { Item } from '../kit/plants-store.ts';
+import { item, newId } from '../kit/responses.ts';
 import { progress, seed, trialSize } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { item, lastingFaults, newId, type PlantAnswer } from '../kit/answers.ts';
 import {
   corruptResponse,
   delayed,
@@ -20,6 +19,7 @@ import {
 } from '../kit/faulty-store.ts';
 import { retryWhile } from '../kit/over-quota.ts';
 import { type Plant, somePlants, toJson } from '../kit/plants.ts';
+import { item, lastingFaults, newId, type PlantResponse } from '../kit/responses.ts';
 import { mapConcurrently, progress, report, seed, trialSize } from '../kit/scale.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
@@ -52,7 +52,7 @@ afterAll(async () => {
   await store.close();
 });
 
-const post = (plant: Plant): Promise<PlantAnswer> => stack.sendOnce(toJson(plant));
+const post = (plant: Plant): Promise<PlantResponse> => stack.sendOnce(toJson(plant));
 
 const itemOf = ({ id, name, tag }: Plant) => item(String(id), name, tag);
 

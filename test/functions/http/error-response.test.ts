@@ -12,7 +12,7 @@ class Taken extends Error {
 class Busy extends Error {}
 
 /** Returns the response to a handler that throws `thrown`, and what was logged. */
-const answerTo = async (thrown: unknown) => {
+const responseTo = async (thrown: unknown) => {
   const logged: unknown[] = [];
   for (const level of ['info', 'warn', 'error'] as const) {
     vi.spyOn(console, level).mockImplementation((entry) => {
@@ -35,7 +35,7 @@ const answerTo = async (thrown: unknown) => {
 };
 
 test.each([undefined, null, 'text', 7, {}])('answers 50001 if the thrown value is not an Error: %j', async (thrown) => {
-  expect(await answerTo(thrown)).toMatchObject({
+  expect(await responseTo(thrown)).toMatchObject({
     status: 500,
     error: 50001,
     logged: [['error', { outcome: 'failed', error: 50001, cause: { name: typeof thrown } }]],
@@ -43,26 +43,26 @@ test.each([undefined, null, 'text', 7, {}])('answers 50001 if the thrown value i
 });
 
 test('sends Retry-After only with 503', async () => {
-  expect((await answerTo(new Busy())).headers).toEqual({ 'content-type': 'application/json', 'retry-after': '1' });
-  expect((await answerTo(new Taken())).headers).toEqual({ 'content-type': 'application/json' });
+  expect((await responseTo(new Busy())).headers).toEqual({ 'content-type': 'application/json', 'retry-after': '1' });
+  expect((await responseTo(new Taken())).headers).toEqual({ 'content-type': 'application/json' });
 });
 
 test('maps an error class to its entry of the catalogue, and its subclasses too', async () => {
   class TakenTwice extends Taken {}
-  expect(await answerTo(new Taken())).toMatchObject({ status: 409, error: 40901 });
-  expect(await answerTo(new TakenTwice())).toMatchObject({ status: 409, error: 40901 });
-  expect(await answerTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });
+  expect(await responseTo(new Taken())).toMatchObject({ status: 409, error: 40901 });
+  expect(await responseTo(new TakenTwice())).toMatchObject({ status: 409, error: 40901 });
+  expect(await responseTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });
 });
 
 test('logs causes three levels deep, even if they form a circle', async () => {
   const first = new Error('first');
   first.cause = new Error('second', { cause: first });
-  const { logged } = await answerTo(first);
+  const { logged } = await responseTo(first);
   expect(JSON.stringify(logged).match(/"name"/g)?.length, 'errors in the log line').toBe(4);
 });
 
 test('logs the name and the code of an error if they are strings, and no cause if it has none', async () => {
-  const { logged } = await answerTo(Object.assign(new RangeError('no'), { code: 7 }));
+  const { logged } = await responseTo(Object.assign(new RangeError('no'), { code: 7 }));
   const cause = { name: 'RangeError', code: undefined, stack: expect.any(String) };
   expect(logged).toStrictEqual([['error', { outcome: 'failed', error: 50001, cause }]]);
 });
@@ -89,7 +89,7 @@ test.each<[field: string, good: string[], bad: unknown[]]>([
 ])('logs the %s of an error only if it looks like one', async (field, good, bad) => {
   const loggedOf = async (value: unknown): Promise<unknown> => {
     const own = field === 'requestId' ? { $metadata: { requestId: value } } : { [field]: value };
-    const { logged } = await answerTo(Object.assign(new Error('no'), own));
+    const { logged } = await responseTo(Object.assign(new Error('no'), own));
     const [[, { cause }]] = logged as [[string, { cause: Record<string, unknown> & { $metadata?: object } }]];
     return { ...cause, ...cause.$metadata }[field];
   };
@@ -99,7 +99,7 @@ test.each<[field: string, good: string[], bad: unknown[]]>([
 
 test('logs the status, the number of attempts and the request id of an AWS SDK error', async () => {
   const $metadata = { httpStatusCode: 400, attempts: 2, requestId: 'A1'.repeat(26) };
-  const { logged } = await answerTo(Object.assign(new Error('no'), { $metadata: { ...$metadata, cfId: 'x' } }));
+  const { logged } = await responseTo(Object.assign(new Error('no'), { $metadata: { ...$metadata, cfId: 'x' } }));
   expect(logged).toEqual([['error', expect.objectContaining({ cause: expect.objectContaining({ $metadata }) })]]);
 });
 
@@ -109,7 +109,7 @@ test('logs the stack of an error, but no text that came over the network', async
   Object.assign(quoting, { $metadata: { requestId: 'a secret id', cfId: 'secret', extendedRequestId: 'secret' } });
   const unparsed = new SyntaxError('"secret" is not valid JSON');
   for (const thrown of [quoting, unparsed]) {
-    const { logged } = await answerTo(new Error('ours', { cause: thrown }));
+    const { logged } = await responseTo(new Error('ours', { cause: thrown }));
     expect(logged).toMatchObject([['error', { cause: { stack: expect.stringMatching(/^Error: ours\n +at /) } }]]);
     expect(JSON.stringify(logged)).not.toContain('secret');
   }

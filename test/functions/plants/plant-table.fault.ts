@@ -10,7 +10,6 @@ import {
   StoreUnavailable,
   storeLimits,
 } from '../../../functions/plants/plant-table.ts';
-import { newId } from '../../kit/answers.ts';
 import { startEventLoopClock } from '../../kit/event-loop-clock.ts';
 import {
   clockAhead,
@@ -24,6 +23,7 @@ import {
   startFaultyStore,
 } from '../../kit/faulty-store.ts';
 import { anyCredentials } from '../../kit/plants-store.ts';
+import { newId } from '../../kit/responses.ts';
 
 let store: FaultyStore;
 beforeAll(async () => {
@@ -55,7 +55,7 @@ const plantWith = (fault: Fault) => {
   return { id: BigInt(id), name: 'Moss' };
 };
 
-/** Tests differences that do not show in the service's responses; test/kit/answers.ts tests the responses. */
+/** Tests differences that do not show in the service's responses; test/kit/responses.ts tests the responses. */
 describe.concurrent('the store', () => {
   test.each([
     ['has no throughput left', 400, 'ProvisionedThroughputExceededException'],

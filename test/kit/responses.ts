@@ -27,7 +27,7 @@ export type PlantRequest = {
   isChunked?: boolean;
 };
 
-export type PlantAnswer = { status: number; headers: Record<string, unknown>; body: unknown };
+export type PlantResponse = { status: number; headers: Record<string, unknown>; body: unknown };
 
 export type PlantService = {
   /**
@@ -40,7 +40,7 @@ export type PlantService = {
   /** Set only if the service has a store that can be made to fail. */
   faults?: FaultyService;
 };
-type Send = (request: PlantRequest) => Promise<PlantAnswer>;
+type Send = (request: PlantRequest) => Promise<PlantResponse>;
 
 export type FaultyService = Faults & {
   /**
@@ -74,8 +74,8 @@ const nested = (levels: number, number: string): string => {
 };
 
 /** Defines the suite. `hasFaults` says whether `service()` returns `faults`. */
-export const testAnswers = (service: () => PlantService, hasFaults: boolean): void => {
-  const post = (body: PlantRequest['body']): Promise<PlantAnswer> => service().send({ body, contentType });
+export const testResponses = (service: () => PlantService, hasFaults: boolean): void => {
+  const post = (body: PlantRequest['body']): Promise<PlantResponse> => service().send({ body, contentType });
   const read = (id: string): Promise<Item | undefined> => service().read(id);
 
   describe('stores a NewPlant as sent and returns it as a Plant', () => {
@@ -223,10 +223,10 @@ export const testAnswers = (service: () => PlantService, hasFaults: boolean): vo
     test('are conflicts, except the one that is stored, if 20 different ones are sent at once', async () => {
       const id = newId();
       const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
-      const answers = await Promise.all(names.map((name) => post(`{"id":${id},"name":"${name}"}`)));
-      const winners = names.filter((_, index) => answers[index]?.status === 200);
+      const responses = await Promise.all(names.map((name) => post(`{"id":${id},"name":"${name}"}`)));
+      const winners = names.filter((_, index) => responses[index]?.status === 200);
       expect(winners, 'acknowledged').toHaveLength(1);
-      expect(answers.filter(({ status }) => status !== 200)).toMatchObject(Array(19).fill(refusal(40901)));
+      expect(responses.filter(({ status }) => status !== 200)).toMatchObject(Array(19).fill(refusal(40901)));
       expect(await read(id)).toEqual(item(id, winners[0] ?? ''));
     });
 
