@@ -123,7 +123,7 @@ const send = async (
   token: string,
   signal: AbortSignal | undefined,
 ): Promise<CreatePlantResult> => {
-  // fetch would refuse such a token too, but its error message would quote the token.
+  // fetch refuses a token with an invalid character too, but its error message quotes the token.
   if (!/^[\x21-\x7e]*$/.test(token))
     throw new TypeError('The access token contains a character that tokens cannot contain.');
   try {
@@ -172,7 +172,7 @@ const noAnswer = (cause: unknown): CreatePlantResult => ({
 const innermost = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   if (error.cause !== undefined) return innermost(error.cause);
-  // If several addresses were tried, the error has an empty message.
+  // If Node.js tried several addresses, its error has an empty message.
   return error.message || ('code' in error ? String(error.code) : error.name);
 };
 

@@ -36,7 +36,7 @@ const fern: Plant = { name: 'Fern', tag: 'shade' };
 console.log(tell(await client.createPlant(moss)), tell(await client.createPlant({ id: 1, ...fern })));
 `;
 
-test('the package installs without a network, type-checks, and runs', async () => {
+test('the packed client installs without a network, type-checks, and runs', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const home = await installClient(folder);

@@ -25,7 +25,7 @@ const idDigits = (text: string): string[] => {
   return digits;
 };
 
-test('sends every int64, as a bigint or a safe integer, and every string exactly', async () => {
+test('the client sends every int64 (as a bigint or a safe integer) and every string exactly', async () => {
   const { createPlant } = createPlantStoreClient({
     baseUrl: `http://127.0.0.1:${await startServer(echo)}`,
     token: 'a.b.c',

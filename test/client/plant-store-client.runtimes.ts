@@ -39,7 +39,7 @@ const brokenOff: typeof stored = (response) => {
 };
 const thrown = { thrown: 'enough' };
 
-describe.each(runtimes)('on %s', (_, folder, program, args) => {
+describe.each(runtimes)('the client on %s', (_, folder, program, args) => {
   const home = path.resolve('.ci/runtimes/node_modules', folder);
 
   const call = async (file: string, how: Call): Promise<unknown> => {
@@ -50,19 +50,19 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
     };
     const { child, ended } = run(path.join(home, program), [...args, file, JSON.stringify(how)], environment);
-    // If the call hangs, the test times out, and its process must still end.
+    // If the client's call hangs, the test times out; then this ends the client's process.
     onTestFinished(() => void child.kill());
     const { stdout, stderr } = await ended;
     expect(stderr).toBe('');
     return JSON.parse(stdout);
   };
 
-  test('runs in the pinned version', async () => {
+  test('is tested with the pinned version of that runtime', async () => {
     const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
     expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
   });
 
-  test('sends the id exactly, with the token', async ({ file }) => {
+  test('sends an id exactly, and the token', async ({ file }) => {
     const { baseUrl, received } = await startScriptedService(stored);
     expect(await call(file, { baseUrl })).toEqual({ ok: true, plant });
     const body = '{"id":9223372036854775807,"name":"Löwenzahn 🌱","tag":""}';
@@ -125,9 +125,9 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
   });
 
   test.for<[what: string, script: typeof stored]>([
-    ['under way', () => {}],
-    ['partly answered', (response) => response.writeHead(200).write('{')],
-  ])('ends a request that is %s when it is aborted', async ([, script], { file }) => {
+    ['waiting for a response', () => {}],
+    ['in the middle of a response', (response) => response.writeHead(200).write('{')],
+  ])('ends a call that is %s when its signal is aborted', async ([, script], { file }) => {
     const arrived = Promise.withResolvers<void>();
     const { baseUrl, received } = await startScriptedService((response, request) => {
       script(response, request);
@@ -142,7 +142,7 @@ describe.each(runtimes)('on %s', (_, folder, program, args) => {
     { abort: 'at once' },
     { abort: 'at once', token: 'function' },
     { token: 'endless' },
-  ])('sends nothing if the call is aborted before it starts: %j', async (how, { file }) => {
+  ])('sends nothing if the signal is aborted before the call: %j', async (how, { file }) => {
     const { baseUrl, received } = await startScriptedService(stored);
     expect(await call(file, { baseUrl, ...how })).toEqual(thrown);
     expect(received).toEqual([]);

@@ -31,10 +31,10 @@ const stopTimers = () => {
   onTestFinished(() => void vi.useRealTimers());
 };
 
-/** Returns whether the client waits before a retry: if it has a string token, it listens to `signal` only then. */
+/** Returns whether the client waits before a retry: a client with a string token listens to `signal` only then. */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
-test('sends a plant with the token, and returns the stored plant', async () => {
+test('the client sends a plant with the token, and returns the stored plant', async () => {
   const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss', tag: 'green' }));
   const { createPlant } = createPlantStoreClient({ baseUrl: `${baseUrl}/`, token });
   expect(await createPlant({ id: 1, name: 'Moss', tag: 'green' })).toEqual({
@@ -45,7 +45,7 @@ test('sends a plant with the token, and returns the stored plant', async () => {
 });
 
 test.each([2 ** 53, -(2 ** 53), 1e300, 0.5, Number.NaN, Number.POSITIVE_INFINITY])(
-  'rejects the number %s as an id, and sends nothing',
+  'the client throws if the id is the number %s, and sends nothing',
   async (id) => {
     const { baseUrl, received } = await startScriptedService(stored);
     await expect(createPlantStoreClient({ baseUrl, token }).createPlant({ id, name: 'Moss' })).rejects.toThrow(
@@ -66,7 +66,7 @@ test.each<[plant: object, body: string]>([
   [{ id: { toJSON: () => '2,"name":"Fern"' }, name: null }, '{"id":"2,\\"name\\":\\"Fern\\"","name":null}'],
   [{ id: null, name: { toJSON: () => 7 }, tag: 7n }, '{"id":null,"name":7,"tag":7}'],
   [{}, '{}'],
-])('sends only the id, the name and the tag of %o, whatever their types', async (plant, body) => {
+])('the client sends only id, name and tag, whatever their types: %o', async (plant, body) => {
   const { baseUrl, received } = await startScriptedService(answer(400, { error: 40002, message: 'no' }));
   const { createPlant } = createPlantStoreClient({ baseUrl, token });
   expect(await Reflect.apply(createPlant, undefined, [plant])).toMatchObject({ error: 40002 });
@@ -88,11 +88,11 @@ test.each([
   expect(paths).toEqual([path]);
 });
 
-test('rejects at once a base URL that is not a URL', () => {
+test('createPlantStoreClient throws at once if the base URL is not a URL', () => {
   expect(() => createPlantStoreClient({ baseUrl: 'plants', token })).toThrow(TypeError);
 });
 
-describe('returns as a value', () => {
+describe('the client returns, and does not throw,', () => {
   const examples = Object.entries(createPlantOperation.responses)
     .filter(([status]) => status !== '200')
     .flatMap(([status, { content }]) =>
@@ -128,35 +128,35 @@ describe('the client reports a plant', () => {
   const fern = { id: 1, name: 'Fern', tag: 'shade' };
 
   test.each<[what: string, plant: NewPlant, status: number, body: unknown]>([
-    ['no plant', moss, 200, { welcome: 'to our wireless network' }],
+    ['an object that is not a plant', moss, 200, { welcome: 'to our wireless network' }],
     ['another name', moss, 200, { name: 'moss' }],
     ['a name that looks the same', { id: 1, name: '\u00e9' }, 200, { name: 'e\u0301' }],
     ['a name that is not a string', moss, 200, { name: ['Moss'] }],
     ['a tag that was not sent', moss, 200, { name: 'Moss', tag: '' }],
-    ['a tag of null', moss, 200, { name: 'Moss', tag: null }],
+    ['a tag of null that was not sent', moss, 200, { name: 'Moss', tag: null }],
     ['no tag', fern, 200, { name: 'Fern' }],
     ['another tag', fern, 200, { name: 'Fern', tag: 'sun' }],
-    ['null instead of the tag', fern, 200, { name: 'Fern', tag: null }],
+    ['a tag of null instead of the one that was sent', fern, 200, { name: 'Fern', tag: null }],
     ['a list', moss, 200, [{ name: 'Moss' }]],
     ['null', moss, 200, null],
     ['a string', moss, 200, 'Moss'],
     ['an error of the service', moss, 200, { error: 40901, message: 'taken' }],
-    ['a message', moss, 200, { message: 'welcome' }],
+    ['only a message', moss, 200, { message: 'welcome' }],
     ['the plant, with 201', moss, 201, { name: 'Moss' }],
     ['the plant, with 202', moss, 202, { name: 'Moss' }],
     ['the plant, with 203', moss, 203, { name: 'Moss' }],
     ['the plant, with 206', moss, 206, { name: 'Moss' }],
-  ])('as not stored if the response is %s', async (_, plant, status, body) => {
+  ])('as not stored if the server returns %s', async (_, plant, status, body) => {
     const { baseUrl, received } = await startScriptedService(answer(status, body));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(plant)).toEqual({ ...foreign, status });
     expect(received, 'requests').toHaveLength(1);
   });
 
   test.each<[what: string, status: number, text: string]>([
-    ['a page', 200, '<html>'],
-    ['nothing', 200, ''],
-    ['no content', 204, ''],
-  ])('as not stored if the response is %s', async (_, status, text) => {
+    ['an HTML page', 200, '<html>'],
+    ['an empty body', 200, ''],
+    ['a 204', 204, ''],
+  ])('as not stored if the server returns %s', async (_, status, text) => {
     const { baseUrl } = await startScriptedService((response) => response.writeHead(status).end(text));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({ ...foreign, status });
   });
@@ -298,8 +298,8 @@ describe('a plant is sent again', () => {
   });
 });
 
-describe('if no response arrives', () => {
-  test('returns the reason', async () => {
+describe('if no response arrives, the client', () => {
+  test('returns the reason as the message', async () => {
     const closed = createServer();
     const port = await listen(closed, 0);
     await closeServer(closed);
@@ -356,7 +356,7 @@ describe('if no response arrives', () => {
 });
 
 test.each(['a.b c', 'a.b.c\n', 'a\r\nb', ' a.b.c', 'a.b.\u00e9', 'a\u0000b'])(
-  'neither sends nor quotes a token with an invalid character: %j',
+  'the client neither sends nor quotes a token with an invalid character: %j',
   async (bad) => {
     const { baseUrl, received } = await startScriptedService(stored);
     for (const token of [bad, () => bad]) {
@@ -371,7 +371,7 @@ test.each(['a.b c', 'a.b.c\n', 'a\r\nb', ' a.b.c', 'a.b.\u00e9', 'a\u0000b'])(
   },
 );
 
-describe('a signal ends', () => {
+describe('an abort signal ends', () => {
   test.each<[what: string, script: (end: () => void) => typeof stored]>([
     ['a request under way', (end) => end],
     ['a response under way', (end) => (response) => response.writeHead(200).write('{', end)],
@@ -476,7 +476,7 @@ describe('a signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('nothing if it is not aborted, and keeps no listener of a finished call', async () => {
+  test('nothing while it is not aborted, and has no listener left after a call', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });
@@ -520,7 +520,7 @@ describe('a token function', () => {
   });
 
   test.each([new Error('the issuer sleeps'), new TypeError('fetch failed')])(
-    'makes the call throw the error that it throws: %s',
+    'makes createPlant throw any error that it throws: %s',
     async (error) => {
       const { baseUrl, received } = await startScriptedService(stored);
       const { signal } = new AbortController();
