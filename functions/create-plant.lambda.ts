@@ -12,8 +12,8 @@ import { validBody } from './http/valid-body.ts';
 import { addPlantTo, PlantConflict, PlantTooLarge, StoreUnavailable, storeLimits } from './plants/plant-table.ts';
 
 /**
- * Set explicitly so the SDK does not search the environment and config files on the first request (10 % of its time).
- * AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and the like are therefore ignored.
+ * Given so that the SDK does not look for these settings in the environment and in config files (10 % of the first
+ * request). It therefore ignores AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and the like.
  */
 const explicitConfig: DynamoDBClientConfig = {
   region: fromEnvironment('AWS_REGION'),

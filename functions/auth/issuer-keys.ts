@@ -91,7 +91,7 @@ const minModulusLength = 2_048;
 /** The smallest RSA exponent allowed (FIPS 186-5 section 5.4). With an exponent of 1, anyone could forge signatures. */
 const minPublicExponent = 65_537n;
 
-/** Returns undefined for a broken key or one of an unknown kind, which is then ignored (RFC 7517 section 5). */
+/** Parses a key. Returns undefined if it is broken or of an unknown kind, so that it is ignored (RFC 7517 section 5). */
 const usableKey = (jwk: Jwk): IssuerKey | undefined => {
   const algorithm = algorithmOf(jwk);
   if (algorithm === undefined || jwk.kid === undefined || !isForVerifying(jwk)) return undefined;

@@ -50,7 +50,7 @@ export const readUnverified = (token: string, issuer: string): Unverified | { re
   if (typ !== undefined && !(typeof typ === 'string' && accessTokenTypes.has(typ.toLowerCase()))) {
     return { refused: 'type' };
   }
-  // A token with an extension we do not understand must be refused (RFC 7515 section 4.1.11); `b64` is RFC 7797's.
+  // A token with an unknown critical extension must be refused (RFC 7515 section 4.1.11). `b64` is one (RFC 7797).
   if ('crit' in header || 'b64' in header) return { refused: 'critical extension' };
   if (!isAlgorithm(alg)) return { refused: 'algorithm' };
   if (kid === undefined) return { refused: 'unknown key' };

@@ -22,7 +22,7 @@ export type Verdict = { claims: JwtPayload; scopes: string[] } | { refused: Refu
  * @example const verdict = await verifyToken(token, rules, issuerKeys(jwksUri));
  */
 export const verifyToken = async (token: string, rules: TokenRules, keys: IssuerKeys): Promise<Verdict> => {
-  // Checked before any key lookup, so that no token of another kind or issuer causes a fetch.
+  // The token is read before any key is looked up, so that no token of another kind or issuer causes a fetch.
   const unverified = readUnverified(token, rules.issuer);
   if ('refused' in unverified) return unverified;
   const named = await keysNamed(unverified.kid, keys);
@@ -51,7 +51,7 @@ const verifyWith = ({ jwk, publicKey }: IssuerKey, token: string, rules: TokenRu
   } catch (error) {
     if (error instanceof JwtExpiredError) return { refused: 'expired' };
     if (error instanceof JwtInvalidAudienceError) return { refused: 'audience' };
-    // `readUnverified` has caught every other error. A signature of the wrong length has no error class to check for.
+    // Only the signature can be wrong here: `readUnverified` has refused all else. A wrong length has no error class.
     return { refused: 'signature' };
   }
 };

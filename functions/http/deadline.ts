@@ -2,7 +2,7 @@ import type { MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { CatalogueError, errors } from './errors.ts';
 
-/** Lambda's context with a signal that aborts calls to other services when the request must be answered. */
+/** Lambda's context, with a signal that aborts calls to other services when the time for the request is up. */
 export type WithDeadline = Context & { deadline: AbortSignal };
 
 type Timer = { timer?: NodeJS.Timeout; endsAt?: number };
@@ -27,7 +27,7 @@ export const deadline = (milliseconds: number): MiddlewareObj<unknown, unknown, 
   };
 };
 
-/** A call to another service starts only if this many milliseconds are left. A cold start takes 30, TLS more. */
+/** Milliseconds that must be left to call another service. The first call of an instance takes 30, or more with TLS. */
 const enoughForACall = 200;
 
 /**

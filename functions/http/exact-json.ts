@@ -20,7 +20,7 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
  * rounding made whole (1.0000000000000000001) becomes NaN, which no integer check accepts.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
-  // A double represents any 15 digits exactly, but 1e-400 is rounded to 0: only a literal without 1-9 really means 0.
+  // A double holds any 15 digits exactly. But it rounds 1e-400 to 0, so only a literal without 1-9 really means 0.
   const isExact = source.length <= 15 && Number.isSafeInteger(value) && (value !== 0 || !/[1-9]/.test(source));
   if (isExact || !Number.isInteger(value)) return value;
   return integerOf(source) ?? Number.NaN;

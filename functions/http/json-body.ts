@@ -5,7 +5,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { CatalogueError, errors } from './errors.ts';
 import { mayRound, parseExactly } from './exact-json.ts';
 
-/** Bytes: enough for the largest plant (400 KB) with escapes. The worst such body keeps one core busy for 0.4 s. */
+/** The largest body, in bytes: a plant of 400 KB with JSON escapes fits. The worst body takes 0.4 s of CPU time. */
 const maxBodyBytes = 1024 * 1024;
 
 /** `application/json` or `application/*+json` in any case, with any parameters (RFC 6839, RFC 9110 section 8.3.1). */
@@ -17,7 +17,7 @@ const identityCoding = /^\s*(?:identity\s*(?:,\s*identity\s*)*)?$/i;
 const ambiguousReplacement =
   'the request body has bytes that are not UTF-8; if U+FFFD is meant, send a Content-Length or write \\ufffd';
 
-/** Levels of nesting. The parser's own limit is the size of the stack, which differs from thread to thread. */
+/** The deepest nesting, in levels. JSON.parse's own limit is the stack's size, which differs from thread to thread. */
 const maxDepth = 2_000;
 
 /** An API Gateway event (payload 2.0). Its body is text before `jsonBody` has run, and any JSON value after. */
@@ -33,14 +33,14 @@ export const jsonBody = (): MiddlewareObj<HttpEvent> => {
   return {
     before: async (request) => {
       const { event } = request;
-      // Checked before the content type, because a request without a body needs no Content-Type.
+      // A missing body is refused before the content type is checked, because it needs no Content-Type.
       if (!event.body) throw new CatalogueError(errors.notJson);
       if (!jsonContentType.test(event.headers?.['content-type'] ?? '')) throw new CatalogueError(errors.notJsonType);
       if (!identityCoding.test(event.headers?.['content-encoding'] ?? '')) throw new CatalogueError(errors.encoded);
       const text = decode(event);
       if (depthOf(text) > maxDepth) throw new CatalogueError(errors.notJson);
       try {
-        // Only one of the two parsers runs, because the worst body keeps each of them busy for 0.4 s.
+        // Only one of the two parsers runs, because the worst body takes each of them 0.4 s of CPU time.
         if (mayRound.test(text)) event.body = parseExactly(text);
         else {
           const parsed = { ...request, event: { ...event, body: text, isBase64Encoded: false } };

@@ -42,7 +42,7 @@ export type AddPlant = (plant: NewPlant, deadline: AbortSignal) => Promise<Outco
  */
 const maxAttempts = 3;
 
-/** Milliseconds. TCP resends a packet lost while connecting only after a second, so giving up early is faster. */
+/** Milliseconds to wait for a connection. TCP resends a lost packet only after a second, so a new attempt is faster. */
 const connectionTimeout = 500;
 
 /** Milliseconds from an attempt to its response headers: 100 times the usual, yet three attempts fit the deadline. */
@@ -54,7 +54,10 @@ export const storeLimits = {
   requestHandler: { connectionTimeout, requestTimeout, throwOnRequestTimeout: true },
 } satisfies DynamoDBClientConfig;
 
-/** DynamoDB limit: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-items */
+/**
+ * DynamoDB's limit for an item, in bytes.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-items
+ */
 const maxItemBytes = 400 * 1024;
 
 /** Adds plants to a table keyed by the number `id`. @example addPlantTo('plants', new DynamoDBClient(storeLimits)) */
@@ -108,7 +111,7 @@ const temporaryErrors = new Set([
   // Our clock was wrong; the SDK has corrected it by the response's date. A wrong secret key would cause this error
   // too, but Lambda takes its keys from the function's role.
   'InvalidSignatureException',
-  // DynamoDB returns these with status 400.
+  // DynamoDB returns the following errors with status 400, although they are temporary.
   'LimitExceededException',
   'ProvisionedThroughputExceededException',
   'ReplicatedWriteConflictException',
@@ -117,9 +120,9 @@ const temporaryErrors = new Set([
   'Throttling',
   'ThrottlingException',
   'TransactionConflictException',
-  // The deadline aborted the call.
+  // The deadline aborted the call to DynamoDB.
   'AbortError',
-  // One of the time-outs above, or a broken connection, for which the SDK uses the same name.
+  // `connectionTimeout` or `requestTimeout`, or a broken connection, for which the SDK uses the same name.
   'TimeoutError',
   // Node's codes for connections that failed, or broke after the response headers.
   'EADDRNOTAVAIL',

@@ -72,13 +72,13 @@ describe('the authorizer', () => {
     ['too long', () => `Bearer ${token}${'A'.repeat(8_192)}`],
     ['malformed', () => 'Bearer a.b.c'],
     ['signature', () => `Bearer ${token.slice(0, -2)}${token.endsWith('AA') ? 'BA' : 'AA'}`],
-  ])('refuses with the reason in the log: %s', async (reason, authorization) => {
+  ])('logs the reason why it refuses a token: %s', async (reason, authorization) => {
     const handler = await load();
     expect(await handler(authorizerEvent(authorization()))).toEqual({ isAuthorized: false });
     expect(logged).toEqual([{ outcome: 'refused', reason }]);
   });
 
-  test('passes on flat strings, whatever the types of the client claims', async () => {
+  test('passes on flat strings, even if the claims client_id and azp are not strings', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo(change);
       return 'context' in response && response.context;
@@ -154,7 +154,7 @@ describe('the authorizer', () => {
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toThrow('cannot be fetched');
   });
 
-  test('throws before Lambda times out if the issuer never answers', async () => {
+  test('throws before Lambda times out if the issuer never responds', async () => {
     const silent = createServer(() => {});
     const port = await listen(silent, 0);
     onTestFinished(() => void silent.close());
@@ -163,7 +163,7 @@ describe('the authorizer', () => {
     onTestFinished(() => void vi.useRealTimers());
     let connections = once(silent, 'connection');
     const failure = handler(authorizerEvent(`Bearer ${token}`)).catch((error: Error) => error.message);
-    // Both tries must fit into the function's time-out of 9 s, which infra/ sets.
+    // Both attempts to fetch the keys must fit into the function's time-out of 9 s, which infra/ sets.
     await connections;
     connections = once(silent, 'connection');
     vi.advanceTimersByTime(4_499);

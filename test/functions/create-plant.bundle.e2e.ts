@@ -25,13 +25,13 @@ afterAll(() => service.close());
 
 testResponses(() => service, true);
 
-test('the bundle requires only modules of Node.js, no package of the Lambda runtime', async () => {
+test("createPlant's bundle requires only modules of Node.js, no package of the Lambda runtime", async () => {
   const required = (await readFile(bundle, 'utf8')).matchAll(/require\("([^"]+)"\)/g);
   const outside = [...required].map(([, name = '']) => name).filter((name) => !isBuiltin(name));
   expect(outside).toEqual([]);
 });
 
-test('the SDK reads no file, not even on the first request', async () => {
+test('createPlant lets the SDK read no file, not even on the first request', async () => {
   const fresh = invoker(await load());
   const read = vi.spyOn(files, 'readFile');
   expect(await fresh(proxyEvent(`{"id":${newId()},"name":"Moss"}`))).toMatchObject({ status: 200 });

@@ -15,7 +15,7 @@ const clientOf = async (environment: Record<string, string> = {}): Promise<Dynam
   return client;
 };
 
-test("leaves out the SDK's logging middleware, which copies each request and response", async () => {
+test("createPlant's client leaves out the SDK's logging middleware, which copies each request and response", async () => {
   const middlewares = (client: DynamoDBClient) => client.middlewareStack.identify().join();
   expect(middlewares(new DynamoDBClient())).toContain('loggerMiddleware');
   const client = await clientOf();
@@ -23,13 +23,13 @@ test("leaves out the SDK's logging middleware, which copies each request and res
   expect(middlewares(client)).toContain('retryMiddleware');
 });
 
-test('makes three attempts in standard retry mode, whatever the environment says', async () => {
+test("createPlant's client makes three attempts in standard retry mode, whatever the environment says", async () => {
   const { config } = await clientOf({ AWS_RETRY_MODE: 'adaptive', AWS_MAX_ATTEMPTS: '9' });
   expect(await config.retryStrategy()).toHaveProperty('mode', 'standard');
   expect(await config.maxAttempts(), 'attempts').toBe(3);
 });
 
-test('calls DynamoDB in AWS_REGION, whatever else the environment says', async () => {
+test("createPlant's client calls DynamoDB in AWS_REGION, whatever else the environment says", async () => {
   const client = await clientOf({
     AWS_REGION: 'eu-central-1',
     AWS_USE_FIPS_ENDPOINT: 'true',

@@ -1,4 +1,4 @@
-/** Tests properties of all requests, not only of the cases in test/kit/responses.ts. `npm run fuzz` tries 10,000 each. */
+/** Tests properties of random requests; test/kit/responses.ts has chosen ones. `npm run fuzz` tries 10,000 each. */
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import fc, { type GeneratorValue } from 'fast-check';
@@ -42,7 +42,7 @@ const moreFields = (gen: GeneratorValue): [string, string][] =>
     .filter((name) => ![...plantFields, '__proto__', 'constructor'].includes(name))
     .map((name) => [spellString(gen, name), gen(anyJson)]);
 
-/** Spells the plant in any JSON with the same meaning: in any order, among other fields, after duplicates of its fields. */
+/** Spells the plant in any JSON of the same meaning: fields in any order, among others, and after duplicates. */
 const spellPlant = (gen: GeneratorValue, { id, name, tag }: Plant): string => {
   const own: [string, string][] = [
     [spellString(gen, 'id'), spellInteger(gen, id)],
@@ -63,14 +63,14 @@ const asSent = (gen: GeneratorValue, body: string): PlantRequest => ({
   contentType: pick(gen, [contentType, 'application/vnd.plant+json']),
 });
 
-test('stores any NewPlant exactly, in any JSON spelling, and answers with the Plant', async () => {
+test('createPlant stores any NewPlant exactly, in any JSON spelling, and returns the Plant', async () => {
   const stored = new Map<bigint, Item>();
   await fc.assert(
     fc.asyncProperty(anyPlant(), fc.gen(), async (plant, gen) => {
       const { id, name, tag } = plant;
       const shown = tag === undefined ? { name } : { name, tag };
       const sent = item(String(id), name, tag);
-      // fast-check repeats small ids, with other content.
+      // fast-check generates small ids again and again, so a plant may meet a different one with its id.
       const known = stored.get(id) ?? sent;
       const { status, body } = await service.send(asSent(gen, spellPlant(gen, plant)));
       if (isDeepStrictEqual(known, sent)) {
@@ -84,7 +84,7 @@ test('stores any NewPlant exactly, in any JSON spelling, and answers with the Pl
   );
 });
 
-/** Returns a JSON value that is not of this type. */
+/** Returns a JSON value that is not of the type `type`. */
 const anyJsonBut = (gen: GeneratorValue, type: 'number' | 'string'): string => {
   const json = gen(anyJson);
   return typeof JSON.parse(json) === type ? `[${json}]` : json;
@@ -124,7 +124,7 @@ const spellNearlyPlant = (gen: GeneratorValue): string => {
   return spellObject(gen, [...fields, ...moreFields(gen)]);
 };
 
-test('rejects any other JSON value with 40002, and does not call the store', async () => {
+test('createPlant rejects JSON that is not a NewPlant with 40002, and does not call the store', async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
       const body = below(gen, 3) > 0 ? spellNearlyPlant(gen) : gen(anyJson);
@@ -136,7 +136,7 @@ test('rejects any other JSON value with 40002, and does not call the store', asy
   );
 });
 
-/** Spells JSON with repeated and nested keys that a parser treats specially, and with N for each number. */
+/** Spells JSON with repeated and nested keys that JSON parsers treat specially, and with N in place of each number. */
 const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   const inner = () => spellWatchedKeys(gen, depth - 1);
   const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
@@ -156,7 +156,7 @@ const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   ])();
 };
 
-test('gives the same response if each 1 in a body is written as 1.0', async () => {
+test('createPlant gives the same response if each 1 in a body is written as 1.0', async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
       const watched = (): [string, string] => [
@@ -178,11 +178,11 @@ test('gives the same response if each 1 in a body is written as 1.0', async () =
   );
 });
 
-test('answers any bytes, under any content type, as the contract says, and never with a 5xx', async () => {
+test('createPlant answers any bytes, under any content type, as the contract says, and never with a 5xx', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 100 }), fc.gen(), async (bytes, gen) => {
       const body = gen(fc.boolean) ? Buffer.from(bytes) : Buffer.from(spellPlant(gen, gen(anyPlant)));
-      // Damages the body: replaces some bytes and may cut off its end.
+      // Damage the body: replace some bytes, and perhaps cut off its end.
       for (const byte of bytes.subarray(0, below(gen, 4))) body[below(gen, body.length + 1)] = byte;
       const sent = body.subarray(0, gen(fc.boolean) ? body.length : below(gen, body.length + 1));
       const type = below(gen, 10) > 0 ? contentType : gen(fc.string);
@@ -190,7 +190,7 @@ test('answers any bytes, under any content type, as the contract says, and never
       const { status } = await service.send({ body: sent, contentType: type, isChunked });
       expect(status, 'status').toBeLessThan(500);
       if (status !== 200 || isUtf8(sent)) return;
-      // Known limit: only U+FFFD for a four-byte character cut to three bytes has the length of what it replaces.
+      // Known limit: U+FFFD has three bytes, so it can replace a four-byte character cut to three bytes unnoticed.
       const decodedBytes = Buffer.from(sent.toString()).length;
       expect({ isChunked, decodedBytes }).toEqual({ isChunked: false, decodedBytes: sent.length });
     }),
@@ -198,7 +198,7 @@ test('answers any bytes, under any content type, as the contract says, and never
 });
 
 // Omits the slowest body (only numbers, the first with a fraction): on a slow machine it may outlast the deadline.
-test('answers any large body as the contract says, and never with a 5xx', async () => {
+test('createPlant answers any large body as the contract says, and never with a 5xx', async () => {
   const { numRuns = 0 } = fc.readConfigureGlobal();
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
@@ -219,12 +219,12 @@ test('answers any large body as the contract says, and never with a 5xx', async 
       const { status } = await service.send(asSent(gen, body));
       expect(status, 'status').toBeLessThan(500);
     }),
-    // Large bodies take hundreds of times as long as others.
+    // Fewer runs, because large bodies take hundreds of times as long as others.
     { numRuns: Math.ceil(numRuns / 20) },
   );
 });
 
-test('answers any event in time, however malformed', async () => {
+test('createPlant answers any event in time, however malformed', async () => {
   const whole = proxyEvent('{"id":1,"name":"Moss"}');
   const values = fc.oneof(fc.jsonValue(), fc.constant(undefined));
   const anyValue = () => values;

@@ -26,7 +26,7 @@ const load = async (environment: Record<string, string>): Promise<Invoke> => {
   return invoker(await import('../../functions/create-plant.lambda.ts'));
 };
 
-describe('the log', () => {
+describe('the log of createPlant', () => {
   const outcomeOf = async (body: string): Promise<unknown> => (await service.invoke(proxyEvent(body))).log;
   const info = (outcome: string) => [{ level: 'info', entry: { outcome } }];
 
@@ -70,7 +70,7 @@ test.each([
   ['without headers', { headers: undefined }, 41501],
   ['whose body is not a string', { body: 7 }, 40001],
   ['that is empty', { headers: undefined, body: undefined }, 40001],
-])('rejects an event %s, which no gateway sends', async (_, change, error) => {
+])('createPlant rejects an event %s, which no gateway sends', async (_, change, error) => {
   const { body } = await service.invoke({ ...proxyEvent('{"id":32,"name":"Moss"}'), ...change });
   expect(body).toMatchObject({ error });
 });
@@ -80,14 +80,14 @@ test.each([
   '1234567890123456,"name":"Moss"',
   '1E1,"name":"Moss"',
   '1,"name":"Moss","height":1.5',
-])('parses a body once: {"id":%s}', async (rest) => {
+])('createPlant parses a body only once: {"id":%s}', async (rest) => {
   const body = `{"id":${rest}}`;
   const parse = vi.spyOn(JSON, 'parse');
   await service.invoke(proxyEvent(body));
   expect(parse.mock.calls.filter(([text]) => text === body).length, 'calls of JSON.parse with the body').toBe(1);
 });
 
-test('answers 50302 if the body takes too long to read, and does not call the store', async () => {
+test('createPlant answers 50302 if the body takes too long to read, and does not call the store', async () => {
   const id = newId();
   const calls = service.faults.calls();
   const now = vi.spyOn(performance, 'now');
@@ -104,7 +104,7 @@ test('answers 50302 if the body takes too long to read, and does not call the st
   expect(await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`))).toMatchObject({ status: 200 });
 });
 
-test('decodes an event in base64, whatever its content type', async () => {
+test('createPlant decodes a body in base64, whatever its content type', async () => {
   const plain = `{"id":${newId()},"name":"\ufffd"}`;
   const encoded = (text: string, encoding: BufferEncoding) =>
     proxyEvent(Buffer.from(text, encoding).toString('base64'), { isBase64Encoded: true });
@@ -113,14 +113,14 @@ test('decodes an event in base64, whatever its content type', async () => {
   expect(await service.invoke(invalid)).toMatchObject({ body: { error: 40001 } });
 });
 
-test('limits a body by the bytes that the client sent, not by characters of text or base64', async () => {
+test('createPlant limits a body by the bytes that the client sent, not by characters of text or base64', async () => {
   const body = (more: string): string => `{"id":${newId()},"name":"Moss","more":"${more}"}`;
   expect((await service.invoke(proxyEvent(body('ü'.repeat(524_288))))).body).toMatchObject({ error: 41301 });
   const encoded = Buffer.from(body('x'.repeat(1_048_000))).toString('base64');
   expect((await service.invoke(proxyEvent(encoded, { isBase64Encoded: true }))).status).toBe(200);
 });
 
-test('does not count brackets in a string as nesting, whatever the string escapes', async () => {
+test('createPlant does not count brackets in a string as nesting, whatever the string escapes', async () => {
   const body = (name: string, more: string): string =>
     `{"id":${newId()},"name":${JSON.stringify(name)},"more":${more}}`;
   const deep = '['.repeat(2_001);
@@ -128,12 +128,12 @@ test('does not count brackets in a string as nesting, whatever the string escape
   expect((await service.invoke(proxyEvent(body('\\', deep + ']'.repeat(2_001))))).body).toMatchObject({ error: 40001 });
 });
 
-test('answers 50001 if the configuration is wrong, because a retry would not help', async () => {
+test('createPlant answers 50001 if its configuration is wrong, because a retry would not help', async () => {
   const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'nonsense' });
   expect((await broken(proxyEvent('{"id":33,"name":"x"}'))).body).toMatchObject({ error: 50001 });
 });
 
-test('signs the second call, and later ones, with the time of the store if our clock is an hour behind', async () => {
+test('createPlant signs its second and later calls with the time of the store if its own clock is an hour behind', async () => {
   const fresh = await load({});
   for (const calls of [2, 1]) {
     const id = newId();
@@ -143,16 +143,19 @@ test('signs the second call, and later ones, with the time of the store if our c
   }
 });
 
-test("ignores the AWS SDK's configuration files", async () => {
+test("createPlant ignores the AWS SDK's configuration files", async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  // If the SDK read this file, it would reject the custom endpoint, because FIPS does not allow one.
+  // If the SDK read this config file, it would reject the custom endpoint, because FIPS does not allow one.
   const AWS_CONFIG_FILE = path.join(folder, 'config');
   await writeFile(AWS_CONFIG_FILE, '[default]\nuse_fips_endpoint = true\n');
   const configured = await load({ AWS_CONFIG_FILE, HOME: folder });
   expect(await configured(proxyEvent(`{"id":${newId()},"name":"Moss"}`))).toMatchObject({ status: 200 });
 });
 
-test.each(['TABLE_NAME', 'AWS_REGION'])('does not start without %s, and names it in the error', async (name) => {
-  await expect(load({ [name]: '' })).rejects.toThrow(name);
-});
+test.each(['TABLE_NAME', 'AWS_REGION'])(
+  'createPlant does not start without %s, and names it in the error',
+  async (name) => {
+    await expect(load({ [name]: '' })).rejects.toThrow(name);
+  },
+);

@@ -72,7 +72,7 @@ const algorithms: Forgery[] = [
   ...[null, 7, true, ['ES256'], { ES256: 1 }].map(
     (alg): Forgery => ['malformed', `an alg of ${JSON.stringify(alg)}`, withHeaderParameters({ alg })],
   ),
-  ['algorithm', 'alg twice, the last none', withHeader('{"alg":"ES256","alg":"none","kid":"es","typ":"at+jwt"}')],
+  ['algorithm', 'alg twice, the second one none', withHeader('{"alg":"ES256","alg":"none","kid":"es","typ":"at+jwt"}')],
   [
     'algorithm',
     'HS256 with the public key in PEM',
@@ -91,7 +91,7 @@ const algorithms: Forgery[] = [
   ['algorithm', 'HS256 with an empty secret', hmac({ alg: 'HS256', kid: 'es' }, () => '')],
   [
     'signature',
-    'HS256 that says it is RS256',
+    'an HS256 signature under a header that says RS256',
     hmac({ alg: 'RS256', kid: 'rs' }, ({ rs }) => publicKey(rs).export({ type: 'spki', format: 'pem' })),
   ],
   [
@@ -106,11 +106,19 @@ const algorithms: Forgery[] = [
   ],
   [
     'signature',
-    'PS256 that says it is RS256',
+    'a PS256 signature under a header that says RS256',
     signedAs({ alg: 'RS256', kid: 'rs' }, 'rs', 'SHA256', constants.RSA_PKCS1_PSS_PADDING),
   ],
-  ['signature', 'SHA-1 that says it is RS256', signedAs({ alg: 'RS256', kid: 'rs' }, 'rs', 'SHA1')],
-  ['signature', 'SHA-512 that says it is RS256', signedAs({ alg: 'RS256', kid: 'rs' }, 'rs', 'SHA512')],
+  [
+    'signature',
+    'a SHA-1 signature under a header that says RS256',
+    signedAs({ alg: 'RS256', kid: 'rs' }, 'rs', 'SHA1'),
+  ],
+  [
+    'signature',
+    'a SHA-512 signature under a header that says RS256',
+    signedAs({ alg: 'RS256', kid: 'rs' }, 'rs', 'SHA512'),
+  ],
   ['algorithm', 'RS384 by a key for RS256', signedAs({ alg: 'RS384', kid: 'rs' }, 'rs', 'SHA384')],
   ['algorithm', 'RS512 by a key that names no algorithm', signedAs({ alg: 'RS512', kid: 'bare' }, 'bare', 'SHA512')],
   [
@@ -125,11 +133,7 @@ const algorithms: Forgery[] = [
     signedAs({ alg: 'ES256', kid: 'bare' }, 'bare', 'SHA256'),
   ],
   ['algorithm', 'RS256 by an elliptic key', signedAs({ alg: 'RS256', kid: 'bare-es256' }, 'bareEs256', 'SHA256')],
-  [
-    'algorithm',
-    "RS256 in the header over another algorithm's key",
-    ({ rs, claims }) => sign(rs, claims(), { kid: 'es' }),
-  ],
+  ['algorithm', 'an RS256 token with the kid of an ES256 key', ({ rs, claims }) => sign(rs, claims(), { kid: 'es' })],
   ['algorithm', 'ES256K', unsigned({ alg: 'ES256K' })],
   ['algorithm', 'EdDSA', unsigned({ alg: 'EdDSA' })],
 ];
@@ -179,38 +183,42 @@ const keys: Forgery[] = [
   ['unknown key', 'an x5u instead of a kid', withForeignKey((_, x5u) => ({ x5u, kid: undefined }))],
   ['signature', 'an x5c beside a known kid', withForeignKey((jwk) => ({ x5c: [base64url(JSON.stringify(jwk))] }))],
   ['unknown key', 'an x5t instead of a kid', withForeignKey((jwk) => ({ 'x5t#S256': jwk.x, kid: undefined }))],
-  ['signature', 'every way to bring a key', withForeignKey((jwk, url) => ({ jwk, jku: url, x5u: url, x5c: [jwk.x] }))],
-  ['critical extension', 'crit with a known name', withHeaderParameters({ crit: ['exp'], exp: 1 })],
+  [
+    'signature',
+    'a foreign key as jwk, jku, x5u and x5c at once',
+    withForeignKey((jwk, url) => ({ jwk, jku: url, x5u: url, x5c: [jwk.x] })),
+  ],
+  ['critical extension', 'a crit that names a known claim', withHeaderParameters({ crit: ['exp'], exp: 1 })],
   ...[['x-mine'], [], null, 'exp', {}].map(
     (crit): Forgery => ['critical extension', `a crit of ${JSON.stringify(crit)}`, withHeaderParameters({ crit })],
   ),
-  ['critical extension', 'b64 false', withHeaderParameters({ b64: false })],
-  ['critical extension', 'b64 false, named as critical', withHeaderParameters({ b64: false, crit: ['b64'] })],
-  ['critical extension', 'b64 true', withHeaderParameters({ b64: true })],
+  ['critical extension', 'the header b64 false', withHeaderParameters({ b64: false })],
+  ['critical extension', 'the header b64 false, listed in crit', withHeaderParameters({ b64: false, crit: ['b64'] })],
+  ['critical extension', 'the header b64 true', withHeaderParameters({ b64: true })],
 ];
 
 const signatures: Forgery[] = [
   ['signature', 'a signature of zeros', withRAndS(0n, 0n)],
   ['signature', 'a signature of ones', withSignature((bytes) => bytes.fill(0xff))],
-  ['signature', 'r of zero', withRAndS(0n, undefined)],
-  ['signature', 's of zero', withRAndS(undefined, 0n)],
-  ['signature', 'r and s of one', withRAndS(1n, 1n)],
-  ['signature', 'r of the order', withRAndS(p256Order, undefined)],
-  ['signature', 's of the order', withRAndS(undefined, p256Order)],
-  ['signature', 'r and s of the order', withRAndS(p256Order, p256Order)],
+  ['signature', 'an ECDSA signature with an r of 0', withRAndS(0n, undefined)],
+  ['signature', 'an ECDSA signature with an s of 0', withRAndS(undefined, 0n)],
+  ['signature', 'an ECDSA signature with r and s of 1', withRAndS(1n, 1n)],
+  ['signature', "an ECDSA signature with an r of the curve's order", withRAndS(p256Order, undefined)],
+  ['signature', "an ECDSA signature with an s of the curve's order", withRAndS(undefined, p256Order)],
+  ['signature', "an ECDSA signature with r and s of the curve's order", withRAndS(p256Order, p256Order)],
   [
     'signature',
-    'r and s swapped',
+    'an ECDSA signature with r and s swapped',
     withSignature((bytes) => Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)])),
   ],
   ['signature', 'a truncated signature', withPart(2, (part) => part.slice(0, -2))],
   ['signature', 'half a signature', withSignature((bytes) => bytes.subarray(0, 32))],
   ['signature', 'a signature of one byte', withSignature((bytes) => bytes.subarray(0, 1))],
-  ['signature', 'a signature twice', withSignature((bytes) => Buffer.concat([bytes, bytes]))],
+  ['signature', 'a signature repeated twice', withSignature((bytes) => Buffer.concat([bytes, bytes]))],
   ['signature', 'a signature with one more byte', withSignature((bytes) => Buffer.concat([bytes, Buffer.alloc(1)]))],
   [
     'signature',
-    'r and s, each after a zero byte',
+    'an ECDSA signature with a zero byte before r and before s',
     withSignature((bytes) =>
       Buffer.concat([Buffer.alloc(1), bytes.subarray(0, 32), Buffer.alloc(1), bytes.subarray(32)]),
     ),
@@ -233,7 +241,7 @@ const signatures: Forgery[] = [
       ],
     ),
   ),
-  ['malformed', 'no signature', withPart(2, () => '')],
+  ['malformed', 'an empty signature', withPart(2, () => '')],
   [
     'signature',
     'the signature of another token',
@@ -244,24 +252,24 @@ const signatures: Forgery[] = [
   ],
   [
     'signature',
-    'another payload',
+    'the payload of another token',
     async (from) => {
       const other = (await sign(from.es, from.claims({ sub: 'root' }))).split('.')[1] ?? '';
       return withPart(1, () => other)(from);
     },
   ],
-  ['unknown key', 'a bit of the header flipped', flipBit(0, 'es"')],
-  ['malformed', 'a bit of the header flipped that JSON needs', flipBit(0, '{')],
-  ['signature', 'a bit of the payload flipped', flipBit(1, 'client-1')],
+  ['unknown key', 'a flipped bit in the kid of the header', flipBit(0, 'es"')],
+  ['malformed', 'a flipped bit that makes the header invalid JSON', flipBit(0, '{')],
+  ['signature', 'a flipped bit in the payload', flipBit(1, 'client-1')],
   [
     'signature',
-    'a bit of the signature flipped',
+    'a flipped bit in the signature',
     withSignature((bytes) => bytes.fill(bytes.readUInt8(40) ^ 1, 40, 41)),
   ],
 ];
 
 const encodings: Forgery[] = [
-  ['malformed', 'another spelling of the signature', withPart(2, changeUnusedBits)],
+  ['malformed', 'another base64url spelling of the same signature', withPart(2, changeUnusedBits)],
   ...[0, 1, 2].flatMap((index): Forgery[] => [
     ['malformed', `padding after part ${index}`, withPart(index, (part) => `${part}=`)],
     ['malformed', `white space in part ${index}`, withPart(index, (part) => `${part.slice(0, 4)} ${part.slice(4)}`)],
@@ -313,7 +321,7 @@ const encodings: Forgery[] = [
   ],
   [
     'malformed',
-    'a header in an overlong spelling',
+    'a header with an overlong UTF-8 sequence',
     withHeader(Buffer.from('{"alg":"ES256","kid":"es","note":"\xc0\xaf"}', 'latin1')),
   ],
   ['malformed', 'a payload with a byte order mark', withPayload((payload) => `\ufeff${payload}`)],
@@ -325,7 +333,7 @@ const encodings: Forgery[] = [
   ['malformed', 'a payload in UTF-16', withPayload((payload) => Buffer.from(payload, 'utf16le'))],
   [
     'malformed',
-    'a payload with a surrogate',
+    'a payload with a surrogate encoded in UTF-8',
     withPayload((payload) => Buffer.from(payload.replace('client-1', '\xed\xa0\x80'), 'latin1')),
   ],
   ['malformed', 'a payload with text after it', withPayload((payload) => `${payload}{}`)],
@@ -337,7 +345,7 @@ const encodings: Forgery[] = [
   ['issuer', 'a payload of {}', withPayload(() => '{}')],
   [
     'malformed',
-    'a token in a token',
+    'a token as the payload of another token',
     async ({ es, claims }) => sign(es, Buffer.from(await sign(es, claims())), { cty: 'JWT' }),
   ],
 ];
@@ -370,7 +378,7 @@ const issuers: Forgery[] = [
   ['issuer', 'the issuer with one more slash', issuedBy((issuer) => `${issuer}/`)],
   ['issuer', 'the issuer in capitals', issuedBy((issuer) => issuer.toUpperCase())],
   ['issuer', 'the issuer over http', issuedBy((issuer) => issuer.replace('https', 'http'))],
-  ['issuer', 'the issuer as a user', issuedBy((issuer) => `${issuer}@other.example`)],
+  ['issuer', 'the issuer as the user name in the URL of another host', issuedBy((issuer) => `${issuer}@other.example`)],
   ['issuer', 'the issuer with a space', issuedBy((issuer) => `${issuer} `)],
   ['issuer', 'the issuer with U+0000', issuedBy((issuer) => `${issuer}\0`)],
   ['issuer', 'the issuer with a zero-width space', issuedBy((issuer) => `${issuer}\u200b`)],
@@ -422,7 +430,7 @@ const times: Forgery[] = [
   ['not yet valid', 'an iat more than a minute ahead', (from) => withClaims({ iat: inSeconds(90) })(from)],
   [
     'not yet valid',
-    'times in milliseconds',
+    'an iat and exp in milliseconds',
     (from) => withClaims({ iat: inSeconds(0) * 1000, exp: inSeconds(3600) * 1000 })(from),
   ],
   ['malformed', 'an nbf that is a string', withClaims({ nbf: '0' })],
@@ -458,12 +466,12 @@ const scopes: Forgery[] = [
   ['scope', 'no scope', withClaims({ scope: undefined })],
   [
     'scope',
-    'the scope under another name',
+    'the scope in claims with other names',
     withClaims({ scope: undefined, scp: scope, scopes: [scope], permissions: [scope] }),
   ],
   [
     'scope',
-    'the scope in a prototype',
+    'the scope in the claim __proto__',
     withPayload((payload) =>
       payload.replace('"scope":', '"__proto__":{"x":1},"__proto__":').replace(`"${scope}"`, `{"scope":"${scope}"}`),
     ),

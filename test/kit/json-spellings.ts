@@ -1,7 +1,7 @@
 /** Spells values as JSON text in all the ways that RFC 8259 allows. */
 import fc, { type GeneratorValue } from 'fast-check';
 
-/** Returns a number from 0 to `end` - 1. `fc.nat` gets no bound, because fast-check caches every different call. */
+/** Returns a random integer from 0 to `end` - 1. `fc.nat` gets no bound, because fast-check caches every different call. */
 export const below = (gen: GeneratorValue, end: number): number => gen(fc.nat) % end;
 
 /** Returns one of the choices. */

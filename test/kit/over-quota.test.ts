@@ -20,7 +20,7 @@ test.each<[status: number, body: unknown, isOver: boolean]>([
   expect(isOverQuota(status, body), 'over quota').toBe(isOver);
 });
 
-test('gives up after sending a refused request eight times in 13 seconds', async () => {
+test('retryWhile gives up after sending a refused request eight times in 13 seconds', async () => {
   vi.useFakeTimers();
   const send = vi.fn(async () => 429);
   const started = performance.now();

@@ -78,17 +78,17 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
   const post = (body: PlantRequest['body']): Promise<PlantResponse> => service().send({ body, contentType });
   const read = (id: string): Promise<Item | undefined> => service().read(id);
 
-  describe('stores a NewPlant as sent and returns it as a Plant', () => {
+  describe('createPlant stores a NewPlant as sent and returns it as a Plant', () => {
     test.each<[what: string, fields: string, name: string, tag?: string]>([
       ['without a tag', '"name":"Moss"', 'Moss'],
       ['with a tag', '"name":"Moss","tag":"green"', 'Moss', 'green'],
       ['with an empty name and tag', '"name":"","tag":""', '', ''],
-      ['with U+0000', '"name":"\\u0000","tag":"a\\u0000b"', '\0', 'a\0b'],
+      ['with U+0000 in name and tag', '"name":"\\u0000","tag":"a\\u0000b"', '\0', 'a\0b'],
       ['with text beyond ASCII', '"name":"naïve 🌱","tag":"\ufeff﷽"', 'naïve 🌱', '\ufeff﷽'],
-      ['with U+FFFD', '"name":"\ufffd"', '\ufffd'],
+      ['with U+FFFD in the name', '"name":"\ufffd"', '\ufffd'],
       ['with text that is not normalized', '"name":"e\u0301 Å"', 'e\u0301 Å'],
-      ['with escapes', '"n\\u0061me":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83c\\udf31"', '"\\/\b\f\n\r\té🌱'],
-      ['with white space', '\t"name"\r\n: "Moss" ', 'Moss'],
+      ['with JSON escapes', '"n\\u0061me":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83c\\udf31"', '"\\/\b\f\n\r\té🌱'],
+      ['with white space around the JSON tokens', '\t"name"\r\n: "Moss" ', 'Moss'],
       ['with unknown fields', '"name":"Moss","height":1.5,"ID":"7","more":{"id":[1,null]}', 'Moss'],
       ['with a duplicate field: the last one counts', '"name":7,"name":"Moss"', 'Moss'],
       ['with numbers in the name', '"name":"1.50 or 1234567890123456"', '1.50 or 1234567890123456'],
@@ -238,25 +238,25 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
     });
   });
 
-  describe('refuses a request and stores nothing', () => {
-    /** Each test replaces ID in these bodies by a new id. */
+  describe('createPlant refuses a request and stores nothing', () => {
+    /** Bodies that are refused. Each test replaces ID in its body by a new id. */
     const refused: [what: string, body: PlantRequest['body'], error: number][] = [
       ['no body', undefined, 40001],
       ['an empty body', '', 40001],
-      ['white space', ' \n', 40001],
-      ['text', 'hello', 40001],
-      ['half an object', '{"id":ID', 40001],
-      ['two values', '{"id":ID,"name":"x"}{}', 40001],
-      ['single quotes', "{'id':ID,'name':'x'}", 40001],
+      ['only white space', ' \n', 40001],
+      ['plain text', 'hello', 40001],
+      ['half a JSON object', '{"id":ID', 40001],
+      ['two JSON values', '{"id":ID,"name":"x"}{}', 40001],
+      ['single-quoted strings', "{'id':ID,'name':'x'}", 40001],
       ['a trailing comma', '{"id":ID,"name":"x",}', 40001],
-      ['a comment', '{"id":ID,"name":"x"}//', 40001],
+      ['a comment after the JSON', '{"id":ID,"name":"x"}//', 40001],
       ['an id with a leading zero', '{"id":007,"name":"x"}', 40001],
       ['an id with a plus sign', '{"id":+7,"name":"x"}', 40001],
       ['an id in hexadecimal', '{"id":0x7,"name":"x"}', 40001],
       ['an id of NaN', '{"id":NaN,"name":"x"}', 40001],
       ['a raw control character', '{"id":ID,"name":"a\nb"}', 40001],
       ['a byte order mark', '\ufeff{"id":ID,"name":"x"}', 40001],
-      ['UTF-16', Buffer.from('{"id":ID,"name":"x"}', 'utf16le'), 40001],
+      ['a body in UTF-16', Buffer.from('{"id":ID,"name":"x"}', 'utf16le'), 40001],
       ['bytes that are not UTF-8', Buffer.from('{"id":ID,"name":"\xff"}', 'latin1'), 40001],
       ['a surrogate in UTF-8', Buffer.from('{"id":ID,"name":"\xed\xa0\x80"}', 'latin1'), 40001],
       ['a __proto__ field', '{"id":ID,"name":"x","__proto__":{}}', 40001],
@@ -265,18 +265,18 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['nesting of 2,001 levels', nested(2_001, '1'), 40001],
       ['nesting of 2,001 levels beside a fraction', nested(2_001, '1.5'), 40001],
       ['nesting of 100,000 levels', nested(100_000, '1'), 40001],
-      ['null', 'null', 40002],
-      ['false', 'false', 40002],
-      ['a number', '7', 40002],
-      ['a string', '"x"', 40002],
-      ['an array', '[]', 40002],
+      ['the JSON value null', 'null', 40002],
+      ['the JSON value false', 'false', 40002],
+      ['a JSON number', '7', 40002],
+      ['a JSON string', '"x"', 40002],
+      ['a JSON array', '[]', 40002],
       ['a plant in an array', '[{"id":ID,"name":"x"}]', 40002],
       ['an empty object', '{}', 40002],
-      ['no id', '{"name":"x"}', 40002],
-      ['no name', '{"id":ID}', 40002],
-      ['fields in capitals', '{"ID":ID,"Name":"x"}', 40002],
-      ['an id in quotes', '{"id":"ID","name":"x"}', 40002],
-      ['an id that is empty', '{"id":"","name":"x"}', 40002],
+      ['a plant without an id', '{"name":"x"}', 40002],
+      ['a plant without a name', '{"id":ID}', 40002],
+      ['field names in capitals', '{"ID":ID,"Name":"x"}', 40002],
+      ['an id that is a string', '{"id":"ID","name":"x"}', 40002],
+      ['an id that is an empty string', '{"id":"","name":"x"}', 40002],
       ['an id that is null', '{"id":null,"name":"x"}', 40002],
       ['an id that is true', '{"id":true,"name":"x"}', 40002],
       ['an id in an array', '{"id":[ID],"name":"x"}', 40002],
@@ -293,7 +293,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['an id that only rounding makes whole', '{"id":1.0000000000000000001,"name":"x"}', 40002],
       ['a large id with a fraction', '{"id":9007199254740993.5,"name":"x"}', 40002],
       ['an id of 100,000 digits', `{"id":${'1'.repeat(100_000)},"name":"x"}`, 40002],
-      ['a good id, then a bad one', '{"id":ID,"id":"ID","name":"x"}', 40002],
+      ['a valid id followed by an invalid one', '{"id":ID,"id":"ID","name":"x"}', 40002],
       ['a name that is a number', '{"id":ID,"name":1}', 40002],
       ['a name that is a large number', '{"id":ID,"name":9007199254740993}', 40002],
       ['a name that is null', '{"id":ID,"name":null}', 40002],
@@ -304,7 +304,11 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['surrogates in the wrong order', '{"id":ID,"name":"\\udf31\\ud83c"}', 40002],
       ['a lone surrogate in the tag', '{"id":ID,"name":"x","tag":"a\\udc00b"}', 40002],
       ['a plant over 400 KB', `{"id":ID,"name":"${'x'.repeat(409_600)}"}`, 41301],
-      ['a plant over 400 KB in UTF-8 only', `{"id":ID,"name":"x","tag":"${'é'.repeat(205_000)}"}`, 41301],
+      [
+        'a plant over 400 KB in UTF-8, but with fewer characters',
+        `{"id":ID,"name":"x","tag":"${'é'.repeat(205_000)}"}`,
+        41301,
+      ],
       ['a body over 1 MiB', `{"id":ID,"name":"x","more":"${'x'.repeat(1_048_576)}"}`, 41301],
       ['a body over 1 MiB that is not JSON', 'x'.repeat(1_048_577), 41301],
     ];
@@ -383,7 +387,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       await refuses(() => ({ body: undefined }), 40001);
     });
 
-    test('in a sentence that names every invalid field and its rule', async () => {
+    test('with a message that names every invalid field and its rule', async () => {
       expect((await post('{"id":"1","tag":7}')).body).toEqual({
         error: 40002,
         message:
@@ -396,7 +400,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
   if (hasFaults) testFaults(service);
 };
 
-/** Store faults that last as long as a request, so the response is 503, and how often createPlant calls the store. */
+/** Faults of the store in every call, so that the response is 503, and how often createPlant calls the store. */
 export const lastingFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
   ['answers 500', dynamoDbError(500, 'InternalServerError'), [3, 3]],
   ['answers 503', dynamoDbError(503, 'ServiceUnavailable'), [3, 3]],
@@ -406,7 +410,7 @@ export const lastingFaults: [what: string, fault: Fault, calls: [least: number, 
   ['sends a space every 100 ms', drip, [1, 3]],
   ['loses every response after the write', loseResponse, [3, 3]],
   ['cuts every response in the middle', truncateResponse, [1, 3]],
-  ['answers nonsense', corruptResponse, [1, 3]],
+  ['sends invalid JSON', corruptResponse, [1, 3]],
   ['does not speak HTTP', sendNonHttp, [1, 3]],
   ['asks to retry in 30 seconds', sendRetryAfter, [1, 3]],
   ['is not DynamoDB', captivePortal, [1, 3]],
@@ -425,7 +429,7 @@ const testFaults = (service: () => PlantService): void => {
     const { send } = hasAllRetries ? { send: sendOnce } : service();
     const { fail, refuseConnections } = faults;
 
-    /** On a real clock a busy machine may cause more calls, and a service without retry quota makes only one call. */
+    /** Expects `least` to `most` calls. Of a shared service, expects only one: its retry quota may be used up. */
     const expectCalls = (id: string, [least, most]: [least: number, most: number]): void => {
       const calls = faults.calls(id);
       expect(calls, 'calls to the store').toBeGreaterThanOrEqual(hasAllRetries ? least : 1);
@@ -442,8 +446,8 @@ const testFaults = (service: () => PlantService): void => {
     return { send, sendOnce, fail, refuseConnections, expectCalls, recovers };
   };
 
-  describe.concurrent('the store', () => {
-    test.each(lastingFaults)('%s: the response is a 503 with Retry-After, in time', async (_, fault, calls) => {
+  describe.concurrent('if the store', () => {
+    test.each(lastingFaults)('%s, the response is a 503 with Retry-After, in time', async (_, fault, calls) => {
       const { sendOnce, fail, expectCalls, recovers } = await start();
       const id = newId();
       fail(id, fault);
@@ -462,7 +466,7 @@ const testFaults = (service: () => PlantService): void => {
       ['hangs', hang],
       ['answers 500', dynamoDbError(500, 'InternalServerError')],
       ['throttles', dynamoDbError(400, 'ProvisionedThroughputExceededException')],
-    ])('%s once: the response is a 200, thanks to a second call', async (_, fault) => {
+    ])('%s once, the response is a 200, thanks to a second call', async (_, fault) => {
       const { send, fail, expectCalls } = await start();
       const id = newId();
       fail(id, onFirstCall(fault));
@@ -472,7 +476,7 @@ const testFaults = (service: () => PlantService): void => {
     });
 
     test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
-      'returns %s: the response is a 500, because a retry would not help',
+      'returns %s, the response is a 500, because a retry would not help',
       async (type) => {
         const { send, fail, expectCalls, recovers } = await start();
         const id = newId();
@@ -485,7 +489,7 @@ const testFaults = (service: () => PlantService): void => {
     );
   });
 
-  test('answers 503 in time even if the store hangs and the body takes long to read', async () => {
+  test('createPlant answers 503 in time even if the store hangs and the body takes long to read', async () => {
     const { sendOnce, fail, recovers } = await start();
     const id = newId();
     fail(id, hang);
@@ -496,7 +500,7 @@ const testFaults = (service: () => PlantService): void => {
     await recovers(id);
   });
 
-  test('answers 503 with Retry-After if the store refuses connections', async () => {
+  test('createPlant answers 503 with Retry-After if the store refuses connections', async () => {
     const { sendOnce, refuseConnections, recovers } = await start();
     const id = newId();
     const refused = await refuseConnections(() => sendOnce(plant(id)));

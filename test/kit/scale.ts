@@ -1,4 +1,4 @@
-/** True with `npm run trials`, which runs every trial in full; `npm run test:e2e` runs a small part of each. */
+/** Whether trials run in full, as with `npm run trials`. `npm run test:e2e` runs a small part of each trial. */
 const isFull = process.env['TRIALS'] === 'full';
 
 export const trialSize = (full: number, small: number): number => (isFull ? full : small);

@@ -11,8 +11,8 @@ for (const [index, { context, umask, folder }] of runs.entries()) {
   process.umask(umask);
   process.env['CDK_OUTDIR'] = folder;
   process.env['CDK_CONTEXT_JSON'] = JSON.stringify({ ...cdkJson.context, ...context });
-  // The query makes Node load the module again.
+  // The query string makes Node load infra/app.ts again, although it has loaded the same file before.
   await import(`../../infra/app.ts?${index}`);
-  // The app synthesizes on this event.
+  // The CDK app synthesizes when the process emits this event.
   process.emit('beforeExit', 0);
 }

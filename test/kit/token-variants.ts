@@ -67,7 +67,7 @@ export const unsigned =
   ({ claims }) =>
     assemble({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...header }, claims());
 
-/** Signed by the named key with any digest and padding, whatever the header declares. */
+/** A token signed with the named key and any digest and padding, whatever the header declares. */
 export const signedAs =
   (header: object, name: KeyName, digest: string, padding = constants.RSA_PKCS1_PADDING): MakeToken =>
   async (from) => {
@@ -80,7 +80,7 @@ export const signedAs =
 
 type KeyName = 'es' | 'rs' | 'bare' | 'bareEs384' | 'bareEs256' | 'stranger';
 
-/** Signed with HMAC and a secret that everyone knows. */
+/** A token signed with HMAC and a secret that everyone knows. */
 export const hmac =
   (header: object, secretOf: (from: TokenIssuer) => string | Buffer): MakeToken =>
   (from) =>
@@ -88,29 +88,29 @@ export const hmac =
       createHmac('sha256', secretOf(from)).update(input).digest('base64url'),
     );
 
-/** Signed by the issuer, with changed claims. A claim that is undefined in `change` is omitted. */
+/** A token signed by the issuer, with changed claims. A claim that is undefined in `change` is omitted. */
 export const withClaims =
   (change: Record<string, unknown>, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>
     sign(es, claims(change), header);
 
-/** Like `withClaims`, but changes `iss`, depending on the issuer's URL. */
+/** A token signed by the issuer, whose `iss` is what `issuerOf` makes of the issuer's URL. */
 export const issuedBy =
   (issuerOf: (issuer: string) => unknown): MakeToken =>
   ({ es, issuer, claims }) =>
     sign(es, claims({ iss: issuerOf(issuer) }));
 
-/** Signed by the issuer, with the payload that `textOf` makes of a valid one. */
+/** A token signed by the issuer, with the payload that `textOf` makes of a valid one. */
 export const withPayload =
   (textOf: (payload: string) => string | Uint8Array, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>
     sign(es, Buffer.from(textOf(JSON.stringify(claims()))), header);
 
-/** Signed by the issuer, with JSON text for one claim that JSON.stringify would not write. */
+/** A token signed by the issuer, with one more claim as JSON text that JSON.stringify would not write. */
 export const withClaimText = (claim: string, value: string): MakeToken =>
   withPayload((payload) => `${payload.slice(0, -1)},"${claim}":${value}}`);
 
-/** Signed by the issuer, with exactly these bytes as its header. */
+/** A token signed by the issuer, with exactly these bytes as its header. */
 export const withHeader =
   (bytes: string | Uint8Array): MakeToken =>
   async ({ es, claims }) => {
@@ -119,7 +119,7 @@ export const withHeader =
     return `${input}.${createSign('SHA256').update(input).sign({ key, dsaEncoding: 'ieee-p1363' }, 'base64url')}`;
   };
 
-/** Signed by the issuer, with `change` merged into a valid header, for headers that no library would sign. */
+/** A token signed by the issuer, with `change` merged into a valid header, for headers that no library would sign. */
 export const withHeaderParameters = (change: object): MakeToken =>
   withHeader(JSON.stringify({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...change }));
 
@@ -159,7 +159,7 @@ export const flipBit = (index: number, text: string): MakeToken =>
     return base64url(bytes);
   });
 
-/** Changes the last character of a part, but only bits that decoding drops, so the decoded bytes are the same. */
+/** Changes only unused bits in the last base64url character of a part, so the decoded bytes are the same. */
 export const changeUnusedBits = (part: string): string => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const other = alphabet[alphabet.indexOf(part.slice(-1)) + 1] ?? '';

@@ -13,8 +13,8 @@ import {
 export const validTokens: readonly [what: string, make: MakeToken][] = [
   ['ES256', withClaims({})],
   ['RS256', ({ rs, claims }) => sign(rs, claims())],
-  ['RS256 by a key that names no algorithm', ({ bare, claims }) => sign(bare, claims())],
-  ['ES256 by a key that names no algorithm', ({ bareEs256, claims }) => sign(bareEs256, claims())],
+  ['RS256, signed with a key that names no algorithm', ({ bare, claims }) => sign(bare, claims())],
+  ['ES256, signed with a key that names no algorithm', ({ bareEs256, claims }) => sign(bareEs256, claims())],
   ['no typ, as from Cognito', withClaims({ token_use: 'access' }, { typ: undefined })],
   ['typ JWT', withClaims({}, { typ: 'JWT' })],
   ['typ application/at+jwt', withClaims({}, { typ: 'application/AT+JWT' })],
@@ -26,20 +26,20 @@ export const validTokens: readonly [what: string, make: MakeToken][] = [
   ['an iat and nbf a little ahead', (from) => withClaims({ iat: inSeconds(50), nbf: inSeconds(50) })(from)],
   ['a past nbf', (from) => withClaims({ nbf: inSeconds(-1) })(from)],
   ['an exp with a fraction', (from) => withClaims({ exp: inSeconds(60) + 0.5 })(from)],
-  ['an exp in another spelling', withClaimText('exp', '9.9e9')],
+  ['an exp written as 9.9e9', withClaimText('exp', '9.9e9')],
   ['an exp of 1e300', withClaims({ exp: 1e300 })],
   ['no sub, client_id or jti', withClaims({ sub: undefined, client_id: undefined, jti: undefined })],
   ['unknown claims', withClaims({ groups: ['a', { b: [null] }], name: 'naïve 🌱', ['constructor']: 'x' })],
   ['a payload with white space', withPayload((payload) => `\n${JSON.stringify(JSON.parse(payload), null, 2)}\n`)],
   // If a claim is duplicated, a parser may use the last value, as JSON.parse does (RFC 7519 section 4).
-  ['a claim twice, the last ours', withPayload((payload) => `{"scope":"none",${payload.slice(1)}`)],
+  ['the claim scope twice, the second one ours', withPayload((payload) => `{"scope":"none",${payload.slice(1)}`)],
   ['a header in another order and spelling', withHeader('{ "kid": "\\u0065s", "x": {}, "alg": "ES256" }')],
   // A verifier may ignore `jku` and `x5u` if it finds the key without them (RFC 7515 section 4.1).
   [
     'a jku and an x5u, which nobody follows',
     ({ es, claims, foreignJwksUri }) => sign(es, claims(), { jku: foreignJwksUri, x5u: foreignJwksUri }),
   ],
-  ['6,000 characters', withClaims({ note: 'x'.repeat(4_200) })],
+  ['a length of 6,000 characters', withClaims({ note: 'x'.repeat(4_200) })],
   // If the ECDSA signature (r, s) is valid, so is (r, n - s), and JWS allows both.
-  ['the other s of the same signature', withChangedS((s) => p256Order - s)],
+  ['the other valid s of the same ECDSA signature', withChangedS((s) => p256Order - s)],
 ];

@@ -5,9 +5,12 @@ import type { Refusal } from '../../../functions/auth/unverified-token.ts';
 
 const token = 'eyJh-_bGci.eyJz-_dWIi.c2ln-_bmF0';
 
-test.each([`Bearer ${token}`, `bearer ${token}`, `BEARER ${token}`, `Bearer   ${token}`])('reads %j', (header) => {
-  expect(bearerToken(header)).toEqual({ token });
-});
+test.each([`Bearer ${token}`, `bearer ${token}`, `BEARER ${token}`, `Bearer   ${token}`])(
+  'a bearer token is read from the header %j',
+  (header) => {
+    expect(bearerToken(header)).toEqual({ token });
+  },
+);
 
 test.each([
   undefined,
@@ -33,7 +36,7 @@ test.each([
   'Bearer =',
   'Bearer ａ.b.c',
   'Bearer a\u200b.b.c',
-])('finds no bearer token in %j', (header) => {
+])('no bearer token is found in the header %j', (header) => {
   expect(bearerToken(header)).toEqual({ refused: 'no bearer token' });
 });
 
@@ -56,11 +59,11 @@ test.each([
   'a.b.c.d.e.f',
   '.b.c.d.e',
   '....',
-])('rejects %j as not a signed JWT', (other) => {
+])('the header %j is refused as not a signed JWT', (other) => {
   expect(bearerToken(`Bearer ${other}`)).toEqual({ refused: 'not a signed JWT' });
 });
 
-test.each(['dir', 'A256KW', 'A256GCMKW'])('rejects a JWE with %s as encrypted', async (alg) => {
+test.each(['dir', 'A256KW', 'A256GCMKW'])('a JWE with %s is refused as an encrypted token', async (alg) => {
   const jwe = await new CompactEncrypt(Buffer.from('{}'))
     .setProtectedHeader({ alg, enc: 'A256GCM' })
     .encrypt(await generateSecret(alg === 'dir' ? 'A256GCM' : alg));
@@ -73,13 +76,13 @@ test.each<[what: string, prefix: string, refused: Refusal]>([
   ['an opaque token', 'Bearer ', 'too long'],
   ['two tokens', `Bearer ${token},`, 'too long'],
   ['another scheme', 'Basic ', 'no bearer token'],
-])('rejects a header over 8,192 characters: %s', (_, prefix, refused) => {
+])('a header over 8,192 characters is refused as too long: %s', (_, prefix, refused) => {
   const header = (length: number) => prefix.padEnd(length, 'c');
   expect(bearerToken(header(8_192))).not.toEqual({ refused: 'too long' });
   for (const length of [8_193, 65_536]) expect(bearerToken(header(length))).toEqual({ refused });
 });
 
-test('reads a signed JWT in a header of 8,192 characters', () => {
+test('a signed JWT is read from a header of 8,192 characters', () => {
   const longest = `a.b.${'c'.repeat(8_192 - 'Bearer a.b.'.length)}`;
   expect(bearerToken(`Bearer ${longest}`)).toEqual({ token: longest });
 });

@@ -56,7 +56,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('the keys of an issuer that answers', () => {
+describe('the keys of an issuer that can be reached', () => {
   test('are fetched when first needed, and then kept', async () => {
     expect(fetches).toEqual([]);
     const held = await keys.current();
@@ -65,7 +65,7 @@ describe('the keys of an issuer that answers', () => {
     expect(fetches).toEqual(['https://issuer.example/jwks']);
   });
 
-  test('are fetched once for requests that need them at the same time', async () => {
+  test('are fetched only once if several requests need them at the same time', async () => {
     await Promise.all([keys.current(), keys.current(), keys.renewed()]);
     expect(fetches, 'fetches').toHaveLength(1);
   });
@@ -166,7 +166,7 @@ describe('the keys of an issuer that answers', () => {
 });
 
 describe('the keys of an issuer that fails', () => {
-  test('cause an error if none were ever fetched, but no flood of fetches', async () => {
+  test('cause an error, but no flood of fetches, if none were ever fetched', async () => {
     published = undefined;
     for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('cannot be fetched');
     expect(fetches, 'fetches').toHaveLength(1);
@@ -175,7 +175,7 @@ describe('the keys of an issuer that fails', () => {
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('cause an error after two attempts of 1.5 seconds if it accepts connections but never answers', async () => {
+  test('cause an error after two attempts of 1.5 seconds if the issuer accepts connections but never responds', async () => {
     vi.mocked(SimpleFetcher.prototype.fetch).mockRestore();
     const silent = createServer();
     onTestFinished(() => void silent.close());
@@ -189,7 +189,7 @@ describe('the keys of an issuer that fails', () => {
     expect(String(failure.mock.lastCall)).toContain('Response time-out');
   });
 
-  test('delay one request in 10 seconds, not every request, while the issuer does not answer', async () => {
+  test('delay only one request every 10 seconds while the issuer does not respond', async () => {
     await keys.current();
     published = undefined;
     delay = 3;
@@ -205,7 +205,7 @@ describe('the keys of an issuer that fails', () => {
     expect(fetches, 'fetches').toHaveLength(2);
   });
 
-  test('cause an error and a log line with the reason', async () => {
+  test('cause an error, and a log line with the reason, if they cannot be fetched', async () => {
     published = undefined;
     await expect(keys.current()).rejects.toThrow('the issuer is down');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the issuer is down' });
@@ -219,7 +219,7 @@ describe('the keys of an issuer that fails', () => {
     { keys: 'secret' },
     { keys: { secret: 1 } },
     { keys: ['secret', null, {}] },
-  ])('cause a log line that does not quote a response that is not a key set: %j', async (answer) => {
+  ])('cause a log line that quotes nothing of a response that is not a key set: %j', async (answer) => {
     published = answer;
     await expect(keys.current()).rejects.toThrow('the response is not a key set');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the response is not a key set' });
@@ -228,14 +228,14 @@ describe('the keys of an issuer that fails', () => {
   test.each([
     ['a byte order mark', `\ufeff${JSON.stringify(jwks('b'))}`, 'utf8'],
     ['another encoding', JSON.stringify({ keys: [{ ...point, kid: 'é' }] }), 'latin1'],
-  ] as const)('stay in use if it answers with %s', async (_, text, encoding) => {
+  ] as const)('stay in use if the new key set comes with %s', async (_, text, encoding) => {
     const held = await keys.current();
     published = Uint8Array.from(Buffer.from(text, encoding));
     seconds(300);
     expect(await keys.current()).toBe(held);
   });
 
-  test('stay in use if its response is not a key set', async () => {
+  test('stay in use if the new response is not a key set', async () => {
     const held = await keys.current();
     for (const rubbish of [null, { keys: [{}] }, { keys: [{ ...point, kid: 7 }] }]) {
       published = rubbish;

@@ -1,4 +1,4 @@
-/** Checks the table of well-known issuers in docs/issuers.md with access tokens and ID tokens in the shapes that they issue. */
+/** Checks the table of well-known issuers in docs/issuers.md with imitations of their access tokens and ID tokens. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type IssuerKey, usableKeys } from '../../../functions/auth/issuer-keys.ts';
 import type { Refusal } from '../../../functions/auth/unverified-token.ts';
@@ -127,7 +127,7 @@ const duende = (change = {}, header: Shape['header'] = rfc9068): Shape => ({
   },
 });
 
-describe('lets in an access token of', () => {
+describe('verifyToken lets in an access token of', () => {
   test.each<[what: string, token: Shape, rules: TokenRules]>([
     ['Cognito', cognito(), settings(cognitoIssuer, null, 'plants/create')],
     ['Okta', okta(), settings(oktaIssuer, 'api://default', 'plants.create', 'scp')],
@@ -178,7 +178,7 @@ describe('lets in an access token of', () => {
   });
 });
 
-describe('refuses', () => {
+describe('verifyToken refuses', () => {
   const oktaRules = settings(oktaIssuer, 'api://default', 'plants.create', 'scp');
   const entraRules = settings(entraIssuer, api, 'Plants.Create', 'scp,roles');
   const auth0Rules = settings(auth0Issuer, 'https://plants.example', 'create:plants', 'scope,permissions');
@@ -192,23 +192,38 @@ describe('refuses', () => {
       cognito({ scope: 'aws.cognito.signin.user.admin' }),
       settings(cognitoIssuer, null, 'plants/create'),
     ],
-    ['scope', 'Okta without scopeClaim', okta(), settings(oktaIssuer, 'api://default', 'plants.create')],
-    ['audience', 'an ID token of Okta', oktaIdToken, oktaRules],
-    ['scope', 'an ID token of Okta, with audience=none', oktaIdToken, { ...oktaRules, audience: null }],
-    ['issuer', "Okta's own authorization server", okta({ iss: 'https://example.okta.com' }), oktaRules],
     [
       'scope',
-      'Entra ID for an application, if only scp is named',
+      'a token of Okta, if scopeClaim is not set',
+      okta(),
+      settings(oktaIssuer, 'api://default', 'plants.create'),
+    ],
+    ['audience', 'an ID token of Okta', oktaIdToken, oktaRules],
+    ['scope', 'an ID token of Okta, with audience=none', oktaIdToken, { ...oktaRules, audience: null }],
+    ['issuer', 'a token of the org authorization server of Okta', okta({ iss: 'https://example.okta.com' }), oktaRules],
+    [
+      'scope',
+      'a token of Entra ID for an application, if scopeClaim names only scp',
       entra({ roles: ['Plants.Create'] }),
       { ...entraRules, scopeClaims: ['scp'] },
     ],
-    ['issuer', 'Entra ID, version 1, if version 2 is trusted', entraV1({ scp: 'Plants.Create' }), entraRules],
-    ['audience', 'Entra ID for Microsoft Graph', entra({ aud: '00000003-0000-0000-c000-000000000000' }), entraRules],
+    [
+      'issuer',
+      'a token of Entra ID, version 1, if version 2 is trusted',
+      entraV1({ scp: 'Plants.Create' }),
+      entraRules,
+    ],
+    [
+      'audience',
+      'a token of Entra ID for Microsoft Graph',
+      entra({ aud: '00000003-0000-0000-c000-000000000000' }),
+      entraRules,
+    ],
     ['audience', 'an ID token of Entra ID', entraIdToken({ aud: app, roles: ['Plants.Create'] }), entraRules],
-    ['scope', 'an ID token of Entra ID for a client that is the API', entraIdToken(), entraRules],
+    ['scope', 'an ID token of Entra ID, if client and API are one app registration', entraIdToken(), entraRules],
     [
       'scope',
-      'an ID token of Entra ID for a client that is the API, with a role, if only scp is named',
+      'an ID token of Entra ID with a role, if client and API are one app registration and scopeClaim names only scp',
       entraIdToken({ roles: ['Plants.Create'] }),
       { ...entraRules, scopeClaims: ['scp'] },
     ],
@@ -218,13 +233,18 @@ describe('refuses', () => {
       auth0({ aud: 'client', azp: undefined, gty: undefined, scope: undefined, nonce: 'n' }),
       auth0Rules,
     ],
-    ['scope', 'Auth0 without the permission', auth0({ ...auth0User, scope: 'openid', permissions: [] }), auth0Rules],
-    ['audience', 'Keycloak without a mapper for the audience', keycloak({ aud: 'account' }), keycloakRules],
-    ['audience', 'Keycloak without any audience', keycloak({ aud: undefined }), keycloakRules],
+    [
+      'scope',
+      'a token of Auth0 without the permission',
+      auth0({ ...auth0User, scope: 'openid', permissions: [] }),
+      auth0Rules,
+    ],
+    ['audience', 'a token of Keycloak without an audience mapper', keycloak({ aud: 'account' }), keycloakRules],
+    ['audience', 'a token of Keycloak without any audience', keycloak({ aud: undefined }), keycloakRules],
     ['audience', 'an ID token of Keycloak', keycloak({ aud: 'client', typ: 'ID', scope: undefined }), keycloakRules],
     [
       'scope',
-      'Keycloak with roles, which are nested too deep for scopeClaim',
+      'a token of Keycloak with the scope among its nested roles, which scopeClaim cannot name',
       keycloak({ scope: 'email' }),
       { ...keycloakRules, scopeClaims: ['realm_access', 'resource_access', 'realm_access.roles'] },
     ],
@@ -240,13 +260,13 @@ describe('refuses', () => {
       duende({ aud: 'client', scope: undefined }, jwt),
       settings(duendeIssuer, 'plants', 'plants.create'),
     ],
-  ])('with the reason %s: %s', async (refused, _, token, rules) => {
+  ])('with the reason "%s": %s', async (refused, _, token, rules) => {
     expect(await verify(token, rules)).toEqual({ refused });
   });
 });
 
-// This ID token looks exactly like an access token. docs/issuers.md says how to exclude such tokens.
-test('lets in an ID token of Entra ID for a client that is the API, if its user has the role', async () => {
+// Such an ID token looks exactly like an access token. docs/issuers.md says how to exclude it.
+test('verifyToken lets in an ID token of Entra ID with the role, if client and API are one app registration', async () => {
   const rules = settings(entraIssuer, api, 'Plants.Create', 'scp,roles');
   expect(await verify(entraIdToken({ roles: ['Plants.Create'] }), rules)).toHaveProperty('claims');
 });

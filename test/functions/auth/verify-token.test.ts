@@ -57,7 +57,7 @@ const verify = (token: string, change: Partial<TokenRules> = {}) => {
   return verifyToken(token, { ...rules, ...change }, keys);
 };
 
-describe('lets in', () => {
+describe('verifyToken lets in', () => {
   test.each<[string, MakeToken]>([
     ...validTokens,
     ['an iat and nbf a minute ahead', withClaims({ iat: now + 60, nbf: now + 60 })],
@@ -66,17 +66,17 @@ describe('lets in', () => {
     expect(await verify(await make(from))).toHaveProperty('claims');
   });
 
-  test('any audience if none is required', async () => {
+  test('a token without an audience, if none is required', async () => {
     expect(await verify(await sign(from.es, claims({ aud: undefined })), { audience: null })).toHaveProperty('claims');
   });
 });
 
-describe('refuses', () => {
+describe('verifyToken refuses', () => {
   test.each<[Refusal, string, MakeToken]>([
     ...forgedTokens,
     ['not yet valid', 'an nbf 61 seconds ahead', withClaims({ nbf: now + 61 })],
     ['not yet valid', 'an iat 61 seconds ahead', withClaims({ iat: now + 61 })],
-  ])('with the reason %s: %s', async (reason, _, forge) => {
+  ])('with the reason "%s": %s', async (reason, _, forge) => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
@@ -91,7 +91,7 @@ describe('refuses', () => {
     ['algorithm', unsigned({ alg: 'toString' })],
     ['key id', withClaims({}, { kid: undefined })],
     ['expiry', withClaims({ exp: now - 1 })],
-    ['expiry now', withClaims({ exp: now })],
+    ['expiry at this moment', withClaims({ exp: now })],
   ])('a token that fails on its %s, without fetching keys', async (_, forge) => {
     expect(await verify(await forge(from))).toHaveProperty('refused');
     expect(fetches, 'fetches of keys').toBe(0);
@@ -108,7 +108,7 @@ describe('refuses', () => {
   });
 });
 
-describe('a list in scope', () => {
+describe('a claim `scope` that is a list', () => {
   const list = { scope: [scope] };
   const later = {
     current: () => Promise.reject(new Error('keys looked for')),
@@ -120,16 +120,13 @@ describe('a list in scope', () => {
     ['issuer', 'it is from another issuer', withClaims({ ...list, iss: 'https://other.example' })],
     ['expired', 'it has expired', withClaims({ ...list, exp: now - 1 })],
     ['no expiry', 'it has no expiry', withClaims({ ...list, exp: undefined })],
-    ['type', 'it is an ID token', withClaims(list, { typ: 'dpop+jwt' })],
+    ['type', 'the typ is not that of an access token', withClaims(list, { typ: 'dpop+jwt' })],
     ['malformed', 'another claim has the wrong type', withClaims({ ...list, sub: 7 })],
-  ])(
-    'is the reason to refuse a token only if nothing else is wrong: the reason is %s if %s',
-    async (reason, _, make) => {
-      expect(await verifyToken(await make(from), { ...rules, scopeClaims: ['scp'] }, later)).toEqual({
-        refused: reason,
-      });
-    },
-  );
+  ])('leads to the reason "%s" if %s', async (reason, _, make) => {
+    expect(await verifyToken(await make(from), { ...rules, scopeClaims: ['scp'] }, later)).toEqual({
+      refused: reason,
+    });
+  });
 });
 
 describe('the scope', () => {
@@ -159,7 +156,7 @@ describe('the scope', () => {
     ['the second', { scp: other, roles: [scope] }],
     ['the second, and the first is missing', { roles: [scope] }],
     ['the second, and the first is a number', { scp: 7, roles: [scope] }],
-  ])('is found if at least one of two named claims has it: %s', async (_, claimed) => {
+  ])('is found if at least one of two claims that the settings name has it: %s', async (_, claimed) => {
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toHaveProperty('claims');
   });
 
@@ -184,7 +181,7 @@ describe('the scope', () => {
     [scope, null],
     [scope, [scope]],
     [{ [scope]: true }],
-  ])('is not found in %j', async (value) => {
+  ])('is not found in a claim with the value %j', async (value) => {
     expect(await verifyClaims({ scp: value }, ['scp'])).toEqual({ refused: 'scope' });
   });
 

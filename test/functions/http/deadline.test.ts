@@ -15,7 +15,7 @@ const invoke = (handler: (deadline: AbortSignal) => unknown): Promise<unknown> =
     .use(deadline(2_300))
     .handler(async (_, context: WithDeadline) => handler(context.deadline))({}, lambdaContext as WithDeadline);
 
-test('aborts when its time is up, and not before', async () => {
+test('the deadline aborts when its time is up, and not before', async () => {
   let signal: AbortSignal | undefined;
   const answer = invoke((deadline) => {
     signal = deadline;
@@ -29,9 +29,9 @@ test('aborts when its time is up, and not before', async () => {
 });
 
 test.each([
-  ['an answer', () => 'answer'],
+  ['a response', () => 'response'],
   ['an error', () => Promise.reject(new Error())],
-])('leaves no timer behind after %s', async (_, handler) => {
+])('the deadline leaves no timer behind after %s', async (_, handler) => {
   let during = 0;
   await invoke(() => {
     during = vi.getTimerCount();
@@ -40,7 +40,7 @@ test.each([
   expect({ during, after: vi.getTimerCount() }, 'timers').toEqual({ during: 1, after: 0 });
 });
 
-test('keeps the deadline of a request when another request ends', async () => {
+test('the deadline of a request stays in force when another request ends', async () => {
   const signals: AbortSignal[] = [];
   const handler = middy({ timeoutEarlyInMillis: 0 })
     .use(deadline(2_300))

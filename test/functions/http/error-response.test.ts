@@ -34,34 +34,37 @@ const responseTo = async (thrown: unknown) => {
   return { status: statusCode, headers, error: JSON.parse(body).error, logged };
 };
 
-test.each([undefined, null, 'text', 7, {}])('answers 50001 if the thrown value is not an Error: %j', async (thrown) => {
-  expect(await responseTo(thrown)).toMatchObject({
-    status: 500,
-    error: 50001,
-    logged: [['error', { outcome: 'failed', error: 50001, cause: { name: typeof thrown } }]],
-  });
-});
+test.each([undefined, null, 'text', 7, {}])(
+  'errorResponse answers 50001 if the thrown value is not an Error: %j',
+  async (thrown) => {
+    expect(await responseTo(thrown)).toMatchObject({
+      status: 500,
+      error: 50001,
+      logged: [['error', { outcome: 'failed', error: 50001, cause: { name: typeof thrown } }]],
+    });
+  },
+);
 
-test('sends Retry-After only with 503', async () => {
+test('errorResponse sends Retry-After only with 503', async () => {
   expect((await responseTo(new Busy())).headers).toEqual({ 'content-type': 'application/json', 'retry-after': '1' });
   expect((await responseTo(new Taken())).headers).toEqual({ 'content-type': 'application/json' });
 });
 
-test('maps an error class to its entry of the catalogue, and its subclasses too', async () => {
+test('errorResponse maps an error class and its subclasses to their entry in the catalogue', async () => {
   class TakenTwice extends Taken {}
   expect(await responseTo(new Taken())).toMatchObject({ status: 409, error: 40901 });
   expect(await responseTo(new TakenTwice())).toMatchObject({ status: 409, error: 40901 });
   expect(await responseTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });
 });
 
-test('logs causes three levels deep, even if they form a circle', async () => {
+test('errorResponse logs causes three levels deep, even if they form a circle', async () => {
   const first = new Error('first');
   first.cause = new Error('second', { cause: first });
   const { logged } = await responseTo(first);
   expect(JSON.stringify(logged).match(/"name"/g)?.length, 'errors in the log line').toBe(4);
 });
 
-test('logs the name and the code of an error if they are strings, and no cause if it has none', async () => {
+test('errorResponse logs the name and the code of an error if they are strings, and no cause if it has none', async () => {
   const { logged } = await responseTo(Object.assign(new RangeError('no'), { code: 7 }));
   const cause = { name: 'RangeError', code: undefined, stack: expect.any(String) };
   expect(logged).toStrictEqual([['error', { outcome: 'failed', error: 50001, cause }]]);
@@ -86,7 +89,7 @@ test.each<[field: string, good: string[], bad: unknown[]]>([
   ],
   ['code', ['ECONNREFUSED', 'HPE_INVALID_VERSION', 'E2BIG'], ['Moss', 'a ECONN', 'ECONN of Moss', '7E', 7, ['EPIPE']]],
   ['requestId', [id], ['Moss', `${id}A`, `a${id}`, id.toLowerCase(), id.slice(1), [id]]],
-])('logs the %s of an error only if it looks like one', async (field, good, bad) => {
+])('errorResponse logs the %s of an error only if it has the usual form', async (field, good, bad) => {
   const loggedOf = async (value: unknown): Promise<unknown> => {
     const own = field === 'requestId' ? { $metadata: { requestId: value } } : { [field]: value };
     const { logged } = await responseTo(Object.assign(new Error('no'), own));
@@ -97,13 +100,13 @@ test.each<[field: string, good: string[], bad: unknown[]]>([
   expect(await Promise.all(bad.map(loggedOf))).toEqual(bad.map(() => undefined));
 });
 
-test('logs the status, the number of attempts and the request id of an AWS SDK error', async () => {
+test('errorResponse logs the status, the number of attempts and the request id of an AWS SDK error', async () => {
   const $metadata = { httpStatusCode: 400, attempts: 2, requestId: 'A1'.repeat(26) };
   const { logged } = await responseTo(Object.assign(new Error('no'), { $metadata: { ...$metadata, cfId: 'x' } }));
   expect(logged).toEqual([['error', expect.objectContaining({ cause: expect.objectContaining({ $metadata }) })]]);
 });
 
-test('logs the stack of an error, but no text that came over the network', async () => {
+test('errorResponse logs the stack of an error, but no text that came over the network', async () => {
   const quoting = Object.defineProperty(new Error('secret'), '$response', { value: {}, enumerable: false });
   Object.assign(quoting, { name: 'a secret name', code: 'a secret code' });
   Object.assign(quoting, { $metadata: { requestId: 'a secret id', cfId: 'secret', extendedRequestId: 'secret' } });

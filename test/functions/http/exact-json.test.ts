@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { parseExactly } from '../../../functions/http/exact-json.ts';
 
-/** Counts the regular expressions that `parseExactly` runs on a number's text, except the one that looks for 1-9. */
+/** Counts the regular expressions that `parseExactly` runs on a number's text, not counting the search for 1-9. */
 const readings = (number: string): number => {
   const exec = vi.spyOn(RegExp.prototype, 'exec');
   parseExactly(`[${number}]`);
@@ -11,14 +11,14 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  'does not parse a number again if a double represents it exactly: %s',
+  'parseExactly parses a number only once if a double represents it exactly: %s',
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },
 );
 
 test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
-  'parses a number once more if a double may have rounded it: %s',
+  'parseExactly parses a number a second time if a double may have rounded it: %s',
   (number) => {
     expect(readings(number), 'readings').toBe(1);
   },

@@ -4,7 +4,7 @@ import type { Validator } from '../../../functions/generated/validators.js';
 import { validBody } from '../../../functions/http/valid-body.ts';
 import { lambdaContext } from '../../kit/gateway-events.ts';
 
-test('passes on the error of a validator that throws', async () => {
+test('validBody passes on the error of a validator that throws', async () => {
   const broken = (() => {
     throw new TypeError('oops');
   }) as unknown as Validator<object>;

@@ -56,31 +56,31 @@ const plantWith = (fault: Fault) => {
 };
 
 /** Tests differences that do not show in the service's responses; test/kit/responses.ts tests the responses. */
-describe.concurrent('the store', () => {
+describe.concurrent('addPlant', () => {
   test.each([
-    ['has no throughput left', 400, 'ProvisionedThroughputExceededException'],
-    ['reaches a request limit', 400, 'RequestLimitExceeded'],
-    ['throttles with another error name', 400, 'Throttling'],
-    ['throttles', 400, 'ThrottlingException'],
-    ['is in a transaction with the item', 400, 'TransactionConflictException'],
-    ['writes the item in another region', 400, 'ReplicatedWriteConflictException'],
-    ['reaches a limit of the account', 400, 'LimitExceededException'],
-    ['timed out', 400, 'RequestTimeoutException'],
-    ['has a different clock', 400, 'InvalidSignatureException'],
-    ['has too many requests', 429, 'Whatever'],
-    ['fails with an unknown status', 599, 'Whatever'],
-  ])('is unavailable if it %s', async (_, status, type) => {
+    ['DynamoDB reports that the provisioned throughput is exceeded', 400, 'ProvisionedThroughputExceededException'],
+    ['DynamoDB reports that a request limit is exceeded', 400, 'RequestLimitExceeded'],
+    ['DynamoDB throttles, under the name Throttling', 400, 'Throttling'],
+    ['DynamoDB throttles', 400, 'ThrottlingException'],
+    ['a transaction is changing the item', 400, 'TransactionConflictException'],
+    ['another region is writing the item', 400, 'ReplicatedWriteConflictException'],
+    ['DynamoDB reports that a limit of the account is exceeded', 400, 'LimitExceededException'],
+    ['DynamoDB reports a time-out', 400, 'RequestTimeoutException'],
+    ['DynamoDB refuses the signature because the clocks differ', 400, 'InvalidSignatureException'],
+    ['the response is a 429', 429, 'Whatever'],
+    ['the response has an unknown 5xx status', 599, 'Whatever'],
+  ])('throws StoreUnavailable if %s', async (_, status, type) => {
     const plant = plantWith(dynamoDbError(status, type));
-    // With one attempt the error comes from this response, not from the time-out of several attempts.
+    // One attempt only: with more, the deadline might end the call first and hide the response's error.
     await expect(adder({ maxAttempts: 1 })(plant)).rejects.toBeInstanceOf(StoreUnavailable);
   });
 
   test.each([
-    [502, 'is unavailable', StoreUnavailable],
-    [200, 'is unavailable', StoreUnavailable],
-    [403, 'causes a fault of ours', SyntaxError],
-    [302, 'causes a fault of ours', SyntaxError],
-  ])('behind a proxy that returns a %i in HTML %s', async (status, _, error) => {
+    [502, 'StoreUnavailable', StoreUnavailable],
+    [200, 'StoreUnavailable', StoreUnavailable],
+    [403, "the SDK's SyntaxError", SyntaxError],
+    [302, "the SDK's SyntaxError", SyntaxError],
+  ])('reads a %i in HTML, as from a proxy, and throws %s', async (status, _, error) => {
     const plant = plantWith(({ response }) => response.writeHead(status).end('<html>'));
     await expect(adder()(plant)).rejects.toBeInstanceOf(error);
   });
@@ -107,7 +107,7 @@ describe.concurrent('the store', () => {
     ['CERT_HAS_EXPIRED', Error],
     ['ERR_TLS_CERT_ALTNAME_INVALID', Error],
   ])(
-    'is unavailable if the connection fails with %s, unless the cause is our own configuration',
+    'throws StoreUnavailable if the connection fails with %s, or the error itself if our configuration is wrong',
     async (code, errorClass) => {
       const fault = Object.assign(new Error(code), { code });
       const client = new DynamoDBClient({ ...anyCredentials, ...storeLimits, maxAttempts: 1 });
@@ -119,7 +119,7 @@ describe.concurrent('the store', () => {
   );
 
   test.each([200, 302, 400, 403, 500])(
-    'is unavailable if it breaks the connection after the headers of a %i',
+    'throws StoreUnavailable if the connection breaks after the headers of a %i',
     async (status) => {
       const plant = plantWith(({ response }) => {
         response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'content-length': '1000' });
@@ -129,14 +129,14 @@ describe.concurrent('the store', () => {
     },
   );
 
-  test('is unavailable if it does not speak TLS', async () => {
+  test('throws StoreUnavailable if the store does not speak TLS', async () => {
     const endpoint = store.endpoint.replace('http:', 'https:');
     const error = await adder({ endpoint, maxAttempts: 1 })({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.cause.code).toMatch(/^ERR_SSL_|^EPROTO$/);
   });
 
-  test('is called only once per request after it has failed many in a row, until it answers again', async () => {
+  test('calls the store only once per request after many have failed in a row, until calls succeed again', async () => {
     const addPlant = adder();
     const callsFor = async (fault: Fault): Promise<number> => {
       const plant = plantWith(fault);
@@ -153,7 +153,7 @@ describe.concurrent('the store', () => {
     expect(await callsFor(dynamoDbError(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
   });
 
-  test('is tried three times, half a second each, if it accepts no connection', async () => {
+  test('waits for a connection three times, half a second each', async () => {
     const sockets: Socket[] = [];
     class Unconnected extends Socket {
       override readonly connecting = true;
@@ -168,43 +168,43 @@ describe.concurrent('the store', () => {
     const addPlant = adder({ requestHandler: { ...storeLimits.requestHandler, httpAgent } });
     const error = await addPlant({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
-    // The cause is neither the AbortError of the deadline for all attempts nor the time-out of a request.
+    // The cause is the connection's time-out, not the deadline's AbortError or the time-out of a request.
     expect(error.cause).toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('connection') });
     expect(sockets.length, 'connections').toBe(3);
   });
 
-  test('is not called once the deadline is over', async () => {
+  test('does not call the store after the deadline', async () => {
     const plant = plantWith(hang);
     await expect(adder()(plant, AbortSignal.abort())).rejects.toBeInstanceOf(StoreUnavailable);
     expect(store.calls(String(plant.id)), 'calls to the store').toBe(0);
   });
 
-  test('is unavailable if it reports a taken id but is not DynamoDB', async () => {
+  test('throws StoreUnavailable if something other than DynamoDB reports that the id is taken', async () => {
     const plant = plantWith(dynamoDbError(400, 'ConditionalCheckFailedException'));
     const error = await adder()(plant).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.message).toBe('The response is not from DynamoDB');
   });
 
-  test('is not called if the credentials are missing: the error is thrown unchanged', async () => {
+  test("throws the SDK's error unchanged if the credentials are missing", async () => {
     const none = Object.assign(new Error('none'), { name: 'CredentialsProviderError' });
     await expect(adder({ credentials: () => Promise.reject(none) })({ id: 1, name: 'Moss' })).rejects.toBe(none);
   });
 
   test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
-    'may return %s: the error is thrown unchanged',
+    "throws DynamoDB's %s unchanged",
     async (type) => {
       await expect(adder()(plantWith(dynamoDbError(400, type)))).rejects.toMatchObject({ name: type });
     },
   );
 
-  test("gives 'stored' if it loses the response after the write, and 'created' if it hangs before the write", async () => {
+  test("returns 'stored' if the response is lost after the write, and 'created' if the store hangs before it", async () => {
     expect(await adder()(plantWith(onFirstCall(loseResponse)))).toBe('stored');
     expect(await adder()(plantWith(onFirstCall(hang)))).toBe('created');
   });
 
   test.each([10, -10])(
-    'accepts the second call if its clock is %i minutes ahead, and then the first call of each later request',
+    "needs a second call if the store's clock is %i minutes ahead, but only one for each later request",
     async (minutes) => {
       const addPlant = adder();
       /** Adds a plant. @returns the outcome, or the class of the error, and the number of calls */
@@ -215,19 +215,19 @@ describe.concurrent('the store', () => {
       };
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
-      // The SDK retries after it has corrected its clock, but not after it has undone a correction.
+      // The store's clock is right again: the SDK undoes its correction, but does not retry.
       expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
       expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
     },
   );
 
-  test('is not called with a plant over its item limit', async () => {
+  test('does not call the store with a plant over the item limit', async () => {
     const plant = { ...plantWith(hang), name: 'x'.repeat(409_600) };
     await expect(adder()(plant)).rejects.toBeInstanceOf(PlantTooLarge);
     expect(store.calls(String(plant.id)), 'calls to the store').toBe(0);
   });
 
-  test("gives 'repeated' if it has the plant, and a conflict if the id belongs to a different plant", async () => {
+  test("returns 'repeated' if the plant is stored, and throws PlantConflict if the id belongs to a different one", async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
     expect(await adder()(plant)).toBe('created');
     expect(await adder()(plant)).toBe('repeated');

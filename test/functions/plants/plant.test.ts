@@ -47,13 +47,13 @@ test.each([
   await expect(put('x'.repeat(room + 1))).rejects.toThrow('Item size has exceeded the maximum allowed size');
 });
 
-test('counts text in UTF-8 bytes', () => {
+test('the size of a plant counts its text in UTF-8 bytes', () => {
   const empty = itemBytes({ id: 1, name: '' });
   expect(itemBytes({ id: 1, name: 'é🌱' }) - empty, 'bytes of a name').toBe(2 + 4);
   expect(itemBytes({ id: 1, name: '', tag: 'é🌱' }) - empty, 'bytes of a tag').toBe('tag'.length + 2 + 4);
 });
 
-test('returns a Plant without the id, and with a tag only if the NewPlant has one', () => {
+test('toPlant returns a Plant without the id, and with a tag only if the NewPlant has one', () => {
   expect(toPlant({ id: 1, name: 'Moss', tag: '' })).toStrictEqual({ name: 'Moss', tag: '' });
   expect(toPlant({ id: 1, name: 'Moss' })).toStrictEqual({ name: 'Moss' });
 });

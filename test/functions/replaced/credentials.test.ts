@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { defaultProvider } from '../../../functions/replaced/credentials.ts';
 
-test('reads the credentials from the environment, once', async () => {
+test('the credential stub reads the credentials from the environment, only once', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'first');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
   vi.stubEnv('AWS_SESSION_TOKEN', 'token');
@@ -12,7 +12,7 @@ test('reads the credentials from the environment, once', async () => {
   expect(await provide()).toMatchObject(credentials);
 });
 
-test('throws if the environment has no credentials', async () => {
+test('the credential stub throws if the environment has no credentials', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', '');
   await expect(defaultProvider({})()).rejects.toThrow('environment');
 });
