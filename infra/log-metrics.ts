@@ -8,7 +8,7 @@ type Functions = { createPlant: ServiceFunction; authorizer: ServiceFunction };
 
 /** Metrics counted from the functions' own log lines, which docs/operate/runbook.md lists. */
 export class LogMetrics extends Construct {
-  /** createPlant's responses with status 500, which Lambda does not count as errors. */
+  /** Counts createPlant's responses with status 500, which Lambda does not count as errors. */
   readonly faults: Metric;
   readonly keysNotFetched: Metric;
   /** Plants stored, by outcome; plants refused or failed, by `error`; tokens refused, by reason. */

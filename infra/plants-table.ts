@@ -25,7 +25,7 @@ export class PlantsTable extends TableV2 {
     this.grant(grantee, 'dynamodb:PutItem');
   }
 
-  /** Returns conflicts as a percentage of all writes. The latency metric counts the writes that succeeded. */
+  /** Returns conflicts as a percentage of all writes. The sample count of the latency metric is the successful writes. */
   metricConflictShare(): MathExpression {
     return new MathExpression({
       expression: 'IF(refused > 0, 100 * refused / (refused + FILL(written, 0)), 0)',

@@ -42,7 +42,7 @@ export class ServiceFunction extends LambdaFunction {
 
   constructor(scope: Construct, id: string, { entry, environment, timeout, stage }: ServiceFunctionProps) {
     const log = new ServiceLog(scope, `${id}Logs`, stage);
-    // CDK's default role has a managed policy for every log group of the account; this role may write only to its own.
+    // CDK's default role may write to every log group of the account; this role only to the function's log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     log.grantWrite(role);
     super(scope, id, {
@@ -50,7 +50,7 @@ export class ServiceFunction extends LambdaFunction {
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      // One whole core. Why this size, this log format and no pre-warming: docs/decisions/function-settings.md.
+      // 1,769 MB are one whole core. docs/decisions/function-settings.md explains size, log format and no pre-warming.
       memorySize: 1_769,
       timeout,
       environment,
@@ -102,7 +102,7 @@ export class ServiceFunction extends LambdaFunction {
       alias: this.#alias,
       deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
       alarms,
-      // Without this call, CDK would attach the managed policy to the role.
+      // Without `withoutPolicyUpdates`, CDK would attach the managed policy to the role.
       role: role.withoutPolicyUpdates(),
     });
   }
@@ -115,11 +115,11 @@ const bundled = (entry: string): Code =>
     bundling: {
       // CDK requires an image in case `tryBundle` returns false, which it never does.
       image: DockerImage.fromRegistry('none'),
-      // CDK reuses an asset if source and options are the same. It does not compare `tryBundle`, so `command` differs.
+      // CDK reuses an asset if source folder and options are the same, so each entry needs a different `command`.
       command: [entry],
       local: {
         tryBundle: (folder) => {
-          // CDK has just made the folder writable for everyone (0777), and the code is run and deployed from it.
+          // CDK has just made the folder writable for everyone (0777), but the code in it is run and deployed.
           chmodSync(folder, 0o755);
           const intruders = readdirSync(folder);
           if (intruders.length > 0) throw new Error(`${folder} has files of another user: ${intruders.join(', ')}`);

@@ -49,7 +49,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
         scopes: [OAuthScope.resourceServer(resourceServer, permission)],
       },
     });
-    // A domain prefix must be unique in its region across all accounts, and so is the UUID in the stack's id.
+    // A domain prefix must be unique in its region across all accounts; the UUID in the stack's id makes it so.
     const stackUuid = Fn.select(2, Fn.split('/', Aws.STACK_ID));
     const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `plants-${stackUuid}` } });
     this.tokenUrl = `${domain.baseUrl()}/oauth2/token`;

@@ -85,7 +85,7 @@ const watched = (alarm: Alarm): [name: string, lines: string[]] => {
   ];
 };
 
-test('the stack has these alarms, and each watches what it should', () => {
+test('the stack has exactly the expected alarms, each with the expected metrics and condition', () => {
   const found = Object.values(propertiesOf('AWS::CloudWatch::Alarm')).map((alarm) => watched(alarm as Alarm));
   expect(Object.fromEntries(found)).toEqual(alarms);
 });
@@ -97,7 +97,7 @@ test('the runbook has a section for each alarm, and for no other', () => {
   expect(sections.sort()).toEqual(Object.keys(alarms).sort());
 });
 
-test('every alarm notifies the topic when it starts and ends; missing data starts none', () => {
+test('every alarm notifies the topic when it starts and ends, and missing data starts no alarm', () => {
   expect(Object.keys(ofType('AWS::SNS::Topic'))).toEqual(['MonitoringAlarms']);
   const topic = [ref('MonitoringAlarms')];
   const sent = { ActionsEnabled: true, AlarmActions: topic, OKActions: topic, TreatMissingData: 'notBreaching' };
@@ -105,7 +105,7 @@ test('every alarm notifies the topic when it starts and ends; missing data start
   expect(found).toMatchObject(Object.fromEntries(Object.keys(found).map((name) => [name, sent])));
 });
 
-test('CloudWatch may publish to the topic for this account, and nobody may without TLS', () => {
+test('alarms of this account may publish to the topic, and nobody may without TLS', () => {
   const { Properties } = prod.Resources['MonitoringAlarmsPolicy'] ?? {};
   expect(Properties).toMatchObject({
     Topics: [ref('MonitoringAlarms')],

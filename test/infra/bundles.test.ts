@@ -45,14 +45,14 @@ test('every entry is deployed as one function', () => {
   expect(functions).toEqual(made.map(({ entry }) => [entry, [expect.any(String)]]));
 });
 
-test('every function that is deployed has a budget', () => {
+test('every deployed function has a budget for its bundle', () => {
   expect(Object.keys(budgets).sort()).toEqual(deployed.map(({ name }) => name).sort());
 });
 
 describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
   const inputs = made.find(({ bundle }) => code.equals(bundle));
 
-  test('does not exceed its budget', () => {
+  test('is not larger than its budget', () => {
     expect(code.length, `bytes of ${name}, of which this is the budget`).toBeLessThanOrEqual(budgets[name]?.bytes ?? 0);
   });
 
@@ -60,7 +60,7 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(readdirSync(folder)).toEqual(['index.js']);
   });
 
-  test('contains exactly the packages in its budget: adding one is a decision', () => {
+  test('contains exactly the packages on its list, so that nobody adds one by accident', () => {
     const packages = inputs?.packages.map((location) => location.replace('node_modules/', ''));
     expect(packages).toEqual(budgets[name]?.packages);
   });

@@ -11,7 +11,7 @@ type Filter = {
 
 const filters = Object.values(propertiesOf('AWS::Logs::MetricFilter')) as Filter[];
 
-test('each metric counts the log lines of one function with certain outcomes', () => {
+test('each metric counts the log lines of one function that have certain outcomes', () => {
   const counted = filters.map(({ LogGroupName, FilterPattern, MetricTransformations: [metric] }) => [
     LogGroupName.Ref,
     metric?.MetricName,
@@ -29,7 +29,7 @@ test('each metric counts the log lines of one function with certain outcomes', (
   ]);
 });
 
-test('each metric is in the namespace of the stack, counts 1 for a matching line, and nothing for others', () => {
+test("each log metric is in the stack's namespace, adds 1 for a matching line, and nothing for other lines", () => {
   for (const { MetricTransformations } of filters) {
     expect(MetricTransformations).toEqual([
       expect.objectContaining({ MetricNamespace: 'PlantStore', MetricValue: '1' }),
@@ -38,7 +38,7 @@ test('each metric is in the namespace of the stack, counts 1 for a matching line
   }
 });
 
-test('the runbook names every outcome that is counted', () => {
+test('the runbook names every outcome that a log metric counts', () => {
   const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
   const rows = filters.flatMap(({ LogGroupName, FilterPattern }) =>
     [...FilterPattern.matchAll(/outcome = "([^"]+)"/g)].map(
@@ -49,7 +49,7 @@ test('the runbook names every outcome that is counted', () => {
   expect(rows.filter((row) => !text.includes(row))).toEqual([]);
 });
 
-test('the only dashboard shows these metrics, and its name includes the region', () => {
+test('the only dashboard shows the log metrics, and its name includes the region', () => {
   expect(Object.keys(ofType('AWS::CloudWatch::Dashboard'))).toEqual(['MonitoringDashboard']);
   const { DashboardName, DashboardBody } = prod.Resources['MonitoringDashboard']?.Properties ?? {};
   expect(DashboardName).toEqual({ 'Fn::Join': ['', ['PlantStore-Health-', { Ref: 'AWS::Region' }]] });

@@ -29,7 +29,7 @@ test('each function has a role for Lambda, and one for CodeDeploy', () => {
   );
 });
 
-test('each role may do only what it is for', () => {
+test('each role has exactly the expected permissions', () => {
   const policy = (role: string, Statement: object[]): [string, object] => [
     `${role}DefaultPolicy`,
     {
@@ -56,7 +56,7 @@ test('each role may do only what it is for', () => {
   );
 });
 
-test('no role has a managed policy, and no action has a *', () => {
+test('no role has a managed policy, and no policy allows an action with a *', () => {
   const text = JSON.stringify(prod);
   expect(text).not.toContain('ManagedPolicyArns');
   const actions = text.match(/"(Not)?Action":("[^"]*"|\[[^\]]*\])/g) ?? [];

@@ -57,7 +57,7 @@ test('the API asks the authorizer, by its alias, about the Authorization header 
   });
 });
 
-test('the API has no stage in its path, is throttled and logged, and allows no other origin (CORS)', () => {
+test('the API has no stage in its URLs, is throttled and logged, and allows no other origin (CORS)', () => {
   expect(stages).toEqual({
     ApiStage: expect.objectContaining({
       StageName: '$default',
@@ -70,7 +70,7 @@ test('the API has no stage in its path, is throttled and logged, and allows no o
   expect(prod.Outputs['ApiUrl']?.Value).toEqual({ 'Fn::GetAtt': ['Api', 'ApiEndpoint'] });
 });
 
-test('the access log has these fields, and no header except the user agent', () => {
+test('the access log has exactly the expected fields, and no header except the user agent', () => {
   const settings = stages['ApiStage']?.['AccessLogSettings'] as { Format: string } | undefined;
   expect(JSON.parse(settings?.Format ?? 'null')).toEqual({
     requestId: '$context.requestId',

@@ -64,7 +64,7 @@ const externalIssuerDiffers = {
   'Outputs.Issuer': { Value: externalIssuer.issuer },
 };
 
-test('stage dev and an external issuer change only the expected values of the stack', () => {
+test('stage dev and an external issuer change only the expected values in the template', () => {
   const { prod, prodWithIssuer, dev, devWithIssuer } = templates;
   expect({
     'dev from prod': differences(prod, dev),
@@ -101,7 +101,7 @@ test('the outputs name the URL of the service, its scope and its issuer', () => 
   expect(Outputs).toMatchObject({ TableName: { Value: ref('Plants') }, Scope: { Value: 'plants/create' } });
 });
 
-test('alarms are mailed to the address that the context names', () => {
+test('alarms are mailed to the address that the CDK context names', () => {
   expect(ofType('AWS::SNS::Subscription', templates.prod)).toEqual({});
   const template = withoutHashes(templateOf({ alarmEmail: 'me@a.example' }).toJSON());
   const [subscription, ...others] = Object.values(propertiesOf('AWS::SNS::Subscription', template));
@@ -109,7 +109,7 @@ test('alarms are mailed to the address that the context names', () => {
   expect(others).toEqual([]);
 });
 
-test('the context sets the throttle', () => {
+test("the CDK context sets the API's throttle", () => {
   const template = withoutHashes(templateOf({ rateLimit: '20', burstLimit: '30' }).toJSON());
   expect(template.Resources['ApiStage']?.Properties).toMatchObject({
     DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 30 },

@@ -9,18 +9,18 @@ test.each(Object.entries(kinds))('only a stack of stage prod has termination pro
   expect(withStack(context, (stack) => stack.terminationProtection)).toBe(kind.startsWith('prod'));
 });
 
-test('a user added to the pool has an app as second factor, not text messages', () => {
+test('a user whom somebody adds to the user pool needs an app as second factor, not text messages', () => {
   templateOf(kinds.dev).hasResourceProperties('AWS::Cognito::UserPool', { EnabledMfas: ['SOFTWARE_TOKEN_MFA'] });
 });
 
-test('nobody else on this machine can change a bundle, and Lambda can read it', () => {
+test('other users of this machine cannot change a bundle, and Lambda can read it', () => {
   for (const { folder } of inject('stack').functions) {
     const modes = [folder, path.join(folder, 'index.js')].map((file) => statSync(file).mode & 0o777);
     expect(modes).toEqual([0o755, 0o644]);
   }
 });
 
-test('a function is deployed again if its bundle changes, whatever caused the change', () => {
+test('a function is deployed again whenever its bundle changes, whatever caused the change', () => {
   for (const { folder } of inject('stack').functions) {
     expect(path.basename(folder)).toBe(`asset.${FileSystem.fingerprint(folder)}`);
   }

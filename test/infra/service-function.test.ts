@@ -42,12 +42,12 @@ test("the authorizer's time-out is below API Gateway's and above the time to fet
   expect(functions['Authorizer']?.['Timeout'], 'seconds of the authorizer').toBeGreaterThan(3);
 });
 
-test("createPlant's time-out is below API Gateway's and above its own deadline", () => {
+test("createPlant's time-out is below API Gateway's and above createPlant's deadline", () => {
   expect(functions['CreatePlant']?.['Timeout'], 'seconds of createPlant').toBeLessThan(30);
   expect(functions['CreatePlant']?.['Timeout'], 'seconds of createPlant').toBeGreaterThan(2.5);
 });
 
-test('every function is called by its alias live', () => {
+test('every function is called through its alias `live`', () => {
   expect(propertiesOf('AWS::Lambda::Alias')).toMatchObject(
     byFunction((name) => [[`${name}Live`, { Name: 'live', FunctionName: ref(name) }]]),
   );

@@ -11,11 +11,11 @@ const read = (context: Record<string, unknown>) => {
 const defaults = { stage: 'prod', scope: 'plants/create', throttle: { rateLimit: 500, burstLimit: 1_000 } };
 
 describe('the settings', () => {
-  test('have defaults', () => {
+  test('have defaults if the context is empty', () => {
     expect(read({})).toEqual(defaults);
   });
 
-  test('include a stage, a throttle and an address for alarms', () => {
+  test('include a stage, a throttle and a mail address for alarms', () => {
     expect(read({ stage: 'dev', rateLimit: '50', burstLimit: 7, alarmEmail: 'me@a.example' })).toEqual({
       ...defaults,
       stage: 'dev',
@@ -35,7 +35,7 @@ describe('the settings', () => {
     );
   });
 
-  test.each(['none', 'None', 'https://a.example/?x=1, y'])('keep the audience %s unchanged', (audience) => {
+  test.each(['none', 'None', 'https://a.example/?x=1, y'])('keep the audience "%s" unchanged', (audience) => {
     expect(read({ issuer: 'https://a.example', audience }).externalIssuer?.audience).toBe(audience);
   });
 
@@ -47,7 +47,7 @@ describe('the settings', () => {
   });
 
   test.each(['create', 'write:plants', 'https://api.example/plants.create'])(
-    'accept the scope %s of an external issuer',
+    'accept the scope "%s" of an external issuer',
     (scope) => {
       expect(read({ issuer: 'https://a.example', audience: 'api', scope }).scope).toBe(scope);
     },
@@ -63,7 +63,7 @@ describe('the settings', () => {
   });
 
   test.each(['scp', 'scp,roles', 'https://example.com/roles', '__proto__', 'a"b\\c,ü'])(
-    'accept %s as the claims that may contain the scope',
+    'accept "%s" as the claims that may contain the scope',
     (scopeClaim) => {
       const context = { issuer: 'https://a.example', audience: 'api', scopeClaim };
       expect(read(context).externalIssuer?.scopeClaim).toBe(scopeClaim);
