@@ -10,7 +10,7 @@ const newFolder = async () => {
   return path.join(folder, 'plants');
 };
 
-test('creates a data folder that only its user can read, and locks it for one service', async () => {
+test('takeDataFolder creates a folder that only its user can read, and locks it for one service', async () => {
   const parent = await newFolder();
   const folder = path.join(parent, 'of', 'mine');
   const giveBack = await takeDataFolder(folder);
@@ -23,34 +23,38 @@ test('creates a data folder that only its user can read, and locks it for one se
   await (await takeDataFolder(folder))();
 });
 
-test('rejects a data folder that is a file', async () => {
+test('takeDataFolder rejects a file', async () => {
   const file = await newFolder();
   await writeFile(file, '');
   await expect(takeDataFolder(file)).rejects.toThrow(`The data folder ${file} cannot be used: `);
 });
 
 test.each<[name: string, files: Record<string, string>, first: string]>([
-  // LevelDB would delete the first file and rename the second.
+  // LevelDB would delete 000007.log and rename LOG.
   ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-  // These look like LevelDB files, but are not ours: the local service would have created a lock beside them.
+  // These look like files of LevelDB, but the local service would have created a lock beside them.
   ['dynamodb', { CURRENT: 'MANIFEST-000777\n', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-])("rejects and does not change a folder %s that has the user's own files: %j", async (name, files, first) => {
-  const folder = await newFolder();
-  const theirs = path.join(folder, name);
-  await mkdir(theirs, { recursive: true });
-  for (const [file, text] of Object.entries(files)) await writeFile(path.join(theirs, file), text);
-  const sentence =
-    `${theirs} has files that the local service did not make (${first}). Move that folder away, or choose another data folder: ` +
-    'DATA_DIR=... npm start';
-  await expect(takeDataFolder(folder)).rejects.toThrow(new Error(sentence));
-  expect(await readdir(folder)).toEqual([name]);
-  expect((await readdir(theirs)).sort()).toEqual(Object.keys(files).sort());
-  for (const [file, text] of Object.entries(files)) expect(await readFile(path.join(theirs, file), 'utf8')).toBe(text);
-});
+])(
+  "takeDataFolder rejects and leaves unchanged a folder %s with the user's own files: %j",
+  async (name, files, first) => {
+    const folder = await newFolder();
+    const theirs = path.join(folder, name);
+    await mkdir(theirs, { recursive: true });
+    for (const [file, text] of Object.entries(files)) await writeFile(path.join(theirs, file), text);
+    const sentence =
+      `${theirs} has files that the local service did not make (${first}). Move that folder away, or choose another data folder: ` +
+      'DATA_DIR=... npm start';
+    await expect(takeDataFolder(folder)).rejects.toThrow(new Error(sentence));
+    expect(await readdir(folder)).toEqual([name]);
+    expect((await readdir(theirs)).sort()).toEqual(Object.keys(files).sort());
+    for (const [file, text] of Object.entries(files))
+      expect(await readFile(path.join(theirs, file), 'utf8')).toBe(text);
+  },
+);
 
-test('accepts a folder with the plants of an earlier service', async () => {
+test('takeDataFolder accepts a folder with the plants of an earlier service', async () => {
   const folder = await newFolder();
   await (await takeDataFolder(folder))();
   await (await openDatabase(path.join(folder, 'dynamodb')))();

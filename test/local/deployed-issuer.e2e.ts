@@ -40,7 +40,7 @@ const startAccount = async (
   const url: string = `http://127.0.0.1:${await startServer(server)}`;
   const environment = {
     AWS_REGION: '',
-    // The AWS CLI reads this variable; the SDK does not.
+    // The AWS CLI reads AWS_DEFAULT_REGION; the SDK does not.
     AWS_DEFAULT_REGION: 'eu-central-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
@@ -49,7 +49,7 @@ const startAccount = async (
   return { asked, regions, environment };
 };
 
-test("prints only the token of the stack's issuer to stdout, and says on stderr that it waits for a new domain", async () => {
+test("npm run token -- --stack prints only the token of the stack's issuer to stdout, and says on stderr that it waits for a new domain", async () => {
   const { asked, regions, environment } = await startAccount();
   // Run by npm, as docs/deploy.md says.
   const { code, stdout, stderr } = await run('npm', ['run', '-s', 'token', '--', '--stack', 'PlantStore'], environment)
@@ -76,19 +76,22 @@ test.each<[what: string, environment: Record<string, string>, sentence: string]>
     { AWS_REGION: 'eu-central-1' },
     'no AWS credentials were found; set AWS_PROFILE to a profile that has credentials, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   ],
-])('says which variable to set if the environment has %s', async (_, environment, sentence) => {
-  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) vi.stubEnv(name, undefined);
-  const nowhere = {
-    AWS_CONFIG_FILE: '/nowhere',
-    AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
-    AWS_EC2_METADATA_DISABLED: 'true',
-  };
-  const token = run(process.execPath, [programs.token, '--stack', 'PlantStore'], { ...nowhere, ...environment });
-  const stderr = `The stack PlantStore cannot be read: ${sentence}\n`;
-  expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
-});
+])(
+  'npm run token -- --stack says which variable to set if the environment has %s',
+  async (_, environment, sentence) => {
+    for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) vi.stubEnv(name, undefined);
+    const nowhere = {
+      AWS_CONFIG_FILE: '/nowhere',
+      AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+      AWS_EC2_METADATA_DISABLED: 'true',
+    };
+    const token = run(process.execPath, [programs.token, '--stack', 'PlantStore'], { ...nowhere, ...environment });
+    const stderr = `The stack PlantStore cannot be read: ${sentence}\n`;
+    expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
+  },
+);
 
-test('reports that the secret of the client cannot be read, with the reason', async () => {
+test('npm run token -- --stack reports that the secret of the client cannot be read, with the reason', async () => {
   const body = { __type: 'AccessDeniedException', message: 'not authorized' };
   const { environment } = await startAccount({ status: 400, body });
   const stderr = 'The secret of the client machine cannot be read: not authorized\n';
@@ -96,7 +99,7 @@ test('reports that the secret of the client cannot be read, with the reason', as
   expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
 });
 
-test('reports that the stack cannot be read, with the reason', async () => {
+test('npm run token -- --stack reports that the stack cannot be read, with the reason', async () => {
   const environment = { AWS_REGION: 'x', AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x', AWS_MAX_ATTEMPTS: '1' };
   const nowhere = { ...environment, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' };
   const { code, stderr } = await run(process.execPath, [programs.token, '--stack', 'Other'], nowhere).ended;

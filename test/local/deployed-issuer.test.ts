@@ -86,7 +86,7 @@ describe('fetching a token of a deployed stack', () => {
   });
 });
 
-test('gives up on a token endpoint that does not answer within 10 seconds', async () => {
+test('fetchToken gives up on a token endpoint that does not answer within 10 seconds', async () => {
   const timeout = vi
     .spyOn(AbortSignal, 'timeout')
     .mockReturnValue(AbortSignal.abort(new DOMException('', 'TimeoutError')));

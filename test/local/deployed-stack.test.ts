@@ -38,16 +38,19 @@ const read = async (given: Record<string, string>, environment: Record<string, s
 test.each<[whose: string, environment: Record<string, string>, region: string]>([
   ['AWS_REGION, if both are set', { AWS_DEFAULT_REGION: 'eu-central-1' }, 'eu-west-1'],
   ['AWS_DEFAULT_REGION, if AWS_REGION is empty', { AWS_REGION: '', AWS_DEFAULT_REGION: 'us-east-2' }, 'us-east-2'],
-])('reads the issuer and the secret of its client in the region of %s', async (_, environment, region) => {
-  const { TokenUrl: tokenUrl, ClientId: clientId, UserPoolId, Scope: scope } = outputs;
-  expect(await read(outputs, environment)).toEqual({
-    issuer: { tokenUrl, clientId, clientSecret: 'shh', scope },
-    asked: [
-      { StackName: 'PlantStore', region },
-      { UserPoolId, ClientId: clientId, region },
-    ],
-  });
-});
+])(
+  'the issuer of a deployed stack and the secret of its client are read in the region of %s',
+  async (_, environment, region) => {
+    const { TokenUrl: tokenUrl, ClientId: clientId, UserPoolId, Scope: scope } = outputs;
+    expect(await read(outputs, environment)).toEqual({
+      issuer: { tokenUrl, clientId, clientSecret: 'shh', scope },
+      asked: [
+        { StackName: 'PlantStore', region },
+        { UserPoolId, ClientId: clientId, region },
+      ],
+    });
+  },
+);
 
 test.each<[what: string, given: Record<string, string>, sentence: string]>([
   [
@@ -60,6 +63,6 @@ test.each<[what: string, given: Record<string, string>, sentence: string]>([
     { ...outputs, [name]: '' },
     'The stack PlantStore does not have the outputs of a Plant Store.',
   ]),
-])('rejects with a clear message if the stack %s', async (_, given, sentence) => {
+])('reading the issuer of a deployed stack fails with a clear message if the stack %s', async (_, given, sentence) => {
   await expect(read(given)).rejects.toThrow(new Error(sentence));
 });

@@ -16,7 +16,7 @@ const importAgain = async (earlier = texts(1, 2)) => {
   return { file, folder, failures: await FailedLines.in(file) };
 };
 
-test('keeps the failed lines of an earlier import, before the new ones, until this import is complete', async () => {
+test('the file of failed lines keeps those of an earlier import, before the new ones, until this import is complete', async () => {
   const { file, folder, failures } = await importAgain();
   expect(await readFile(file, 'utf8')).toBe(texts(1, 2));
   await failures.add(failedLine(3));
@@ -27,7 +27,7 @@ test('keeps the failed lines of an earlier import, before the new ones, until th
   expect(await readdir(folder)).toEqual(['failed.ndjson']);
 });
 
-test('keeps a symbolic link, and the mode of its target', async () => {
+test('the file of failed lines stays a symbolic link if it is one, and its target keeps its mode', async () => {
   const { file, folder, failures } = await importAgain();
   const target = path.join(folder, 'target');
   await rename(file, target);
@@ -40,13 +40,16 @@ test('keeps a symbolic link, and the mode of its target', async () => {
   expect((await stat(target)).mode & 0o777, 'mode').toBe(0o600);
 });
 
-test.each([texts(1, 2), ''])('leaves no file after an import without failures if the file had %j', async (earlier) => {
-  const { folder, failures } = await importAgain(earlier);
-  await failures.complete();
-  expect(await readdir(folder)).toEqual([]);
-});
+test.each([texts(1, 2), ''])(
+  'the file of failed lines is removed after an import without failures if its content was %j',
+  async (earlier) => {
+    const { folder, failures } = await importAgain(earlier);
+    await failures.complete();
+    expect(await readdir(folder)).toEqual([]);
+  },
+);
 
-test('throws if the file of an earlier import cannot be read', async () => {
+test('an import throws if the file of earlier failed lines cannot be read', async () => {
   const { file } = await importAgain();
   await expect(FailedLines.in(path.join(file, 'failed.ndjson'))).rejects.toThrow('ENOTDIR');
 });
@@ -55,7 +58,7 @@ test.each<[what: string, change: (file: string) => Promise<void>]>([
   ['removed', (file) => rm(file)],
   ['emptied', (file) => writeFile(file, '')],
   ['replaced', (file) => writeFile(file, texts(7, 8, 9))],
-])('keeps every new line if somebody has %s the file in the meantime', async (_, change) => {
+])('the file of failed lines gets every new line even if somebody has %s it in the meantime', async (_, change) => {
   const { file, failures } = await importAgain();
   await change(file);
   await failures.add(failedLine(3));

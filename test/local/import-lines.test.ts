@@ -25,7 +25,7 @@ const importText = async (content: string | Buffer, create: Create = async () =>
   return { created, lines };
 };
 
-test('passes every plant to the client exactly as in its line, with any line endings', async () => {
+test('an import passes every plant to the client exactly as in its line, with any line endings', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plants), fc.constantFrom('\n', '\r\n', '\n\n \n'), async (all, end) => {
       const { created } = await importText(all.map((plant) => toJson(plant) + end).join(''));
@@ -35,17 +35,17 @@ test('passes every plant to the client exactly as in its line, with any line end
   );
 });
 
-test('does not end a line at U+2028 and U+2029, which JSON allows in strings, and ignores a byte order mark', async () => {
+test('an import does not end a line at U+2028 or U+2029, which JSON allows in strings, and ignores a byte order mark', async () => {
   const { created } = await importText('\ufeff{"id":1,"name":"a\u2028b\u2029c"}');
   expect(created).toEqual([{ id: 1n, name: 'a\u2028b\u2029c' }]);
 });
 
-test('reads only the id of the plant itself as a bigint', async () => {
+test('an import reads only the id of the plant itself as a bigint', async () => {
   const { created } = await importText('{"name":{"id":2},"id":9007199254740993,"tag":[{"id":3}]}\n{"":{"id":4}}');
   expect(created).toEqual([{ name: { id: 2 }, id: 9007199254740993n, tag: [{ id: 3 }] }, { '': { id: 4 } }]);
 });
 
-test('returns the lines in order, each with its line number and the byte offset of its end', async () => {
+test('an import returns the lines in order, each with its line number and the byte offset of its end', async () => {
   const late: Create = async ({ id }) => {
     await new Promise((resolve) => setTimeout(resolve, id === 1n ? 50 : 0));
     return stored;
@@ -57,13 +57,13 @@ test('returns the lines in order, each with its line number and the byte offset 
   ]);
 });
 
-test('imports a file that is read in several chunks', async () => {
+test('an import reads a file in several chunks', async () => {
   const all = Array.from({ length: 5000 }, (_, index) => ({ id: BigInt(index), name: 'é'.repeat(index % 97) }));
   const { created } = await importText(all.map(toJson).join('\n'));
   expect(created).toEqual(all);
 });
 
-test('sends at most 16 plants at a time', async () => {
+test('an import sends at most 16 plants at a time', async () => {
   let [now, most] = [0, 0];
   await importText('{}\n'.repeat(100), async () => {
     now += 1;
@@ -81,7 +81,7 @@ test.each([
   ['null', 'the line is JSON, but not an object'],
   ['[{"id":1}]', 'the line is JSON, but not an object'],
   ['{"id":9007199254740993.0,"name":"x"}', 'id must be an integer written in digits only'],
-])('does not send %s', async (content, message) => {
+])('an import does not send the invalid line %s', async (content, message) => {
   const { created, lines } = await importText(content);
   expect(created).toEqual([]);
   expect(lines).toMatchObject([{ number: 1, failure: { error: 'not sent', message } }]);
@@ -91,11 +91,11 @@ test.each([
   ['an endless first line', 'x'.repeat(1_200_000), 1],
   ['a first line of 1 MiB and a byte', `${'x'.repeat(1_048_577)}\n`, 1],
   ['a second line of 1 MiB and a byte', `\n${'x'.repeat(1_048_577)}\n\n`, 2],
-])('rejects a file with a line over 1 MiB: %s', async (_, content, number) => {
+])('an import rejects a file with a line over 1 MiB: %s', async (_, content, number) => {
   await expect(importText(content)).rejects.toThrow(`Line ${number} is over 1 MiB`);
 });
 
-test('reads a line of 1 MiB', async () => {
+test('an import reads a line of 1 MiB', async () => {
   const { lines } = await importText(`${'x'.repeat(1_048_576)}\n`);
   expect(lines).toMatchObject([{ number: 1, failure: { message: 'the line is not JSON in UTF-8' } }]);
 });
@@ -110,7 +110,7 @@ describe('a failure', () => {
     [{ ok: false, error: 'gateway', status: 502, message: 'Bad Gateway' }],
     [{ ok: false, error: 'gateway', status: 503, message: 'Service Unavailable' }],
     [{ ok: false, error: 'gateway', status: 504, message: 'Gateway Timeout' }],
-  ])('of one line does not stop the others: %j', async (result) => {
+  ])('of one line does not stop the import of the others: %j', async (result) => {
     const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? result : stored));
     const { error, message } = result;
     expect(lines).toMatchObject([{ failure: { error, message } }, { number: 2 }]);

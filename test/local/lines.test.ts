@@ -5,12 +5,12 @@ import { accessLine, curlLine, title } from '../../local/lines.ts';
 
 const entry = { method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
 
-describe('the line of a request', () => {
+describe('the line that npm start prints for a request', () => {
   test('has method, path, status, duration and request id', () => {
     expect(accessLine(entry)).toBe('POST /plants 200 2 ms aBc=');
   });
 
-  test('has what the functions logged', () => {
+  test('has what the functions logged for it', () => {
     const log = [
       { functionName: 'Authorizer0123ABCD', level: 'INFO', message: { outcome: 'allowed' } },
       { functionName: 'CreatePlant89EF4567', level: 'ERROR', message: 'two\nlines' },
@@ -20,14 +20,14 @@ describe('the line of a request', () => {
     );
   });
 
-  test('is one line even if an error has several', () => {
+  test('is one line even if a logged error has several', () => {
     expect(accessLine({ ...entry, error: 'Plants: Error: two\n  lines' })).toBe(
       'POST /plants 200 2 ms aBc= | Plants: Error: two lines',
     );
   });
 });
 
-test('a title is a logical id without its hash', () => {
+test('the title of a function is its logical id without the hash', () => {
   expect(['CreatePlant0123ABCD', 'Plants', 'Api0123ABCDStage'].map(title)).toEqual([
     'CreatePlant',
     'Plants',
@@ -35,7 +35,7 @@ test('a title is a logical id without its hash', () => {
   ]);
 });
 
-describe('the curl command to paste', () => {
+describe('the curl command that npm start prints', () => {
   /** Runs a command in a shell in which `curl` and `npm` only print their arguments. @returns those of `curl` */
   const words = (line: string): string[] => {
     const print = `curl() { printf '%s\\n' "$@"; }; npm() { printf 'DATA_DIR=%s %s' "$DATA_DIR" "$*"; }\n`;

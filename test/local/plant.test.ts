@@ -62,13 +62,13 @@ test('the service at --url gets the token of --token even if ACCESS_TOKEN is set
 test.each<[status: number, sentence: RegExp]>([
   [413, /^The plant is too large \(413: no\)\.\n$/],
   [431, /^The token was refused at \S+ \(431\): get another one/],
-])('reports a %i of a gateway in a sentence, with exit code 1', async (status, sentence) => {
+])('npm run plant reports a %i of a gateway in a sentence, with exit code 1', async (status, sentence) => {
   const { baseUrl } = await startScriptedService(answer(status, { message: 'no' }, { 'retry-after': '0' }));
   const ended = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
   expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
 });
 
-test('refuses --token without --url, so that the token does not reach the local service', async () => {
+test('npm run plant refuses --token without --url, so that the token does not reach the local service', async () => {
   const { code, stderr } = await plant([...moss, '--token', 'a.b.c'], { DATA_DIR: await newFolder() });
   expect([code, stderr]).toEqual([1, '--token also needs --url, the service that the token is for.\n']);
 });
@@ -100,7 +100,7 @@ describe('plant import', () => {
     expect(await list()).toEqual(['plants.ndjson']);
   });
 
-  test('ends with code 1 if a line fails, and keeps only the failures of this import', async () => {
+  test('ends with code 1 if a line fails, and keeps in its file only the failures of this import', async () => {
     const { baseUrl } = await startScriptedService(stored);
     const { begin, failed } = await importing(`${line}no JSON\n`, baseUrl);
     expect(await begin().ended).toMatchObject({ code: 1, stdout: expect.stringMatching(/^1 stored, 1 failed: see /) });

@@ -43,7 +43,7 @@ test('GET /docs returns a page with the contract, this address as its server, an
   expect(dataOf(await ask('/docs?again')).token).toBe('token-2');
 });
 
-test('the page refers only to files that this server serves', async () => {
+test('the page at /docs refers only to files that the local service serves', async () => {
   const { ask } = await start();
   const { body } = await ask('/docs');
   const addresses = [...body.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, address = '']) => address);
@@ -107,7 +107,7 @@ test.each(['/docs', '/docs/page.js', '/openapi.json'])('only a page of this orig
   }
 });
 
-test('requests no token if it does not show the page', async () => {
+test('the local service requests no token if it does not show the page at /docs', async () => {
   const { ask, tokens } = await start();
   await ask('/docs', 'GET', { host: 'evil.example' });
   await ask('/docs', 'OPTIONS');
@@ -136,12 +136,12 @@ test.each([
     '/docs/page.css%00',
     '/openapi.yaml',
   ].map((path) => ['GET', path] as const),
-])('passes %s %s on to the gateway', async (method, path) => {
+])('the local service passes %s %s on to the gateway', async (method, path) => {
   const { ask } = await start();
   expect(await ask(path, method)).toMatchObject(notFound);
 });
 
-test('escapes its data, so that no text can end the script element', async () => {
+test('the page at /docs escapes its data, so that no text can end the script element', async () => {
   const token = '</script><script>alert(1)</script><!--';
   const { ask } = await start(async () => token);
   const page = await ask('/docs');
@@ -149,7 +149,7 @@ test('escapes its data, so that no text can end the script element', async () =>
   expect(page.body).not.toContain('alert(1)</script>');
 });
 
-test('answers 500 with one sentence if it gets no token for the page', async () => {
+test('GET /docs returns a 500 with one sentence if the local service gets no token for the page', async () => {
   const { ask } = await start(() => Promise.reject(new Error('The token issuer does not answer')));
   expect(await ask('/docs')).toMatchObject({ status: 500, body: 'Error: The token issuer does not answer\n' });
 });

@@ -30,7 +30,7 @@ test('only its user can read a session file, and it is removed when the service 
   expect(() => readSession(folder)).toThrow(`No local service is running with its data in ${folder}.`);
 });
 
-test("does not overwrite or remove a file of the user's", async () => {
+test('writing the session file neither overwrites nor removes a file of the user', async () => {
   const { folder, file } = await newFolder();
   const end = writeSession(folder, session);
   writeFileSync(file, 'mine');
@@ -40,7 +40,7 @@ test("does not overwrite or remove a file of the user's", async () => {
   expect(readFileSync(file, 'utf8')).toBe('mine');
 });
 
-test.each(['', '{}', '[]', 'null', 'my notes'])('keeps a file that is not a session: %j', async (text) => {
+test.each(['', '{}', '[]', 'null', 'my notes'])('a file that is not a session is kept: %j', async (text) => {
   const { folder, file } = await newFolder();
   writeFileSync(file, text);
   const sentence = `${file} was not made by the local service. Move it away, or choose another data folder: DATA_DIR=... npm start`;
@@ -55,7 +55,7 @@ test.each(Object.keys(session))('a session file without %s is not a session', as
   expect(() => removeStaleSession(folder)).toThrow('Move it away');
 });
 
-test('removes the session file of a service that was killed', async () => {
+test('the session file of a service that was killed is removed', async () => {
   const { folder } = await newFolder();
   removeStaleSession(folder);
   writeSession(folder, session);

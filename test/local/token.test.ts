@@ -8,7 +8,7 @@ import { run, temporaryFolder } from '../kit/local-service.ts';
 const token = async (folder: string, ...args: string[]) =>
   run(process.execPath, [path.resolve('local/token.ts'), ...args], { DATA_DIR: folder }).ended;
 
-test('prints only a token of the running service, or what to do if no service is running', async () => {
+test('npm run token prints only a token of the running service, or what to do if no service is running', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const issuer = await startIssuer();
