@@ -61,7 +61,7 @@ const expectHeld = ({ before, after }: { before: Holdings; after: Holdings }): v
   expect(after.listeners, 'listeners').toBe(before.listeners);
 };
 
-test(`createPlant leaks nothing in ${requests} requests`, async () => {
+test(`createPlant leaks no memory, handle or listener in ${requests} requests`, async () => {
   // The store responds at once; the name of the plant selects its response.
   const store = createServer(async (request, response) => {
     const { Item } = JSON.parse(Buffer.concat(await request.toArray()).toString());
@@ -75,7 +75,7 @@ test(`createPlant leaks nothing in ${requests} requests`, async () => {
     CreatePlant: { wrapper: open },
   });
   onTestFinished(stack.close);
-  /** Bodies by request number modulo 100, but 501 modulo 1,000. All other requests send a valid new plant. All other requests send a valid plant. */
+  /** Bodies by request number modulo 100, but 501 modulo 1,000. All other requests send a valid new plant. */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],
     2: ['{"id":1}', 400],
@@ -95,7 +95,7 @@ test(`createPlant leaks nothing in ${requests} requests`, async () => {
   expectHeld(held);
 });
 
-test(`the authorizer leaks nothing in ${requests} requests`, async () => {
+test(`the authorizer leaks no memory, handle or listener in ${requests} requests`, async () => {
   const stack = await startTrialStack('http://127.0.0.1:9', { Authorizer: { wrapper: open } });
   onTestFinished(stack.close);
   const { issuer, key } = stack.issuer;

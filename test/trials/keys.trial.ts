@@ -97,7 +97,7 @@ const fetchesDuring = async (during: () => Promise<void>, issuer = stack.issuer)
 
 const hangUp: RequestListener = ({ socket }) => socket.destroy();
 
-describe('tokens with unknown kids', () => {
+describe('tokens with unknown key ids (kids)', () => {
   const flood = trialSize(1_000, 20);
 
   test.each<[string, RequestListener | undefined]>([
@@ -165,7 +165,7 @@ describe('tokens with unknown kids', () => {
 });
 
 describe('keys that change', () => {
-  test('a new key works within the cooldown, even if unknown kids have used up the fetches', async () => {
+  test('a new key works within 10 seconds, even if tokens with unknown kids have just caused a fetch', async () => {
     const rotated = await signed(next);
     expect(await send(validToken), 'status').toBe(200);
     expect(await send(rotated), 'status').toBe(403);
@@ -304,7 +304,7 @@ const slow: [what: string, failing: Failing][] = [
 
 /** Key sets in which no key can verify the valid token. */
 const withoutKeys: [what: string, keys: () => object[]][] = [
-  ['no key', () => []],
+  ['nothing', () => []],
   ['a symmetric key', () => [{ kid: key.kid, kty: 'oct', k: 'c2VjcmV0' }]],
   ['an Ed25519 key', () => [{ kid: key.kid, kty: 'OKP', crv: 'Ed25519', x: key.jwk.x }]],
   ['a key of another type', () => [{ kid: key.kid, kty: 'ML-DSA' }]],
@@ -369,33 +369,33 @@ const warm = async (what: string, failing: Failing): Promise<void> => {
   await expectWell();
 };
 
-describe('an issuer that', () => {
-  test.each(noKeySet)('%s: 500 after a cold start', cold);
+describe('if an issuer', () => {
+  test.each(noKeySet)('%s, a valid token gets a 500 after a cold start', cold);
   test.each(noKeySet.slice(0, trialSize(noKeySet.length, 5)))(
-    '%s: keys that were fetched before stay in use for an hour',
+    '%s, keys that were fetched before stay in use for an hour',
     warm,
   );
 
   /** The short trial leaves out the slow issuers, since each of their tests takes many seconds. */
   const triedSlow = slow.slice(0, trialSize(slow.length, 0));
-  test.each(triedSlow)('%s: 500 after a cold start', cold);
-  test.each(triedSlow)('%s: keys that were fetched before stay in use for an hour', warm);
+  test.each(triedSlow)('%s, a valid token gets a 500 after a cold start', cold);
+  test.each(triedSlow)('%s, keys that were fetched before stay in use for an hour', warm);
 
-  test('answers slowly after a cold start: the token is accepted once the keys have arrived', async () => {
+  test('answers slowly after a cold start, a valid token is accepted once the keys have arrived', async () => {
     stack.issuer.answer((_, response) => void setTimeout(() => response.end(keySet()), 100));
     expect(await send(validToken), 'status').toBe(200);
   });
 });
 
-describe('a key set with', () => {
-  test.each(withoutKeys)('%s: 500 after a cold start', (what, keys) =>
+describe('if the key set has', () => {
+  test.each(withoutKeys)('%s, a valid token gets a 500 after a cold start', (what, keys) =>
     cold(
       what,
       sayingOf(() => JSON.stringify({ keys: keys() })),
     ),
   );
 
-  test.each(withoutKeys)('%s: keys that were fetched before stop working within 5 minutes', async (_, keys) => {
+  test.each(withoutKeys)('%s, keys that were fetched before stop working within 5 minutes', async (_, keys) => {
     expect(await send(validToken), 'status').toBe(200);
     await sayingOf(() => JSON.stringify({ keys: keys() }))(async () => {
       expect(await sendAt(5 * minute - 1), 'status').toBe(200);
@@ -405,7 +405,7 @@ describe('a key set with', () => {
     await expectWell();
   });
 
-  test.each(withoutKeys)('%s beside a usable key: only the usable one verifies tokens', async (_, keys) => {
+  test.each(withoutKeys)('%s beside a usable key, only the usable one verifies tokens', async (_, keys) => {
     stack.issuer.answer((_, response) => {
       const others = keys().map((other) =>
         'kid' in other && other.kid !== undefined ? { ...other, kid: 'other' } : other,

@@ -26,7 +26,7 @@ const start = async (folder: string): Promise<Running> => {
 const postWithRetries = (...request: Parameters<typeof post>): Promise<number> =>
   retryWhile(() => post(...request), isUnavailable);
 
-test(`keeps every acknowledged plant through ${rounds} kills under load (seed ${seed})`, async () => {
+test(`npm start keeps every acknowledged plant through ${rounds} kill(s) under load (seed ${seed})`, async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   let running = await start(folder);

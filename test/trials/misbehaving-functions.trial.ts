@@ -14,7 +14,7 @@ const misbehaving =
     switch (misbehaviour) {
       case 'throws':
         throw new TypeError('oops');
-      case 'throws no error':
+      case 'throws a value that is not an Error':
         throw 7;
       case 'exits':
         return process.exit(0);
@@ -22,7 +22,7 @@ const misbehaving =
         return new Promise(() => {});
       case 'loops for ever':
         for (;;);
-      case 'throws where nobody can catch':
+      case 'throws outside its handler':
         setTimeout(() => {
           throw new Error('late');
         });
@@ -30,13 +30,13 @@ const misbehaving =
       case 'leaves a timer behind':
         setInterval(() => {}, 1);
         break;
-      case 'closes its own ports':
+      case 'closes its message ports':
         require('node:worker_threads').parentPort.close();
         break;
       case undefined:
         break;
       default:
-        // Any other header is a JavaScript expression for the result, since JSON has no bigint and no cycle.
+        // Any other value of the header is a JavaScript expression for the result, since JSON has no bigint and no cycle.
         return require('node:vm').runInThisContext(`(${misbehaviour})`);
     }
     return handler(event as never, context);
@@ -62,7 +62,7 @@ const post = (headers?: Record<string, string>) =>
     ([status]) => isUnavailable(status),
   );
 
-const hanging = new Set(['never answers', 'loops for ever', 'closes its own ports']);
+const hanging = new Set(['never answers', 'loops for ever', 'closes its message ports']);
 
 /** Posts a plant, with a time-out of only 400 ms for a function that hangs and so would use up any time-out. */
 const misbehave = async (name: 'CreatePlant' | 'Authorizer', misbehaviour: string, headers: Record<string, string>) => {
@@ -84,16 +84,16 @@ const postOnce = async (headers: Record<string, string> = {}): Promise<[status: 
 const served: [number, string] = [200, '{"name":"Moss"}'];
 const failed: [number, string] = [500, '{"message":"Internal Server Error"}'];
 
-/** Misbehaviour of either function, by name or as an expression for the result, and the response of the gateway. */
+/** What either function may do wrong (a name, or an expression for its result), and the gateway's response to that. */
 const misbehaviours: [misbehaviour: string, answer: [number, string]][] = [
   ['throws', failed],
-  ['throws no error', failed],
+  ['throws a value that is not an Error', failed],
   ['exits', failed],
   ['never answers', failed],
   ['loops for ever', failed],
-  ['throws where nobody can catch', failed],
+  ['throws outside its handler', failed],
   ['leaves a timer behind', served],
-  ['closes its own ports', failed],
+  ['closes its message ports', failed],
   ['{ statusCode: 200, isAuthorized: true, body: 7n }', failed],
   ['(() => { const loop = { statusCode: 200, isAuthorized: true }; return (loop.body = loop) })()', failed],
 ];
@@ -112,7 +112,7 @@ test.each<[misbehaviour: string, answer: [number, string]]>([
   ['undefined', [200, 'null']],
   ['"rubbish"', [200, '"rubbish"']],
   ['{ name: "rubbish" }', [200, '{"name":"rubbish"}']],
-])('recovers from a createPlant that misbehaves: %s', async (misbehaviour, answer) => {
+])('the gateway recovers from a createPlant that misbehaves: %s', async (misbehaviour, answer) => {
   expect(await misbehave('CreatePlant', misbehaviour, { 'x-function': misbehaviour })).toEqual(answer);
   expect(await post()).toEqual(served);
   report(`createPlant: ${misbehaviour}: ${answer[0]}, the next: 200`);
@@ -131,7 +131,7 @@ test.each<[misbehaviour: string, answer: [number, string]]>([
   ['{ isAuthorized: true, context: "rubbish" }', failed],
   ['{ isAuthorized: true, context: null }', failed],
   ['{ principalId: "me", policyDocument: { Statement: [{ Effect: "Allow" }] } }', failed],
-])('recovers from an authorizer that misbehaves: %s', async (misbehaviour, answer) => {
+])('the gateway recovers from an authorizer that misbehaves: %s', async (misbehaviour, answer) => {
   expect(await misbehave('Authorizer', misbehaviour, { 'x-authorizer': misbehaviour })).toEqual(answer);
   expect(await post()).toEqual(served);
   report(`authorizer: ${misbehaviour}: ${answer[0]}, the next: 200`);

@@ -179,7 +179,7 @@ const commands = fc.commands(
 
 const runs = trialSize(1_000, 20);
 
-test(`does what the model does in ${runs} sequences of creates (seed ${seed})`, async () => {
+test(`the service does what its model does in ${runs} sequences of creates (seed ${seed})`, async () => {
   const tick = progress('sequences', runs);
   await fc.assert(
     fc.asyncProperty(commands, async (sequence) => {

@@ -71,7 +71,7 @@ const newMarkedId = (): string => {
 
 type Sent = { body: string; headers?: Record<string, string> };
 
-test('writes no marked secret to a log line or an error response', async () => {
+test('the service writes no secret of a request to a log line or an error response', async () => {
   written = '';
   for (const stream of [process.stdout, process.stderr]) {
     vi.spyOn(stream, 'write').mockImplementation((chunk) => {

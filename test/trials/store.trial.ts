@@ -88,7 +88,7 @@ const failAtRandom =
 
 const creates = trialSize(1_000, 60);
 
-test(`stores every acknowledged plant as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
+test(`createPlant stores every acknowledged plant as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
   const plants = somePlants(creates, seed);
   for (const { id } of plants) store.fail(String(id), failAtRandom(String(id)));
   const [before, size] = [store.calls(), await store.size()];
@@ -127,7 +127,7 @@ test(`stores every acknowledged plant as sent, in ${creates} creates with a stor
   expect(stack.log.filter(({ error }) => error !== undefined)).toEqual([]);
 });
 
-describe('a store that, during the whole request,', () => {
+describe('if, during the whole request, the store', () => {
   /** Sends a plant. @returns the `error` of the response, or else its status, and the number of calls to the store */
   const outcome = async (what: string, fault: Fault, to = stack): Promise<[code: unknown, calls: number]> => {
     const id = newId();
@@ -147,7 +147,7 @@ describe('a store that, during the whole request,', () => {
     return outcome(what, pass, other);
   };
 
-  test('fails: 503 in time, after at most three calls', async () => {
+  test('fails, the response is a 503 in time, after at most three calls', async () => {
     await mapConcurrently(lastingFaults, width, async ([what, fault]) => {
       const [code, calls] = await outcome(what, fault);
       expect([what, code]).toEqual([what, 50301]);
@@ -155,12 +155,12 @@ describe('a store that, during the whole request,', () => {
     });
   });
 
-  test('refuses connections: 503', async () => {
+  test('refuses connections, the response is a 503', async () => {
     const refused = await store.refuseConnections(() => outcome('refuses connections', pass));
     expect(refused).toEqual([50301, 0]);
   });
 
-  test('has an unknown host name: 503', async () => {
+  test('has an unknown host name, the response is a 503', async () => {
     const environment = { AWS_ENDPOINT_URL_DYNAMODB: 'http://store.invalid' };
     expect(await outcomeIn(environment, 'unknown name')).toEqual([50301, 0]);
   });
@@ -168,7 +168,7 @@ describe('a store that, during the whole request,', () => {
   test.each<[what: string, request: () => Promise<[code: unknown, calls: number]>]>([
     ['reports expired credentials', () => outcome('expired credentials', dynamoDbError(400, 'ExpiredTokenException'))],
     ['does not have the table', () => outcomeIn({ TABLE_NAME: 'lost' }, 'missing table')],
-  ])('%s: 500', async (_, request) => {
+  ])('%s, the response is a 500', async (_, request) => {
     const [code] = await retryWhile(request, ([code]) => code === 50301);
     expect(code).toBe(50001);
   });
@@ -191,7 +191,7 @@ describe('concurrent creates with one id', () => {
     return statuses;
   };
 
-  test(`store and acknowledge one of ${racers} different plants`, async () => {
+  test(`store and acknowledge exactly one of ${racers} different plants`, async () => {
     const id = BigInt(newId());
     const plants = Array.from({ length: racers }, (_, index) => ({ id, name: `racer ${index}` }));
     const statuses = await sendAll(plants.map(toJson));

@@ -89,7 +89,7 @@ const headerReasons = ['no bearer token', 'not a signed JWT', 'encrypted token',
 /** The statuses of a refusal. The gateway itself returns 400 (bad bytes), 401 (no header) and 431 (too many bytes). */
 const refusals = [400, 401, 403, 431];
 
-test(`rejects ${forgedTokens.length} forged tokens, never with a 5xx, and follows no URL in them`, async () => {
+test(`the service rejects ${forgedTokens.length} forged tokens, never with a 5xx, and follows no URL in them`, async () => {
   const statuses = await mapConcurrently(forgedTokens, width, async ([, what, forge]) => {
     const [own, decoyed] = await Promise.all([forge(from), forge(fromDecoy)]);
     const { verdict, reason } = await atFunction(`Bearer ${own}`);
@@ -113,7 +113,7 @@ test(`rejects ${forgedTokens.length} forged tokens, never with a 5xx, and follow
   report(`${statuses.length} forged tokens: function: ${statuses.length} refused; gateway: ${counts.join(', ')}`);
 });
 
-test.each(validTokens)('accepts a valid token: %s', async (_, make) => {
+test.each(validTokens)('the service accepts a valid token: %s', async (_, make) => {
   const requests = stack.issuer.requests.length;
   const [own, decoyed] = await Promise.all([make(from), make(fromDecoy)]);
   expect(await atFunction(`Bearer ${own}`)).toEqual({ verdict: true, reason: undefined });
@@ -232,7 +232,7 @@ const requests: [what: string, bytes: (token: string) => string | Buffer][] = [
   ],
 ];
 
-test(`rejects a valid token in ${headers.length + headersForFunction.length + requests.length} malformed headers or wrong places`, async () => {
+test(`the service rejects a valid token in ${headers.length + headersForFunction.length + requests.length} malformed headers or wrong places`, async () => {
   const verdicts = await mapConcurrently([...headers, ...headersForFunction], width, async ([what, authorization]) => ({
     what,
     ...(await atFunction(authorization(validToken))),
@@ -262,16 +262,22 @@ test(`rejects a valid token in ${headers.length + headersForFunction.length + re
 });
 
 test.each<[what: string, bytes: (token: string) => string]>([
-  ['bearer', (token) => request(`authorization: bearer ${token}`)],
-  ['BEARER', (token) => request(`authorization: BEARER ${token}`)],
-  ['two spaces', (token) => request(`authorization: Bearer  ${token}`)],
-  ['8,192 characters', (token) => request(`authorization: Bearer${' '.repeat(8_192 - 6 - token.length)}${token}`)],
+  ['the word bearer in lower case', (token) => request(`authorization: bearer ${token}`)],
+  ['the word BEARER in capitals', (token) => request(`authorization: BEARER ${token}`)],
+  ['two spaces before the token', (token) => request(`authorization: Bearer  ${token}`)],
+  [
+    'a header of 8,192 characters',
+    (token) => request(`authorization: Bearer${' '.repeat(8_192 - 6 - token.length)}${token}`),
+  ],
   // RFC 9110 section 5.5: white space around a header's value is not part of the value.
-  ['white space around the value', (token) => request(`authorization: \t Bearer ${token} \t`)],
-  ['no white space before the value', (token) => request(`AUTHORIZATION:Bearer ${token}`)],
-  ['a request for a whole URL', (token) => request(`authorization: Bearer ${token}`, 'http://127.0.0.1/plants')],
-  ['a query beside it', (token) => request(`authorization: Bearer ${token}`, '/plants?access_token=none')],
-])('accepts a valid token with %s', async (_, bytes) => {
+  ['white space around the header value', (token) => request(`authorization: \t Bearer ${token} \t`)],
+  ['no white space before the header value', (token) => request(`AUTHORIZATION:Bearer ${token}`)],
+  ['a request line with a whole URL', (token) => request(`authorization: Bearer ${token}`, 'http://127.0.0.1/plants')],
+  [
+    'a query string with another access_token',
+    (token) => request(`authorization: Bearer ${token}`, '/plants?access_token=none'),
+  ],
+])('the service accepts a valid token in an unusual request: %s', async (_, bytes) => {
   expect(await sendWithRetries(bytes(validToken)), 'status').toBe(200);
 });
 
@@ -301,7 +307,7 @@ const damages = (token: string): string[] => {
 const stride = trialSize(1, 149);
 const strideOverHttp = trialSize(13, 1_499);
 
-test(`rejects tokens damaged in one place, one in ${stride} of all damages (seed ${seed})`, async () => {
+test(`the service rejects tokens damaged in one place (one in ${stride} of all possible damages, seed ${seed})`, async () => {
   const tokens = [validToken, await sign(from.rs, from.claims())];
   const all = tokens.flatMap(damages);
   expect(all.filter((damaged) => tokens.includes(damaged))).toEqual([]);
