@@ -91,7 +91,7 @@ const descriptionsOf = (yaml: string): { text: string; line: number }[] => {
   return found;
 };
 
-/** Strings of at least four words, such as test names and messages. write-good ignores its whitelist at index 0: hence a space. */
+/** Strings of at least four words, with a space before each, because write-good ignores its whitelist at index 0. */
 const stringsOf = (program: Program): { value: string; start: number }[] => {
   const found: { value: string; start: number }[] = [];
   const add = (value: unknown, start: number): void => {

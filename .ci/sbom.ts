@@ -33,7 +33,7 @@ const bundled = new Set(
 const everything = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'];
 const sbom: Sbom = JSON.parse(execFileSync('npm', everything, { encoding: 'utf8', maxBuffer: 2 ** 30 }));
 const root = sbom.metadata.component;
-// npm uses the folder's name as the project's name.
+// npm names the project after its folder, so its own name is put back.
 root.name = lock.name;
 sbom.components = sbom.components.filter((component) => bundled.has(component['bom-ref']));
 sbom.dependencies = sbom.dependencies

@@ -19,7 +19,7 @@ for (const filePath of files) {
   const source = { filePath, content: readFileSync(filePath, 'utf8'), ext: '', contentType: 'text' as const };
   const { messages } = await lintSource({ source, options: { config, maskSecrets: true } });
   found += messages.length;
-  // A file must not contain the comment that disables secretlint. The name is split here, or this file would match too.
+  // Tracked files must not contain the comment that disables secretlint. Its name is split, or this file would match.
   if (source.content.includes(['secretlint', 'disable'].join('-'))) {
     found += 1;
     console.error(`${filePath}: disables the search for secrets`);

@@ -21,7 +21,7 @@ const clientCounts = [1, 8, 64];
 /** Plants in the table before a run. The run then adds its own: those of the warm-up and of the measured requests. */
 const tableSizes = [1_000, 100_000, 1_000_000];
 
-/** How often each count is measured. The medians are reported. */
+/** Runs for each number of clients and each table size. Their medians are reported. */
 const rounds = 3;
 
 /** Measured requests in a run, and the warm-up requests before them. */

@@ -120,7 +120,7 @@ const median = (numbers: number[]): number => quantile(numbers, 0.5);
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm' || !name.startsWith('authorizer') || (task === 'import' && name === 'authorizer');
 
-/** The figures of each measure and contender, one per round. */
+/** All measured figures, by measure and bundle: one for each round. */
 const figures = new Map<string, number[]>();
 const of = (measure: Measure, name: string): number[] => figures.get(`${measure} ${name}`) ?? [];
 

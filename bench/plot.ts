@@ -1,4 +1,4 @@
-/** One line of a panel. Each value belongs to the position with the same index in the panel's `at`. */
+/** One line of a chart panel. `values` has one value for each position in the panel's `at`. */
 type Line = { label: string; values: number[] };
 
 /** `at` has the positions on the logarithmic x axis, `along` its label; `unit` is the unit of the values. */

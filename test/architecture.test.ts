@@ -83,14 +83,14 @@ const importsOf = (file: string): string[] => {
 };
 
 describe('the import rules', () => {
-  test('cover each file of the five folders exactly once', () => {
+  test('match each source file exactly once', () => {
     const kindsOf = (file: string): string[] =>
       importRules.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));
     const unclear = files.map((file) => [file, kindsOf(file)] as const).filter(([, kinds]) => kinds.length !== 1);
     expect(Object.fromEntries(unclear)).toEqual({});
   });
 
-  test('cover only files that exist', () => {
+  test('each match at least one file', () => {
     expect(importRules.filter(({ of }) => !files.some((file) => of.test(file)))).toEqual([]);
   });
 
@@ -107,7 +107,7 @@ describe('the import rules', () => {
     expect(importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)))).toEqual([]);
   });
 
-  test('let http/ and plants/ import only types of the contract', () => {
+  test('let http/ and plants/ import nothing but types from functions/generated/', () => {
     for (const file of files.filter((each) => /^functions\/(http|plants)\//.test(each))) {
       const values = parse(file)
         .module.staticImports.filter(({ moduleRequest }) => moduleRequest.value.includes('/generated/'))
@@ -127,7 +127,7 @@ describe('the folder test/', () => {
     expect(others).toEqual([]);
   });
 
-  test('isolates each file that replaces modules or keeps a changed environment or clock', () => {
+  test('runs each file that replaces modules, the environment or the clock in a separate worker', () => {
     const lasting =
       /\bvi\.(?:mock|doMock|resetModules)\b|\bstart(?:InProcess|EventLoopClock)\b|\bprocess\.env(?:\[.+?\] =|,)/;
     const shared = include.shared.flatMap((pattern) => globSync(pattern, { cwd: root }));

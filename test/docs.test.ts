@@ -77,7 +77,7 @@ test('documents, comments and configurations name only files and folders that ex
   });
 });
 
-/** The most words, as `wc -w` counts. The runbook and the appendix have no limit: nobody reads them from start to end. */
+/** The most words in a document, as `wc -w` counts. Runbook and appendix have no limit: nobody reads them as a whole. */
 const wordLimit = (document: string): number =>
   ({
     'README.md': 900,
@@ -112,7 +112,7 @@ describe.each(documents)('%s', (document) => {
 describe("CONTRIBUTING's table of commands", () => {
   const [, commands = ''] = /^## Commands\n(.*?)^## /ms.exec(read('CONTRIBUTING.md')) ?? [];
   const firstCells = [...commands.matchAll(/^\| (.*?) \|/gm)].map(([, cell = '']) => cell).join('\n');
-  // npm runs these without `run`.
+  // Scripts that npm runs without the word `run`.
   const short = ['start', 'test', 'version'];
   const listed = [...firstCells.matchAll(/`npm (run )?([a-z][\w:-]*)/g)].filter(
     ([, run, script = '']) => run !== undefined || short.includes(script),

@@ -48,12 +48,12 @@ describe('every package of a lock file', () => {
     ['has its own download URL', { resolved: 'git+ssh://git@evil.example/core.git' }],
     ['has its own download URL', { resolved: '../core', link: true }],
     ['is @evil/core', { name: '@evil/core' }],
-  ])('is refused, because it %s, after this change: %j', (fault, change) => {
+  ])('is reported with the fault "%s" after the change %j', (fault, change) => {
     const location = 'node_modules/@middy/core';
     expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('with an install script is on a list, and package.json forbids the script (npm 11.16 and newer obey)', () => {
+  test('is on a list if it has an install script, which package.json forbids (npm 11.16 and newer obey)', () => {
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
@@ -84,7 +84,7 @@ describe('the Node.js of a platform', () => {
     },
   );
 
-  test('is in no package except the one for that platform', () => {
+  test('is in no other package', () => {
     const binaries = Object.keys(packages).filter((location) =>
       Object.hasOwn(Object(packages[location]?.['bin']), 'node'),
     );

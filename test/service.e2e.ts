@@ -97,13 +97,13 @@ describe('a token', () => {
   const plant = `{"id":${newId()},"name":"Moss"}`;
   const json = { 'content-type': 'application/json' };
 
-  test('that is missing is answered with 401', async () => {
+  test('that is missing leads to a 401', async () => {
     const unauthorized = { status: 401, body: { message: 'Unauthorized' } };
     expect(await post(plant, json)).toMatchObject(unauthorized);
     expect(await post(plant, { ...json, authorization: '' })).toMatchObject(unauthorized);
   });
 
-  test('that is not valid is answered with 403', async () => {
+  test('that is not valid leads to a 403', async () => {
     const [header, payload, signature = ''] = reached.token.split('.');
     const forged = [header, payload, signature.split('').reverse().join('')].join('.');
     for (const authorization of [
@@ -123,7 +123,7 @@ test.each([
   ['DELETE', '/plants'],
   ['POST', '/'],
   ['POST', '/plants/1'],
-])('answers %s %s with 404', async (method, path) => {
+])('the service answers %s %s with 404', async (method, path) => {
   const headers = { authorization: `Bearer ${reached.token}` };
   const { status, body } = await untilAnswered(() => request(path, { method, headers }));
   expect({ status, body }).toEqual({ status: 404, body: { message: 'Not Found' } });

@@ -43,7 +43,7 @@ const sendOnce = async (body: string, headers: Record<string, string> = {}, path
   return { status: response.status, body: JSON.parse(text) };
 };
 
-test('stores a plant once, and no other plant under its id', async () => {
+test('the service stores a plant once, and no other plant under its id', async () => {
   const id = newId();
   const stored = { status: 200, body: { name: 'Löwenzahn 🌱', tag: '' } };
   expect(await send(`{"id":${id},"name":"Löwenzahn 🌱","tag":""}`)).toEqual(stored);
@@ -52,22 +52,27 @@ test('stores a plant once, and no other plant under its id', async () => {
 });
 
 test.each<[what: string, body: string, headers: Record<string, string>, answer: object]>([
-  ['half a body', '{"id":1', {}, { status: 400, body: { error: 40001 } }],
+  ['a truncated body', '{"id":1', {}, { status: 400, body: { error: 40001 } }],
   ['an id with a fraction', '{"id":1.5,"name":"Moss"}', {}, { status: 400, body: { error: 40002 } }],
   ['a plant over 400 KB', `{"id":1,"name":"${'x'.repeat(409_600)}"}`, {}, { status: 413, body: { error: 41301 } }],
-  ['another type', '{}', { 'content-type': 'text/plain' }, { status: 415, body: { error: 41501 } }],
+  ['a body of type text/plain', '{}', { 'content-type': 'text/plain' }, { status: 415, body: { error: 41501 } }],
   ['a compressed body', '{}', { 'content-encoding': 'gzip' }, { status: 415, body: { error: 41502 } }],
-  ['no token', '{}', { authorization: '' }, { status: 401, body: { message: 'Unauthorized' } }],
-  ['a forged token', '{}', { authorization: 'Bearer a.b.c' }, { status: 403, body: { message: 'Forbidden' } }],
-])('refuses %s', async (_, body, headers, answer) => {
+  ['a request without a token', '{}', { authorization: '' }, { status: 401, body: { message: 'Unauthorized' } }],
+  [
+    'a request with a forged token',
+    '{}',
+    { authorization: 'Bearer a.b.c' },
+    { status: 403, body: { message: 'Forbidden' } },
+  ],
+])('the service refuses %s', async (_, body, headers, answer) => {
   expect(await send(body, headers)).toMatchObject(answer);
 });
 
-test('has no route but POST /plants', async () => {
+test('the service has no route but POST /plants', async () => {
   expect(await send('{}', {}, '/plants/1')).toMatchObject({ status: 404, body: { message: 'Not Found' } });
 });
 
-describe('a start that fails says why in one sentence and exits with code 1', () => {
+describe('npm start says why in one sentence and exits with code 1', () => {
   const start = (environment: Record<string, string>, ...args: string[]) =>
     run(process.execPath, [programs.start, ...args], { PORT: '0', DATA_DIR: home.folder, ...environment }).ended;
 

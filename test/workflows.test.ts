@@ -32,7 +32,7 @@ describe.each(files)('%s', (file) => {
     }
   });
 
-  test('may only read the repository; a job may do more only if it must', () => {
+  test('may only read the repository, except for the jobs that must do more', () => {
     expect(read(file).workflow.permissions).toEqual({ contents: 'read' });
     const writes = Object.entries(read(file).workflow.jobs).flatMap(([name, { permissions = {} }]) =>
       Object.entries(permissions).flatMap(([scope, right]) => (right === 'read' ? [] : [`${name} ${scope}`])),
@@ -53,7 +53,7 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-test('all workflows use the same commit of an action', () => {
+test('all workflows use the same commit of each action', () => {
   const pinned = new Set(files.flatMap(stepsOf).flatMap(({ uses }) => uses?.replace('/init@', '/analyze@') ?? []));
   const names = [...pinned].map((action) => action.split('@')[0]);
   expect(names).toEqual([...new Set(names)]);
@@ -63,7 +63,7 @@ test('CI runs .ci/run and nothing else', () => {
   expect(stepsOf('ci.yml').flatMap(({ run }) => run ?? [])).toEqual(['.ci/run']);
 });
 
-test('main is deployed after CI, one stage after the other', () => {
+test('the branch main is deployed after CI, one stage after the other', () => {
   const { on, jobs } = read('deploy.yml').workflow;
   expect(on).toEqual({ push: { branches: ['main'] } });
   expect(jobs).toMatchObject({

@@ -48,7 +48,7 @@ const run = async (folder: string, command: string[], milliseconds: number): Pro
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL');
     } catch {
-      // The group has ended meanwhile.
+      // The process group has already ended.
     }
   };
   bound.addEventListener('abort', end);

@@ -48,7 +48,7 @@ const test = base
     onCleanup(() => browser.close());
     return browser;
   })
-  /** The page, which takes two seconds to load, for all tests. */
+  /** One page for all tests, because loading it takes two seconds. */
   .extend('loaded', { scope: 'file' }, async ({ browser, url }, { onCleanup }) => {
     const page = await browser.newPage({ viewport: desktop });
     // No Playwright time-outs: only the test's time limit applies, so that a busy machine does not fail the page.
@@ -98,7 +98,7 @@ const execute = async (page: Page, body?: string) => {
   };
 };
 
-test('shows the operation, this service as its server, and a notice that it runs on this machine only', async ({
+test('the reference page shows the operation, this service as its server, and a notice that it runs on this machine only', async ({
   docs,
   url,
 }) => {
@@ -110,7 +110,7 @@ test('shows the operation, this service as its server, and a notice that it runs
   expect(complaints).toEqual([]);
 });
 
-test('shows every example of every status, and thus every `error`', async ({ docs }) => {
+test('the reference page shows every example of every status, and so every error number', async ({ docs }) => {
   const { page, complaints } = docs;
   const shown: unknown[] = [];
   for (const [status, { content }] of Object.entries(createPlantOperation.responses)) {
@@ -127,7 +127,7 @@ test('shows every example of every status, and thus every `error`', async ({ doc
   expect(complaints).toEqual([]);
 });
 
-test('adds a plant with one click', async ({ docs, store }) => {
+test('the reference page adds a plant with one click', async ({ docs, store }) => {
   const { page, complaints } = docs;
   expect(await execute(page)).toEqual({ status: 200, body: { name: 'Swiss cheese plant', tag: 'climber' } });
   expect(await store.read('1')).toEqual({
@@ -138,7 +138,7 @@ test('adds a plant with one click', async ({ docs, store }) => {
   expect(complaints).toEqual([]);
 });
 
-test('sends ids beyond 2^53 exactly, from an example or typed', async ({ docs, store }) => {
+test('the reference page sends ids beyond 2^53 exactly, whether typed or from an example', async ({ docs, store }) => {
   const { page } = docs;
   await page.locator(requestExamples).selectOption('withoutTag');
   expect(await execute(page)).toEqual({ status: 200, body: { name: 'Moss' } });
@@ -148,7 +148,7 @@ test('sends ids beyond 2^53 exactly, from an example or typed', async ({ docs, s
   expect(await store.read('9007199254740993')).toMatchObject({ name: { S: 'Fern' } });
 });
 
-test('shows the Error for an invalid plant', async ({ docs, store }) => {
+test('the reference page shows the error that an invalid plant causes', async ({ docs, store }) => {
   const { page, complaints } = docs;
   expect(await execute(page, '{"id":2}')).toEqual({
     status: 400,
@@ -159,7 +159,9 @@ test('shows the Error for an invalid plant', async ({ docs, store }) => {
   expect(complaints).toEqual(['Failed to load resource: the server responded with a status of 400 (Bad Request)']);
 });
 
-test('is readable at the width of a phone, before and after a request', async ({ docs: { page } }) => {
+test('the reference page is readable at the width of a phone, before and after a request', async ({
+  docs: { page },
+}) => {
   await page.setViewportSize({ width: 360, height: 800 });
   const width = () => page.evaluate<number>('document.documentElement.scrollWidth');
   expect(await width(), 'width before').toBe(360);
@@ -172,7 +174,7 @@ test('is readable at the width of a phone, before and after a request', async ({
   }
 });
 
-test('sends nothing to another server, even if it tries', async ({ docs, url, browser, otherHosts }) => {
+test('the reference page cannot send anything to another server', async ({ docs, url, browser, otherHosts }) => {
   const { page, requests } = docs;
   await execute(page);
   const files = ['', '/page.css', '/page.js', '/swagger-ui.css', '/swagger-ui-bundle.js'];
@@ -195,7 +197,7 @@ test('sends nothing to another server, even if it tries', async ({ docs, url, br
   expect(toPlants()).not.toEqual([]);
 });
 
-test('hides its token from pages of other origins', async ({ browser, url }) => {
+test('the reference page hides its token from pages of other origins', async ({ browser, url }) => {
   const frame = `<iframe src="${url}/docs"></iframe>`;
   const port = await startServer(createServer((_, response) => response.end(`<!doctype html>${frame}`)));
   const page = await browser.newPage();

@@ -25,7 +25,7 @@ describe('schemas/openapi.yaml', () => {
     });
   });
 
-  test('has one operation, which requires a bearer token like the whole service', () => {
+  test('has one operation, which requires a bearer token, as the whole service does', () => {
     expect(Object.entries(contract.paths).map(([path, item]) => [path, Object.keys(item)])).toEqual([
       ['/plants', ['post']],
     ]);
@@ -62,7 +62,7 @@ describe('schemas/openapi.yaml', () => {
     ['Error', { error: 40001 }, false],
     ['Error', { message: '' }, false],
     ['Error', { error: '40001', message: '' }, false],
-  ])('has a schema %s that accepts %j: %s', (name, value, valid) => {
+  ])('validates, with the schema %s, %j: valid is %s', (name, value, valid) => {
     const validate = compile({ $ref: `#/components/schemas/${name}` });
     expect(validate(value), `${JSON.stringify(value)} is a ${name}`).toBe(valid);
   });
@@ -74,7 +74,7 @@ describe('schemas/openapi.yaml', () => {
     expect(Object.keys(examples)).not.toEqual([]);
   });
 
-  test('has an example of every error in the catalogue, with its status and message, and of no other', () => {
+  test('has an example of every error in the catalogue, with its status and message, and of no other error', () => {
     const documented = mediaTypes
       .flatMap(([status, { examples }]) => Object.values(examples).map(({ value }) => ({ status, value })))
       .flatMap(({ status, value }) => ('error' in (value as object) ? [{ status, ...(value as object) }] : []));
@@ -86,7 +86,7 @@ describe('schemas/openapi.yaml', () => {
     expect(documented).toEqual(catalogue);
   });
 
-  test('declares exactly the headers that the errors of a status have', () => {
+  test('declares, for each status, exactly the headers that its errors have', () => {
     const documented = Object.entries(createPlantOperation.responses).flatMap(([status, { headers = {} }]) =>
       Object.keys(headers).map((name) => `${status} ${name.toLowerCase()}`),
     );

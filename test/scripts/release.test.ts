@@ -23,7 +23,7 @@ beforeEach(async () => {
   await writeFile(path.join(folder, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n');
 });
 
-test('sets the version of contract, client and changelog, keeps a copy of the contract, and stages them', async () => {
+test('npm version sets the version of contract, client and changelog, keeps a copy of the contract, and stages them', async () => {
   expect(await release()).toEqual({ code: 0, stdout: '', stderr: '' });
   expect(await read('CHANGELOG.md')).toMatch(
     /^# Changelog\n\n## Unreleased\n\n## 7\.8\.9 – \d{4}-\d\d-\d\d\n\n### Added\n\n- A thing\.\n$/,
@@ -46,7 +46,7 @@ test('sets the version of contract, client and changelog, keeps a copy of the co
 test.each<[what: string, file: string, content: string]>([
   ['the changelog has nothing to release', 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n## 1.0.0\n'],
   ['the client, which changes last, has no version', 'client/package.json', '{}\n'],
-])('changes nothing if %s', async (_, file, content) => {
+])('npm version changes none of these files if %s', async (_, file, content) => {
   await writeFile(path.join(folder, file), content);
   const before = await Promise.all([read('CHANGELOG.md'), read('schemas/openapi.yaml'), read('client/package.json')]);
   expect(await release()).toMatchObject({
@@ -57,7 +57,7 @@ test.each<[what: string, file: string, content: string]>([
   expect(after).toEqual(before);
 });
 
-test('ends with code 1 if npm version does not run it', async () => {
+test('the release script ends with code 1 if npm version does not run it', async () => {
   expect(await release({ npm_package_version: '' })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('npm version'),
