@@ -78,7 +78,7 @@ const check = (file: string, text: string, firstLine = 1): Finding[] => {
   ];
 };
 
-/** Descriptions and summaries, with the line on which each begins. */
+/** Returns the descriptions and summaries in the contract, each with the line on which it begins. */
 const descriptionsOf = (yaml: string): { text: string; line: number }[] => {
   const found: { text: string; line: number }[] = [];
   visit(parseDocument(yaml), {

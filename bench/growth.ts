@@ -24,7 +24,7 @@ const tableSizes = [1_000, 100_000, 1_000_000];
 /** Runs for each number of clients and each table size. Their medians are reported. */
 const rounds = 3;
 
-/** Measured requests in a run, and the warm-up requests before them. */
+/** How many requests of a run are measured, and how many come before them as a warm-up. */
 const requests = 1_500;
 const warmUp = 1_500;
 
@@ -34,7 +34,7 @@ process.on('exit', () => {
   end.abort();
   rmSync(folder, { recursive: true, force: true });
 });
-// By default these signals end the process without an 'exit' event, and the folder would be left behind.
+// By default SIGINT and the like end the process without an 'exit' event, and its folder would be left behind.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 const filled = path.join(folder, 'filled');
 const say = (line: string): void => console.error(line);

@@ -15,7 +15,7 @@ import { authorizerEvent, proxyEvent } from '../test/kit/gateway-events.ts';
 import { type Bundle, makeBundles } from './bundles.ts';
 import { quantile } from './quantile.ts';
 
-/** Each round measures every bundle once for every task, in an order that changes. */
+/** The number of rounds. Each round measures every bundle once for every task, in an order that changes. */
 const rounds = 30;
 
 /** If the median ratio of a bundle to itself differs from 1 by more than this, the run proves nothing. */
@@ -43,7 +43,7 @@ const targets: Target[] = [
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-// By default these signals end the process without an 'exit' event, and the folder would be left behind.
+// By default SIGINT and the like end the process without an 'exit' event, and its folder would be left behind.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 console.log('Bundling ...');
 const bundles = makeBundles(folder);
@@ -65,7 +65,7 @@ const certificateFile = path.join(folder, 'certificate.pem');
 writeFileSync(certificateFile, certificate);
 
 const environment = {
-  // Libraries in the usual bundle print warnings about themselves.
+  // Without this, libraries in the `usual` bundle make Node.js print warnings.
   NODE_NO_WARNINGS: '1',
   NODE_EXTRA_CA_CERTS: certificateFile,
   AWS_ENDPOINT_URL_DYNAMODB: url,
@@ -108,7 +108,7 @@ const run = (task: Task, { name, file }: Bundle): Promise<Numbers> =>
     child.on('message', (numbers: Numbers) => {
       measured = task === 'first' ? { first: performance.now() - started } : numbers;
     });
-    // Wait for the child's exit; otherwise the exit would slow down the next measurement.
+    // Wait until the child process has exited; otherwise its exit would slow down the next measurement.
     child.on('exit', (code) =>
       code === 0 && measured ? resolve(measured) : reject(new Error(`${task} of ${name} failed`)),
     );
@@ -116,7 +116,7 @@ const run = (task: Task, { name, file }: Bundle): Promise<Numbers> =>
 
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
-/** The authorizer's first response has nothing to compare with, and only its warm requests depend on the algorithm. */
+/** False for figures of the authorizer that nothing is compared with, or that do not depend on the token's algorithm. */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm' || !name.startsWith('authorizer') || (task === 'import' && name === 'authorizer');
 
@@ -170,7 +170,7 @@ const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
 /** The noise: for each measure, the median ratio of the bare handler to itself. */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 
-/** False if the median is closer to its bound than the noise: another run could then decide otherwise. */
+/** Whether a target is surely met or missed: not if the median is closer to the bound than the noise. */
 const isDecided = ({ measure, median, bound }: (typeof rows)[number]): boolean =>
   measure === undefined || Math.abs(median / bound - 1) >= Math.abs((noise[measure] ?? 1) - 1);
 

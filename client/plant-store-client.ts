@@ -96,7 +96,7 @@ const untilAborted = async <T>(work: () => T | Promise<T>, signal: AbortSignal |
   });
 };
 
-/** fetch failed, or the response body ended too early. `cause` is what fetch threw. */
+/** Thrown if fetch failed or the response body ended too early. `cause` is what fetch threw. */
 class NoAnswer extends Error {}
 
 const retry: RetryOptions = {

@@ -9,7 +9,7 @@ import { acknowledge } from './acknowledge.ts';
 export class AlarmTopic extends Topic {
   constructor(scope: Construct, id: string, email: string | undefined) {
     super(scope, id, { enforceSSL: true });
-    // enforceSSL replaces the default policy, which lets alarms of the account publish. This statement lets them again.
+    // enforceSSL replaces SNS's default policy, which lets alarms of the account publish. This statement lets them again.
     this.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],

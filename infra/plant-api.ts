@@ -61,7 +61,7 @@ export class PlantApi extends HttpApi {
 const bearerAuth = (authorizer: IFunction): IHttpRouteAuthorizer =>
   new HttpLambdaAuthorizer('BearerAuth', authorizer, {
     responseTypes: [HttpLambdaResponseType.SIMPLE],
-    // A cached result could outlive its token: docs/decisions/uncached-authorizer.md.
+    // A cached authorizer result could outlive its token: docs/decisions/uncached-authorizer.md.
     resultsCacheTtl: Duration.seconds(0),
     identitySource: ['$request.header.Authorization'],
   });

@@ -40,7 +40,7 @@ export class PlantsTable extends TableV2 {
     });
   }
 
-  /** Counts DynamoDB's 5xx for PutItem. CDK's sum over all operations has no data, because most are never called. */
+  /** Counts DynamoDB's 5xx for PutItem. CDK's own metric sums over all operations, of which most never have data. */
   metricPutItemSystemErrors(): Metric {
     return this.metric('SystemErrors', {
       dimensionsMap: { TableName: this.tableName, Operation: Operation.PUT_ITEM },

@@ -24,7 +24,7 @@ import { ServiceLog } from './service-log.ts';
 import type { Stage } from './settings.ts';
 
 type ServiceFunctionProps = {
-  /** Path of the entry, relative to functions/. */
+  /** Path of the function's entry file, relative to functions/. */
   entry: string;
   environment: Record<string, string>;
   timeout: Duration;

@@ -16,7 +16,7 @@ export type Stage = 'prod' | 'dev';
 /** Everything that a deployment can configure, through CDK context (`npx cdk deploy -c key=value`, or cdk.json). */
 export type Settings = {
   stage: Stage;
-  /** If absent, the stack creates its own issuer, a Cognito user pool. */
+  /** The issuer of the tokens. If absent, the stack creates one, a Cognito user pool. */
   externalIssuer?: TrustedIssuer;
   /** The OAuth 2.0 scope that a token must have. */
   scope: string;

@@ -21,7 +21,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     const [identifier = '', scopeName = ''] = scope.split('/');
     const pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
-      // These rules protect users that someone creates by hand. Their tokens lack the scope and are refused anyway.
+      // The rules for sign-in protect users that someone creates by hand, though their tokens lack the scope anyway.
       mfa: Mfa.REQUIRED,
       mfaSecondFactor: { otp: true, sms: false },
       passwordPolicy: {

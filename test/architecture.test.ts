@@ -21,7 +21,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^aws-lambda$/,
     ],
   },
-  // An operation, or the module that reads the environment.
+  // The other files directly in functions/ are the operations, and the module that reads the environment.
   { of: /^functions\/[^/.]+\.ts$/, may: [/^functions\/plants\//] },
   {
     of: /^functions\/http\//,

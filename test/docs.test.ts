@@ -19,7 +19,7 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
 const ignored = read('.gitignore').trim().split('\n');
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-// Excluded: the changelog names removed files; lock files and results are data; this file names future files.
+// Not searched for names of files: the changelog (it names removed ones), data, and this file (it names future ones).
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&

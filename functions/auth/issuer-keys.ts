@@ -25,7 +25,7 @@ const responseTimeout = 1_500;
 export type IssuerKeys = {
   /** Returns the cached keys. Fetches them first if there are none or they are old. @throws Error if none are usable */
   current: () => Promise<readonly IssuerKey[]>;
-  /** Fetches the keys again, unless the cooldown forbids it, and returns them. @throws as `current` */
+  /** Fetches the keys again, unless the cooldown forbids it, and returns them. @throws as `current` does */
   renewed: () => Promise<readonly IssuerKey[]>;
 };
 

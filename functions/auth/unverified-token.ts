@@ -62,7 +62,7 @@ const refuseClaims = (payload: JwtPayload, issuer: string): Refusal | undefined 
   const now = Date.now() / 1000;
   if (payload.iss !== issuer) return 'issuer';
   if (payload.exp === undefined) return 'no expiry';
-  // A token expires "on or after" its `exp`, so equal is expired (RFC 7519 section 4.1.4).
+  // A token expires "on or after" its `exp`, so one whose `exp` is now has expired (RFC 7519 section 4.1.4).
   if (payload.exp <= now) return 'expired';
   if (Math.max(payload.iat ?? 0, payload.nbf ?? 0) > now + clockSkew) return 'not yet valid';
   // Cognito sets `token_use` to `access` or, in ID tokens, to `id`. Tokens of other issuers may not have it.

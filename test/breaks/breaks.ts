@@ -11,7 +11,7 @@ export type Break = {
   broken: string;
   /** What goes wrong because of the break, in one sentence. */
   says: string;
-  /** Set if `npm test` cannot notice the break: says why, and which test does. */
+  /** Only for a break that `npm test` cannot notice: the reason, and which test notices it. */
   unseen?: string;
 };
 

@@ -23,7 +23,7 @@ const mustApply = async (): Promise<void> => {
   if (stale.length > 0 || chosen.length === 0) throw new Error(`${stale.length} breaks cannot be applied.`);
 };
 
-/** Copies tracked files, new files and node_modules, which cannot be a link: the bundle tests compare real paths. */
+/** Copies the project, with node_modules: a link would not do, because the tests of the bundles compare real paths. */
 const copyTo = async (folder: string): Promise<void> => {
   const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
   const files = listed.split('\n').filter((file) => file !== '' && existsSync(path.join(root, file)));

@@ -12,7 +12,7 @@ import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
 const { arch } = process;
 
-/** The folder of each runtime's npm package, its executable in there, and the arguments before the file. */
+/** Each runtime: the folder of its npm package, the executable in it, and the arguments before the script. */
 const runtimes: [name: string, folder: string, program: string, args: string[]][] = [
   ['Node.js 20', `node-linux-${arch}`, 'bin/node', []],
   ['Bun', `@oven/bun-linux-${arch === 'arm64' ? 'aarch64' : arch}`, 'bin/bun', []],

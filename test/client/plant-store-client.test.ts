@@ -461,7 +461,7 @@ describe('an abort signal ends', () => {
         throw new Error('the issuer sleeps');
       },
     ],
-  ])('the request if the token function aborts it %s', async (_, give) => {
+  ])('the request if the token function aborts the signal %s', async (_, give) => {
     const { baseUrl, received } = await startScriptedService(stored);
     const end = new AbortController();
     const { createPlant } = createPlantStoreClient({

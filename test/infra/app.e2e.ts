@@ -101,7 +101,7 @@ describe('the app', () => {
     },
   );
 
-  test.each(runs)('protects $what from deletion only if it is prod', async ({ what, context }) => {
+  test.each(runs)('protects the stack of $what from deletion only if its stage is prod', async ({ what, context }) => {
     const { artifacts } = JSON.parse(await readFile(path.join(folderOf(what), 'manifest.json'), 'utf8'));
     const { terminationProtection } = artifacts[nameOf(context)].properties;
     expect(terminationProtection ?? false).toBe(context['stage'] !== 'dev');

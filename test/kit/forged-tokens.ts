@@ -75,17 +75,17 @@ const algorithms: Forgery[] = [
   ['algorithm', 'alg twice, the second one none', withHeader('{"alg":"ES256","alg":"none","kid":"es","typ":"at+jwt"}')],
   [
     'algorithm',
-    'HS256 with the public key in PEM',
+    'HS256 with the public key in PEM as its secret',
     hmac({ alg: 'HS256', kid: 'rs' }, ({ rs }) => publicKey(rs).export({ type: 'spki', format: 'pem' })),
   ],
   [
     'algorithm',
-    'HS256 with the public key in DER',
+    'HS256 with the public key in DER as its secret',
     hmac({ alg: 'HS256', kid: 'es' }, ({ es }) => publicKey(es).export({ type: 'spki', format: 'der' })),
   ],
   [
     'algorithm',
-    'HS256 with the public key as in the JWKS',
+    'HS256 with the public key in JWK form as its secret',
     hmac({ alg: 'HS256', kid: 'es' }, ({ es }) => JSON.stringify(es.jwk)),
   ],
   ['algorithm', 'HS256 with an empty secret', hmac({ alg: 'HS256', kid: 'es' }, () => '')],

@@ -11,7 +11,7 @@ export const installClient = async (folder: string): Promise<string> => {
     const { code, stderr } = await run('npm', [...args, ...options]).ended;
     if (code !== 0) throw new Error(stderr);
   };
-  // `npm pack` builds in client/dist, where another test may be packing too, so it packs a copy.
+  // `npm pack` builds in client/dist, where another test may be packing too, so this packs a copy.
   const source = path.join(folder, 'source');
   for (const part of ['client', 'LICENSE', 'tsconfig.json']) {
     await cp(part, path.join(source, part), { recursive: true });

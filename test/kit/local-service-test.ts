@@ -27,9 +27,9 @@ const makeHome = async () => {
   return {
     folder,
     begin,
-    /** Writes a `curl` into the folder. @returns the folder */
+    /** Writes a stand-in for `curl` into the data folder. @returns the folder */
     curl: withCurl,
-    /** Returns the names of all files and folders in the folder, except npm's compile cache. */
+    /** Returns the names of all files and folders in the data folder, except npm's compile cache. */
     list: async () => (await readdir(folder)).filter((name) => name !== 'node-compile-cache').sort(),
     start: async (environment: Record<string, string> = {}, command?: Command) => {
       const service = await startLocalService(folder, environment, command, end.signal);

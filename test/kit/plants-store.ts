@@ -23,7 +23,7 @@ export type Item = Record<string, AttributeValue>;
 /** The region and credentials that the SDK needs; the store checks neither. */
 export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
-/** Creates an empty plants table called `tableName`. Without a name, reads from the only table, made by other code. */
+/** Creates an empty plants table called `tableName`. Without a name, other code must create the only table. */
 export const startPlantsStore = async (tableName?: string): Promise<PlantsStore> => {
   const server = dynalite({ createTableMs: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;

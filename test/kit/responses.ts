@@ -150,7 +150,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
     ])('under the id %s', async (spelling, id) => {
-      // The name depends only on the id, because the service may already have this id from another run or spelling.
+      // The plant's name depends only on its id, because the service may have this id from another run or spelling.
       const name = `plant ${id}`;
       expect(await post(`{"id":${spelling},"name":"${name}"}`)).toMatchObject(ok(name));
       expect(await read(id)).toEqual(item(id, name));
@@ -271,7 +271,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['a JSON string', '"x"', 40002],
       ['a JSON array', '[]', 40002],
       ['a plant in an array', '[{"id":ID,"name":"x"}]', 40002],
-      ['an empty object', '{}', 40002],
+      ['an empty JSON object', '{}', 40002],
       ['a plant without an id', '{"name":"x"}', 40002],
       ['a plant without a name', '{"id":ID}', 40002],
       ['field names in capitals', '{"ID":ID,"Name":"x"}', 40002],
@@ -345,7 +345,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       refuses((id) => ({ body: `{"id":${id},"name":"Reed"}`, contentType: type }), 41501),
     );
 
-    // The gateway passes on the first type as text, with U+FFFD for every invalid byte, and the second in base64.
+    // The gateway passes on application/json as text, with U+FFFD for each invalid byte, and the other type in base64.
     const notUtf8: [what: string, bytes: string][] = [
       ['a byte that starts no sequence', 'ff'],
       ['a continuation byte alone', '80'],
@@ -378,7 +378,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       },
     );
 
-    test('and names the accepted content encoding', async () => {
+    test('with a response that names the accepted content encoding', async () => {
       const { headers } = await service().send({ body: '{}', contentType, contentEncoding: 'gzip' });
       expect(headers).toMatchObject({ 'accept-encoding': 'identity' });
     });

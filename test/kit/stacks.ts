@@ -15,7 +15,7 @@ export const withStack = <T>(context: Record<string, string>, use: (stack: Plant
     const app = new App({
       outdir,
       context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [], ...context },
-      // The validation is slow and changes no template; app.e2e.ts runs it.
+      // CloudFormation's validation is left out: it is slow, changes no template, and app.e2e.ts runs it.
       builtinCloudFormationValidation: false,
     });
     return use(new PlantStoreStack(app, readSettings(app.node)));

@@ -11,13 +11,13 @@ import {
 } from './token-variants.ts';
 
 export const validTokens: readonly [what: string, make: MakeToken][] = [
-  ['ES256', withClaims({})],
-  ['RS256', ({ rs, claims }) => sign(rs, claims())],
-  ['RS256, signed with a key that names no algorithm', ({ bare, claims }) => sign(bare, claims())],
-  ['ES256, signed with a key that names no algorithm', ({ bareEs256, claims }) => sign(bareEs256, claims())],
+  ['an ES256 signature', withClaims({})],
+  ['an RS256 signature', ({ rs, claims }) => sign(rs, claims())],
+  ['an RS256 signature by a key that names no algorithm', ({ bare, claims }) => sign(bare, claims())],
+  ['an ES256 signature by a key that names no algorithm', ({ bareEs256, claims }) => sign(bareEs256, claims())],
   ['no typ, as from Cognito', withClaims({ token_use: 'access' }, { typ: undefined })],
-  ['typ JWT', withClaims({}, { typ: 'JWT' })],
-  ['typ application/at+jwt', withClaims({}, { typ: 'application/AT+JWT' })],
+  ['the typ JWT', withClaims({}, { typ: 'JWT' })],
+  ['the typ application/at+jwt', withClaims({}, { typ: 'application/AT+JWT' })],
   ['several audiences, ours among them', withClaims({ aud: ['urn:other', audience] })],
   ['one audience in a list', withClaims({ aud: [audience] })],
   ['several scopes, ours among them', withClaims({ scope: `plants/read ${scope} openid` })],

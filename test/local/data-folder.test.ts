@@ -62,7 +62,7 @@ test('takeDataFolder accepts a folder with the plants of an earlier service', as
   expect(await readdir(folder)).toEqual(['dynamodb', 'lock']);
 });
 
-test('the reason for an error is the message of its innermost cause', () => {
+test('the reason that the local service gives for an error is the message of its innermost cause', () => {
   const cause = new Error('the disk is full');
   expect(reason(new Error('Database is not open', { cause: new Error('failed', { cause }) }))).toBe('the disk is full');
   expect(reason(new TypeError(''))).toBe('TypeError');

@@ -48,7 +48,7 @@ test.each(['', '{}', '[]', 'null', 'my notes'])('a file that is not a session is
   expect(readFileSync(file, 'utf8')).toBe(text);
 });
 
-test.each(Object.keys(session))('a session file without %s is not a session', async (name) => {
+test.each(Object.keys(session))('a session file without %s is not accepted as a session', async (name) => {
   const { folder, file } = await newFolder();
   writeFileSync(file, JSON.stringify({ ...session, [name]: undefined }));
   expect(() => readSession(folder)).toThrow('No local service is running');

@@ -75,7 +75,7 @@ test(`createPlant leaks no memory, handle or listener in ${requests} requests`, 
     CreatePlant: { wrapper: open },
   });
   onTestFinished(stack.close);
-  /** Bodies by request number modulo 100, but 501 modulo 1,000. All other requests send a valid new plant. */
+  /** Body and expected status of every hundredth request, by its last two digits; of every thousandth, by its last three. */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],
     2: ['{"id":1}', 400],

@@ -113,7 +113,7 @@ describe('tokens with unknown key ids (kids)', () => {
       const tokens = await Promise.all(Array.from({ length: flood }, unknownKid));
       const fetches = await fetchesDuring(async () => {
         for (const [index, token] of tokens.entries()) {
-          // The requests spread from the end of the first fetch's cooldown (10 s) to the end of the second's (20 s).
+          // The requests are spread over the ten seconds that follow the first fetch's cooldown of ten seconds.
           clockOffset = 10 * second + Math.ceil((index * 10 * second) / (flood - 1));
           expect(await send(token), 'status for an unknown kid').toBe(403);
           if (index % 10 === 0) expect(await send(validToken), 'status for a valid token').toBe(200);

@@ -58,7 +58,7 @@ test(`npm start keeps every acknowledged plant through ${rounds} kill(s) under l
     running = await start(folder);
     starts.push(running.milliseconds);
     const again = (plant: Plant): Promise<number> => postWithRetries(running.service.url, toJson(plant), running.token);
-    // First a different plant under each id: a 409 proves that the id is taken. The same plant would restore a lost one.
+    // Sends a different plant under each id: a 409 proves that the id is taken. The same plant would restore a lost one.
     const others = await mapConcurrently(acknowledged, width, (plant) =>
       again({ ...plant, name: `not ${plant.name}` }),
     );

@@ -36,7 +36,7 @@ const misbehaving =
       case undefined:
         break;
       default:
-        // Any other value of the header is a JavaScript expression for the result, since JSON has no bigint and no cycle.
+        // Any other value of x-authorizer or x-function is a JavaScript expression for the function's result.
         return require('node:vm').runInThisContext(`(${misbehaviour})`);
     }
     return handler(event as never, context);

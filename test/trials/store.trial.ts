@@ -59,7 +59,7 @@ const itemOf = ({ id, name, tag }: Plant) => item(String(id), name, tag);
 /** Concurrent requests: as many as the local service has instances of a function, so that none waits in a queue. */
 const width = 8;
 
-/** What the store may do with a call. Only the seed, the plant's id and the number of the call decide which. */
+/** What the store may do with a call. The seed, the plant's id and the call's number decide which of these it does. */
 const chances: readonly Fault[] = [
   ...Array<Fault>(8).fill(pass),
   delayed(300, pass),

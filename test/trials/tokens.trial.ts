@@ -97,7 +97,7 @@ test(`the service rejects ${forgedTokens.length} forged tokens, never with a 5xx
   });
   expect(statuses.filter(({ verdict }) => verdict !== false)).toEqual([]);
   expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
-  // Another reason is possible: the header is malformed, or the token names an unusable key, which counts as unknown.
+  // Besides the forgery's own reason, these are right: a malformed header, or a key that is unusable, hence unknown.
   const unexpected = statuses.filter(
     ({ reason }, at) => ![forgedTokens[at]?.[0], ...headerReasons, 'unknown key'].includes(`${reason}`),
   );
@@ -113,7 +113,7 @@ test(`the service rejects ${forgedTokens.length} forged tokens, never with a 5xx
   report(`${statuses.length} forged tokens: function: ${statuses.length} refused; gateway: ${counts.join(', ')}`);
 });
 
-test.each(validTokens)('the service accepts a valid token: %s', async (_, make) => {
+test.each(validTokens)('the service accepts a valid token with %s', async (_, make) => {
   const requests = stack.issuer.requests.length;
   const [own, decoyed] = await Promise.all([make(from), make(fromDecoy)]);
   expect(await atFunction(`Bearer ${own}`)).toEqual({ verdict: true, reason: undefined });

@@ -92,15 +92,15 @@ describe('the keys of an issuer that can be reached', () => {
   });
 
   test.each<[what: string, other: unknown]>([
-    ['a secret one', { kid: 'b', kty: 'oct', k: 'c2VjcmV0' }],
-    ['one on another curve', { kid: 'b', kty: 'OKP', crv: 'Ed25519', x: point.x }],
-    ['one for encryption', { kid: 'b', ...point, use: 'enc' }],
-    ['one that is not a point on its curve', { kid: 'b', ...point, y: point.x }],
-    ['one without a kid', point],
-    ['one whose kid is not a string', { ...point, kid: 7 }],
-    ['one without kty', { kid: 'b' }],
-    ['one that is null', null],
-    ['one whose use is not a string', { kid: 'b', ...point, use: 1 }],
+    ['a secret key', { kid: 'b', kty: 'oct', k: 'c2VjcmV0' }],
+    ['a key on another curve', { kid: 'b', kty: 'OKP', crv: 'Ed25519', x: point.x }],
+    ['a key for encryption', { kid: 'b', ...point, use: 'enc' }],
+    ['a key that is not a point on its curve', { kid: 'b', ...point, y: point.x }],
+    ['a key without a kid', point],
+    ['a key whose kid is not a string', { ...point, kid: 7 }],
+    ['a key without kty', { kid: 'b' }],
+    ['a key that is null', null],
+    ['a key whose use is not a string', { kid: 'b', ...point, use: 1 }],
     ...[
       ['sign'],
       ['encrypt', 'wrapKey'],
@@ -113,11 +113,11 @@ describe('the keys of an issuer that can be reached', () => {
       7,
       { verify: 1 },
     ].map((operations): [string, object] => [
-      `one with key_ops ${JSON.stringify(operations)}`,
+      `a key with key_ops ${JSON.stringify(operations)}`,
       { kid: 'b', ...point, key_ops: operations },
     ]),
     ...['ES384', 'RS256', 'ECDH-ES', 'none', 'es256', ''].map((alg): [string, object] => [
-      `one on P-256 for ${JSON.stringify(alg)}`,
+      `a key on P-256 for ${JSON.stringify(alg)}`,
       { kid: 'b', ...point, alg },
     ]),
     ...['RS384', 'RS512', 'PS256', 'RSA-OAEP', 'ES256'].map((alg): [string, object] => [
@@ -198,7 +198,7 @@ describe('the keys of an issuer that fails', () => {
     await vi.advanceTimersByTimeAsync(3_000);
     expect((await Promise.all(waiting)).map(kidsOf)).toEqual([['a'], ['a']]);
     expect(fetches, 'fetches').toHaveLength(2);
-    // The fake clock stops here, so these calls return only if they do not wait for the issuer.
+    // The fake clock does not advance, so these calls return only if they do not wait for the issuer.
     for (const ask of [keys.current, keys.renewed]) expect(kidsOf(await ask())).toEqual(['a']);
     seconds(9);
     expect(kidsOf(await keys.current())).toEqual(['a']);

@@ -57,7 +57,7 @@ const verify = (token: string, change: Partial<TokenRules> = {}) => {
   return verifyToken(token, { ...rules, ...change }, keys);
 };
 
-describe('verifyToken lets in', () => {
+describe('verifyToken lets in a token with', () => {
   test.each<[string, MakeToken]>([
     ...validTokens,
     ['an iat and nbf a minute ahead', withClaims({ iat: now + 60, nbf: now + 60 })],
@@ -66,7 +66,7 @@ describe('verifyToken lets in', () => {
     expect(await verify(await make(from))).toHaveProperty('claims');
   });
 
-  test('a token without an audience, if none is required', async () => {
+  test('no audience, if none is required', async () => {
     expect(await verify(await sign(from.es, claims({ aud: undefined })), { audience: null })).toHaveProperty('claims');
   });
 });
@@ -76,7 +76,7 @@ describe('verifyToken refuses', () => {
     ...forgedTokens,
     ['not yet valid', 'an nbf 61 seconds ahead', withClaims({ nbf: now + 61 })],
     ['not yet valid', 'an iat 61 seconds ahead', withClaims({ iat: now + 61 })],
-  ])('with the reason "%s": %s', async (reason, _, forge) => {
+  ])('a forged or unfit token, with the reason "%s": %s', async (reason, _, forge) => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
@@ -91,7 +91,7 @@ describe('verifyToken refuses', () => {
     ['algorithm', unsigned({ alg: 'toString' })],
     ['key id', withClaims({}, { kid: undefined })],
     ['expiry', withClaims({ exp: now - 1 })],
-    ['expiry at this moment', withClaims({ exp: now })],
+    ['expiry, which is now', withClaims({ exp: now })],
   ])('a token that fails on its %s, without fetching keys', async (_, forge) => {
     expect(await verify(await forge(from))).toHaveProperty('refused');
     expect(fetches, 'fetches of keys').toBe(0);
@@ -117,10 +117,10 @@ describe('a claim `scope` that is a list', () => {
 
   test.each<[Refusal, string, MakeToken]>([
     ['scope is a list', 'nothing else is wrong', withClaims(list)],
-    ['issuer', 'it is from another issuer', withClaims({ ...list, iss: 'https://other.example' })],
-    ['expired', 'it has expired', withClaims({ ...list, exp: now - 1 })],
-    ['no expiry', 'it has no expiry', withClaims({ ...list, exp: undefined })],
-    ['type', 'the typ is not that of an access token', withClaims(list, { typ: 'dpop+jwt' })],
+    ['issuer', 'the token is from another issuer', withClaims({ ...list, iss: 'https://other.example' })],
+    ['expired', 'the token has expired', withClaims({ ...list, exp: now - 1 })],
+    ['no expiry', 'the token has no expiry', withClaims({ ...list, exp: undefined })],
+    ['type', 'the token has the typ of another kind of token', withClaims(list, { typ: 'dpop+jwt' })],
     ['malformed', 'another claim has the wrong type', withClaims({ ...list, sub: 7 })],
   ])('leads to the reason "%s" if %s', async (reason, _, make) => {
     expect(await verifyToken(await make(from), { ...rules, scopeClaims: ['scp'] }, later)).toEqual({
@@ -152,10 +152,10 @@ describe('the scope', () => {
   );
 
   test.each<[what: string, claimed: object]>([
-    ['the first', { scp: scope, roles: [other] }],
-    ['the second', { scp: other, roles: [scope] }],
-    ['the second, and the first is missing', { roles: [scope] }],
-    ['the second, and the first is a number', { scp: 7, roles: [scope] }],
+    ['the first claim', { scp: scope, roles: [other] }],
+    ['the second claim', { scp: other, roles: [scope] }],
+    ['the second claim, and the first is missing', { roles: [scope] }],
+    ['the second claim, and the first is a number', { scp: 7, roles: [scope] }],
   ])('is found if at least one of two claims that the settings name has it: %s', async (_, claimed) => {
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toHaveProperty('claims');
   });
@@ -268,7 +268,7 @@ describe('the keys of the issuer', () => {
     const refused = { refused: 'signature' };
 
     test.each(['rs', 'bare'] as const)(
-      'are told apart by their key type, whatever their order: ES256 and %s',
+      'are told apart by their key type, whatever their order: the keys es and %s',
       async (name) => {
         for (const key of [from.es, from[name]]) {
           const token = await sign(key, claims(), { kid: 'es' });
