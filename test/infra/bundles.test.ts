@@ -1,8 +1,11 @@
 /** Tests the bundles against budgets, because each byte and each package slows down every cold start. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, inject, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { synthesize } from '../../local/stack.ts';
 import { bundleInputs } from '../../scripts/bundle-inputs.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
+import { externalIssuer } from '../kit/stacks.ts';
 
 const budgets: Record<string, { bytes: number; packages: string[] }> = {
   CreatePlant: {
@@ -75,4 +78,17 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(text).not.toMatch(/\bimport\s*[{*"'\w][^;]*\bfrom\s*["']/);
     expect(text).toContain('require("node:');
   });
+});
+
+test.each(['index.js', 'package.json'])('no bundle is made if another user puts %s into its folder', async (name) => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  // CDK writes a line to stderr as soon as the folder of a bundle is there and writable for everyone (0777).
+  vi.spyOn(process.stderr, 'write').mockImplementation(() => {
+    for (const bundle of readdirSync(folder)) writeFileSync(path.join(folder, bundle, name), 'module.exports = {};');
+    return true;
+  });
+  expect(() => synthesize(folder, externalIssuer)).toThrow(
+    new RegExp(`bundling-temp-.* has files of another user: ${name}`),
+  );
 });
