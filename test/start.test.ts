@@ -1,6 +1,7 @@
 /** Tests the real service, started once by `npm start`, over HTTP with its bundles. The .e2e tests try the rest. */
-import { readdir } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fetchToken, readSession, writeSession } from '../local/session.ts';
 import { expectInContract } from './kit/contract.ts';
@@ -9,24 +10,43 @@ import { isUnavailable, retryWhile } from './kit/over-quota.ts';
 import { newId } from './kit/responses.ts';
 import { startServer } from './kit/servers.ts';
 
+/** Files of the user in the data folder. */
+const mine = ['assembly/index.js', 'bundles/notes.txt', 'plants.json'];
+
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
 let service: LocalService;
 let token: string;
 beforeAll(async () => {
   home = await temporaryFolder();
+  await chmod(home.folder, 0o755);
+  for (const file of mine.map((name) => path.join(home.folder, name))) {
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, 'mine');
+  }
   // This is the session file that a killed service leaves behind.
   const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
   writeSession(home.folder, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
-  service = await startLocalService(home.folder);
+  // With umask 000, other users may change every file whose mode the service does not set.
+  const command = `umask 000; exec '${process.execPath}' ${programs.start}`;
+  service = await startLocalService(home.folder, {}, ['sh', '-c', command]);
   token = await fetchToken(readSession(home.folder));
 });
 afterAll(async () => {
-  const { code } = await service.stop();
-  const left = (await readdir(home.folder)).filter((name) => name !== 'node-compile-cache').sort();
+  const { code, stderr } = await service.stop('SIGHUP');
+  const left = await list();
+  const contents = await Promise.all(mine.map((name) => readFile(path.join(home.folder, name), 'utf8')));
+  const homeMode = await mode('.');
   await home.remove();
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error|warning/i) });
   // After the stop, neither a session file, which has a secret, nor a temporary folder is left.
-  expect({ code, left }).toEqual({ code: 0, left: ['dynamodb', 'lock'] });
+  expect(left).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'plants.json']);
+  expect(contents, 'files of the user').toEqual(mine.map(() => 'mine'));
+  expect(homeMode, 'mode of the data folder').toBe(0o755);
 });
+
+const list = async () => (await readdir(home.folder)).filter((name) => name !== 'node-compile-cache').sort();
+
+const mode = async (name: string) => (await stat(path.join(home.folder, name))).mode & 0o777;
 
 /** Resends after a 503, as the contract advises: on a busy machine the service may run out of time. */
 const send = (...request: Parameters<typeof sendOnce>) =>
@@ -35,11 +55,11 @@ const send = (...request: Parameters<typeof sendOnce>) =>
     ({ status }) => isUnavailable(status),
   );
 
-const sendOnce = async (body: string, headers: Record<string, string> = {}, path = '/plants') => {
+const sendOnce = async (body: string, headers: Record<string, string> = {}, route = '/plants') => {
   const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const response = await fetch(service.url + path, { method: 'POST', headers: { ...own, ...headers }, body });
+  const response = await fetch(service.url + route, { method: 'POST', headers: { ...own, ...headers }, body });
   const text = await response.text();
-  if (path === '/plants') expectInContract(response.status, response.headers.get('content-type'), text);
+  if (route === '/plants') expectInContract(response.status, response.headers.get('content-type'), text);
   return { status: response.status, body: JSON.parse(text) };
 };
 
@@ -70,6 +90,14 @@ test.each<[what: string, body: string, headers: Record<string, string>, answer: 
 
 test('the service has no route but POST /plants', async () => {
   expect(await send('{}', {}, '/plants/1')).toMatchObject({ status: 404, body: { message: 'Not Found' } });
+});
+
+test('the service lets no other user read its files, with any umask', async () => {
+  const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
+  const folders = ['dynamodb', 'lock', temporary];
+  expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
+  // The session file contains the client secret.
+  expect(await mode('session.json'), 'mode').toBe(0o600);
 });
 
 describe('npm start says why in one sentence and exits with code 1', () => {

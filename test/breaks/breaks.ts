@@ -182,7 +182,6 @@ const byFile: Record<string, Row[]> = {
       "'SIGTERM', 'SIGHUP'] as const",
       "'SIGTERM'] as const",
       'If the terminal is closed, the service leaves files behind.',
-      'This needs another start of the service, so only start.e2e.ts tests it.',
     ],
   ],
   'local/plant.ts': [

@@ -31,8 +31,8 @@ const makeHome = async () => {
     curl: withCurl,
     /** Returns the names of all files and folders in the data folder, except npm's compile cache. */
     list: async () => (await readdir(folder)).filter((name) => name !== 'node-compile-cache').sort(),
-    start: async (environment: Record<string, string> = {}, command?: Command) => {
-      const service = await startLocalService(folder, environment, command, end.signal);
+    start: async () => {
+      const service = await startLocalService(folder, {}, undefined, end.signal);
       ended.push(service.ended);
       return service;
     },

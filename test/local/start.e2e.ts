@@ -1,11 +1,11 @@
 /** `npm start` as a newcomer uses it, and how it stops. */
 import { once } from 'node:events';
-import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { takeDataFolder } from '../../local/data-folder.ts';
-import { isRunning, post, programs } from '../kit/local-service.ts';
+import { isRunning, post } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { startSlowStore } from '../kit/slow-store.ts';
 import { until } from '../kit/until.ts';
@@ -13,7 +13,7 @@ import { until } from '../kit/until.ts';
 const calm = expect.not.stringMatching(/error|warning/i);
 
 describe('npm start', () => {
-  test('stores a plant with the command it prints, stops on SIGINT, keeps the plant, and stops if its terminal closes', async ({
+  test('stores a plant with the command it prints, stops on SIGINT, keeps the plant, stops if its terminal closes, and leaves files of the user alone', async ({
     home,
   }) => {
     const first = await home.start();
@@ -47,7 +47,9 @@ describe('npm start', () => {
     const second = home.begin({}, ['npm', 'start']);
     await until(() => second.output().includes('Ctrl-C'));
     expect(await home.paste(second, (line) => line.replace('climber', 'creeper'))).toMatch(/^409 .*40901/);
-    expect(await home.list()).toContain('session.json');
+    const session = path.join(home.folder, 'session.json');
+    await rm(session);
+    await writeFile(session, 'mine');
     second.child.stdout.destroy();
     second.child.stderr.destroy();
     // The system signals the whole process group, including our guard.
@@ -55,34 +57,8 @@ describe('npm start', () => {
     onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
     process.kill(group, 'SIGHUP');
     await until(() => !isRunning(group));
-    expect(await home.list()).toEqual(['curl', 'dynamodb', 'lock']);
-  });
-
-  test('lets no other user read its files, with any umask, leaves files of the user alone, and stops on SIGHUP', async ({
-    home,
-  }) => {
-    await chmod(home.folder, 0o755);
-    const mine = ['assembly/index.js', 'bundles/notes.txt', 'plants.json'];
-    for (const name of mine) {
-      await mkdir(path.dirname(path.join(home.folder, name)), { recursive: true });
-      await writeFile(path.join(home.folder, name), 'mine');
-    }
-    const service = await home.start({}, ['sh', '-c', `umask 000; exec node ${programs.start}`]);
-    const [temporary = ''] = (await home.list()).filter((name) => name.startsWith('plant-store-'));
-    const mode = async (name: string) => (await stat(path.join(home.folder, name))).mode & 0o777;
-    const folders = ['dynamodb', 'lock', temporary];
-    expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
-    // The session file contains the client secret.
-    expect(await mode('session.json'), 'mode').toBe(0o600);
-
-    await rm(path.join(home.folder, 'session.json'));
-    await writeFile(path.join(home.folder, 'session.json'), 'mine');
-    expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, stderr: calm });
-    expect(await home.list()).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'plants.json', 'session.json']);
-    for (const name of [...mine, 'session.json']) {
-      expect(await readFile(path.join(home.folder, name), 'utf8')).toBe('mine');
-    }
-    expect(await mode('.'), 'mode').toBe(0o755);
+    expect(await home.list()).toEqual(['curl', 'dynamodb', 'lock', 'session.json']);
+    expect(await readFile(session, 'utf8')).toBe('mine');
   });
 
   test('loads the functions when the table in an external store is ready, and ends with code 1 if its output is closed', async ({
