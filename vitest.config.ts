@@ -27,10 +27,15 @@ export const options = {
  */
 const alone = 'authorizer.lambda|create-plant*|deployed-stack|endurance|store';
 
+const folders = ['test', 'emulator/test'];
+
 /** The suffix says the kind of test: unit (test), property (fuzz), fault, trial or end-to-end (e2e). */
 export const include = {
-  shared: [`test/**/!(${alone}).{test,fuzz,trial,e2e}.ts`],
-  isolated: [`test/**/@(${alone}).{test,fuzz,trial,e2e}.ts`, 'test/**/*.fault.ts'],
+  shared: folders.map((folder) => `${folder}/**/!(${alone}).{test,fuzz,trial,e2e}.ts`),
+  isolated: folders.flatMap((folder) => [
+    `${folder}/**/@(${alone}).{test,fuzz,trial,e2e}.ts`,
+    `${folder}/**/*.fault.ts`,
+  ]),
 };
 
 export default defineConfig({
@@ -43,12 +48,12 @@ export default defineConfig({
       { test: { name: 'isolated', include: include.isolated } },
     ],
     coverage: {
-      include: ['{client,functions,infra,local}/**/*.ts'],
-      exclude: ['**/generated/**', '**/*.d.ts'],
+      include: ['{client,emulator,functions,infra,local}/**/*.ts'],
+      exclude: ['**/generated/**', '**/*.d.ts', 'emulator/test/**'],
       reporter: ['text', 'html'],
       reportOnFailure: true,
       // Counts child processes too. If a file runs there and in Vitest, its lines are merged, but its functions and
-      // branches count twice. local/lambda-runtime.ts shows 0, because its worker has a separate environment.
+      // branches count twice. emulator/lambda/runtime.ts shows 0, because its worker has a separate environment.
       autoAttachSubprocess: true,
     },
   },

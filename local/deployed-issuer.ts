@@ -3,7 +3,7 @@ import {
   CognitoIdentityProviderClient,
   DescribeUserPoolClientCommand,
 } from '@aws-sdk/client-cognito-identity-provider';
-import { reason } from './data-folder.ts';
+import { reason } from '../emulator/dynamodb/data-folder.ts';
 import { fetchToken, NoTokenEndpoint, type TokenSource } from './session.ts';
 
 /**

@@ -1,6 +1,7 @@
 /** The lines that `npm start` prints. */
-import { dataFolder } from './data-folder.ts';
-import type { AccessLogEntry } from './gateway.ts';
+
+import type { AccessLogEntry } from '../emulator/gateway/server.ts';
+import { dataFolder } from './settings.ts';
 
 /** A logical id without the hash that CDK appends to it. */
 export const title = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');

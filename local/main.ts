@@ -4,15 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
+import { takeDataFolder } from '../emulator/dynamodb/data-folder.ts';
+import { openStore } from '../emulator/dynamodb/store.ts';
+import { gateway } from '../emulator/gateway/server.ts';
+import { localFunctions } from '../emulator/lambda/functions.ts';
 import { prebuildBundles } from '../infra/bundling.ts';
-import { dataFolder, takeDataFolder } from './data-folder.ts';
-import { gateway } from './gateway.ts';
-import { localFunctions } from './lambda.ts';
 import { accessLine, curlLine, title } from './lines.ts';
-import { closeServer, listen, readPort } from './listen.ts';
+import { closeServer, listen } from './listen.ts';
 import { withReference } from './reference.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
-import { openStore } from './store.ts';
+import { dataFolder, readPort } from './settings.ts';
 
 const say = (line: string): void => console.log(line);
 

@@ -3,9 +3,9 @@
  * `npm run -s token -- --stack PlantStore` prints one for a deployed stack.
  */
 import { Command } from 'commander';
-import { dataFolder } from './data-folder.ts';
 import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
 import { fetchToken, readSession } from './session.ts';
+import { dataFolder } from './settings.ts';
 
 const { stack } = new Command('token')
   .description('Prints an access token for the running local service, or for a stack in the AWS account.')

@@ -126,7 +126,7 @@ const byFile: Record<string, Row[]> = {
     ['          chmodSync(folder, 0o755);\n', '', 'Any user of the machine may change what is deployed.'],
   ],
   'infra/token-issuer.ts': [['sms: false', 'sms: true', 'A second factor may be a text message.']],
-  'local/data-folder.ts': [
+  'emulator/dynamodb/data-folder.ts': [
     ['mode: 0o700', 'mode: 0o755', 'Other users may read the plants.'],
     [
       "  if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));\n",
@@ -148,7 +148,7 @@ const byFile: Record<string, Row[]> = {
       'If a failed line has an umlaut, the failures of an earlier import stay in the file.',
     ],
   ],
-  'local/gateway.ts': [
+  'emulator/gateway/server.ts': [
     ['    busy.delete(request.socket);\n', '', 'A bad request on a connection that was used before gets no response.'],
     [
       "'content-length': Buffer.byteLength(body) }",
@@ -158,7 +158,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'local/import-lines.ts': [['ids.get(plant)', '[...ids.values()][0]', 'The plant gets the id of a nested object.']],
   'local/issuer.ts': [['randomUUID()', "''", 'A process that trusts one local issuer rejects the next one.']],
-  'local/lambda.ts': [
+  'emulator/lambda/functions.ts': [
     [
       'env: { ...spec.environment,',
       'env: { ...process.env, ...spec.environment,',
@@ -204,14 +204,14 @@ const byFile: Record<string, Row[]> = {
     ["mode: 0o600, flag: 'wx'", "flag: 'wx'", "Other users may read the client's secret."],
     ['if (readText(file) === text) rmSync(file)', 'rmSync(file)', "A stop removes a file of the user's."],
   ],
-  'local/stack.ts': [
+  'emulator/template/read-template.ts': [
     [
       "p['Principal'] === 'apigateway.amazonaws.com' && ",
       '',
       'A permission for another service is accepted as one for API Gateway.',
     ],
   ],
-  'local/store.ts': [
+  'emulator/dynamodb/store.ts': [
     [
       'keyOf(existing) !== keyOf(table)',
       'existing.TableName !== table.TableName',

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
+import type { LocalStack } from '../../emulator/template/read-template.ts';
 import { prebuildBundles } from '../../infra/bundling.ts';
-import type { LocalStack } from '../../local/stack.ts';
 
 export default async ({ provide }: TestProject) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));

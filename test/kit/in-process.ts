@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
-import { eventBody } from '../../local/gateway-event.ts';
+import { eventBody } from '../../emulator/gateway/event.ts';
 import { expectInContract } from './contract.ts';
 import { startEventLoopClock } from './event-loop-clock.ts';
 import { startFaultyStore } from './faulty-store.ts';

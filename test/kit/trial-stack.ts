@@ -2,10 +2,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inject } from 'vitest';
-import { type AccessLogEntry, gateway } from '../../local/gateway.ts';
-import { localFunctions } from '../../local/lambda.ts';
+import { type AccessLogEntry, gateway } from '../../emulator/gateway/server.ts';
+import { localFunctions } from '../../emulator/lambda/functions.ts';
+import type { FunctionSpec } from '../../emulator/template/read-template.ts';
 import { closeServer, listen } from '../../local/listen.ts';
-import type { FunctionSpec } from '../../local/stack.ts';
 import { audience, claims, sign } from './access-tokens.ts';
 import { expectInContract } from './contract.ts';
 import { temporaryFolder } from './local-service.ts';

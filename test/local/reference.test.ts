@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { gateway } from '../../local/gateway.ts';
+import { gateway } from '../../emulator/gateway/server.ts';
 import { withReference } from '../../local/reference.ts';
 import { contract } from '../kit/contract.ts';
 import { startServer } from '../kit/servers.ts';

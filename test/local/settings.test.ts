@@ -1,8 +1,7 @@
 /** Tests the settings that `npm start` reads from its environment. */
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { dataFolder } from '../../local/data-folder.ts';
-import { readPort } from '../../local/listen.ts';
+import { dataFolder, readPort } from '../../local/settings.ts';
 
 test.each<[value: string | undefined, port: number]>([
   [undefined, 3000],

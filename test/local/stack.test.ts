@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readTemplate } from '../../local/stack.ts';
+import { readTemplate } from '../../emulator/template/read-template.ts';
 import { externalIssuer, templateOf } from '../kit/stacks.ts';
 
 type Template = Parameters<typeof readTemplate>[0];

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { openDatabase, takeDataFolder } from '../../local/data-folder.ts';
+import { openDatabase, takeDataFolder } from '../../emulator/dynamodb/data-folder.ts';
 import { programs, run } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 

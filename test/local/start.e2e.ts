@@ -4,7 +4,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { takeDataFolder } from '../../local/data-folder.ts';
+import { takeDataFolder } from '../../emulator/dynamodb/data-folder.ts';
 import { isRunning, post } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { startSlowStore } from '../kit/slow-store.ts';

@@ -10,10 +10,10 @@ import {
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
-import { account } from './account.ts';
+import { account } from '../account.ts';
+import { listen } from '../listen.ts';
+import type { TableSpec } from '../template/read-template.ts';
 import { mustBeEmpty, openDatabase, reason } from './data-folder.ts';
-import { listen } from './listen.ts';
-import type { TableSpec } from './stack.ts';
 
 /** A server that speaks DynamoDB's protocol. `environment` directs the SDK in the functions to this server. */
 export type Store = {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { answers, type HttpAnswer } from './gateway-answer.ts';
-import { splitTarget } from './gateway-event.ts';
-import { answerRequest, type Invoke, Refused } from './gateway-route.ts';
-import type { LogLine } from './lambda.ts';
-import type { RouteSpec } from './stack.ts';
+import type { LogLine } from '../lambda/functions.ts';
+import type { RouteSpec } from '../template/read-template.ts';
+import { splitTarget } from './event.ts';
+import { answerRequest, type Invoke, Refused } from './request.ts';
+import { answers, type HttpAnswer } from './response.ts';
 
 /** One request in the access log. `milliseconds` is the time from its headers to the response. */
 export type AccessLogEntry = {

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openDatabase, reason, takeDataFolder } from '../../local/data-folder.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
+import { temporaryFolder } from '../../test/kit/local-service.ts';
+import { openDatabase, reason, takeDataFolder } from '../dynamodb/data-folder.ts';
 
 const newFolder = async () => {
   const { folder, remove } = await temporaryFolder();

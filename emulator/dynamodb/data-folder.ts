@@ -2,9 +2,6 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Level } from 'level';
 
-/** The folder for the local service's plants and session: DATA_DIR, or else .plant-store in the current folder. */
-export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || '.plant-store');
-
 /**
  * Locks the data folder for this process, and creates the folder, for this user only, if it is missing. The lock is an
  * empty LevelDB database, which the operating system unlocks however the process ends.

@@ -4,10 +4,10 @@ import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { localFunction } from '../../local/lambda.ts';
-import { listen } from '../../local/listen.ts';
-import type { FunctionSpec } from '../../local/stack.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
+import { temporaryFolder } from '../../test/kit/local-service.ts';
+import { localFunction } from '../lambda/functions.ts';
+import { listen } from '../listen.ts';
+import type { FunctionSpec } from '../template/read-template.ts';
 
 // Timers of this thread enforce the time limits of functions; fake timers stop them until a test advances them.
 beforeEach(() => {

@@ -1,11 +1,11 @@
-/** Tests the worker thread that runs a function; lambda.test.ts tests the rest. */
+/** Tests the worker thread that runs a function; functions.test.ts tests the rest. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeCertificate } from '../../local/issuer.ts';
-import { localFunction } from '../../local/lambda.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
+import { temporaryFolder } from '../../test/kit/local-service.ts';
+import { localFunction } from '../lambda/functions.ts';
 
 const invoke = async (handler: string, certificate?: string) => {
   const { folder, remove } = await temporaryFolder();

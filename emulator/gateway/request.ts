@@ -1,10 +1,10 @@
 /** What the gateway does with one request: check limits, find the route, call the authorizer, call the integration. */
 import type { IncomingMessage } from 'node:http';
-import { account } from './account.ts';
-import { answerOf, answers, type HttpAnswer } from './gateway-answer.ts';
-import { apiId, eventBody, type RequestEvent, requestEvent } from './gateway-event.ts';
-import type { LogLine, Outcome } from './lambda.ts';
-import type { AuthorizerSpec, RouteSpec } from './stack.ts';
+import { account } from '../account.ts';
+import type { LogLine, Outcome } from '../lambda/functions.ts';
+import type { AuthorizerSpec, RouteSpec } from '../template/read-template.ts';
+import { apiId, eventBody, type RequestEvent, requestEvent } from './event.ts';
+import { answerOf, answers, type HttpAnswer } from './response.ts';
 
 export type Invoke = (functionName: string, event: unknown) => Promise<Outcome>;
 

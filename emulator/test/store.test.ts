@@ -3,12 +3,12 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { account } from '../../local/account.ts';
-import { openStore } from '../../local/store.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
-import { startServer } from '../kit/servers.ts';
-import { key, startSlowStore } from '../kit/slow-store.ts';
-import { until } from '../kit/until.ts';
+import { temporaryFolder } from '../../test/kit/local-service.ts';
+import { startServer } from '../../test/kit/servers.ts';
+import { key, startSlowStore } from '../../test/kit/slow-store.ts';
+import { until } from '../../test/kit/until.ts';
+import { account } from '../account.ts';
+import { openStore } from '../dynamodb/store.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -101,5 +101,5 @@ test.each<[value: string | undefined, region: string]>([
 ])('with AWS_REGION=%s, the local service uses the region %s', async (value, region) => {
   vi.stubEnv('AWS_REGION', value);
   vi.resetModules();
-  expect((await import('../../local/account.ts')).account.region).toBe(region);
+  expect((await import('../account.ts')).account.region).toBe(region);
 });

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { functionArn } from './account.ts';
-import type { RuntimeData, RuntimeMessage } from './lambda-runtime.ts';
-import type { FunctionSpec } from './stack.ts';
+import { functionArn } from '../account.ts';
+import type { FunctionSpec } from '../template/read-template.ts';
+import type { RuntimeData, RuntimeMessage } from './runtime.ts';
 
 /** One line that a function logged. */
 export type LogLine = { functionName: string; level: string; message: unknown };
@@ -123,7 +123,7 @@ const startInstance = (spec: FunctionSpec, certificate?: string): Instance => {
     memoryMegabytes: spec.memoryMegabytes,
     ...(certificate !== undefined && { certificate }),
   };
-  const worker = new Worker(new URL('lambda-runtime.ts', import.meta.url), {
+  const worker = new Worker(new URL('runtime.ts', import.meta.url), {
     workerData: data,
     env: { ...spec.environment, AWS_LAMBDA_FUNCTION_NAME: spec.name },
     execArgv: [],

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { account } from '../../local/account.ts';
-import { type AccessLogEntry, gateway } from '../../local/gateway.ts';
-import { answers } from '../../local/gateway-answer.ts';
-import type { Outcome } from '../../local/lambda.ts';
-import type { RouteSpec } from '../../local/stack.ts';
-import { expectInContract } from '../kit/contract.ts';
-import { startServer } from '../kit/servers.ts';
+import { expectInContract } from '../../test/kit/contract.ts';
+import { startServer } from '../../test/kit/servers.ts';
+import { account } from '../account.ts';
+import { answers } from '../gateway/response.ts';
+import { type AccessLogEntry, gateway } from '../gateway/server.ts';
+import type { Outcome } from '../lambda/functions.ts';
+import type { RouteSpec } from '../template/read-template.ts';
 
 type Answer = { status: number; headers: Record<string, string>; body: string };
 

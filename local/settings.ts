@@ -1,0 +1,15 @@
+/** The settings of `npm start` that its environment has. */
+import path from 'node:path';
+
+/** The folder for the local service's plants and session: DATA_DIR, or else .plant-store in the current folder. */
+export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || '.plant-store');
+
+/** Reads PORT; 0 means any free port. @throws Error with a one-sentence message for the user */
+export const readPort = (): number => {
+  const text = process.env['PORT'] || '3000';
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) {
+    throw new Error(`PORT is ${JSON.stringify(text)}, but it must be a number from 0 (any free port) to 65535.`);
+  }
+  return port;
+};
