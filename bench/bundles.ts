@@ -3,7 +3,7 @@ import path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { synthesize } from '../local/stack.ts';
+import { makeApp } from '../local/stack.ts';
 
 /** `file` is the file that Lambda would load the handler from. */
 export type Bundle = { name: string; file: string; bytes: number };
@@ -14,7 +14,7 @@ const root = path.resolve(import.meta.dirname, '..');
 export const makeBundles = (folder: string): Bundle[] => {
   const service = path.join(folder, 'service');
   mkdirSync(service);
-  const own = synthesize(service, { issuer: 'https://issuer.example', audience: 'none' }).functions.map(
+  const own = assetsOf(makeApp(service, { issuer: 'https://issuer.example', audience: 'none' })).map(
     ({ name, folder }) =>
       bundle(name.startsWith('CreatePlant') ? 'createPlant' : 'authorizer', path.join(folder, 'index.js')),
   );
@@ -33,20 +33,26 @@ export const makeBundles = (folder: string): Bundle[] => {
   // An ESM bundle needs this well-known banner if it contains CommonJS libraries.
   const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
   add('usual', { format: OutputFormat.ESM, banner });
-  const { template } = app.synth().getStackArtifact(stack.artifactId);
-  // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
-  writeFileSync(path.join(others, 'package.json'), '{"type":"commonjs"}');
-  const asset = (id: string): string => {
-    const resource = Object.entries<{ Type: string; Metadata?: Record<string, string> }>(template.Resources).find(
-      ([name, { Type }]) => name.startsWith(id) && Type === 'AWS::Lambda::Function',
-    );
-    return path.join(others, resource?.[1].Metadata?.['aws:asset:path'] ?? '');
-  };
+  const assets = assetsOf(app);
+  const asset = (id: string): string => assets.find(({ name }) => name.startsWith(id))?.folder ?? '';
   return [
     bundle('bare', path.join(asset('bare'), 'index.js')),
     bundle('usual', path.join(asset('usual'), 'index.mjs')),
     ...own,
   ];
+};
+
+/** Synthesizes an app of one stack. @returns the logical id of each function, and the folder of its bundle */
+const assetsOf = (app: App): { name: string; folder: string }[] => {
+  const { directory, stacks } = app.synth();
+  // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
+  writeFileSync(path.join(directory, 'package.json'), '{"type":"commonjs"}');
+  return Object.entries<{ Type: string; Metadata?: Record<string, string> }>(stacks[0]?.template.Resources).flatMap(
+    ([name, { Type, Metadata }]) =>
+      Type === 'AWS::Lambda::Function'
+        ? { name, folder: path.join(directory, Metadata?.['aws:asset:path'] ?? '') }
+        : [],
+  );
 };
 
 const bundle = (name: string, file: string): Bundle => ({ name, file, bytes: statSync(file).size });

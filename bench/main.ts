@@ -206,7 +206,7 @@ console.log(
 for (const [measure] of tooNoisy)
   console.log(`This machine is too noisy at the moment to compare this measure: ${measure}`);
 
-const entries: Record<string, { version?: string }> = lock.packages;
+const entries: Record<string, { version?: string; link?: boolean }> = lock.packages;
 const versionOf = (name: string) => [name, entries[`node_modules/${name}`]?.version] as const;
 const results = {
   date: new Date().toISOString().slice(0, 10),

@@ -3,7 +3,6 @@ import {
   CognitoIdentityProviderClient,
   DescribeUserPoolClientCommand,
 } from '@aws-sdk/client-cognito-identity-provider';
-import { reason } from '../emulator/dynamodb/data-folder.ts';
 import { fetchToken, NoTokenEndpoint, type TokenSource } from './session.ts';
 
 /**
@@ -61,7 +60,10 @@ const advice = new Map([
   ],
 ]);
 
-const explain = (error: unknown): string => advice.get(reason(error)) ?? reason(error);
+const explain = (error: unknown): string => {
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  return advice.get(message) ?? message;
+};
 
 /** The SDK reads only AWS_REGION; users of the AWS CLI may have set AWS_DEFAULT_REGION instead. */
 const region =

@@ -1,6 +1,6 @@
 /** The lines that `npm start` prints. */
 
-import type { AccessLogEntry } from '../emulator/gateway/server.ts';
+import type { AccessLogEntry } from 'http-api-emulator';
 import { dataFolder } from './settings.ts';
 
 /** A logical id without the hash that CDK appends to it. */

@@ -1,17 +1,13 @@
 /** `npm start`: serves the synthesized stack on this machine. Settings: PORT, DATA_DIR, AWS_ENDPOINT_URL_DYNAMODB. */
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import { takeDataFolder } from '../emulator/dynamodb/data-folder.ts';
-import { openStore } from '../emulator/dynamodb/store.ts';
-import { gateway } from '../emulator/gateway/server.ts';
-import { localFunctions } from '../emulator/lambda/functions.ts';
+import { FolderError, lockFolder, serve } from 'http-api-emulator';
 import { prebuildBundles } from '../infra/bundling.ts';
-import { accessLine, curlLine, title } from './lines.ts';
+import { accessLine, curlLine } from './lines.ts';
 import { closeServer, listen } from './listen.ts';
-import { withReference } from './reference.ts';
+import { referencePage } from './reference.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
 import { dataFolder, readPort } from './settings.ts';
 
@@ -60,14 +56,12 @@ const start = async (): Promise<void> => {
   await listen(portProbe, port);
   await closeServer(portProbe);
 
-  say('Opening the store ...');
-  cleanUps.push(await takeDataFolder(dataFolder()));
+  say('Opening the data folder ...');
+  cleanUps.push(await lockFolder(dataFolder()));
   removeStaleSession(dataFolder());
-  const store = await openStore(dataFolder());
-  cleanUps.push(store.close);
 
   // Importing these two modules takes half of the start-up time, so they load late and while the functions are bundled.
-  const [{ startIssuer }, { synthesize }] = await Promise.all([
+  const [{ startIssuer }, { makeApp }] = await Promise.all([
     import('./issuer.ts'),
     import('./stack.ts'),
     prebuildBundles(),
@@ -77,39 +71,24 @@ const start = async (): Promise<void> => {
   const issuer = await startIssuer();
   cleanUps.push(issuer.close);
 
-  say('Synthesizing the stack ...');
+  say('Serving the stack ...');
   const { issuer: issuerUrl, audience, jwksUri, scope } = issuer;
-  const stack = synthesize(temporaryFolder(), { issuer: issuerUrl, audience, jwksUri, scope });
-
-  await store.createTables(stack.tables);
-
-  say(`Loading ${stack.functions.map(({ name }) => title(name)).join(' and ')} ...`);
-  const functions = localFunctions(
-    stack.functions.map((spec) => ({ ...spec, environment: { ...store.environment, ...spec.environment } })),
-    issuer.certificate,
-  );
-  cleanUps.push(functions.close);
-  await functions.warmUp();
-
-  const api = gateway({
-    routes: stack.routes,
-    invoke: functions.invoke,
+  const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
+  const emulator = await serve({
+    app: makeApp(temporaryFolder(), { issuer: issuerUrl, audience, jwksUri, scope }),
+    store: endpoint ? { endpoint } : { folder: dataFolder() },
+    certificates: [issuer.certificate],
+    port,
     onRequest: (entry) => say(accessLine(entry)),
+    intercept: referencePage(() => fetchToken(issuer)),
   });
-  const server = withReference(api, () => fetchToken(issuer));
-  const url = `http://127.0.0.1:${await listen(server, port)}`;
-  cleanUps.push(async () => {
-    server.close();
-    // Requests in progress get two seconds to finish.
-    const closeTimer = setTimeout(() => server.closeAllConnections(), 2_000);
-    await once(server, 'close');
-    clearTimeout(closeTimer);
-  });
+  cleanUps.push(emulator.close);
+  const { url } = emulator;
 
   const { tokenUrl, clientId, clientSecret, certificate } = issuer;
   cleanUps.push(writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate }));
 
-  say(`Serving ${stack.routes.map(({ routeKey }) => routeKey).join(', ')} at ${url} (store: ${store.description}).`);
+  say(`Serving ${emulator.routeKeys.join(', ')} at ${url} (store: ${emulator.store}).`);
   say(`Try it, in another terminal:\n\n${curlLine(url)}\n`);
   say(`Or in a browser: ${url}/docs`);
   say('Ctrl-C stops the service. One line per request:');
@@ -124,7 +103,7 @@ const explain = (error: unknown): string => {
   if ('code' in error && error.code === 'EACCES' && 'syscall' in error && error.syscall === 'listen') {
     return `You may not use port ${readPort()}. Choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
   }
-  return error.message;
+  return error instanceof FolderError ? `${error.message} For example: DATA_DIR=... npm start` : error.message;
 };
 
 let stopping = false;

@@ -1,38 +1,35 @@
 /** Serves an interactive page of the contract at /docs of the local service. A deployment has no such page. */
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 type Content = { type: string; body: string | Buffer };
 type Source = (origin: string, newToken: () => Promise<string>) => Promise<Content>;
 
 /**
- * Serves GET and HEAD requests for the page's paths; the gateway handles all others, as in a deployment.
+ * Serves GET and HEAD requests for the page's paths; the emulator handles all others, as in a deployment.
  * @param newToken is called at each load of the page: the page contains a new access token
+ * @returns a function that returns whether it responds to the request
  */
-export const withReference = (gateway: Server, newToken: () => Promise<string>): Server => {
-  const [answer] = gateway.listeners('request');
-  gateway.removeAllListeners('request');
-  return gateway.on('request', (request: IncomingMessage, response: ServerResponse) => {
+export const referencePage =
+  (newToken: () => Promise<string>) =>
+  (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method = '', url = '', headers, socket } = request;
     const source = sources.get(url.replace(/\?.*/, ''));
-    if (source === undefined || !['GET', 'HEAD'].includes(method)) {
-      answer?.call(gateway, request, response);
-      return;
-    }
+    if (source === undefined || !['GET', 'HEAD'].includes(method)) return false;
     request.resume();
     // A website may point its own name at 127.0.0.1 (DNS rebinding) to read the token: refuse foreign names in Host.
     // Without CORS headers, no other website can read the page; any program on this machine can.
     const host = ['127.0.0.1', 'localhost'].map((name) => new URL(`http://${name}:${socket.localPort}`).host);
     if (!host.includes(headers.host ?? '')) {
       send(response, 421, { type: 'text/plain', body: `Use the address http://${host[0]} for this server.\n` });
-      return;
+      return true;
     }
     source(`http://${headers.host}`, newToken).then(
       (content) => send(response, 200, content),
       (error: unknown) => send(response, 500, { type: 'text/plain', body: `${error}\n` }),
     );
-  });
-};
+    return true;
+  };
 
 const send = (response: ServerResponse, status: number, { type, body }: Content): void => {
   response.writeHead(status, {

@@ -1,12 +1,13 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
-import { type LocalStack, readTemplate } from '../emulator/template/read-template.ts';
 import { PlantStoreStack } from '../infra/plant-store-stack.ts';
 import { readSettings } from '../infra/settings.ts';
 
-/** Synthesizes into `folder`, which must keep the bundles. `context` has the values that `cdk -c` would set. */
-export const synthesize = (folder: string, context: Record<string, string>): LocalStack => {
+/**
+ * Makes the app of `cdk deploy`. Its `synth` writes the template and the bundles to `folder`.
+ * @param context has the values that `cdk -c` would set
+ */
+export const makeApp = (folder: string, context: Record<string, string>): App => {
   const cdkJson: unknown = JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8'));
   const app = new App({
     outdir: folder,
@@ -18,9 +19,6 @@ export const synthesize = (folder: string, context: Record<string, string>): Loc
     // `cdk synth` validates the template. Here, validation would take a third of the start-up time of `npm start`.
     builtinCloudFormationValidation: false,
   });
-  const stack = new PlantStoreStack(app, readSettings(app.node));
-  const { template } = app.synth().getStackArtifact(stack.artifactId);
-  // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
-  writeFileSync(path.join(folder, 'package.json'), '{"type":"commonjs"}');
-  return readTemplate(template, folder);
+  new PlantStoreStack(app, readSettings(app.node));
+  return app;
 };

@@ -46,7 +46,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^local\//,
     may: [
       /^local\//,
-      /^emulator\//,
+      /^http-api-emulator$/,
       /^infra\//,
       /^client\/[^/]+\.ts$/,
       /^(cli-progress|commander|p-map)$/,

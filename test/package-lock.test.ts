@@ -7,12 +7,16 @@ import { describe, expect, test } from 'vitest';
 import commitlintLock from '../.ci/commitlint/package-lock.json' with { type: 'json' };
 import mutationLock from '../.ci/mutation/package-lock.json' with { type: 'json' };
 import runtimesLock from '../.ci/runtimes/package-lock.json' with { type: 'json' };
+import emulatorPackage from '../emulator/package.json' with { type: 'json' };
 import project from '../package.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
 
 type Entry = { [field: string]: unknown };
 
-const packages: Record<string, Entry> = lock.packages;
+/** The entries of the workspace `emulator`: its package.json, and the link to it. They alone need no hash. */
+const { emulator, 'node_modules/http-api-emulator': emulatorLink, ...others } = lock.packages;
+
+const packages: Record<string, Entry> = others;
 
 const faultsOf = (entries: Record<string, Entry>): string[] =>
   Object.entries(entries).flatMap(([location, { integrity, inBundle, resolved, link, name }]) => {
@@ -51,6 +55,12 @@ describe('every package of a lock file', () => {
   ])('is reported with the fault "%s" after the change %j', (fault, change) => {
     const location = 'node_modules/@middy/core';
     expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
+  });
+
+  test('has a package.json in this repository only if it is the emulator', () => {
+    expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
+    const { name, version, license, dependencies } = emulatorPackage;
+    expect(emulator).toEqual({ name, version, license, dependencies });
   });
 
   test('is on a list if it has an install script, which package.json forbids (npm 11.16 and newer obey)', () => {

@@ -2,24 +2,29 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Level } from 'level';
 
+/** A folder for data cannot be used. The message, for the user, ends with the advice to choose another one. */
+export class FolderError extends Error {
+  override readonly name = 'FolderError';
+}
+
 /**
- * Locks the data folder for this process, and creates the folder, for this user only, if it is missing. The lock is an
+ * Locks a data folder for this process, and creates the folder, for this user only, if it is missing. The lock is an
  * empty LevelDB database, which the operating system unlocks however the process ends.
  * @returns a function that releases the lock
- * @throws Error with a one-sentence message for the user
+ * @throws FolderError
  */
-export const takeDataFolder = async (folder: string): Promise<() => Promise<void>> => {
+export const lockFolder = async (folder: string): Promise<() => Promise<void>> => {
   const lock = path.join(folder, 'lock');
   const current = await readFile(path.join(lock, 'CURRENT'), 'utf8').catch(() => undefined);
   if (!/^MANIFEST-\d+\n$/.test(current ?? '')) await mustBeEmpty(lock);
-  // The local service creates the lock before the plants, so plants without a lock belong to somebody else.
+  // The lock is created before the data, so data without a lock belong to somebody else.
   if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));
   try {
     return await openDatabase(lock);
   } catch (error) {
-    throw new Error(
-      `The data folder ${folder} cannot be used: ${reason(error)}. Another local service may be using it. ` +
-        'Stop that one, or choose another folder: DATA_DIR=... npm start',
+    throw new FolderError(
+      `The data folder ${folder} cannot be used: ${reason(error)}. Another process may be using it. Stop that one, or ` +
+        'choose another folder.',
       { cause: error },
     );
   }
@@ -27,14 +32,13 @@ export const takeDataFolder = async (folder: string): Promise<() => Promise<void
 
 /**
  * LevelDB renames and deletes files by name alone, so it must never open a folder that contains the user's own files.
- * @throws Error with a one-sentence message for the user if the folder contains files
+ * @throws FolderError if the folder contains files
  */
 export const mustBeEmpty = async (folder: string): Promise<void> => {
   const [name] = await namesIn(folder);
   if (name === undefined) return;
-  throw new Error(
-    `${folder} has files that the local service did not make (${name}). Move that folder away, or choose another data folder: ` +
-      'DATA_DIR=... npm start',
+  throw new FolderError(
+    `${folder} has files that were not made here (${name}). Move that folder away, or choose another data folder.`,
   );
 };
 

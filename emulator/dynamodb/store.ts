@@ -12,27 +12,30 @@ import {
 import dynalite from 'dynalite';
 import { account } from '../account.ts';
 import { listen } from '../listen.ts';
-import type { TableSpec } from '../template/read-template.ts';
-import { mustBeEmpty, openDatabase, reason } from './data-folder.ts';
+import type { FunctionSpec, TableSpec } from '../served-stack.ts';
+import { FolderError, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
 
-/** A server that speaks DynamoDB's protocol. `environment` directs the SDK in the functions to this server. */
+/** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
+export type StoreLocation = { folder: string } | { endpoint: string };
+
+/** A server that speaks DynamoDB's protocol. */
 export type Store = {
   description: string;
-  environment: Record<string, string>;
+  /** Returns the variables that direct the SDK in a function to this server. */
+  environmentOf: (spec: FunctionSpec) => Record<string, string>;
   /** Creates the tables that are missing. @throws Error with a one-sentence message for the user */
   createTables: (tables: TableSpec[]) => Promise<void>;
   close: () => Promise<void>;
 };
 
 /**
- * Uses the store at AWS_ENDPOINT_URL_DYNAMODB if that is set; otherwise starts dynalite with its data in `dataFolder`.
- * @throws Error with a one-sentence message for the user
+ * Uses the store at an address, or starts dynalite with its data in a folder.
+ * @throws FolderError, or Error with a one-sentence message for the user
  */
-export const openStore = async (dataFolder: string): Promise<Store> => {
-  const given = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
-  const embedded = given ? undefined : await openDynalite(path.join(dataFolder, 'dynamodb'));
-  const endpoint = embedded?.endpoint ?? given ?? '';
-  const description = embedded === undefined ? endpoint : `dynalite, data in ${dataFolder}`;
+export const openStore = async (location: StoreLocation): Promise<Store> => {
+  const embedded = 'folder' in location ? await openDynalite(path.join(location.folder, 'dynamodb')) : undefined;
+  const endpoint = embedded?.endpoint ?? ('endpoint' in location ? location.endpoint : '');
+  const description = 'folder' in location ? `dynalite, data in ${location.folder}` : endpoint;
   const credentials = readCredentials();
   const { accessKeyId, secretAccessKey, sessionToken } = credentials;
 
@@ -48,13 +51,13 @@ export const openStore = async (dataFolder: string): Promise<Store> => {
   await withClient((client) => client.send(new ListTablesCommand({ Limit: 1 })));
   return {
     description,
-    environment: {
+    environmentOf: () => ({
       AWS_ENDPOINT_URL_DYNAMODB: endpoint,
       AWS_REGION: account.region,
       AWS_ACCESS_KEY_ID: accessKeyId,
       AWS_SECRET_ACCESS_KEY: secretAccessKey,
       ...(sessionToken !== undefined && { AWS_SESSION_TOKEN: sessionToken }),
-    },
+    }),
     createTables: (tables) => withClient((client) => Promise.all(tables.map((table) => createTable(client, table)))),
     close: async () => embedded?.close(),
   };
@@ -83,9 +86,8 @@ const openDynalite = async (folder: string): Promise<{ endpoint: string; close: 
     const close = await openDatabase(folder);
     await close();
   } catch (error) {
-    throw new Error(
-      `The plants in ${folder} cannot be read: ${reason(error)}. Choose another folder (DATA_DIR=... npm start), or ` +
-        'delete this one and the plants in it.',
+    throw new FolderError(
+      `The data in ${folder} cannot be read: ${reason(error)}. Delete that folder and its data, or choose another folder.`,
       { cause: error },
     );
   }

@@ -2,11 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import { account } from '../account.ts';
 import type { LogLine, Outcome } from '../lambda/functions.ts';
-import type { AuthorizerSpec, RouteSpec } from '../template/read-template.ts';
+import type { AuthorizerSpec, RouteSpec, Target } from '../served-stack.ts';
 import { apiId, eventBody, type RequestEvent, requestEvent } from './event.ts';
 import { answerOf, answers, type HttpAnswer } from './response.ts';
 
-export type Invoke = (functionName: string, event: unknown) => Promise<Outcome>;
+export type Invoke = (target: Target, event: unknown) => Promise<Outcome>;
 
 /** Thrown if the gateway itself responds, instead of a function. The message goes to the access log. */
 export class Refused extends Error {
@@ -21,6 +21,9 @@ export class Refused extends Error {
 /** Quotas (bytes, milliseconds): https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const limits = { requestLineAndHeaderValues: 10_240, body: 10 * 1024 * 1024, authorizerTimeout: 10_000 };
 
+/** Invokes a function. @returns its result as JSON, or undefined if it takes longer than `timeout` milliseconds */
+type Ask = (target: Target, event: unknown, timeout: number) => Promise<string | undefined>;
+
 /** Handles one request. `log` receives what the functions log. @throws Refused if the gateway itself responds */
 export const answerRequest = async (
   request: IncomingMessage,
@@ -29,15 +32,14 @@ export const answerRequest = async (
   invoke: Invoke,
   log: LogLine[],
 ): Promise<HttpAnswer> => {
-  /** Invokes a function. @returns its result as JSON, or undefined if it takes longer than `timeout` milliseconds */
-  const ask = async (functionName: string, event: unknown, timeout: number): Promise<string | undefined> => {
-    const outcome = await withTimeout(invoke(functionName, event), timeout);
+  const ask: Ask = async (target, event, timeout) => {
+    const outcome = await withTimeout(invoke(target, event), timeout);
     if (outcome === undefined) return undefined;
     log.push(...outcome.log);
     if ('result' in outcome) return outcome.result;
     throw new Refused(
       outcome.tooLarge ? answers.bodyTooLarge : answers.serverError,
-      `${functionName}: ${outcome.failure}`,
+      `${target.functionName}: ${outcome.failure}`,
     );
   };
 
@@ -48,7 +50,7 @@ export const answerRequest = async (
   const body = await readBody(request);
   const context = route.authorizer && (await authorize(event, route.authorizer, ask));
   const result = await ask(
-    route.functionName,
+    route.target,
     {
       ...event,
       ...(context && { requestContext: { ...event.requestContext, authorizer: { lambda: context } } }),
@@ -56,9 +58,9 @@ export const answerRequest = async (
     },
     route.timeout,
   );
-  if (result === undefined) throw new Refused(answers.unavailable, `${route.functionName}: no response in time`);
+  if (result === undefined) throw new Refused(answers.unavailable, `${route.target.functionName}: no response in time`);
   const answer = answerOf(result);
-  if (answer === undefined) throw new Refused(answers.serverError, `${route.functionName}: malformed response`);
+  if (answer === undefined) throw new Refused(answers.serverError, `${route.target.functionName}: malformed response`);
   return answer;
 };
 
@@ -74,15 +76,16 @@ const eventOf = (request: IncomingMessage, requestId: string): RequestEvent => {
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
 const authorize = async (
   event: RequestEvent,
-  { functionName, header }: AuthorizerSpec,
-  ask: (functionName: string, event: unknown, timeout: number) => Promise<string | undefined>,
+  { target, identitySources: [source = ''] }: AuthorizerSpec,
+  ask: Ask,
 ): Promise<object> => {
-  const identity = event.headers[header];
+  const { functionName } = target;
+  const identity = event.headers[source.replace('$request.header.', '').toLowerCase()];
   if (identity === undefined || identity === '') throw new Refused(answers.unauthorized);
   const { method, path } = event.requestContext.http;
   const routeArn = `arn:aws:execute-api:${account.region}:${account.id}:${apiId}/$default/${method}${path}`;
   const authorizerEvent = { ...event, type: 'REQUEST', routeArn, identitySource: [identity] };
-  const result = await ask(functionName, authorizerEvent, limits.authorizerTimeout);
+  const result = await ask(target, authorizerEvent, limits.authorizerTimeout);
   if (result === undefined) throw new Refused(answers.serverError, `${functionName}: no response within 10 s`);
   const verdict: unknown = JSON.parse(result);
   if (!isSimpleResponse(verdict)) throw new Refused(answers.serverError, `${functionName}: malformed response`);

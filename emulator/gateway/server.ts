@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { LogLine } from '../lambda/functions.ts';
-import type { RouteSpec } from '../template/read-template.ts';
+import type { ApiSpec } from '../served-stack.ts';
 import { splitTarget } from './event.ts';
 import { answerRequest, type Invoke, Refused } from './request.ts';
 import { answers, type HttpAnswer } from './response.ts';
@@ -20,17 +20,20 @@ export type AccessLogEntry = {
 };
 
 type GatewayOptions = {
-  routes: RouteSpec[];
+  api: ApiSpec;
   invoke: Invoke;
   onRequest: (entry: AccessLogEntry) => void;
+  /** Called first: if it returns true, it responds itself. */
+  intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
 };
 
 /** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that does not listen yet */
-export const gateway = ({ routes, invoke, onRequest }: GatewayOptions): Server => {
+export const gateway = ({ api, invoke, onRequest, intercept }: GatewayOptions): Server => {
   /** Connections with a request in progress. The client would take any other response on them for that request's. */
   const busy = new WeakSet<Duplex>();
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (intercept?.(request, response)) return;
     const started = performance.now();
     const requestId = newRequestId();
     const log: LogLine[] = [];
@@ -40,7 +43,7 @@ export const gateway = ({ routes, invoke, onRequest }: GatewayOptions): Server =
       error = thrown instanceof Error ? thrown.message : String(thrown);
       return thrown instanceof Refused ? thrown.answer : answers.serverError;
     };
-    const answer = await answerRequest(request, requestId, routes, invoke, log).catch(failureAnswer);
+    const answer = await answerRequest(request, requestId, api.routes, invoke, log).catch(failureAnswer);
     busy.delete(request.socket);
     send(response, requestId, answer);
     // Read and discard the rest of a refused body: if the connection were reset, the client could miss the response.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { functionArn } from '../account.ts';
-import type { FunctionSpec } from '../template/read-template.ts';
+import type { FunctionSpec, Target } from '../served-stack.ts';
 import type { RuntimeData, RuntimeMessage } from './runtime.ts';
 
 /** One line that a function logged. */
@@ -34,21 +34,23 @@ const initTimeout = 10_000;
 const payloadLimit = 6_291_556;
 
 /** The functions of a stack, to invoke by name. `warmUp` loads all of them. */
-export const localFunctions = (specs: FunctionSpec[], certificate?: string) => {
-  const functions = new Map(specs.map((spec) => [spec.name, localFunction(spec, certificate)]));
+export const localFunctions = (specs: FunctionSpec[], certificates: string[] = []) => {
+  const functions = new Map(specs.map((spec) => [spec.name, localFunction(spec, certificates)]));
   const each = async (act: (one: LocalFunction) => Promise<void>): Promise<void> => {
     await Promise.all([...functions.values()].map(act));
   };
+  const invokeByName = async (name: string, event: unknown): Promise<Outcome> =>
+    (await functions.get(name)?.invoke(event)) ?? { failure: `there is no function ${name}`, log: [] };
   return {
-    invoke: async (name: string, event: unknown): Promise<Outcome> =>
-      (await functions.get(name)?.invoke(event)) ?? { failure: `there is no function ${name}`, log: [] },
+    invoke: (target: Target, event: unknown): Promise<Outcome> => invokeByName(target.functionName, event),
+    invokeByName,
     warmUp: () => each((one) => one.warmUp()),
     close: () => each((one) => one.close()),
   };
 };
 
 /** A Lambda function in worker threads. A thread handles one event at a time, with only the function's environment. */
-export const localFunction = (spec: FunctionSpec, certificate?: string): LocalFunction => {
+export const localFunction = (spec: FunctionSpec, certificates: string[] = []): LocalFunction => {
   const instances = new Set<Instance>();
   const idle: Instance[] = [];
   const waiting: (() => void)[] = [];
@@ -62,7 +64,7 @@ export const localFunction = (spec: FunctionSpec, certificate?: string): LocalFu
       await new Promise<void>((resolve) => waiting.push(resolve));
       return acquire();
     }
-    const instance = startInstance(spec, certificate);
+    const instance = startInstance(spec, certificates);
     instances.add(instance);
     return instance;
   };
@@ -113,7 +115,7 @@ type Instance = {
   stop: () => Promise<unknown>;
 };
 
-const startInstance = (spec: FunctionSpec, certificate?: string): Instance => {
+const startInstance = (spec: FunctionSpec, certificates: string[]): Instance => {
   const [fileName, exportName = ''] = spec.handler.split('.');
   const data: RuntimeData = {
     file: path.join(spec.folder, `${fileName}.js`),
@@ -121,7 +123,7 @@ const startInstance = (spec: FunctionSpec, certificate?: string): Instance => {
     functionName: spec.name,
     functionArn: functionArn(spec.name),
     memoryMegabytes: spec.memoryMegabytes,
-    ...(certificate !== undefined && { certificate }),
+    certificates,
   };
   const worker = new Worker(new URL('runtime.ts', import.meta.url), {
     workerData: data,

@@ -4,14 +4,14 @@ import tls from 'node:tls';
 import { format } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** `file` and `exportName` locate the handler; `certificate` (PEM) is trusted in addition to the usual authorities. */
+/** `file` and `exportName` locate the handler; `certificates` (PEM) are trusted besides the usual authorities. */
 export type RuntimeData = {
   file: string;
   exportName: string;
   functionName: string;
   functionArn: string;
   memoryMegabytes: number;
-  certificate?: string;
+  certificates: string[];
 };
 
 /** `deadline` is in milliseconds since the epoch. Events and results are passed as JSON text, as in Lambda. */
@@ -23,7 +23,7 @@ export type RuntimeMessage =
   | { kind: 'result'; result: string }
   | { kind: 'failure'; reason: string };
 
-const { file, exportName, functionName, functionArn, memoryMegabytes, certificate } = workerData as RuntimeData;
+const { file, exportName, functionName, functionArn, memoryMegabytes, certificates } = workerData as RuntimeData;
 const send = (message: RuntimeMessage): void => parentPort?.postMessage(message);
 
 /** Formats logged values as Lambda does: one object stays an object if JSON can represent it; all else becomes text. */
@@ -51,7 +51,7 @@ for (const [method, level] of Object.entries({
   });
 }
 
-if (certificate !== undefined) tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
+if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
 
 type Handler = (event: unknown, context: object) => unknown;
 const handler: unknown = createRequire(file)(file)[exportName];

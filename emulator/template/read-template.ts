@@ -3,35 +3,14 @@
  * cannot be served here as it would be deployed, the start fails.
  */
 import path from 'node:path';
-import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { account, functionArn } from '../account.ts';
-
-/** One Lambda function. `folder` contains its bundle; `timeout` is in milliseconds. */
-export type FunctionSpec = {
-  name: string;
-  folder: string;
-  /** The handler, written as FILE.EXPORT. */
-  handler: string;
-  environment: Record<string, string>;
-  timeout: number;
-  memoryMegabytes: number;
-};
-
-/** A Lambda authorizer with simple responses. `header` is the name of its identity source, in lower case. */
-export type AuthorizerSpec = { functionName: string; header: string };
-
-/** `routeKey` is written as METHOD /path; `timeout` is the integration's, in milliseconds. */
-export type RouteSpec = { routeKey: string; functionName: string; timeout: number; authorizer?: AuthorizerSpec };
-
-export type TableSpec = Required<Pick<CreateTableCommandInput, 'TableName' | 'KeySchema' | 'AttributeDefinitions'>>;
-
-export type LocalStack = { routes: RouteSpec[]; functions: FunctionSpec[]; tables: TableSpec[] };
+import type { AuthorizerSpec, FunctionSpec, RouteSpec, ServedStack, TableSpec, Target } from '../served-stack.ts';
 
 type Resource = { Type: string; Properties: Record<string, unknown>; Metadata?: Record<string, string> };
-type Template = { Resources: Record<string, Resource> };
+export type Template = { Resources: Record<string, Resource> };
 
 /** Reads what to serve from a template. @throws Error that names the resource that cannot be served as deployed */
-export const readTemplate = (template: Template, folder: string): LocalStack => {
+export const readTemplate = (template: Template, folder: string): ServedStack => {
   const ofType = (type: string): [string, Resource][] =>
     Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);
 
@@ -67,6 +46,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
       environment: Object.fromEntries(Object.entries(variables).map(([key, value]) => [key, resolve(value)])),
       timeout: 1000 * Number(p['Timeout'] ?? 3),
       memoryMegabytes: Number(p['MemorySize'] ?? 128),
+      role: [],
     };
   });
 
@@ -77,7 +57,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
    * The function that an ARN names, or an API Gateway path that contains an ARN. API Gateway needs permission to invoke
    * exactly that ARN, whether a function's or an alias's; without it, every request would get a 500.
    */
-  const invocable = (uri: string): string => {
+  const invocable = (uri: string): Target => {
     const [arn = '', functionName] = /arn:aws:lambda:[^/]*:function:(\w+)[^/]*/.exec(uri) ?? [];
     const { name } = required(
       functions.find((candidate) => candidate.name === functionName),
@@ -86,7 +66,8 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     const isPermitted = ofType('AWS::Lambda::Permission').some(
       ([, { Properties: p }]) => p['Principal'] === 'apigateway.amazonaws.com' && resolve(p['FunctionName']) === arn,
     );
-    return required(isPermitted ? name : undefined, `a permission for API Gateway to invoke ${arn}`);
+    required(isPermitted ? name : undefined, `a permission for API Gateway to invoke ${arn}`);
+    return { functionName: name, arn, version: '$LATEST' };
   };
 
   const readAuthorizer = (name: string): AuthorizerSpec => {
@@ -96,8 +77,10 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     const sources = (p['IdentitySource'] ?? []) as string[];
     const header = sources.length === 1 ? /^\$request\.header\.([\w-]+)$/.exec(sources[0] ?? '')?.[1] : undefined;
     return {
-      functionName: invocable(resolve(p['AuthorizerUri'])),
-      header: required(header, `exactly one header as the identity source of ${name}`).toLowerCase(),
+      target: invocable(resolve(p['AuthorizerUri'])),
+      identitySources: [required(header, `exactly one header as the identity source of ${name}`)].map(
+        (each) => `$request.header.${each}`,
+      ),
     };
   };
 
@@ -112,7 +95,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     if (type !== 'NONE') mustBe(name, p, { AuthorizationType: 'CUSTOM' });
     return {
       routeKey,
-      functionName: invocable(resolve(integration['IntegrationUri'])),
+      target: invocable(resolve(integration['IntegrationUri'])),
       timeout: Number(integration['TimeoutInMillis'] ?? 30_000),
       ...(type === 'CUSTOM' && { authorizer: readAuthorizer(resolve(p['AuthorizerId'])) }),
     };
@@ -128,7 +111,7 @@ export const readTemplate = (template: Template, folder: string): LocalStack => 
     return { TableName: name, KeySchema, AttributeDefinitions };
   });
 
-  return { routes, functions, tables };
+  return { api: { routes }, functions, tables };
 };
 
 const pseudoParameters: Record<string, string> = {

@@ -2,31 +2,31 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../test/kit/local-service.ts';
-import { openDatabase, reason, takeDataFolder } from '../dynamodb/data-folder.ts';
+import { FolderError, lockFolder, openDatabase, reason } from '../dynamodb/data-folder.ts';
 
 const newFolder = async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  return path.join(folder, 'plants');
+  return path.join(folder, 'data');
 };
 
-test('takeDataFolder creates a folder that only its user can read, and locks it for one service', async () => {
+test('lockFolder creates a folder that only its user can read, and locks it for one process', async () => {
   const parent = await newFolder();
   const folder = path.join(parent, 'of', 'mine');
-  const giveBack = await takeDataFolder(folder);
+  const giveBack = await lockFolder(folder);
   for (const made of [parent, path.dirname(folder), folder, path.join(folder, 'lock')])
     expect((await stat(made)).mode & 0o777).toBe(0o700);
-  await expect(takeDataFolder(folder)).rejects.toThrow(
-    /^The data folder .* cannot be used: .*lock.*\. Another local service may be using it/,
+  await expect(lockFolder(folder)).rejects.toThrow(
+    /^The data folder .* cannot be used: .*lock.*\. Another process may be using it/,
   );
   await giveBack();
-  await (await takeDataFolder(folder))();
+  await (await lockFolder(folder))();
 });
 
-test('takeDataFolder rejects a file', async () => {
+test('lockFolder rejects a file', async () => {
   const file = await newFolder();
   await writeFile(file, '');
-  await expect(takeDataFolder(file)).rejects.toThrow(`The data folder ${file} cannot be used: `);
+  await expect(lockFolder(file)).rejects.toThrow(`The data folder ${file} cannot be used: `);
 });
 
 test.each<[name: string, files: Record<string, string>, first: string]>([
@@ -34,19 +34,17 @@ test.each<[name: string, files: Record<string, string>, first: string]>([
   ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-  // These look like files of LevelDB, but the local service would have created a lock beside them.
+  // These look like LevelDB files, but are not ours: a lock would be beside them.
   ['dynamodb', { CURRENT: 'MANIFEST-000777\n', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
 ])(
-  "takeDataFolder rejects and leaves unchanged a folder %s with the user's own files: %j",
+  "lockFolder rejects and leaves unchanged a folder %s that has the user's own files: %j",
   async (name, files, first) => {
     const folder = await newFolder();
     const theirs = path.join(folder, name);
     await mkdir(theirs, { recursive: true });
     for (const [file, text] of Object.entries(files)) await writeFile(path.join(theirs, file), text);
-    const sentence =
-      `${theirs} has files that the local service did not make (${first}). Move that folder away, or choose another data folder: ` +
-      'DATA_DIR=... npm start';
-    await expect(takeDataFolder(folder)).rejects.toThrow(new Error(sentence));
+    const sentence = `${theirs} has files that were not made here (${first}). Move that folder away, or choose another data folder.`;
+    await expect(lockFolder(folder)).rejects.toThrow(new FolderError(sentence));
     expect(await readdir(folder)).toEqual([name]);
     expect((await readdir(theirs)).sort()).toEqual(Object.keys(files).sort());
     for (const [file, text] of Object.entries(files))
@@ -54,11 +52,11 @@ test.each<[name: string, files: Record<string, string>, first: string]>([
   },
 );
 
-test('takeDataFolder accepts a folder with the plants of an earlier service', async () => {
+test('lockFolder accepts a folder with the data of an earlier process', async () => {
   const folder = await newFolder();
-  await (await takeDataFolder(folder))();
+  await (await lockFolder(folder))();
   await (await openDatabase(path.join(folder, 'dynamodb')))();
-  await (await takeDataFolder(folder))();
+  await (await lockFolder(folder))();
   expect(await readdir(folder)).toEqual(['dynamodb', 'lock']);
 });
 

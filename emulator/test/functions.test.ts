@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { temporaryFolder } from '../../test/kit/local-service.ts';
 import { localFunction } from '../lambda/functions.ts';
 import { listen } from '../listen.ts';
-import type { FunctionSpec } from '../template/read-template.ts';
+import type { FunctionSpec } from '../served-stack.ts';
 
 // Timers of this thread enforce the time limits of functions; fake timers stop them until a test advances them.
 beforeEach(() => {
@@ -32,6 +32,7 @@ const functionOf = async (code: string, spec: Partial<FunctionSpec> = {}) => {
     environment: {},
     timeout,
     memoryMegabytes: 128,
+    role: [],
   };
   const fn = localFunction({ ...defaults, ...spec });
   onTestFinished(async () => {

@@ -8,15 +8,17 @@ import { account } from '../account.ts';
 import { answers } from '../gateway/response.ts';
 import { type AccessLogEntry, gateway } from '../gateway/server.ts';
 import type { Outcome } from '../lambda/functions.ts';
-import type { RouteSpec } from '../template/read-template.ts';
+import type { RouteSpec, Target } from '../served-stack.ts';
 
 type Answer = { status: number; headers: Record<string, string>; body: string };
 
+const targetOf = (functionName: string): Target => ({ functionName, arn: functionName, version: '$LATEST' });
+
 const route: RouteSpec = {
   routeKey: 'POST /plants',
-  functionName: 'Plants',
+  target: targetOf('Plants'),
   timeout: 30_000,
-  authorizer: { functionName: 'Authorizer', header: 'authorization' },
+  authorizer: { target: targetOf('Authorizer'), identitySources: ['$request.header.Authorization'] },
 };
 
 const allow = { isAuthorized: true, context: { sub: 'me' } };
@@ -31,8 +33,8 @@ const start = async (
   const log: AccessLogEntry[] = [];
   const answers: Record<string, unknown> = { Authorizer: allow, Plants: { statusCode: 200, body: 'ok' }, ...functions };
   const server = gateway({
-    routes,
-    invoke: async (name, event) => {
+    api: { routes },
+    invoke: async ({ functionName: name }, event) => {
       events.push({ name, event: JSON.parse(JSON.stringify(event)) as never });
       return functions.invoke ? functions.invoke(name) : asJson(answers[name]);
     },

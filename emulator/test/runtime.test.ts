@@ -7,13 +7,21 @@ import { makeCertificate } from '../../local/issuer.ts';
 import { temporaryFolder } from '../../test/kit/local-service.ts';
 import { localFunction } from '../lambda/functions.ts';
 
-const invoke = async (handler: string, certificate?: string) => {
+const invoke = async (handler: string, ...certificates: string[]) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
   await writeFile(path.join(folder, 'index.js'), `exports.handler = async () => ${handler};`);
-  const spec = { name: 'Fn', folder, handler: 'index.handler', environment: {}, timeout: 9_000, memoryMegabytes: 128 };
-  const fn = localFunction(spec, certificate);
+  const spec = {
+    name: 'Fn',
+    folder,
+    handler: 'index.handler',
+    environment: {},
+    timeout: 9_000,
+    memoryMegabytes: 128,
+    role: [],
+  };
+  const fn = localFunction(spec, certificates);
   onTestFinished(fn.close);
   return fn.invoke({});
 };

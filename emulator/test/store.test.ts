@@ -14,16 +14,17 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const spec = { name: 'Fn', folder: '', handler: '', environment: {}, timeout: 0, memoryMegabytes: 0, role: [] };
+
 describe('a store that the user runs', () => {
   test.each<[what: string, status: 'CREATING' | undefined, created: number]>([
     ['the start creates', undefined, 1],
     ['somebody else is creating', 'CREATING', 0],
   ])('is not ready before the table that %s is active', async (_, status, created) => {
     const slow = await startSlowStore(status);
-    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', slow.endpoint);
-    const store = await openStore('/nowhere');
+    const store = await openStore(slow);
     const ready = vi.fn();
-    const creating = store.createTables([{ TableName: 'Plants', ...key }]).then(ready);
+    const creating = store.createTables([{ TableName: 'Orders', ...key }]).then(ready);
     await until(() => slow.described > 4);
     expect(ready).not.toHaveBeenCalled();
     slow.status = 'ACTIVE';
@@ -35,11 +36,10 @@ describe('a store that the user runs', () => {
   test('makes the start fail if the key of its table differs, and leaves the table unchanged', async () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
-    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', slow.endpoint);
-    const store = await openStore('/nowhere');
+    const store = await openStore(slow);
     const byName = { ...key, AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' as const }] };
-    await expect(store.createTables([{ TableName: 'Plants', ...byName }])).rejects.toThrow(
-      `The store (${slow.endpoint}) cannot be used: its table Plants has a different key from the stack's`,
+    await expect(store.createTables([{ TableName: 'Orders', ...byName }])).rejects.toThrow(
+      `The store (${slow.endpoint}) cannot be used: its table Orders has a different key from the stack's`,
     );
     expect(slow.created, 'tables created').toBe(0);
   });
@@ -54,26 +54,27 @@ describe('a store that the user runs', () => {
   ])('is used by the functions, with the credentials %s', async (_, environment, expected) => {
     const { endpoint } = await startSlowStore();
     for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
-    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
-    const store = await openStore('/nowhere');
-    expect(store.environment).toEqual({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_REGION: account.region, ...expected });
+    const store = await openStore({ endpoint });
+    expect(store.environmentOf(spec)).toEqual({
+      AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+      AWS_REGION: account.region,
+      ...expected,
+    });
   });
 
   test.each(['http://127.0.0.1:9', 'nonsense'])(
     'makes the start fail with one sentence if it is not at %s',
     async (endpoint) => {
-      vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
-      await expect(openStore('/nowhere')).rejects.toThrow(`The store (${endpoint}) cannot be used`);
+      await expect(openStore({ endpoint })).rejects.toThrow(`The store (${endpoint}) cannot be used`);
     },
   );
 
   test('makes the start fail with one sentence if it does not answer within 5 seconds', async () => {
     const server = createServer();
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
-    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const failure = vi.fn();
-    const opening = openStore('/nowhere').catch(failure);
+    const opening = openStore({ endpoint }).catch(failure);
     await once(server, 'request');
     await vi.advanceTimersByTimeAsync(4_999);
     expect(failure).not.toHaveBeenCalled();
@@ -86,11 +87,10 @@ describe('a store that the user runs', () => {
 test("a dynamodb folder with the user's files is not opened as a database", async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', '');
   const theirs = path.join(folder, 'dynamodb');
   await mkdir(theirs);
   await writeFile(path.join(theirs, '000007.log'), 'mine');
-  await expect(openStore(folder)).rejects.toThrow(`${theirs} has files that the local service did not make`);
+  await expect(openStore({ folder })).rejects.toThrow(`${theirs} has files that were not made here`);
   expect(await readdir(theirs)).toEqual(['000007.log']);
 });
 
@@ -98,7 +98,7 @@ test.each<[value: string | undefined, region: string]>([
   [undefined, 'us-east-1'],
   ['', 'us-east-1'],
   ['eu-central-1', 'eu-central-1'],
-])('with AWS_REGION=%s, the local service uses the region %s', async (value, region) => {
+])('with AWS_REGION=%s, the emulator uses the region %s', async (value, region) => {
   vi.stubEnv('AWS_REGION', value);
   vi.resetModules();
   expect((await import('../account.ts')).account.region).toBe(region);

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
-import { synthesize } from '../../local/stack.ts';
+import { makeApp } from '../../local/stack.ts';
 import { bundleInputs } from '../../scripts/bundle-inputs.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { externalIssuer } from '../kit/stacks.ts';
@@ -88,7 +88,7 @@ test.each(['index.js', 'package.json'])('no bundle is made if another user puts 
     for (const bundle of readdirSync(folder)) writeFileSync(path.join(folder, bundle, name), 'module.exports = {};');
     return true;
   });
-  expect(() => synthesize(folder, externalIssuer)).toThrow(
+  expect(() => makeApp(folder, externalIssuer)).toThrow(
     new RegExp(`bundling-temp-.* has files of another user: ${name}`),
   );
 });

@@ -1,9 +1,10 @@
 /** Synthesizes the stack and bundles its functions once, for all test files that use the template or the bundles. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import type { LocalStack } from '../../emulator/template/read-template.ts';
+import type { ServedStack } from '../../emulator/served-stack.ts';
+import { readTemplate } from '../../emulator/template/read-template.ts';
 import { prebuildBundles } from '../../infra/bundling.ts';
 
 export default async ({ provide }: TestProject) => {
@@ -11,9 +12,13 @@ export default async ({ provide }: TestProject) => {
   const remove = () => rm(folder, { recursive: true });
   const issuer = 'https://issuer.example';
   try {
-    const [{ synthesize }] = await Promise.all([import('../../local/stack.ts'), prebuildBundles()]);
-    provide('stack', synthesize(folder, { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' }));
-    provide('template', JSON.parse(await readFile(path.join(folder, 'PlantStore.template.json'), 'utf8')));
+    const [{ makeApp }] = await Promise.all([import('../../local/stack.ts'), prebuildBundles()]);
+    const context = { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' };
+    const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');
+    // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
+    await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
+    provide('stack', readTemplate(template, folder));
+    provide('template', template);
   } catch (error) {
     await remove();
     throw error;
@@ -24,7 +29,7 @@ export default async ({ provide }: TestProject) => {
 declare module 'vitest' {
   export interface ProvidedContext {
     /** The stack to serve. Its functions trust an issuer that does not exist. */
-    stack: LocalStack;
+    stack: ServedStack;
     /** The CloudFormation template that `cdk deploy` would upload. */
     template: object;
   }

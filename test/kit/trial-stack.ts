@@ -3,8 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inject } from 'vitest';
 import { type AccessLogEntry, gateway } from '../../emulator/gateway/server.ts';
-import { localFunctions } from '../../emulator/lambda/functions.ts';
-import type { FunctionSpec } from '../../emulator/template/read-template.ts';
+import { localFunctions, type Outcome } from '../../emulator/lambda/functions.ts';
+import type { FunctionSpec } from '../../emulator/served-stack.ts';
 import { closeServer, listen } from '../../local/listen.ts';
 import { audience, claims, sign } from './access-tokens.ts';
 import { expectInContract } from './contract.ts';
@@ -34,7 +34,7 @@ export type TrialStack = {
   /** Sets a function's time-out for later events, in milliseconds. */
   setFunctionTimeout: (functionName: FunctionName, timeout: number) => void;
   /** Invokes a function directly, without the gateway. */
-  invoke: (functionName: FunctionName, event: unknown) => ReturnType<ReturnType<typeof localFunctions>['invoke']>;
+  invoke: (functionName: FunctionName, event: unknown) => Promise<Outcome>;
   close: () => Promise<void>;
 };
 
@@ -68,7 +68,7 @@ export const startTrialStack = async (
     },
     Authorizer: { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: audience },
   };
-  const { functions: specs, routes } = inject('stack');
+  const { functions: specs, api } = inject('stack');
   const fullName = (name: FunctionName): string => specs.find((spec) => spec.name.startsWith(name))?.name ?? '';
 
   const changed = async (spec: FunctionSpec): Promise<FunctionSpec> => {
@@ -85,10 +85,10 @@ export const startTrialStack = async (
   };
 
   const mine = await Promise.all(specs.map(changed));
-  const functions = localFunctions(mine, issuer.certificate);
+  const functions = localFunctions(mine, [issuer.certificate]);
   undo.push(functions.close);
   const log: AccessLogEntry[] = [];
-  const server = gateway({ routes, invoke: functions.invoke, onRequest: (entry) => log.push(entry) });
+  const server = gateway({ api, invoke: functions.invoke, onRequest: (entry) => log.push(entry) });
   try {
     await functions.warmUp();
   } catch (error) {
@@ -121,7 +121,7 @@ export const startTrialStack = async (
     setFunctionTimeout: (name, timeout) => {
       for (const spec of mine) if (spec.name === fullName(name)) spec.timeout = timeout;
     },
-    invoke: (name, event) => functions.invoke(fullName(name), event),
+    invoke: (name, event) => functions.invokeByName(fullName(name), event),
     close,
   };
 };

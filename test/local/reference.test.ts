@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { gateway } from '../../emulator/gateway/server.ts';
-import { withReference } from '../../local/reference.ts';
+import { referencePage } from '../../local/reference.ts';
 import { contract } from '../kit/contract.ts';
 import { startServer } from '../kit/servers.ts';
 
@@ -12,8 +12,13 @@ type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: 
 /** Starts the reference page in front of a gateway without routes; its tokens are token-1, token-2 and so on. */
 const start = async (newToken?: () => Promise<string>) => {
   let tokens = 0;
-  const api = gateway({ routes: [], invoke: () => Promise.reject(new Error('nobody')), onRequest: () => {} });
-  const port = await startServer(withReference(api, newToken ?? (async () => `token-${++tokens}`)));
+  const api = gateway({
+    api: { routes: [] },
+    invoke: () => Promise.reject(new Error('nobody')),
+    onRequest: () => {},
+    intercept: referencePage(newToken ?? (async () => `token-${++tokens}`)),
+  });
+  const port = await startServer(api);
   const ask = (path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port, path, method, setHost: false };

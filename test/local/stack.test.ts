@@ -19,15 +19,26 @@ const resources = (json: Template, type: string) => Object.values(json.Resources
 
 describe('readTemplate', () => {
   test('reads routes, functions and tables from the template', () => {
-    const { routes, functions, tables } = readTemplate(template(), '/assembly');
+    const { api, functions, tables } = readTemplate(template(), '/assembly');
     const createPlant = functions.find(({ name }) => name.startsWith('CreatePlant'));
     const authorizer = functions.find(({ name }) => name.startsWith('Authorizer'));
-    expect(routes).toEqual([
+    expect(api.routes).toEqual([
       {
         routeKey: 'POST /plants',
-        functionName: createPlant?.name,
+        target: {
+          functionName: createPlant?.name,
+          arn: expect.stringMatching(/:function:CreatePlant.*:live$/),
+          version: '$LATEST',
+        },
         timeout: 30_000,
-        authorizer: { functionName: authorizer?.name, header: 'authorization' },
+        authorizer: {
+          target: {
+            functionName: authorizer?.name,
+            arn: expect.stringMatching(/:function:Authorizer.*:live$/),
+            version: '$LATEST',
+          },
+          identitySources: ['$request.header.Authorization'],
+        },
       },
     ]);
     expect(createPlant).toMatchObject({ handler: 'index.handler', timeout: 5_000, memoryMegabytes: 1_769 });
@@ -47,9 +58,9 @@ describe('readTemplate', () => {
     for (const { Properties } of resources(json, 'AWS::Lambda::Function')) delete Properties['Timeout'];
     for (const { Properties } of resources(json, 'AWS::ApiGatewayV2::Integration'))
       Properties['TimeoutInMillis'] = 7_000;
-    const { functions, routes } = readTemplate(json, '/assembly');
+    const { functions, api } = readTemplate(json, '/assembly');
     expect(functions).toMatchObject([{ timeout: 3_000 }, { timeout: 3_000 }]);
-    expect(routes).toMatchObject([{ timeout: 7_000 }]);
+    expect(api.routes).toMatchObject([{ timeout: 7_000 }]);
   });
 
   test('returns no routes if the stack has none', () => {
@@ -57,7 +68,7 @@ describe('readTemplate', () => {
     json.Resources = Object.fromEntries(
       Object.entries(json.Resources).filter(([, { Type }]) => !Type.endsWith('::Route')),
     );
-    expect(readTemplate(json, '/assembly').routes).toEqual([]);
+    expect(readTemplate(json, '/assembly').api.routes).toEqual([]);
   });
 });
 

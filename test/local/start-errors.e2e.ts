@@ -2,16 +2,16 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { openDatabase, takeDataFolder } from '../../emulator/dynamodb/data-folder.ts';
+import { lockFolder, openDatabase } from '../../emulator/dynamodb/data-folder.ts';
 import { programs, run } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 
 test('npm start names the folder and exits with code 1 if its data is damaged', async ({ home }) => {
   const dynamodb = path.join(home.folder, 'dynamodb');
-  await (await takeDataFolder(home.folder))();
+  await (await lockFolder(home.folder))();
   await (await openDatabase(dynamodb))();
   await writeFile(path.join(dynamodb, 'CURRENT'), 'rubbish\n');
-  expect(await home.failure()).toContain(`The plants in ${dynamodb} cannot be read`);
+  expect(await home.failure()).toContain(`The data in ${dynamodb} cannot be read`);
 });
 
 test('npm start accepts no argument except --help, which lists its settings', async () => {

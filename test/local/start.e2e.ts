@@ -4,7 +4,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { takeDataFolder } from '../../emulator/dynamodb/data-folder.ts';
+import { lockFolder } from '../../emulator/dynamodb/data-folder.ts';
 import { isRunning, post } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { startSlowStore } from '../kit/slow-store.ts';
@@ -67,10 +67,10 @@ describe('npm start', () => {
     const store = await startSlowStore();
     const { child, ended, output } = home.begin({ AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
     await until(() => store.described > 4);
-    expect(output()).toMatch(/Synthesizing.*\n$/);
+    expect(output()).toMatch(/Serving the stack.*\n$/);
     store.status = 'ACTIVE';
     await until(() => output().includes('Ctrl-C'));
-    await expect(takeDataFolder(home.folder)).rejects.toThrow('Another local service may be using it');
+    await expect(lockFolder(home.folder)).rejects.toThrow('Another process may be using it');
 
     child.stdout.destroy();
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
@@ -84,7 +84,7 @@ describe('npm start', () => {
 
   test('prints no error if it is stopped while it starts', async ({ home }) => {
     const { child, ended, output } = home.begin();
-    await until(() => output().includes('Synthesizing'));
+    await until(() => output().includes('Serving the stack'));
     child.kill('SIGTERM');
     const { code, stderr } = await ended;
     expect(code, 'exit code').toBe(0);

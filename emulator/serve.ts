@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import path from 'node:path';
+import { openStore, type StoreLocation } from './dynamodb/store.ts';
+import { type AccessLogEntry, gateway } from './gateway/server.ts';
+import { localFunctions, type Outcome } from './lambda/functions.ts';
+import { listen } from './listen.ts';
+import { readTemplate, type Template } from './template/read-template.ts';
+
+/** A CDK app, or anything else whose `synth` gives one stack's template and the folder of its assets. */
+type App = { synth: () => { directory: string; stacks: { template: unknown }[] } };
+
+export type ServeOptions = ({ app: App } | { template: unknown; assets: string }) & {
+  /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
+  store: StoreLocation;
+  /** Certificate authorities (PEM) that the functions trust besides the usual ones. */
+  certificates?: string[];
+  /** The port on 127.0.0.1; 0 (the default) means any free port. */
+  port?: number;
+  /** Called after each request, with the lines that the functions logged during it. */
+  onRequest?: (entry: AccessLogEntry) => void;
+  /** Called before the API handles a request: if it returns true, it responds itself. */
+  intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
+};
+
+export type Emulator = {
+  url: string;
+  /** The routes of the API, as in POST /orders. */
+  routeKeys: string[];
+  /** The logical ids of the functions. */
+  functionNames: string[];
+  /** Describes the store to a reader. */
+  store: string;
+  /** The latest 1,000 requests, oldest first. */
+  log: readonly AccessLogEntry[];
+  /** Invokes a function by its logical id, without the gateway. */
+  invoke: (functionName: string, event: unknown) => Promise<Outcome>;
+  /** Ends requests in progress within two seconds, and stops everything that `serve` started. */
+  close: () => Promise<void>;
+};
+
+/** How many requests `log` keeps. */
+const logLength = 1_000;
+
+/**
+ * Serves the HTTP API of a synthesized stack on 127.0.0.1, with its functions and tables.
+ * @throws Error with a message for the user if the stack cannot be served as it would be deployed
+ */
+export const serve = async (options: ServeOptions): Promise<Emulator> => {
+  const { template, assets } = 'app' in options ? synthesize(options.app) : options;
+  const stack = readTemplate(template as Template, assets);
+  // In Lambda, no package.json surrounds a function's code. Here, one in a parent folder could declare ES modules.
+  const packageJson = path.join(assets, 'package.json');
+  if (!existsSync(packageJson)) writeFileSync(packageJson, '{"type":"commonjs"}');
+
+  await using started = new AsyncDisposableStack();
+  const store = await openStore(options.store);
+  started.defer(store.close);
+  await store.createTables(stack.tables);
+
+  const functions = localFunctions(
+    stack.functions.map((spec) => ({ ...spec, environment: { ...store.environmentOf(spec), ...spec.environment } })),
+    options.certificates,
+  );
+  started.defer(functions.close);
+  await functions.warmUp();
+
+  const log: AccessLogEntry[] = [];
+  const server = gateway({
+    api: stack.api,
+    invoke: functions.invoke,
+    onRequest: (entry) => {
+      log.push(entry);
+      if (log.length > logLength) log.shift();
+      options.onRequest?.(entry);
+    },
+    ...(options.intercept && { intercept: options.intercept }),
+  });
+  const url = `http://127.0.0.1:${await listen(server, options.port ?? 0)}`;
+  started.defer(async () => {
+    server.close();
+    const closeTimer = setTimeout(() => server.closeAllConnections(), 2_000);
+    await once(server, 'close');
+    clearTimeout(closeTimer);
+  });
+
+  const running = started.move();
+  return {
+    url,
+    routeKeys: stack.api.routes.map(({ routeKey }) => routeKey),
+    functionNames: stack.functions.map(({ name }) => name),
+    store: store.description,
+    log,
+    invoke: (name, event) => functions.invokeByName(name, event),
+    close: () => running.disposeAsync(),
+  };
+};
+
+const synthesize = (app: App): { template: unknown; assets: string } => {
+  const { directory, stacks } = app.synth();
+  const [stack, ...others] = stacks;
+  if (stack === undefined || others.length > 0)
+    throw new Error(`The app has ${stacks.length} stacks; only one can be served.`);
+  return { template: stack.template, assets: directory };
+};
