@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../test/kit/local-service.ts';
 import { FolderError, lockFolder, openDatabase, reason } from '../dynamodb/data-folder.ts';
+import { temporaryFolder } from './kit/temporary-folder.ts';
 
 const newFolder = async () => {
   const { folder, remove } = await temporaryFolder();

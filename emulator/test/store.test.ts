@@ -3,12 +3,12 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { temporaryFolder } from '../../test/kit/local-service.ts';
-import { startServer } from '../../test/kit/servers.ts';
-import { key, startSlowStore } from '../../test/kit/slow-store.ts';
-import { until } from '../../test/kit/until.ts';
 import { account } from '../account.ts';
 import { openStore } from '../dynamodb/store.ts';
+import { startServer } from './kit/servers.ts';
+import { key, startSlowStore } from './kit/slow-store.ts';
+import { temporaryFolder } from './kit/temporary-folder.ts';
+import { until } from './kit/until.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -5,9 +5,9 @@ import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { lockFolder } from '../../emulator/dynamodb/data-folder.ts';
+import { startSlowStore } from '../../emulator/test/kit/slow-store.ts';
 import { isRunning, post } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
-import { startSlowStore } from '../kit/slow-store.ts';
 import { until } from '../kit/until.ts';
 
 const calm = expect.not.stringMatching(/error|warning/i);

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { startServer } from './servers.ts';
 
-/** The key of the plants table. */
+/** A key for a table: one number. */
 export const key = {
   KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' as const }],
   AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' as const }],
