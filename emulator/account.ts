@@ -2,3 +2,5 @@
 export const account = { id: '000000000000', region: process.env['AWS_REGION'] || 'us-east-1' };
 
 export const functionArn = (name: string): string => `arn:aws:lambda:${account.region}:${account.id}:function:${name}`;
+
+export const tableArn = (name: string): string => `arn:aws:dynamodb:${account.region}:${account.id}:table/${name}`;

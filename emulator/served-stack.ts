@@ -12,6 +12,8 @@ export type FunctionSpec = {
   memoryMegabytes: number;
   /** The statements of all policies of the function's role. */
   role: Statement[];
+  /** The logical id of that role. */
+  roleName?: string;
 };
 
 /** A statement of an IAM policy. Actions and resources may contain the wildcards `*` and `?`. */

@@ -1,0 +1,44 @@
+import type { Statement } from '../served-stack.ts';
+
+/** What IAM decides about one action on one resource. */
+export type Decision = 'allowed' | 'explicitly denied' | 'implicitly denied';
+
+/** Decides by the policies of one role. `action` is written as dynamodb:PutItem, `resource` is an ARN or `*`. */
+export type Role = (action: string, resource: string) => Decision;
+
+/**
+ * Evaluates the statements of a role's policies as IAM does: a Deny wins, and without an Allow, all is denied. Actions
+ * match in any case, resources do not.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
+ */
+export const readRole = (statements: Statement[]): Role => {
+  const matchers = statements.map(({ effect, actions, resources }) => {
+    const actionPatterns = actions.map((action) => matcher(action, 'i'));
+    const resourcePatterns = resources.map((resource) => matcher(resource));
+    return {
+      effect,
+      covers: (action: string, resource: string): boolean =>
+        actionPatterns.some((pattern) => pattern.test(action)) &&
+        resourcePatterns.some((pattern) => pattern.test(resource)),
+    };
+  });
+  return (action, resource) => {
+    const effects = matchers.filter(({ covers }) => covers(action, resource)).map(({ effect }) => effect);
+    if (effects.includes('Deny')) return 'explicitly denied';
+    return effects.includes('Allow') ? 'allowed' : 'implicitly denied';
+  };
+};
+
+/**
+ * Translates an action or an ARN with wildcards. A wildcard stays in its segment (the parts between colons), unless `*`
+ * ends the segment. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_resource.html
+ */
+const matcher = (pattern: string, flags = ''): RegExp => {
+  const segments = pattern.split(':').map((segment) => translate(segment).replace(/\[\^:\]\*$/, '.*'));
+  return new RegExp(`^${segments.join(':')}$`, flags);
+};
+
+const translate = (segment: string): string =>
+  segment.replaceAll(/[*?.+^${}()|[\]\\]/g, (character) => wildcards[character] ?? `\\${character}`);
+
+const wildcards: Record<string, string> = { '*': '[^:]*', '?': '[^:]' };

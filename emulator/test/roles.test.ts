@@ -1,0 +1,194 @@
+import { globSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { account } from '../account.ts';
+import { makeGuard } from '../dynamodb/guard.ts';
+import { resourcesOf } from '../dynamodb/operations.ts';
+import { readRole } from '../dynamodb/role.ts';
+import type { Statement } from '../served-stack.ts';
+
+const arn = (resource: string, region = account.region): string =>
+  `arn:aws:dynamodb:${region}:000000000000:${resource}`;
+const orders = arn('table/Orders');
+
+const allow = (actions: string | string[], ...resources: string[]): Statement => ({
+  effect: 'Allow',
+  actions: [actions].flat(),
+  resources,
+});
+const deny = (action: string, ...resources: string[]): Statement => ({
+  ...allow(action, ...resources),
+  effect: 'Deny',
+});
+
+describe('a role', () => {
+  test.each<[statements: Statement[], action: string, resource: string, decision: string]>([
+    [[], 'dynamodb:PutItem', orders, 'implicitly denied'],
+    [[allow('dynamodb:PutItem', orders)], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('DYNAMODB:putitem', orders)], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', orders)], 'dynamodb:GetItem', orders, 'implicitly denied'],
+    [[allow(['dynamodb:GetItem', 'dynamodb:PutItem'], orders)], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', orders)], 'dynamodb:PutItem', arn('table/orders'), 'implicitly denied'],
+    [[allow('dynamodb:PutItem', orders)], 'dynamodb:PutItem', arn('table/Orders2'), 'implicitly denied'],
+    [[allow('dynamodb:PutItem', arn('table/Items'), orders)], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', orders)], 'dynamodb:PutItem', arn('table/Orders', 'elsewhere-1'), 'implicitly denied'],
+
+    [[allow('*', '*')], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:*', orders)], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:Put*', orders)], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:*Item', orders)], 'dynamodb:BatchGetItem', orders, 'allowed'],
+    [[allow('dynamodb:*Item', orders)], 'dynamodb:Query', orders, 'implicitly denied'],
+    [[allow('dynamodb:?etItem', orders)], 'dynamodb:GetItem', orders, 'allowed'],
+    [[allow('dynamodb:?etItem', orders)], 'dynamodb:etItem', orders, 'implicitly denied'],
+    [[allow('sqs:*', '*')], 'dynamodb:PutItem', orders, 'implicitly denied'],
+    [[allow('dynamodb:PutItem', arn('table/*'))], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', arn('table/Ord??s'))], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', arn('table/O*s'))], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', 'arn:aws:dynamodb:*:*:table/Orders')], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', 'arn:aws:dynamodb:*')], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', 'arn:aws:*:table/Orders')], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', 'arn:aws:dyna*table/Orders')], 'dynamodb:PutItem', orders, 'implicitly denied'],
+    // A dot is only a dot.
+    [[allow('dynamodb:PutItem', arn('table/Or.ers'))], 'dynamodb:PutItem', orders, 'implicitly denied'],
+    [[allow('dynamodb:PutItem', arn('table/a.*'))], 'dynamodb:PutItem', arn('table/a.b'), 'allowed'],
+
+    [[allow('dynamodb:Query', orders)], 'dynamodb:Query', `${orders}/index/byDay`, 'implicitly denied'],
+    [[allow('dynamodb:Query', `${orders}/index/*`)], 'dynamodb:Query', `${orders}/index/byDay`, 'allowed'],
+    [[allow('dynamodb:Query', `${orders}/index/*`)], 'dynamodb:Query', orders, 'implicitly denied'],
+    [[allow('dynamodb:Query', `${orders}*`)], 'dynamodb:Query', `${orders}/index/byDay`, 'allowed'],
+    [[allow('dynamodb:ListTables', '*')], 'dynamodb:ListTables', '*', 'allowed'],
+    [[allow('dynamodb:ListTables', orders)], 'dynamodb:ListTables', '*', 'implicitly denied'],
+
+    [[allow('*', '*'), deny('dynamodb:PutItem', orders)], 'dynamodb:PutItem', orders, 'explicitly denied'],
+    [[deny('dynamodb:PutItem', orders), allow('*', '*')], 'dynamodb:PutItem', orders, 'explicitly denied'],
+    [[allow('*', '*'), deny('dynamodb:PutItem', arn('table/Items'))], 'dynamodb:PutItem', orders, 'allowed'],
+    [[allow('*', '*'), deny('dynamodb:Delete*', '*')], 'dynamodb:PutItem', orders, 'allowed'],
+    [[deny('dynamodb:Delete*', '*')], 'dynamodb:PutItem', orders, 'implicitly denied'],
+  ])('with %j, %s on %s is decided', (statements, action, resource, decision) => {
+    expect(readRole(statements)(action, resource)).toBe(decision);
+  });
+});
+
+const spec = { name: 'AddOrder', folder: '', handler: '', environment: {}, timeout: 0, memoryMegabytes: 0 };
+
+const headersOf = (operation: string, key = spec.name) => ({
+  'x-amz-target': `DynamoDB_20120810.${operation}`,
+  authorization: `AWS4-HMAC-SHA256 Credential=${key}/20261122/us-east-1/dynamodb/aws4_request, Signature=abc`,
+});
+
+/** What the store answers to an operation of a function that may do what `role` says. */
+const refusal = (role: Statement[], operation: string, body: unknown) =>
+  makeGuard([{ ...spec, role, roleName: 'AddOrderRole' }], 'own')(
+    headersOf(operation),
+    typeof body === 'string' ? body : JSON.stringify(body),
+  );
+
+const user = 'User: arn:aws:sts::000000000000:assumed-role/AddOrderRole/AddOrder';
+const nothingAllows = (operation: string, resource: string) => ({
+  __type: 'com.amazon.coral.service#AccessDeniedException',
+  Message:
+    `${user} is not authorized to perform: dynamodb:${operation} on resource: ${resource} ` +
+    `because no identity-based policy allows the dynamodb:${operation} action`,
+});
+
+describe('a request', () => {
+  const both = { RequestItems: { Orders: {}, Items: {} } };
+
+  test.each<[operation: string, body: object, resources: string[]]>([
+    ['PutItem', { TableName: 'Orders' }, [orders]],
+    ['GetItem', { TableName: 'Orders' }, [orders]],
+    ['UpdateItem', { TableName: 'Orders' }, [orders]],
+    ['DeleteItem', { TableName: 'Orders' }, [orders]],
+    ['Query', { TableName: 'Orders' }, [orders]],
+    ['Query', { TableName: 'Orders', IndexName: 'byDay' }, [`${orders}/index/byDay`]],
+    ['Scan', { TableName: 'Orders' }, [orders]],
+    ['Scan', { TableName: 'Orders', IndexName: 'byDay' }, [`${orders}/index/byDay`]],
+    // Only Query and Scan read an index.
+    ['GetItem', { TableName: 'Orders', IndexName: 'byDay' }, [orders]],
+    ['BatchGetItem', both, [orders, arn('table/Items')]],
+    ['BatchWriteItem', both, [orders, arn('table/Items')]],
+    ['CreateTable', { TableName: 'Orders' }, [orders]],
+    ['UpdateTable', { TableName: 'Orders' }, [orders]],
+    ['DeleteTable', { TableName: 'Orders' }, [orders]],
+    ['DescribeTable', { TableName: 'Orders' }, [orders]],
+    ['DescribeTimeToLive', { TableName: 'Orders' }, [orders]],
+    ['ListTables', {}, ['*']],
+    ['TagResource', { ResourceArn: orders }, [orders]],
+    ['UntagResource', { ResourceArn: orders }, [orders]],
+    ['ListTagsOfResource', { ResourceArn: orders }, [orders]],
+    ['PutItem', { TableName: orders }, [orders]],
+  ])('%s %j needs the permission for %j', (operation, body, resources) => {
+    expect(refusal([allow(`dynamodb:${operation}`, ...resources)], operation, body)).toBeUndefined();
+    for (const missing of resources) {
+      const others = resources.filter((each) => each !== missing);
+      const role = [allow(`dynamodb:${operation}`, ...others), allow('dynamodb:Other', '*')];
+      expect(refusal(role, operation, body)).toEqual(nothingAllows(operation, missing));
+    }
+  });
+
+  test('that a policy denies is refused with the words of AWS', () => {
+    expect(refusal([allow('*', '*'), deny('dynamodb:PutItem', orders)], 'PutItem', { TableName: 'Orders' })).toEqual({
+      __type: 'com.amazon.coral.service#AccessDeniedException',
+      Message:
+        'User: arn:aws:sts::000000000000:assumed-role/AddOrderRole/AddOrder is not authorized to perform: ' +
+        `dynamodb:PutItem on resource: arn:aws:dynamodb:${account.region}:000000000000:table/Orders ` +
+        'with an explicit deny in an identity-based policy',
+    });
+  });
+
+  test('of one function is not judged by the role of another', () => {
+    const guard = makeGuard(
+      [
+        { ...spec, name: 'Reader', role: [allow('dynamodb:GetItem', orders)] },
+        { ...spec, name: 'Writer', role: [allow('dynamodb:PutItem', orders)] },
+      ],
+      'own',
+    );
+    const body = '{"TableName":"Orders"}';
+    expect(guard(headersOf('PutItem', 'Writer'), body)).toBeUndefined();
+    expect(guard(headersOf('PutItem', 'Reader'), body)).toHaveProperty('Message');
+    expect(guard(headersOf('PutItem', 'own'), body)).toBeUndefined();
+  });
+
+  test.each(['', 'nonsense', 'null', '[]', '{}', '{"TableName":1}', '{"TableName":null}', '{"RequestItems":null}'])(
+    'with the body %j is left to dynalite, which refuses it',
+    (body) => {
+      for (const operation of ['PutItem', 'Query', 'BatchGetItem', 'TagResource']) {
+        expect(refusal([], operation, body)).toBeUndefined();
+      }
+    },
+  );
+
+  test.each<[what: string, headers: Record<string, string>]>([
+    ['unknown credentials', headersOf('PutItem', 'somebody')],
+    ['no credentials', { 'x-amz-target': 'DynamoDB_20120810.PutItem' }],
+    ['an authorization of another kind', { ...headersOf('PutItem'), authorization: 'Bearer abc' }],
+  ])('with %s is refused', (_, headers) => {
+    expect(makeGuard([{ ...spec, role: [allow('*', '*')] }], 'own')(headers, '{}')).toEqual({
+      __type: 'com.amazon.coral.service#UnrecognizedClientException',
+      message: 'The security token included in the request is invalid.',
+    });
+  });
+
+  test.each([
+    ['DynamoDB_20120810.TransactWriteItems', 'TransactWriteItems'],
+    ['DynamoDB_20120810.ExecuteStatement', 'ExecuteStatement'],
+    ['DynamoDB_20120810.constructor', 'constructor'],
+    // The API of 2011, which dynalite would take.
+    ['DynamoDB_20111205.PutItem', 'DynamoDB_20111205.PutItem'],
+    [undefined, 'a request without a name'],
+  ])('for the target %s, which dynalite does not have, is refused with the way out', (target, name) => {
+    const guard = makeGuard([{ ...spec, role: [allow('*', '*')] }], 'own');
+    expect(guard({ ...headersOf(''), 'x-amz-target': target }, '{}')).toEqual({
+      __type: 'com.amazon.coral.service#UnknownOperationException',
+      message: `The embedded store (dynalite) does not have ${name}. Set AWS_ENDPOINT_URL_DYNAMODB to a DynamoDB that has it, such as DynamoDB Local.`,
+    });
+  });
+});
+
+test('the operations that need a permission are those of dynalite', () => {
+  const dynalite = path.dirname(createRequire(import.meta.url).resolve('dynalite/package.json'));
+  const actions = globSync('actions/*.js', { cwd: dynalite }).map((file) => path.basename(file, '.js').toLowerCase());
+  expect([...resourcesOf.keys()].map((operation) => operation.toLowerCase()).toSorted()).toEqual(actions.toSorted());
+});
