@@ -32,6 +32,8 @@ export type Emulator = {
   functionNames: string[];
   /** Describes the store to a reader. */
   store: string;
+  /** Whether a function may do in the store only what its role allows; a store of the caller's own is not restricted. */
+  enforcesRoles: boolean;
   /** The latest 1,000 requests, oldest first. */
   log: readonly AccessLogEntry[];
   /** Invokes a function by its logical id, without the gateway. */
@@ -55,7 +57,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   if (!existsSync(packageJson)) writeFileSync(packageJson, '{"type":"commonjs"}');
 
   await using started = new AsyncDisposableStack();
-  const store = await openStore(options.store);
+  const store = await openStore(options.store, stack.functions);
   started.defer(store.close);
   await store.createTables(stack.tables);
 
@@ -91,6 +93,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     routeKeys: stack.api.routes.map(({ routeKey }) => routeKey),
     functionNames: stack.functions.map(({ name }) => name),
     store: store.description,
+    enforcesRoles: store.enforcesRoles,
     log,
     invoke: (name, event) => functions.invokeByName(name, event),
     close: () => running.disposeAsync(),

@@ -1,10 +1,19 @@
 import { once } from 'node:events';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import path from 'node:path';
+import {
+  DynamoDBClient,
+  ListTablesCommand,
+  PutItemCommand,
+  QueryCommand,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { account } from '../account.ts';
-import { openStore } from '../dynamodb/store.ts';
+import { account, tableArn } from '../account.ts';
+import { openStore, type Store } from '../dynamodb/store.ts';
+import type { FunctionSpec, TableSpec } from '../served-stack.ts';
 import { startServer } from './kit/servers.ts';
 import { key, startSlowStore } from './kit/slow-store.ts';
 import { temporaryFolder } from './kit/temporary-folder.ts';
@@ -14,7 +23,21 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const spec = { name: 'Fn', folder: '', handler: '', environment: {}, timeout: 0, memoryMegabytes: 0, role: [] };
+const spec: FunctionSpec = {
+  name: 'Fn',
+  folder: '',
+  handler: '',
+  environment: {},
+  timeout: 0,
+  memoryMegabytes: 0,
+  role: [],
+};
+
+const allowOn = (action: string, resource: string) => ({
+  effect: 'Allow' as const,
+  actions: [action],
+  resources: [resource],
+});
 
 describe('a store that the user runs', () => {
   test.each<[what: string, status: 'CREATING' | undefined, created: number]>([
@@ -22,7 +45,7 @@ describe('a store that the user runs', () => {
     ['somebody else is creating', 'CREATING', 0],
   ])('is not ready before the table that %s is active', async (_, status, created) => {
     const slow = await startSlowStore(status);
-    const store = await openStore(slow);
+    const store = await openStore(slow, []);
     const ready = vi.fn();
     const creating = store.createTables([{ TableName: 'Orders', ...key }]).then(ready);
     await until(() => slow.described > 4);
@@ -36,7 +59,7 @@ describe('a store that the user runs', () => {
   test('makes the start fail if the key of its table differs, and leaves the table unchanged', async () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
-    const store = await openStore(slow);
+    const store = await openStore(slow, []);
     const byName = { ...key, AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' as const }] };
     await expect(store.createTables([{ TableName: 'Orders', ...byName }])).rejects.toThrow(
       `The store (${slow.endpoint}) cannot be used: its table Orders has a different key from the stack's`,
@@ -54,7 +77,7 @@ describe('a store that the user runs', () => {
   ])('is used by the functions, with the credentials %s', async (_, environment, expected) => {
     const { endpoint } = await startSlowStore();
     for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
-    const store = await openStore({ endpoint });
+    const store = await openStore({ endpoint }, []);
     expect(store.environmentOf(spec)).toEqual({
       AWS_ENDPOINT_URL_DYNAMODB: endpoint,
       AWS_REGION: account.region,
@@ -65,7 +88,7 @@ describe('a store that the user runs', () => {
   test.each(['http://127.0.0.1:9', 'nonsense'])(
     'makes the start fail with one sentence if it is not at %s',
     async (endpoint) => {
-      await expect(openStore({ endpoint })).rejects.toThrow(`The store (${endpoint}) cannot be used`);
+      await expect(openStore({ endpoint }, [])).rejects.toThrow(`The store (${endpoint}) cannot be used`);
     },
   );
 
@@ -74,7 +97,7 @@ describe('a store that the user runs', () => {
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const failure = vi.fn();
-    const opening = openStore({ endpoint }).catch(failure);
+    const opening = openStore({ endpoint }, []).catch(failure);
     await once(server, 'request');
     await vi.advanceTimersByTimeAsync(4_999);
     expect(failure).not.toHaveBeenCalled();
@@ -84,13 +107,200 @@ describe('a store that the user runs', () => {
   });
 });
 
+describe('the embedded store', () => {
+  const attribute = (AttributeName: string, AttributeType: 'S' | 'N') => ({ AttributeName, AttributeType });
+  const keySchema = (hash: string, range: string, rangeType: 'RANGE' | 'HASH' = 'RANGE') => [
+    { AttributeName: hash, KeyType: 'HASH' as const },
+    { AttributeName: range, KeyType: rangeType },
+  ];
+  const byDay = {
+    IndexName: 'byDay',
+    KeySchema: keySchema('day', 'total'),
+    Projection: { ProjectionType: 'INCLUDE' as const, NonKeyAttributes: ['note', 'name'] },
+  };
+  const byTotal = {
+    IndexName: 'byTotal',
+    KeySchema: keySchema('customer', 'total'),
+    Projection: { ProjectionType: 'KEYS_ONLY' as const },
+  };
+  const table = {
+    TableName: 'Orders',
+    KeySchema: keySchema('customer', 'id'),
+    AttributeDefinitions: [
+      attribute('customer', 'S'),
+      attribute('id', 'N'),
+      attribute('day', 'S'),
+      attribute('total', 'N'),
+    ],
+    GlobalSecondaryIndexes: [byDay],
+    LocalSecondaryIndexes: [byTotal],
+  };
+  const items: TableSpec = { TableName: 'Items', ...key };
+  const reader = { ...spec, name: 'Reader', role: [allowOn('dynamodb:Query', `${tableArn('Orders')}/index/*`)] };
+  const writer = { ...spec, name: 'Writer', role: [allowOn('dynamodb:*Item', tableArn('*'))] };
+
+  const newFolder = async (): Promise<string> => {
+    const { folder, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    return folder;
+  };
+
+  /** Opens the store for the two functions. The test's end closes it, if the test has not. */
+  const open = async (folder: string, tables: TableSpec[]) => {
+    await using opened = new AsyncDisposableStack();
+    const store = await openStore({ folder }, [reader, writer]);
+    opened.defer(store.close);
+    await store.createTables(tables);
+    const stack = opened.move();
+    onTestFinished(() => stack.disposeAsync());
+    return { ...store, close: () => stack.disposeAsync() };
+  };
+
+  /** An SDK client as a function would have it. */
+  const clientOf = (store: Store, function_: FunctionSpec): DynamoDBClient => {
+    const environment = store.environmentOf(function_);
+    const client = new DynamoDBClient({
+      endpoint: String(environment['AWS_ENDPOINT_URL_DYNAMODB']),
+      region: String(environment['AWS_REGION']),
+      credentials: {
+        accessKeyId: String(environment['AWS_ACCESS_KEY_ID']),
+        secretAccessKey: String(environment['AWS_SECRET_ACCESS_KEY']),
+      },
+      maxAttempts: 1,
+    });
+    onTestFinished(() => client.destroy());
+    return client;
+  };
+
+  const put = (id: string, total: string): PutItemCommand =>
+    new PutItemCommand({
+      TableName: 'Orders',
+      Item: {
+        customer: { S: 'Ada' },
+        id: { N: id },
+        day: { S: 'Monday' },
+        total: { N: total },
+        other: { S: 'secret' },
+      },
+    });
+
+  const query = (IndexName: string, attribute: string, value: string): QueryCommand =>
+    new QueryCommand({
+      TableName: 'Orders',
+      IndexName,
+      KeyConditionExpression: '#a = :v',
+      ExpressionAttributeNames: { '#a': attribute },
+      ExpressionAttributeValues: { ':v': { S: value } },
+    });
+
+  test('has several tables and both kinds of index, also after a restart', async () => {
+    const folder = await newFolder();
+    const first = await open(folder, [table, items]);
+    const client = clientOf(first, writer);
+    for (const [id, total] of Object.entries({ 1: '100', 2: '9', 3: '-5' })) await client.send(put(id, total));
+    await client.send(new PutItemCommand({ TableName: 'Items', Item: { id: { N: '1' } } }));
+    await first.close();
+
+    const again = clientOf(await open(folder, [items, table]), reader);
+    const inOrder = [
+      ['3', '-5'],
+      ['2', '9'],
+      ['1', '100'],
+    ].map(([id = '', total = '']) => ({ customer: { S: 'Ada' }, id: { N: id }, total: { N: total } }));
+    const local = await again.send(query('byTotal', 'customer', 'Ada'));
+    expect(local.Items).toEqual(inOrder);
+    const global = await again.send(query('byDay', 'day', 'Monday'));
+    expect(global.Items).toEqual(inOrder.map((item) => ({ ...item, day: { S: 'Monday' } })));
+  });
+
+  test.each<[what: string, other: Partial<TableSpec>, difference: string]>([
+    ['no indexes', { GlobalSecondaryIndexes: undefined, LocalSecondaryIndexes: undefined }, 'different indexes'],
+    ['one index less', { LocalSecondaryIndexes: undefined }, 'different indexes'],
+    ['another name', { GlobalSecondaryIndexes: [{ ...byDay, IndexName: 'byWeek' }] }, 'different indexes'],
+    [
+      'another projection',
+      { GlobalSecondaryIndexes: [{ ...byDay, Projection: { ProjectionType: 'ALL' } }] },
+      'different indexes',
+    ],
+    [
+      'other projected attributes',
+      { GlobalSecondaryIndexes: [{ ...byDay, Projection: { ...byDay.Projection, NonKeyAttributes: ['note'] } }] },
+      'different indexes',
+    ],
+    [
+      'another key',
+      { GlobalSecondaryIndexes: [{ ...byDay, KeySchema: byDay.KeySchema.slice(0, 1) }] },
+      'different indexes',
+    ],
+    [
+      'an attribute with another type',
+      { AttributeDefinitions: [...table.AttributeDefinitions.slice(0, 3), attribute('total', 'S')] },
+      'different indexes',
+    ],
+    ['another key of the table', { KeySchema: keySchema('id', 'customer') }, 'a different key'],
+  ])('makes the start fail if the table that it has differs from the stack: %s', async (_, other, difference) => {
+    const folder = await newFolder();
+    const store = await open(folder, [table]);
+    await expect(store.createTables([{ ...table, ...other }])).rejects.toThrow(
+      `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} from the stack's; ` +
+        'use another store, or delete the table',
+    );
+  });
+
+  test('accepts indexes and projected attributes in another order', async () => {
+    const byNight = { ...byDay, IndexName: 'byNight' };
+    const reversed = { ...byDay, Projection: { ...byDay.Projection, NonKeyAttributes: ['name', 'note'] } };
+    const store = await open(await newFolder(), [{ ...table, GlobalSecondaryIndexes: [byDay, byNight] }]);
+    await store.createTables([{ ...table, GlobalSecondaryIndexes: [byNight, reversed] }]);
+  });
+
+  test('makes the start fail if dynalite does not have such an index, and names the way out', async () => {
+    const folder = await newFolder();
+    const twoHashKeys = { ...byDay, KeySchema: keySchema('day', 'total', 'HASH') };
+    await expect(open(folder, [{ ...table, GlobalSecondaryIndexes: [twoHashKeys] }])).rejects.toThrow(
+      `The store (dynalite, data in ${folder}) cannot be used: it refuses to create the table Orders: Invalid KeySchema: ` +
+        'The second KeySchemaElement is not a RANGE key type. If it is right for AWS, set AWS_ENDPOINT_URL_DYNAMODB to ' +
+        'a DynamoDB that accepts it',
+    );
+  });
+
+  test('refuses what a role does not allow, unknown credentials and unknown operations, with an error for the SDK', async () => {
+    const store = await open(await newFolder(), [table]);
+    expect(store.enforcesRoles).toBe(true);
+    const failures = await Promise.all(
+      [
+        clientOf(store, reader).send(put('1', '1')),
+        clientOf(store, { ...writer, name: 'Nobody' }).send(put('1', '1')),
+        clientOf(store, writer).send(new TransactWriteItemsCommand({ TransactItems: [] })),
+        clientOf(store, writer).send(new ListTablesCommand()),
+      ].map((answer) => answer.catch((error) => [error.name, error.message, error.$metadata.httpStatusCode])),
+    );
+    const denied = (name: string) => `User: arn:aws:sts::${account.id}:assumed-role/${name}/${name} is not authorized`;
+    expect(failures).toEqual([
+      ['AccessDeniedException', expect.stringContaining(denied('Reader')), 400],
+      ['UnrecognizedClientException', 'The security token included in the request is invalid.', 400],
+      ['UnknownOperationException', expect.stringContaining('AWS_ENDPOINT_URL_DYNAMODB'), 400],
+      ['AccessDeniedException', expect.stringContaining(denied('Writer')), 400],
+    ]);
+  });
+
+  test('survives a function that is ended while it sends a request', async () => {
+    const store = await open(await newFolder(), [table]);
+    const { port } = new URL(store.environmentOf(writer)['AWS_ENDPOINT_URL_DYNAMODB'] ?? '');
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.end('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+    await once(socket.resume(), 'close');
+    await clientOf(store, writer).send(put('1', '1'));
+  });
+});
+
 test("a dynamodb folder with the user's files is not opened as a database", async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const theirs = path.join(folder, 'dynamodb');
   await mkdir(theirs);
   await writeFile(path.join(theirs, '000007.log'), 'mine');
-  await expect(openStore({ folder })).rejects.toThrow(`${theirs} has files that were not made here`);
+  await expect(openStore({ folder }, [])).rejects.toThrow(`${theirs} has files that were not made here`);
   expect(await readdir(theirs)).toEqual(['000007.log']);
 });
 

@@ -211,11 +211,29 @@ const byFile: Record<string, Row[]> = {
       'A permission for another service is accepted as one for API Gateway.',
     ],
   ],
-  'emulator/dynamodb/store.ts': [
+  'emulator/dynamodb/guard.ts': [
+    [
+      'if (caller === undefined) return unrecognizedClient;',
+      'if (!caller) return undefined;',
+      'Anybody may use the store.',
+    ],
+  ],
+  'emulator/dynamodb/operations.ts': [
+    ["['Query', tableOrIndex]", "['Query', table]", 'The permission for a table is enough to query its index.'],
+  ],
+  'emulator/dynamodb/role.ts': [
+    ["if (effects.includes('Deny')) return 'explicitly denied';", '', 'An Allow wins over a Deny.'],
+  ],
+  'emulator/dynamodb/tables.ts': [
     [
       'keyOf(existing) !== keyOf(table)',
       'existing.TableName !== table.TableName',
       'A table with a different key is accepted.',
+    ],
+    [
+      'indexesOf(existing) !== indexesOf(table)',
+      'existing.TableName !== table.TableName',
+      'A table with different indexes is accepted.',
     ],
   ],
   'client/plant-store-client.ts': [

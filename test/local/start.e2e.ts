@@ -18,6 +18,7 @@ describe('npm start', () => {
   }) => {
     const first = await home.start();
     expect(first.output()).toContain(`${first.url}/docs\n`);
+    expect(first.output()).not.toContain('your own');
     expect(await home.paste(first)).toBe('200 {"name":"Swiss cheese plant","tag":"climber"}\n');
     expect(await post(first.url, '{}', 'a.b.c'), 'status').toBe(403);
     await fetch(`${first.url}/other`);
@@ -70,6 +71,7 @@ describe('npm start', () => {
     expect(output()).toMatch(/Serving the stack.*\n$/);
     store.status = 'ACTIVE';
     await until(() => output().includes('Ctrl-C'));
+    expect(output()).toContain('\nThe store is your own, so it ignores');
     await expect(lockFolder(home.folder)).rejects.toThrow('Another process may be using it');
 
     child.stdout.destroy();

@@ -1,0 +1,80 @@
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  type DynamoDBClient,
+  DynamoDBServiceException,
+  type KeySchemaElement,
+  ResourceNotFoundException,
+  type TableDescription,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
+import type { TableSpec } from '../served-stack.ts';
+
+/**
+ * Creates the table if it is missing, and waits until it is ready; an earlier start may have left it half-made.
+ * @param wayOut tells the user what to do if the store refuses the table
+ * @throws Error with a message that completes "The store cannot be used: "
+ */
+export const createTable = async (client: DynamoDBClient, table: TableSpec, wayOut: string): Promise<void> => {
+  const existing = await describe(client, table.TableName);
+  if (existing === undefined) {
+    await create(client, table, wayOut);
+  } else {
+    mustBeAlike(existing, table);
+  }
+  await waitUntilTableExists(
+    { client, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.5 },
+    { TableName: table.TableName },
+  );
+};
+
+const create = async (client: DynamoDBClient, table: TableSpec, wayOut: string): Promise<void> => {
+  try {
+    await client.send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }));
+  } catch (error) {
+    if (!(error instanceof DynamoDBServiceException) || error.name !== 'ValidationException') throw error;
+    throw new Error(`it refuses to create the table ${table.TableName}: ${error.message}${wayOut}`);
+  }
+};
+
+const mustBeAlike = (existing: TableDescription, table: TableSpec): void => {
+  const different = (what: string): Error =>
+    new Error(`its table ${table.TableName} has ${what} from the stack's; use another store, or delete the table`);
+  if (keyOf(existing) !== keyOf(table)) throw different('a different key');
+  if (indexesOf(existing) !== indexesOf(table)) throw different('different indexes');
+};
+
+type Definition = TableDescription | TableSpec;
+
+/** Names, order and types of a key's attributes, as text to compare. Without a key schema: those of the table's key. */
+const keyOf = ({ KeySchema, AttributeDefinitions = [] }: Definition, schema: KeySchemaElement[] = KeySchema ?? []) =>
+  JSON.stringify(
+    schema.map(({ AttributeName, KeyType }) => [
+      AttributeName,
+      KeyType,
+      AttributeDefinitions.find((attribute) => attribute.AttributeName === AttributeName)?.AttributeType,
+    ]),
+  );
+
+/** Names, keys and projections of the indexes, as text to compare. The order of indexes and attributes does not count. */
+const indexesOf = (table: Definition): string => {
+  const { GlobalSecondaryIndexes = [], LocalSecondaryIndexes = [] } = table;
+  return JSON.stringify(
+    [GlobalSecondaryIndexes, LocalSecondaryIndexes].map((indexes) =>
+      indexes
+        .map(({ IndexName, KeySchema = [], Projection: { ProjectionType, NonKeyAttributes = [] } = {} }) =>
+          [IndexName, keyOf(table, KeySchema), ProjectionType, ...NonKeyAttributes.toSorted()].join(),
+        )
+        .toSorted(),
+    ),
+  );
+};
+
+const describe = async (client: DynamoDBClient, TableName?: string): Promise<TableDescription | undefined> => {
+  try {
+    return (await client.send(new DescribeTableCommand({ TableName }))).Table;
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  }
+};
