@@ -21,7 +21,7 @@ export const makeGuard = (functions: FunctionSpec[], ownKey: string): Guard => {
   const callers = new Map(functions.map((spec) => [spec.name, callerOf(spec)]));
   return (headers, body) => {
     const operation =
-      headers['x-amz-target']?.toString().replace('DynamoDB_20120810.', '') ?? 'a request without a name';
+      headers['x-amz-target']?.toString().replace('DynamoDB_20120810.', '') ?? 'operations without a name';
     const resources = resourcesOf.get(operation);
     if (resources === undefined) return unknownOperation(operation);
 

@@ -177,7 +177,7 @@ describe('a request', () => {
     ['DynamoDB_20120810.constructor', 'constructor'],
     // The API of 2011, which dynalite would take.
     ['DynamoDB_20111205.PutItem', 'DynamoDB_20111205.PutItem'],
-    [undefined, 'a request without a name'],
+    [undefined, 'operations without a name'],
   ])('for the target %s, which dynalite does not have, is refused with the way out', (target, name) => {
     const guard = makeGuard([{ ...spec, role: [allow('*', '*')] }], 'own');
     expect(guard({ ...headersOf(''), 'x-amz-target': target }, '{}')).toEqual({

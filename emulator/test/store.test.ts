@@ -78,6 +78,7 @@ describe('a store that the user runs', () => {
     const { endpoint } = await startSlowStore();
     for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
     const store = await openStore({ endpoint }, []);
+    expect(store.enforcesRoles).toBe(false);
     expect(store.environmentOf(spec)).toEqual({
       AWS_ENDPOINT_URL_DYNAMODB: endpoint,
       AWS_REGION: account.region,
