@@ -1,0 +1,94 @@
+import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { account } from '../account.ts';
+import { json, post, route, start, token } from './kit/gateway.ts';
+
+describe('the authorizer', () => {
+  test('gets the request without its body, as in the sample of the AWS documentation', async () => {
+    // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
+    const { port, event } = await start();
+    const headers = ['Header1: value1', 'Header2: value1', 'Header2: value2', 'Cookie: cookie1', 'Cookie: cookie2'];
+    await post(port, '{}', [token, json, ...headers], '/orders?parameter1=value1&parameter1=value2&parameter2=value');
+    const authorizerEvent = event<APIGatewayRequestAuthorizerEventV2>('Authorizer');
+    const { body: _, isBase64Encoded: __, ...shared } = event<APIGatewayProxyEventV2>('Orders');
+    const { authorizer: ___, ...requestContext } = shared.requestContext as APIGatewayProxyEventV2['requestContext'] & {
+      authorizer: unknown;
+    };
+    expect(authorizerEvent).toEqual({
+      ...shared,
+      requestContext,
+      type: 'REQUEST',
+      routeArn: `arn:aws:execute-api:${account.region}:000000000000:local/$default/POST/orders`,
+      identitySource: ['Bearer t'],
+    });
+    expect(authorizerEvent).toMatchObject({
+      version: '2.0',
+      routeKey: 'POST /orders',
+      rawPath: '/orders',
+      rawQueryString: 'parameter1=value1&parameter1=value2&parameter2=value',
+      cookies: ['cookie1', 'cookie2'],
+      headers: { authorization: 'Bearer t', header1: 'value1', header2: 'value1,value2' },
+      queryStringParameters: { parameter1: 'value1,value2', parameter2: 'value' },
+    });
+  });
+
+  test.each([[[]], [['Authorization:']]])(
+    'is not called, and the gateway answers 401, if its header is missing or empty: %j',
+    async (headers) => {
+      const { port, events } = await start();
+      expect(await post(port, '{}', headers)).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}' });
+      expect(events).toEqual([]);
+    },
+  );
+
+  test('gets two Authorization headers as one, joined by a comma', async () => {
+    const { port, event } = await start();
+    await post(port, '{}', [token, 'Authorization: Bearer u']);
+    expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual(['Bearer t,Bearer u']);
+  });
+
+  test('that refuses makes the gateway answer 403 without calling the function', async () => {
+    const { port, events } = await start({ Authorizer: { isAuthorized: false } });
+    expect(await post(port, '{}', [token])).toMatchObject({ status: 403, body: '{"message":"Forbidden"}' });
+    expect(events.map(({ name }) => name)).toEqual(['Authorizer']);
+  });
+
+  test.each([null, 'yes', {}, { isAuthorized: 'true' }, { isAuthorized: true, context: 'x' }])(
+    'that returns %j makes the gateway answer 500',
+    async (answer) => {
+      const { port, events } = await start({ Authorizer: answer });
+      expect(await post(port, '{}', [token])).toMatchObject({
+        status: 500,
+        body: '{"message":"Internal Server Error"}',
+      });
+      expect(events.map(({ name }) => name)).toEqual(['Authorizer']);
+    },
+  );
+
+  test('that fails makes the gateway answer 500', async () => {
+    const { port, log } = await start({ invoke: async () => ({ failure: 'keys gone', log: [] }) });
+    expect(await post(port, '{}', [token])).toMatchObject({ status: 500 });
+    expect(log).toMatchObject([{ status: 500, error: 'Authorizer: keys gone' }]);
+  });
+
+  test('that does not return within 10 seconds makes the gateway answer 500', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { port, events, log } = await start({ invoke: () => new Promise<never>(() => {}) });
+    const answer = post(port, '{}', [token]);
+    while (events.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(9_999);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(log).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(await answer).toMatchObject({ status: 500 });
+  });
+
+  test('is not called for a route without an authorizer', async () => {
+    const { authorizer: _, ...open } = route;
+    const { port, events, event } = await start({}, { routes: [open] });
+    expect(await post(port, '{}')).toMatchObject({ status: 200 });
+    expect(events.map(({ name }) => name)).toEqual(['Orders']);
+    expect(event<APIGatewayProxyEventV2>('Orders').requestContext).not.toHaveProperty('authorizer');
+  });
+});

@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../lambda/functions.ts';
+import { allow, asJson, exchange, post, start, token } from './kit/gateway.ts';
+
+describe('the gateway', () => {
+  test.each([
+    ['bytes that are not HTTP', 'nonsense\r\n\r\n', 400],
+    ['headers that do not end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}`, 431],
+    ['a path with a broken escape sequence', 'POST /%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
+    ['a request without Host', 'POST / HTTP/1.1\r\nConnection: close\r\n\r\n', 404],
+    ['a request with Expect', 'POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n', 404],
+  ])('answers %s with a message and a request id, and logs the request', async (_, bytes, status) => {
+    const { port, log } = await start();
+    const answer = await exchange(port, bytes);
+    expect(answer).toMatchObject({ status, headers: { 'content-type': 'application/json' } });
+    expect(JSON.parse(answer.body)).toEqual({ message: expect.any(String) });
+    expect(log).toMatchObject([{ status, requestId: answer.headers['apigw-requestid'] }]);
+  });
+
+  test('sends no 400 for invalid bytes that follow a request still in progress', async () => {
+    const called = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<Outcome>();
+    const invoke = (name: string) => {
+      if (name === 'Authorizer') return Promise.resolve(asJson(allow));
+      called.resolve();
+      return finish.promise;
+    };
+    const { port } = await start({ invoke });
+    const head = 'POST /orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 2\r\n\r\n{}';
+    const answer = exchange(port, head, 'nonsense\r\n\r\n');
+    await called.promise;
+    finish.resolve(asJson({ statusCode: 200 }));
+    expect((await answer).status, 'status').not.toBe(400);
+  });
+
+  test('answers 400 to bytes after a request that has been answered', async () => {
+    const { port } = await start();
+    const socket = connect(port, '127.0.0.1');
+    const head = 'POST /orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 2\r\n\r\n{}';
+    socket.write(head);
+    await once(socket, 'data');
+    socket.end('nonsense\r\n\r\n');
+    expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 400 /m);
+  });
+
+  test('logs each request once, with the lines that its functions logged', async () => {
+    const line = { functionName: 'Orders', level: 'INFO', message: { outcome: 'stored' } };
+    const invoke = async (name: string): Promise<Outcome> =>
+      name === 'Authorizer' ? asJson(allow) : { result: '{"statusCode":200}', log: [line] };
+    const { port, log } = await start({ invoke });
+    await post(port, '{}', [token], '/orders?secret=1');
+    await post(port, '{}', [token], '/other');
+    expect(log).toEqual([
+      {
+        method: 'POST',
+        path: '/orders',
+        status: 200,
+        milliseconds: expect.any(Number),
+        requestId: expect.any(String),
+        log: [line],
+      },
+      {
+        method: 'POST',
+        path: '/other',
+        status: 404,
+        milliseconds: expect.any(Number),
+        requestId: expect.any(String),
+        log: [],
+      },
+    ]);
+  });
+});
