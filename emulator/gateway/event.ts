@@ -4,19 +4,23 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { account } from '../account.ts';
+import type { RequestTarget } from './request.ts';
+import type { Match } from './routes.ts';
 
 /** The part of an event that both the integration and the authorizer receive. */
 export type RequestEvent = Omit<APIGatewayProxyEventV2, 'body' | 'isBase64Encoded'>;
 
 export const apiId = 'local';
 
-/** Builds the event from the request line and the headers. @throws URIError if the path has an invalid %-escape */
-export const requestEvent = (request: IncomingMessage, requestId: string): RequestEvent => {
-  const { pathname, rawQueryString } = splitTarget(request.url ?? '/');
+/** Builds the event from the request line, the headers and the route that they select. */
+export const requestEvent = (
+  request: IncomingMessage,
+  requestId: string,
+  { rawPath, rawQueryString }: RequestTarget,
+  { route: { routeKey }, pathParameters }: Match,
+): RequestEvent => {
   const method = request.method ?? '';
   const { cookie, ...headers } = joinedHeaders(request);
-  const rawPath = decodeURIComponent(pathname);
-  const routeKey = `${method} ${rawPath}`;
   const now = new Date();
   const sourceIp = request.socket.remoteAddress ?? '127.0.0.1';
   const domainName = (headers['host'] ?? '').replace(/:\d+$/, '');
@@ -52,13 +56,8 @@ export const requestEvent = (request: IncomingMessage, requestId: string): Reque
       time: commonLogTime(now),
       timeEpoch: now.getTime(),
     },
+    ...(Object.keys(pathParameters).length > 0 && { pathParameters }),
   };
-};
-
-/** Splits a request target into path and query. An absolute target (`POST http://host/plants`) is valid, too. */
-export const splitTarget = (target: string): { pathname: string; rawQueryString: string } => {
-  const [pathname = '', ...query] = target.replace(/^[a-z]+:\/\/[^/]*/i, '').split('?');
-  return { pathname: pathname || '/', rawQueryString: query.join('?') };
 };
 
 /** Header names in lower case, repeated headers joined with commas. (Node's own `headers` drops some repeated ones.) */

@@ -1,106 +1,14 @@
-/** What the gateway does with one request: check limits, find the route, call the authorizer, call the integration. */
+/** What the gateway checks of a request before a route is selected, and how it reads the body. */
 import type { IncomingMessage } from 'node:http';
-import { account } from '../account.ts';
-import type { LogLine, Outcome } from '../lambda/functions.ts';
-import type { AuthorizerSpec, RouteSpec, Target } from '../served-stack.ts';
-import { apiId, eventBody, type RequestEvent, requestEvent } from './event.ts';
-import { answerOf, answers, type HttpAnswer } from './response.ts';
+import { Refused, responses } from './response.ts';
 
-export type Invoke = (target: Target, event: unknown) => Promise<Outcome>;
+/** Quotas in bytes: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
+const limits = { requestLineAndHeaderValues: 10_240, body: 10 * 1024 * 1024 };
 
-/** Thrown if the gateway itself responds, instead of a function. The message goes to the access log. */
-export class Refused extends Error {
-  readonly answer: HttpAnswer;
-
-  constructor(answer: HttpAnswer, message = '') {
-    super(message);
-    this.answer = answer;
-  }
-}
-
-/** Quotas (bytes, milliseconds): https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
-const limits = { requestLineAndHeaderValues: 10_240, body: 10 * 1024 * 1024, authorizerTimeout: 10_000 };
-
-/** Invokes a function. @returns its result as JSON, or undefined if it takes longer than `timeout` milliseconds */
-type Ask = (target: Target, event: unknown, timeout: number) => Promise<string | undefined>;
-
-/** Handles one request. `log` receives what the functions log. @throws Refused if the gateway itself responds */
-export const answerRequest = async (
-  request: IncomingMessage,
-  requestId: string,
-  routes: RouteSpec[],
-  invoke: Invoke,
-  log: LogLine[],
-): Promise<HttpAnswer> => {
-  const ask: Ask = async (target, event, timeout) => {
-    const outcome = await withTimeout(invoke(target, event), timeout);
-    if (outcome === undefined) return undefined;
-    log.push(...outcome.log);
-    if ('result' in outcome) return outcome.result;
-    throw new Refused(
-      outcome.tooLarge ? answers.bodyTooLarge : answers.serverError,
-      `${target.functionName}: ${outcome.failure}`,
-    );
-  };
-
-  if (headBytes(request) > limits.requestLineAndHeaderValues) throw new Refused(answers.headersTooLarge);
-  const event = eventOf(request, requestId);
-  const route = routes.find(({ routeKey }) => routeKey === event.routeKey);
-  if (route === undefined) throw new Refused(answers.notFound);
-  const body = await readBody(request);
-  const context = route.authorizer && (await authorize(event, route.authorizer, ask));
-  const result = await ask(
-    route.target,
-    {
-      ...event,
-      ...(context && { requestContext: { ...event.requestContext, authorizer: { lambda: context } } }),
-      ...eventBody(body, event.headers['content-type']),
-    },
-    route.timeout,
-  );
-  if (result === undefined) throw new Refused(answers.unavailable, `${route.target.functionName}: no response in time`);
-  const answer = answerOf(result);
-  if (answer === undefined) throw new Refused(answers.serverError, `${route.target.functionName}: malformed response`);
-  return answer;
+/** @throws Refused if the gateway does not accept the request line and the headers */
+export const checkHead = (request: IncomingMessage): void => {
+  if (headBytes(request) > limits.requestLineAndHeaderValues) throw new Refused(responses.headersTooLarge);
 };
-
-const eventOf = (request: IncomingMessage, requestId: string): RequestEvent => {
-  try {
-    return requestEvent(request, requestId);
-  } catch {
-    throw new Refused(answers.badRequest, 'the path has an invalid escape sequence');
-  }
-};
-
-// Calls the authorizer and returns its context.
-// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
-const authorize = async (
-  event: RequestEvent,
-  { target, identitySources: [source = ''] }: AuthorizerSpec,
-  ask: Ask,
-): Promise<object> => {
-  const { functionName } = target;
-  const identity = event.headers[source.replace('$request.header.', '').toLowerCase()];
-  if (identity === undefined || identity === '') throw new Refused(answers.unauthorized);
-  const { method, path } = event.requestContext.http;
-  const routeArn = `arn:aws:execute-api:${account.region}:${account.id}:${apiId}/$default/${method}${path}`;
-  const authorizerEvent = { ...event, type: 'REQUEST', routeArn, identitySource: [identity] };
-  const result = await ask(target, authorizerEvent, limits.authorizerTimeout);
-  if (result === undefined) throw new Refused(answers.serverError, `${functionName}: no response within 10 s`);
-  const verdict: unknown = JSON.parse(result);
-  if (!isSimpleResponse(verdict)) throw new Refused(answers.serverError, `${functionName}: malformed response`);
-  if (!verdict.isAuthorized) throw new Refused(answers.forbidden);
-  return verdict.context ?? {};
-};
-
-type SimpleResponse = { isAuthorized: boolean; context?: object };
-
-const isSimpleResponse = (value: unknown): value is SimpleResponse =>
-  typeof value === 'object' &&
-  value !== null &&
-  'isAuthorized' in value &&
-  typeof value.isAuthorized === 'boolean' &&
-  (!('context' in value) || (typeof value.context === 'object' && value.context !== null));
 
 /** Bytes of the request line and the header values: the gateway's quota counts these. */
 const headBytes = (request: IncomingMessage): number => {
@@ -109,7 +17,29 @@ const headBytes = (request: IncomingMessage): number => {
   return [requestLine, ...values].reduce((sum, text) => sum + Buffer.byteLength(text, 'latin1'), 0);
 };
 
-const readBody = async (request: IncomingMessage): Promise<Buffer> => {
+/** The request target: the decoded path, the same split at its slashes before decoding, and the query as sent. */
+export type RequestTarget = { rawPath: string; segments: string[]; rawQueryString: string };
+
+/** @throws Refused if the path has an invalid %-escape */
+export const readTarget = ({ url = '/' }: IncomingMessage): RequestTarget => {
+  const { pathname, rawQueryString } = splitTarget(url);
+  try {
+    // RFC 3986 section 2.2: an encoded slash is data and separates nothing.
+    const segments = pathname.split('/').map(decodeURIComponent);
+    return { rawPath: segments.join('/'), segments, rawQueryString };
+  } catch {
+    throw new Refused(responses.badRequest, 'the path has an invalid escape sequence');
+  }
+};
+
+/** Splits a request target into path and query. An absolute target (`POST http://host/orders`) is valid, too. */
+export const splitTarget = (target: string): { pathname: string; rawQueryString: string } => {
+  const [pathname = '', ...query] = target.replace(/^[a-z]+:\/\/[^/?]*/i, '').split('?');
+  return { pathname: pathname || '/', rawQueryString: query.join('?') };
+};
+
+/** @throws Refused if the body is too large or does not arrive */
+export const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let length = 0;
   // Keep the stream after a refusal: destroying it would close the socket before the response is sent.
@@ -117,20 +47,13 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   try {
     for await (const chunk of body) {
       length += chunk.length;
-      if (length > limits.body) throw new Refused(answers.bodyTooLarge);
+      if (length > limits.body) throw new Refused(responses.bodyTooLarge);
       chunks.push(chunk);
     }
   } catch (error) {
     throw error instanceof Refused
       ? error
-      : new Refused(answers.badRequest, 'the client closed the connection before the body ended');
+      : new Refused(responses.badRequest, 'the client closed the connection before the body ended');
   }
   return Buffer.concat(chunks);
-};
-
-/** Returns undefined if `promise` takes longer than `milliseconds`; its later result is ignored. */
-const withTimeout = async <T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> => {
-  const timeout = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => timeout.resolve(undefined), milliseconds);
-  return Promise.race([promise, timeout.promise]).finally(() => clearTimeout(timer));
 };

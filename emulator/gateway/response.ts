@@ -3,36 +3,52 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
-export type HttpAnswer = { status: number; headers: Record<string, string | string[]>; body: string | Buffer };
+export type HttpResponse = { status: number; headers: Record<string, string | string[]>; body: string | Buffer };
 
-const gatewayAnswer = (status: number, message: string): HttpAnswer => ({
+const gatewayResponse = (status: number, message: string): HttpResponse => ({
   status,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify({ message }),
 });
 
 /** The gateway's own responses. AWS does not document 413, 431 and 503: their statuses and bodies are from memory. */
-export const answers = {
-  badRequest: gatewayAnswer(400, 'Bad Request'),
-  unauthorized: gatewayAnswer(401, 'Unauthorized'),
-  forbidden: gatewayAnswer(403, 'Forbidden'),
-  notFound: gatewayAnswer(404, 'Not Found'),
-  bodyTooLarge: gatewayAnswer(413, 'Request Entity Too Large'),
-  headersTooLarge: gatewayAnswer(431, 'Request Header Fields Too Large'),
-  serverError: gatewayAnswer(500, 'Internal Server Error'),
-  unavailable: gatewayAnswer(503, 'Service Unavailable'),
+export const responses = {
+  badRequest: gatewayResponse(400, 'Bad Request'),
+  unauthorized: gatewayResponse(401, 'Unauthorized'),
+  forbidden: gatewayResponse(403, 'Forbidden'),
+  notFound: gatewayResponse(404, 'Not Found'),
+  bodyTooLarge: gatewayResponse(413, 'Request Entity Too Large'),
+  headersTooLarge: gatewayResponse(431, 'Request Header Fields Too Large'),
+  serverError: gatewayResponse(500, 'Internal Server Error'),
+  unavailable: gatewayResponse(503, 'Service Unavailable'),
 };
 
+/** Thrown if the gateway itself responds, instead of a function. The message goes to the access log. */
+export class Refused extends Error {
+  readonly response: HttpResponse;
+
+  constructor(response: HttpResponse, message = '') {
+    super(message);
+    this.response = response;
+  }
+}
+
 /** Converts a function's result (JSON text) to a response. @returns undefined if the result is malformed */
-export const answerOf = (result: string): HttpAnswer | undefined => {
+export const responseOf = (result: string): HttpResponse | undefined => {
   const value: unknown = JSON.parse(result);
   if (!isObject(value) || !('statusCode' in value)) {
     return { status: 200, headers: { 'content-type': 'application/json' }, body: result };
   }
-  return isStructured(value) ? structuredAnswer(value) : undefined;
+  return isStructured(value) ? structuredResponse(value) : undefined;
 };
 
-const structuredAnswer = ({ statusCode, headers, cookies, body, isBase64Encoded }: StructuredResult): HttpAnswer => ({
+const structuredResponse = ({
+  statusCode,
+  headers,
+  cookies,
+  body,
+  isBase64Encoded,
+}: StructuredResult): HttpResponse => ({
   status: statusCode,
   headers: {
     'content-type': 'text/plain; charset=utf-8',

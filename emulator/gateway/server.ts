@@ -3,9 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream';
 import type { LogLine } from '../lambda/functions.ts';
 import type { ApiSpec } from '../served-stack.ts';
-import { splitTarget } from './event.ts';
-import { answerRequest, type Invoke, Refused } from './request.ts';
-import { answers, type HttpAnswer } from './response.ts';
+import { HttpApi } from './api.ts';
+import type { Invoke } from './invocation.ts';
+import { splitTarget } from './request.ts';
+import { type HttpResponse, responses } from './response.ts';
 
 /** One request in the access log. `milliseconds` is the time from its headers to the response. */
 export type AccessLogEntry = {
@@ -29,29 +30,25 @@ type GatewayOptions = {
 
 /** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that does not listen yet */
 export const gateway = ({ api, invoke, onRequest, intercept }: GatewayOptions): Server => {
+  const httpApi = new HttpApi(api, invoke);
   /** Connections with a request in progress. The client would take any other response on them for that request's. */
   const busy = new WeakSet<Duplex>();
 
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (intercept?.(request, response)) return;
+  const handle = async (request: IncomingMessage, serverResponse: ServerResponse): Promise<void> => {
+    if (intercept?.(request, serverResponse)) return;
     const started = performance.now();
     const requestId = newRequestId();
     const log: LogLine[] = [];
-    let error = '';
     busy.add(request.socket);
-    const failureAnswer = (thrown: unknown): HttpAnswer => {
-      error = thrown instanceof Error ? thrown.message : String(thrown);
-      return thrown instanceof Refused ? thrown.answer : answers.serverError;
-    };
-    const answer = await answerRequest(request, requestId, api.routes, invoke, log).catch(failureAnswer);
+    const { response, error } = await httpApi.respond(request, requestId, log);
     busy.delete(request.socket);
-    send(response, requestId, answer);
+    send(serverResponse, requestId, response);
     // Read and discard the rest of a refused body: if the connection were reset, the client could miss the response.
     request.resume();
     const { method = '', url = '' } = request;
     const milliseconds = performance.now() - started;
     const { pathname: path } = splitTarget(url);
-    onRequest({ method, path, status: answer.status, milliseconds, requestId, log, ...(error && { error }) });
+    onRequest({ method, path, status: response.status, milliseconds, requestId, log, ...(error && { error }) });
   };
 
   // Node's limit must exceed the gateway's (10,240 bytes). Beyond both, `clientError` below sends the same response.
@@ -66,7 +63,7 @@ export const gateway = ({ api, invoke, onRequest, intercept }: GatewayOptions): 
     }
     const requestId = newRequestId();
     const { status, headers, body } =
-      error.code === 'HPE_HEADER_OVERFLOW' ? answers.headersTooLarge : answers.badRequest;
+      error.code === 'HPE_HEADER_OVERFLOW' ? responses.headersTooLarge : responses.badRequest;
     const fields = { ...headers, connection: 'close', 'apigw-requestid': requestId, 'content-length': body.length };
     const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${status} Error\r\n${head.join('')}\r\n${body}`);
@@ -78,7 +75,7 @@ export const gateway = ({ api, invoke, onRequest, intercept }: GatewayOptions): 
 /** Makes a request id like API Gateway's own: 15 characters and a `=`. */
 const newRequestId = (): string => randomBytes(11).toString('base64');
 
-const send = (response: ServerResponse, requestId: string, { status, headers, body }: HttpAnswer): void => {
-  response.writeHead(status, { ...headers, 'apigw-requestid': requestId, 'content-length': Buffer.byteLength(body) });
-  response.end(body);
+const send = (target: ServerResponse, requestId: string, { status, headers, body }: HttpResponse): void => {
+  target.writeHead(status, { ...headers, 'apigw-requestid': requestId, 'content-length': Buffer.byteLength(body) });
+  target.end(body);
 };

@@ -1,7 +1,8 @@
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { account } from '../account.ts';
-import { json, post, route, start, token } from './kit/gateway.ts';
+import type { RouteSpec } from '../served-stack.ts';
+import { json, openRoute, post, route, send, start, targetOf, token } from './kit/gateway.ts';
 
 describe('the authorizer', () => {
   test('gets the request without its body, as in the sample of the AWS documentation', async () => {
@@ -90,5 +91,45 @@ describe('the authorizer', () => {
     expect(await post(port, '{}')).toMatchObject({ status: 200 });
     expect(events.map(({ name }) => name)).toEqual(['Orders']);
     expect(event<APIGatewayProxyEventV2>('Orders').requestContext).not.toHaveProperty('authorizer');
+  });
+});
+
+describe('the identity sources', () => {
+  const withSources = (...identitySources: string[]): { routes: RouteSpec[] } => ({
+    routes: [{ ...route, authorizer: { target: targetOf('Authorizer'), identitySources } }],
+  });
+  const key = '$request.header.X-Key';
+  const user = '$request.querystring.user';
+
+  test('are sent to the authorizer as values, in the order of the template', async () => {
+    const { port, event } = await start({}, withSources(user, key));
+    await post(port, '{}', ['x-KEY: k'], '/orders?user=%C3%BC&user=b');
+    expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual(['ü,b', 'k']);
+  });
+
+  test.each([
+    ['no header', [], '/orders?user=u'],
+    ['an empty header', ['X-Key:'], '/orders?user=u'],
+    ['no query', ['X-Key: k'], '/orders'],
+    ['an empty parameter', ['X-Key: k'], '/orders?user='],
+    ['the parameter in capitals', ['X-Key: k'], '/orders?USER=u'],
+  ])('must all be present, so the gateway responds 401 to %s', async (_, headers, target) => {
+    const { port, events } = await start({}, withSources(key, user));
+    expect(await post(port, '{}', headers, target)).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}' });
+    expect(events).toEqual([]);
+  });
+
+  test('can be none: the authorizer is called for every request', async () => {
+    const { port, event } = await start({}, withSources());
+    expect(await post(port, '{}')).toMatchObject({ status: 200 });
+    expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual([]);
+  });
+
+  test('of one route do not concern another route', async () => {
+    const routes = [...withSources(key).routes, openRoute('GET /orders')];
+    const { port, events } = await start({}, { routes });
+    expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
+    expect(events.map(({ name }) => name)).toEqual(['Orders']);
+    expect(await post(port, '{}')).toMatchObject({ status: 401 });
   });
 });

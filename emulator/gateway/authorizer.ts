@@ -1,0 +1,49 @@
+// Calls a Lambda authorizer with payload 2.0 and simple responses.
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
+import { account } from '../account.ts';
+import type { AuthorizerSpec } from '../served-stack.ts';
+import { apiId, type RequestEvent } from './event.ts';
+import type { Ask } from './invocation.ts';
+import { Refused, responses } from './response.ts';
+
+/** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html, in milliseconds. */
+const authorizerTimeout = 10_000;
+
+/** Calls the authorizer. @returns its context @throws Refused if the request may not pass */
+export const authorize = async (
+  event: RequestEvent,
+  { target, identitySources }: AuthorizerSpec,
+  ask: Ask,
+): Promise<object> => {
+  const { functionName } = target;
+  const identitySource = identitySources.map((source) => identityOf(event, source));
+  const { method, path } = event.requestContext.http;
+  const routeArn = `arn:aws:execute-api:${account.region}:${account.id}:${apiId}/$default/${method}${path}`;
+  const result = await ask(target, { ...event, type: 'REQUEST', routeArn, identitySource }, authorizerTimeout);
+  if (result === undefined) throw new Refused(responses.serverError, `${functionName}: no response within 10 s`);
+  const verdict: unknown = JSON.parse(result);
+  if (!isSimpleResponse(verdict)) throw new Refused(responses.serverError, `${functionName}: malformed response`);
+  if (!verdict.isAuthorized) throw new Refused(responses.forbidden);
+  return verdict.context ?? {};
+};
+
+const header = '$request.header.';
+const query = '$request.querystring.';
+
+/** Names of headers are case-insensitive, those of query strings are not. @throws Refused if the value is empty */
+const identityOf = ({ headers, queryStringParameters }: RequestEvent, source: string): string => {
+  const identity = source.startsWith(header)
+    ? headers[source.slice(header.length).toLowerCase()]
+    : queryStringParameters?.[source.slice(query.length)];
+  if (identity === undefined || identity === '') throw new Refused(responses.unauthorized);
+  return identity;
+};
+
+type SimpleResponse = { isAuthorized: boolean; context?: object };
+
+const isSimpleResponse = (value: unknown): value is SimpleResponse =>
+  typeof value === 'object' &&
+  value !== null &&
+  'isAuthorized' in value &&
+  typeof value.isAuthorized === 'boolean' &&
+  (!('context' in value) || (typeof value.context === 'object' && value.context !== null));

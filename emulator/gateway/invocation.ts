@@ -1,0 +1,33 @@
+import type { LogLine, Outcome } from '../lambda/functions.ts';
+import type { Target } from '../served-stack.ts';
+import { Refused, responses } from './response.ts';
+
+export type Invoke = (target: Target, event: unknown) => Promise<Outcome>;
+
+/**
+ * Invokes a function for one request.
+ * @returns its result as JSON, or undefined if it takes longer than `timeout` milliseconds
+ * @throws Refused if the function fails
+ */
+export type Ask = (target: Target, event: unknown, timeout: number) => Promise<string | undefined>;
+
+/** Returns the function that invokes for one request. `log` receives what the functions log. */
+export const asking =
+  (invoke: Invoke, log: LogLine[]): Ask =>
+  async (target, event, timeout) => {
+    const outcome = await withTimeout(invoke(target, event), timeout);
+    if (outcome === undefined) return undefined;
+    log.push(...outcome.log);
+    if ('result' in outcome) return outcome.result;
+    throw new Refused(
+      outcome.tooLarge ? responses.bodyTooLarge : responses.serverError,
+      `${target.functionName}: ${outcome.failure}`,
+    );
+  };
+
+/** Returns undefined if `promise` takes longer than `milliseconds`; its later result is ignored. */
+const withTimeout = async <T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> => {
+  const timeout = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => timeout.resolve(undefined), milliseconds);
+  return Promise.race([promise, timeout.promise]).finally(() => clearTimeout(timer));
+};

@@ -1,0 +1,77 @@
+// Selects the route of a request.
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
+import type { RouteSpec } from '../served-stack.ts';
+
+/** The route of a request, with the decoded values of its path variables by their names. */
+export type Match = { route: RouteSpec; pathParameters: Record<string, string> };
+
+type Segment = { kind: 'literal' | 'variable' | 'greedy'; text: string };
+
+type CompiledRoute = { route: RouteSpec; method: string; segments: Segment[] };
+
+/**
+ * The routes of an API, most specific first: those without a greedy variable, then those with one, then $default. AWS
+ * documents this order and that ANY is for the methods that no other route of the path names. It does not document
+ * which of two paths with variables comes first: here, segment by segment, plain text comes before a variable.
+ */
+export class RouteTable {
+  readonly #routes: CompiledRoute[];
+
+  constructor(routes: RouteSpec[]) {
+    this.#routes = routes.map(compile).sort(bySpecificity);
+  }
+
+  /** Finds the route for a method and a path, which is split at its slashes and then decoded. */
+  find(method: string, path: string[]): Match | undefined {
+    for (const { route, method: own, segments } of this.#routes) {
+      if (own !== method && own !== any) continue;
+      const pathParameters = matchPath(segments, path);
+      if (pathParameters) return { route, pathParameters };
+    }
+    return undefined;
+  }
+}
+
+const any = 'ANY';
+
+const compile = (route: RouteSpec): CompiledRoute => {
+  // $default is a greedy route that has no name for its path.
+  if (route.routeKey === '$default') return { route, method: any, segments: [{ kind: 'greedy', text: '' }] };
+  const [method = '', path = ''] = route.routeKey.split(' ');
+  return { route, method, segments: path.split('/').map(compileSegment) };
+};
+
+const compileSegment = (text: string): Segment => {
+  const [, name = '', greedy] = /^\{(.+?)(\+)?\}$/.exec(text) ?? [];
+  if (name === '') return { kind: 'literal', text };
+  return { kind: greedy ? 'greedy' : 'variable', text: name };
+};
+
+const ranks = { literal: 0, variable: 1, greedy: 2 };
+
+const isGreedy = ({ segments }: CompiledRoute): boolean => segments.at(-1)?.kind === 'greedy';
+
+const bySpecificity = (a: CompiledRoute, b: CompiledRoute): number => {
+  if (isGreedy(a) !== isGreedy(b)) return isGreedy(a) ? 1 : -1;
+  for (const [index, { kind }] of a.segments.entries()) {
+    const other = b.segments[index]?.kind;
+    if (other !== undefined && other !== kind) return ranks[kind] - ranks[other];
+  }
+  return b.segments.length - a.segments.length || Number(a.method === any) - Number(b.method === any);
+};
+
+/** Matches a path. A variable needs at least one character. @returns its variables, or undefined */
+const matchPath = (segments: Segment[], path: string[]): Record<string, string> | undefined => {
+  const variables: Record<string, string> = {};
+  for (const [index, { kind, text }] of segments.entries()) {
+    const part = path[index];
+    if (kind === 'greedy') {
+      const rest = path.slice(index).join('/');
+      if (text === '') return variables;
+      return rest === '' ? undefined : { ...variables, [text]: rest };
+    }
+    if (kind === 'literal' ? part !== text : !part) return undefined;
+    if (kind === 'variable' && part !== undefined) variables[text] = part;
+  }
+  return segments.length === path.length ? variables : undefined;
+};
