@@ -22,6 +22,8 @@ export type ServeOptions = ({ app: App } | { template: unknown; assets: string }
   onRequest?: (entry: AccessLogEntry) => void;
   /** Called before the API handles a request: if it returns true, it responds itself. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Whether requests beyond the throttles of the stage get 429, as on AWS. */
+  throttle?: boolean;
 };
 
 export type Emulator = {
@@ -78,6 +80,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
       options.onRequest?.(entry);
     },
     ...(options.intercept && { intercept: options.intercept }),
+    ...(options.throttle && { throttleClock: () => performance.now() }),
   });
   const url = `http://127.0.0.1:${await listen(server, options.port ?? 0)}`;
   started.defer(async () => {

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { LogLine } from '../lambda/functions.ts';
-import type { ApiSpec } from '../served-stack.ts';
+import type { ApiSpec, RouteSpec } from '../served-stack.ts';
 import { authorize } from './authorizer.ts';
+import { Cors, isPreflight } from './cors.ts';
 import { eventBody, requestEvent } from './event.ts';
 import { type Ask, asking, type Invoke } from './invocation.ts';
 import { checkHead, readBody, readTarget } from './request.ts';
 import { type HttpResponse, Refused, responseOf, responses } from './response.ts';
 import { RouteTable } from './routes.ts';
+import { bucketsOf, type Clock, type TokenBucket } from './throttle.ts';
 
 /** The response to a request. `error` says why the gateway responded instead of a function. */
 type Responded = { response: HttpResponse; error?: string };
@@ -15,44 +17,56 @@ type Responded = { response: HttpResponse; error?: string };
 export class HttpApi {
   readonly #invoke: Invoke;
   readonly #routes: RouteTable;
+  readonly #cors: Cors | undefined;
+  readonly #buckets: Map<RouteSpec, TokenBucket>;
 
-  constructor({ routes }: ApiSpec, invoke: Invoke) {
+  /** With a clock, the throttles of the routes hold; without one, they have no effect. */
+  constructor({ routes, cors }: ApiSpec, invoke: Invoke, throttleClock?: Clock) {
     this.#invoke = invoke;
     this.#routes = new RouteTable(routes);
+    this.#cors = cors && new Cors(cors);
+    this.#buckets = throttleClock ? bucketsOf(routes, throttleClock) : new Map();
   }
 
   /** Responds to one request. `log` receives what the functions log. */
   async respond(request: IncomingMessage, requestId: string, log: LogLine[]): Promise<Responded> {
-    try {
-      return { response: await this.#integrate(request, requestId, asking(this.#invoke, log)) };
-    } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
-      return { response: thrown instanceof Refused ? thrown.response : responses.serverError, error };
-    }
+    const responded = await this.#handle(request, requestId, asking(this.#invoke, log)).then(
+      (response): Responded => ({ response }),
+      failed,
+    );
+    return this.#cors ? { ...responded, response: this.#cors.apply(request, responded.response) } : responded;
   }
 
-  async #integrate(request: IncomingMessage, requestId: string, ask: Ask): Promise<HttpResponse> {
+  async #handle(request: IncomingMessage, requestId: string, ask: Ask): Promise<HttpResponse> {
     checkHead(request);
     const target = readTarget(request);
     const match = this.#routes.find(request.method ?? '', target.segments);
+    const preflight = this.#cors !== undefined && isPreflight(request);
+    if (preflight && match?.route.authorizer === undefined) return responses.noContent;
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;
+    if (this.#buckets.get(route)?.take() === false) throw new Refused(responses.tooManyRequests);
     const event = requestEvent(request, requestId, target, match);
     const body = await readBody(request);
     const context = route.authorizer && (await authorize(event, route.authorizer, ask));
-    const result = await ask(
-      route.target,
-      {
-        ...event,
-        ...(context && { requestContext: { ...event.requestContext, authorizer: { lambda: context } } }),
-        ...eventBody(body, event.headers['content-type']),
-      },
-      route.timeout,
-    );
-    const { functionName } = route.target;
-    if (result === undefined) throw new Refused(responses.unavailable, `${functionName}: no response in time`);
-    const response = responseOf(result);
-    if (response === undefined) throw new Refused(responses.serverError, `${functionName}: malformed response`);
-    return response;
+    if (preflight) return responses.noContent;
+    const requestContext = context
+      ? { ...event.requestContext, authorizer: { lambda: context } }
+      : event.requestContext;
+    return integrate(route, { ...event, requestContext, ...eventBody(body, event.headers['content-type']) }, ask);
   }
 }
+
+/** Calls the function of a route. @returns its response @throws Refused if it has none */
+const integrate = async ({ target, timeout }: RouteSpec, event: object, ask: Ask): Promise<HttpResponse> => {
+  const result = await ask(target, event, timeout);
+  if (result === undefined) throw new Refused(responses.unavailable, `${target.functionName}: no response in time`);
+  const response = responseOf(result);
+  if (response === undefined) throw new Refused(responses.serverError, `${target.functionName}: malformed response`);
+  return response;
+};
+
+const failed = (thrown: unknown): Responded => ({
+  response: thrown instanceof Refused ? thrown.response : responses.serverError,
+  error: thrown instanceof Error ? thrown.message : String(thrown),
+});

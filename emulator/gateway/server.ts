@@ -7,6 +7,7 @@ import { HttpApi } from './api.ts';
 import type { Invoke } from './invocation.ts';
 import { splitTarget } from './request.ts';
 import { type HttpResponse, responses } from './response.ts';
+import type { Clock } from './throttle.ts';
 
 /** One request in the access log. `milliseconds` is the time from its headers to the response. */
 export type AccessLogEntry = {
@@ -26,11 +27,13 @@ type GatewayOptions = {
   onRequest: (entry: AccessLogEntry) => void;
   /** Called first: if it returns true, it responds itself. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** If given, the gateway throttles the routes by this clock (milliseconds). */
+  throttleClock?: Clock;
 };
 
 /** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that does not listen yet */
-export const gateway = ({ api, invoke, onRequest, intercept }: GatewayOptions): Server => {
-  const httpApi = new HttpApi(api, invoke);
+export const gateway = ({ api, invoke, onRequest, intercept, throttleClock }: GatewayOptions): Server => {
+  const httpApi = new HttpApi(api, invoke, throttleClock);
   /** Connections with a request in progress. The client would take any other response on them for that request's. */
   const busy = new WeakSet<Duplex>();
 
@@ -76,6 +79,8 @@ export const gateway = ({ api, invoke, onRequest, intercept }: GatewayOptions): 
 const newRequestId = (): string => randomBytes(11).toString('base64');
 
 const send = (target: ServerResponse, requestId: string, { status, headers, body }: HttpResponse): void => {
-  target.writeHead(status, { ...headers, 'apigw-requestid': requestId, 'content-length': Buffer.byteLength(body) });
+  // RFC 9110 section 8.6: a response with status 204 has no Content-Length.
+  const length = status === 204 ? {} : { 'content-length': Buffer.byteLength(body) };
+  target.writeHead(status, { ...headers, 'apigw-requestid': requestId, ...length });
   target.end(body);
 };

@@ -1,0 +1,66 @@
+// Applies the CORS configuration of an API.
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html
+import type { IncomingMessage } from 'node:http';
+import type { CorsSpec } from '../served-stack.ts';
+import type { HttpResponse } from './response.ts';
+
+/** The headers that AWS lists for CORS. A function cannot set them if the API has a CORS configuration. */
+const corsHeaders = new Set([
+  'access-control-allow-origin',
+  'access-control-allow-credentials',
+  'access-control-expose-headers',
+  'access-control-max-age',
+  'access-control-allow-methods',
+  'access-control-allow-headers',
+]);
+
+/** AWS documents that these two also allow every origin that begins with their scheme. */
+const schemes = ['https://*', 'http://*'];
+
+export class Cors {
+  readonly #spec: CorsSpec;
+
+  constructor(spec: CorsSpec) {
+    this.#spec = spec;
+  }
+
+  /** Replaces the CORS headers of a response. Without an allowed Origin in the request, it gets none. */
+  apply({ method, headers }: IncomingMessage, response: HttpResponse): HttpResponse {
+    const own = Object.entries(response.headers).filter(([name]) => !corsHeaders.has(name));
+    const allowed = this.#allowedOrigin(headers.origin);
+    const added = allowed === undefined ? [] : this.#headersFor(allowed, isPreflight({ method, headers }));
+    return { ...response, headers: Object.fromEntries([...own, ...added]) };
+  }
+
+  /** @returns the value of Access-Control-Allow-Origin, or undefined if the configuration does not allow this origin */
+  #allowedOrigin(origin: string | undefined): string | undefined {
+    const { allowOrigins } = this.#spec;
+    if (origin === undefined) return undefined;
+    if (allowOrigins.includes('*')) return '*';
+    const isAllowed =
+      allowOrigins.includes(origin) ||
+      schemes.some((scheme) => allowOrigins.includes(scheme) && origin.startsWith(scheme.slice(0, -1)));
+    return isAllowed ? origin : undefined;
+  }
+
+  /** Of a preflight, a browser reads methods, headers and age; of other responses, the headers to expose. */
+  #headersFor(origin: string, preflight: boolean): [name: string, value: string][] {
+    const { allowCredentials, allowMethods, allowHeaders, exposeHeaders, maxAge } = this.#spec;
+    const lists: [string, string[]][] = preflight
+      ? [
+          ['access-control-allow-methods', allowMethods],
+          ['access-control-allow-headers', allowHeaders],
+        ]
+      : [['access-control-expose-headers', exposeHeaders]];
+    return [
+      ['access-control-allow-origin', origin],
+      ...(allowCredentials ? [['access-control-allow-credentials', 'true'] as [string, string]] : []),
+      ...lists.flatMap(([name, values]): [string, string][] => (values.length > 0 ? [[name, values.join(',')]] : [])),
+      ...(preflight && maxAge !== undefined ? [['access-control-max-age', String(maxAge)] as [string, string]] : []),
+    ];
+  }
+}
+
+/** AWS answers an OPTIONS request itself only if it has both headers. */
+export const isPreflight = ({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean =>
+  method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
