@@ -23,7 +23,7 @@ export const requestEvent = (
   const { cookie, ...headers } = joinedHeaders(request);
   const now = new Date();
   const sourceIp = request.socket.remoteAddress ?? '127.0.0.1';
-  const domainName = (headers['host'] ?? '').replace(/:\d+$/, '');
+  const domainName = (headers['host'] ?? '').replace(/:\d*$/, '');
   return {
     version: '2.0',
     routeKey,

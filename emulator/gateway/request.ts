@@ -8,6 +8,32 @@ const limits = { requestLineAndHeaderValues: 10_240, body: 10 * 1024 * 1024 };
 /** @throws Refused if the gateway does not accept the request line and the headers */
 export const checkHead = (request: IncomingMessage): void => {
   if (headBytes(request) > limits.requestLineAndHeaderValues) throw new Refused(responses.headersTooLarge);
+  const { httpVersion, url = '', headers, headersDistinct } = request;
+  const { host: hosts = [], expect = [] } = headersDistinct;
+  // RFC 9112 section 2.3 defines HTTP/1.1; RFC 9113 section 3.4: HTTP/2 begins with a preface, not with a request line.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    throw new Refused(responses.badRequest, `HTTP/${httpVersion} is not a version of HTTP/1`);
+  // RFC 9112 section 3.2: exactly one valid Host. Only HTTP/1.0 may omit it.
+  const isOmitted = hosts.length === 0 && httpVersion === '1.0';
+  if (!isOmitted && (hosts.length !== 1 || !authority.test(headers.host ?? '')))
+    throw new Refused(responses.badRequest, 'the request needs exactly one Host header, with a valid host');
+  if (!url.startsWith('/')) checkTarget(url, headers.host);
+  // RFC 9110 section 10.1.1: a server may refuse every expectation other than 100-continue.
+  if (expect.some((value) => value.toLowerCase() !== '100-continue')) throw new Refused(responses.expectationFailed);
+};
+
+/** A host and an optional port without user information, which RFC 9110 section 4.2.4 warns of. */
+const authority = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+)(?::\d*)?$/i;
+
+/** RFC 9112 section 3.2: the Host of a request with an absolute target is the target's. */
+const checkTarget = (url: string, host: string | undefined): void => {
+  if (url === '*') return;
+  const [, scheme = '', named = ''] = /^(https?):\/\/([^/?]*)/i.exec(url) ?? [];
+  // RFC 9110 section 4.2.3: the case of a host and the scheme's usual port make no difference.
+  const usualPort = scheme.toLowerCase() === 'https' ? /:(?:443)?$/ : /:(?:80)?$/;
+  const normalized = (text: string): string => text.toLowerCase().replace(usualPort, '');
+  if (!authority.test(named) || (host !== undefined && normalized(named) !== normalized(host)))
+    throw new Refused(responses.badRequest, 'the request target names another host than the Host header');
 };
 
 /** Bytes of the request line and the header values: the gateway's quota counts these. */

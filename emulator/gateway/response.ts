@@ -14,7 +14,7 @@ const gatewayResponse = (status: number, message: string): HttpResponse => ({
 /** To a preflight request. AWS documents its headers, but not its status. */
 const noContent: HttpResponse = { status: 204, headers: {}, body: '' };
 
-/** The gateway's own responses. AWS does not document 413, 431 and 503: their statuses and bodies are from memory. */
+/** The gateway's own responses. AWS does not document 413, 417, 431 and 503: their statuses and bodies are from memory. */
 export const responses = {
   noContent,
   badRequest: gatewayResponse(400, 'Bad Request'),
@@ -22,6 +22,7 @@ export const responses = {
   forbidden: gatewayResponse(403, 'Forbidden'),
   notFound: gatewayResponse(404, 'Not Found'),
   bodyTooLarge: gatewayResponse(413, 'Request Entity Too Large'),
+  expectationFailed: gatewayResponse(417, 'Expectation Failed'),
   tooManyRequests: gatewayResponse(429, 'Too Many Requests'),
   headersTooLarge: gatewayResponse(431, 'Request Header Fields Too Large'),
   serverError: gatewayResponse(500, 'Internal Server Error'),

@@ -9,8 +9,8 @@ describe('the gateway', () => {
     ['bytes that are not HTTP', 'nonsense\r\n\r\n', 400],
     ['headers that do not end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}`, 431],
     ['a path with a broken escape sequence', 'POST /%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
-    ['a request without Host', 'POST / HTTP/1.1\r\nConnection: close\r\n\r\n', 404],
-    ['a request with Expect', 'POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n', 404],
+    ['a request without Host', 'POST / HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['a request with Expect', 'POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n', 417],
   ])('answers %s with a message and a request id, and logs the request', async (_, bytes, status) => {
     const { port, log } = await start();
     const answer = await exchange(port, bytes);

@@ -1,0 +1,128 @@
+import { request } from 'node:http';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { describe, expect, test } from 'vitest';
+import { exchange, openRoute, start } from './kit/gateway.ts';
+
+const routes = [openRoute('$default')];
+
+/** Sends a request head, line by line, and closes the connection after the response. */
+const sendHead = (port: number, requestLine: string, ...headers: string[]) =>
+  exchange(port, [requestLine, ...headers, 'Connection: close', '', ''].join('\r\n'));
+
+const badRequest = { status: 400, body: '{"message":"Bad Request"}' };
+
+describe('the gateway responds 400 to', () => {
+  test.each<[what: string, requestLine: string, ...headers: string[]]>([
+    ['a request without Host', 'GET / HTTP/1.1'],
+    ['an absolute target without Host', 'GET http://api.example/ HTTP/1.1'],
+    ['two Hosts', 'GET / HTTP/1.1', 'Host: api.example', 'Host: other.example'],
+    ['two equal Hosts', 'GET / HTTP/1.1', 'Host: api.example', 'Host: api.example'],
+    ['two Hosts in HTTP/1.0', 'GET / HTTP/1.0', 'Host: api.example', 'Host: api.example'],
+    ['HTTP/0.9', 'GET / HTTP/0.9', 'Host: api.example'],
+    ['HTTP/2.0', 'GET / HTTP/2.0', 'Host: api.example'],
+    ['HTTP/1.2', 'GET / HTTP/1.2', 'Host: api.example'],
+    ['a target that names another host', 'GET http://other.example/ HTTP/1.1', 'Host: api.example'],
+    ['a target that names another port', 'GET http://api.example:81/ HTTP/1.1', 'Host: api.example'],
+    ['a target that names no host', 'GET http:///api.example HTTP/1.1', 'Host: api.example'],
+    ['a target with a user', 'GET http://user@api.example/ HTTP/1.1', 'Host: api.example'],
+    ['a target of another scheme', 'GET ftp://api.example/ HTTP/1.1', 'Host: api.example'],
+  ])('%s', async (_, requestLine, ...headers) => {
+    const { port, events, log } = await start({}, { routes });
+    expect(await sendHead(port, requestLine, ...headers)).toMatchObject(badRequest);
+    expect(events).toEqual([]);
+    expect(log).toMatchObject([{ status: 400, error: expect.any(String) }]);
+  });
+
+  test.each([
+    '',
+    'a b',
+    'a/b',
+    'a?b',
+    'http://api.example',
+    'user@api.example',
+    'api.example:port',
+    'api.example:80:80',
+    'api.example, other.example',
+    '[::1',
+    '::1',
+    '[api.example]',
+    'api%example',
+    '\u00fc.example',
+  ])('the Host %j', async (host) => {
+    const { port, events } = await start({}, { routes });
+    expect(await sendHead(port, 'GET / HTTP/1.1', `Host: ${host}`)).toMatchObject(badRequest);
+    expect(events).toEqual([]);
+  });
+});
+
+describe('the gateway accepts', () => {
+  test.each([
+    ['api.example', 'api.example'],
+    ['API.Example:8080', 'API.Example'],
+    ['api.example:', 'api.example'],
+    ['127.0.0.1:3000', '127.0.0.1'],
+    ['[::1]:3000', '[::1]'],
+    ['a_b-c.example', 'a_b-c.example'],
+    ['xn--tda.example', 'xn--tda.example'],
+    ['%C3%BC.example', '%C3%BC.example'],
+  ])('the Host %s', async (host, domainName) => {
+    const { port, event } = await start({}, { routes });
+    expect(await sendHead(port, 'GET / HTTP/1.1', `Host: ${host}`)).toMatchObject({ status: 200 });
+    expect(event<APIGatewayProxyEventV2>('Orders').requestContext).toMatchObject({ domainName });
+  });
+
+  test.each<[target: string, host: string, rawPath: string]>([
+    ['http://api.example/orders', 'api.example', '/orders'],
+    ['HTTP://API.example:80/orders', 'api.example', '/orders'],
+    ['http://api.example/orders', 'API.example:80', '/orders'],
+    ['https://api.example:443/orders', 'api.example', '/orders'],
+    ['http://[::1]:3000/orders', '[::1]:3000', '/orders'],
+    ['http://api.example?list=orders', 'api.example', '/'],
+  ])('the target %s that names the Host %s', async (target, host, rawPath) => {
+    const { port, event } = await start({}, { routes });
+    expect(await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`)).toMatchObject({ status: 200 });
+    expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject({ rawPath });
+  });
+
+  test('a request of HTTP/1.0 without Host', async () => {
+    const { port } = await start({}, { routes });
+    expect(await sendHead(port, 'GET / HTTP/1.0')).toMatchObject({ status: 200 });
+  });
+});
+
+describe('the gateway responds to Expect', () => {
+  test('100-continue with 100, and then with the response', async () => {
+    const { port } = await start({}, { routes });
+    const events: string[] = [];
+    const headers = { expect: '100-continue', 'content-length': 2, connection: 'close' };
+    await new Promise<void>((resolve, reject) => {
+      const sent = request({ host: '127.0.0.1', port, method: 'POST', headers });
+      sent.on('error', reject);
+      sent.on('continue', () => {
+        events.push('continue');
+        sent.end('{}');
+      });
+      sent.on('response', (response) => {
+        events.push(String(response.statusCode));
+        response.resume().on('end', resolve);
+      });
+      sent.flushHeaders();
+    });
+    expect(events).toEqual(['continue', '200']);
+  });
+
+  test.each(['more', '100-continued', '200-ok'])('%s with 417', async (expectation) => {
+    const { port, events, log } = await start({}, { routes });
+    const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', `Expect: ${expectation}`);
+    expect(response).toMatchObject({ status: 417, body: '{"message":"Expectation Failed"}' });
+    expect(events).toEqual([]);
+    expect(log).toMatchObject([{ status: 417 }]);
+  });
+
+  test('100-continue and something else with 100, and then with 417', async () => {
+    const { port, events } = await start({}, { routes });
+    const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', 'Expect: 100-continue, more');
+    expect(response).toMatchObject({ status: 100, body: expect.stringMatching(/^HTTP\/1\.1 417 /) });
+    expect(events).toEqual([]);
+  });
+});
