@@ -272,7 +272,7 @@ test.each<[what: string, bytes: (token: string) => string]>([
   // RFC 9110 section 5.5: white space around a header's value is not part of the value.
   ['white space around the header value', (token) => request(`authorization: \t Bearer ${token} \t`)],
   ['no white space before the header value', (token) => request(`AUTHORIZATION:Bearer ${token}`)],
-  ['a request line with a whole URL', (token) => request(`authorization: Bearer ${token}`, 'http://127.0.0.1/plants')],
+  ['a request line with a whole URL', (token) => request(`authorization: Bearer ${token}`, 'http://x/plants')],
   [
     'a query string with another access_token',
     (token) => request(`authorization: Bearer ${token}`, '/plants?access_token=none'),
