@@ -32,7 +32,7 @@ const checkTarget = (url: string, host: string | undefined): void => {
   // RFC 9110 section 4.2.3: the case of a host and the scheme's usual port make no difference.
   const usualPort = scheme.toLowerCase() === 'https' ? /:(?:443)?$/ : /:(?:80)?$/;
   const normalized = (text: string): string => text.toLowerCase().replace(usualPort, '');
-  if (!authority.test(named) || (host !== undefined && normalized(named) !== normalized(host)))
+  if (normalized(named) !== normalized(host ?? named))
     throw new Refused(responses.badRequest, 'the request target names another host than the Host header');
 };
 

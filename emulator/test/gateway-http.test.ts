@@ -71,17 +71,17 @@ describe('the gateway accepts', () => {
     expect(event<APIGatewayProxyEventV2>('Orders').requestContext).toMatchObject({ domainName });
   });
 
-  test.each<[target: string, host: string, rawPath: string]>([
+  test.each<[target: string, host: string, rawPath: string, query?: string]>([
     ['http://api.example/orders', 'api.example', '/orders'],
     ['HTTP://API.example:80/orders', 'api.example', '/orders'],
     ['http://api.example/orders', 'API.example:80', '/orders'],
     ['https://api.example:443/orders', 'api.example', '/orders'],
     ['http://[::1]:3000/orders', '[::1]:3000', '/orders'],
-    ['http://api.example?list=orders', 'api.example', '/'],
-  ])('the target %s that names the Host %s', async (target, host, rawPath) => {
+    ['http://api.example?list=orders', 'api.example', '/', 'list=orders'],
+  ])('the target %s that names the Host %s', async (target, host, rawPath, query = '') => {
     const { port, event } = await start({}, { routes });
     expect(await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`)).toMatchObject({ status: 200 });
-    expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject({ rawPath });
+    expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject({ rawPath, rawQueryString: query });
   });
 
   test('a request of HTTP/1.0 without Host', async () => {

@@ -45,6 +45,7 @@ describe('the gateway selects the most specific route', () => {
     ['GET /orders/1/items', 'GET /orders/{id}/items', 'GET /orders/{id}/{list}', 'GET /orders/{proxy+}'],
     ['GET /orders/1/items', 'GET /orders/{id}/{proxy+}', 'GET /orders/{proxy+}', 'GET /{proxy+}'],
     ['GET /orders/1', 'GET /orders/{proxy+}', 'GET /{list}/{proxy+}', 'ANY /orders/{proxy+}'],
+    ['GET /orders/1', 'GET /{list}/1', 'GET /orders/{proxy+}', '$default'],
     ['GET /items', '$default', 'GET /orders', 'POST /items'],
   ])('%s gets %s, whatever the order of the routes', async (requestLine, selected, ...others) => {
     for (const routeKeys of permutations([selected, ...others])) {
