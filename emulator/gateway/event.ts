@@ -1,6 +1,6 @@
 // Turns an HTTP request into an event of payload format 2.0.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { account } from '../account.ts';
@@ -32,7 +32,7 @@ export const requestEvent = (
     ...(cookie !== undefined && { cookies: cookie.split(/; */) }),
     headers: {
       ...headers,
-      'x-amzn-trace-id': `Root=1-${Math.floor(now.getTime() / 1000).toString(16)}-${randomBytes(12).toString('hex')}`,
+      'x-amzn-trace-id': `Root=1-${Math.floor(now.getTime() / 1000).toString(16)}-${randomUUID().replaceAll('-', '').slice(0, 24)}`,
       'x-forwarded-for': sourceIp,
       'x-forwarded-port': String(request.socket.localPort),
       'x-forwarded-proto': 'http',
