@@ -61,6 +61,6 @@ export class Cors {
   }
 }
 
-/** AWS answers an OPTIONS request itself only if it has both headers. */
+/** AWS responds to an OPTIONS request itself only if the request has both headers. */
 export const isPreflight = ({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;

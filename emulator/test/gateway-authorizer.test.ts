@@ -34,7 +34,7 @@ describe('the authorizer', () => {
   });
 
   test.each([[[]], [['Authorization:']]])(
-    'is not called, and the gateway answers 401, if its header is missing or empty: %j',
+    'is not called, and the gateway responds 401, if its header is missing or empty: %j',
     async (headers) => {
       const { port, events } = await start();
       expect(await post(port, '{}', headers)).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}' });
@@ -48,16 +48,16 @@ describe('the authorizer', () => {
     expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual(['Bearer t,Bearer u']);
   });
 
-  test('that refuses makes the gateway answer 403 without calling the function', async () => {
+  test('that refuses makes the gateway respond 403 without calling the function', async () => {
     const { port, events } = await start({ Authorizer: { isAuthorized: false } });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 403, body: '{"message":"Forbidden"}' });
     expect(events.map(({ name }) => name)).toEqual(['Authorizer']);
   });
 
   test.each([null, 'yes', {}, { isAuthorized: 'true' }, { isAuthorized: true, context: 'x' }])(
-    'that returns %j makes the gateway answer 500',
-    async (answer) => {
-      const { port, events } = await start({ Authorizer: answer });
+    'that returns %j makes the gateway respond 500',
+    async (response) => {
+      const { port, events } = await start({ Authorizer: response });
       expect(await post(port, '{}', [token])).toMatchObject({
         status: 500,
         body: '{"message":"Internal Server Error"}',
@@ -66,23 +66,23 @@ describe('the authorizer', () => {
     },
   );
 
-  test('that fails makes the gateway answer 500', async () => {
+  test('that fails makes the gateway respond 500', async () => {
     const { port, log } = await start({ invoke: async () => ({ failure: 'keys gone', log: [] }) });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 500 });
     expect(log).toMatchObject([{ status: 500, error: 'Authorizer: keys gone' }]);
   });
 
-  test('that does not return within 10 seconds makes the gateway answer 500', async () => {
+  test('that does not return within 10 seconds makes the gateway respond 500', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { port, events, log } = await start({ invoke: () => new Promise<never>(() => {}) });
-    const answer = post(port, '{}', [token]);
+    const response = post(port, '{}', [token]);
     while (events.length === 0) await new Promise((resolve) => setImmediate(resolve));
     vi.advanceTimersByTime(9_999);
     await new Promise((resolve) => setImmediate(resolve));
     expect(log).toEqual([]);
     vi.advanceTimersByTime(1);
-    expect(await answer).toMatchObject({ status: 500 });
+    expect(await response).toMatchObject({ status: 500 });
   });
 
   test('is not called for a route without an authorizer', async () => {

@@ -11,12 +11,12 @@ describe('the gateway', () => {
     ['a path with a broken escape sequence', 'POST /%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
     ['a request without Host', 'POST / HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ['a request with Expect', 'POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n', 417],
-  ])('answers %s with a message and a request id, and logs the request', async (_, bytes, status) => {
+  ])('responds to %s with a message and a request id, and logs the request', async (_, bytes, status) => {
     const { port, log } = await start();
-    const answer = await exchange(port, bytes);
-    expect(answer).toMatchObject({ status, headers: { 'content-type': 'application/json' } });
-    expect(JSON.parse(answer.body)).toEqual({ message: expect.any(String) });
-    expect(log).toMatchObject([{ status, requestId: answer.headers['apigw-requestid'] }]);
+    const response = await exchange(port, bytes);
+    expect(response).toMatchObject({ status, headers: { 'content-type': 'application/json' } });
+    expect(JSON.parse(response.body)).toEqual({ message: expect.any(String) });
+    expect(log).toMatchObject([{ status, requestId: response.headers['apigw-requestid'] }]);
   });
 
   test('sends no 400 for invalid bytes that follow a request still in progress', async () => {
@@ -29,13 +29,13 @@ describe('the gateway', () => {
     };
     const { port } = await start({ invoke });
     const head = 'POST /orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 2\r\n\r\n{}';
-    const answer = exchange(port, head, 'nonsense\r\n\r\n');
+    const response = exchange(port, head, 'nonsense\r\n\r\n');
     await called.promise;
     finish.resolve(asJson({ statusCode: 200 }));
-    expect((await answer).status, 'status').not.toBe(400);
+    expect((await response).status, 'status').not.toBe(400);
   });
 
-  test('answers 400 to bytes after a request that has been answered', async () => {
+  test('responds 400 to bytes after a request that has its response', async () => {
     const { port } = await start();
     const socket = connect(port, '127.0.0.1');
     const head = 'POST /orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 2\r\n\r\n{}';

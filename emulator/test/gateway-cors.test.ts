@@ -151,7 +151,7 @@ test.each<[allowOrigins: string[], origin: string, allowed: string | undefined]>
   [[shop], 'https://shop.example:8443', undefined],
   [[shop], 'https://shop.example.evil.example', undefined],
   [['https://*.example'], shop, undefined],
-])('the origins %j answer %s with %s', async (allowOrigins, origin, allowed) => {
+])('the allowed origins %j allow the Origin %s as %s', async (allowOrigins, origin, allowed) => {
   const { port } = await start(
     {},
     { cors: { ...cors, allowOrigins, allowCredentials: false }, routes: [openRoute('GET /orders')] },

@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { exchange, post, start, token } from './kit/gateway.ts';
 
 describe('the gateway itself', () => {
-  test.each(['/', '/orders/', '/Orders', '/orders/1', '//orders'])('answers POST %s with 404', async (target) => {
+  test.each(['/', '/orders/', '/Orders', '/orders/1', '//orders'])('responds 404 to POST %s', async (target) => {
     const { port, events } = await start();
     expect(await post(port, '{}', [token], target)).toMatchObject({ status: 404, body: '{"message":"Not Found"}' });
     expect(events).toEqual([]);
   });
 
-  test('answers GET /orders with 404', async () => {
+  test('responds 404 to GET /orders', async () => {
     const { port } = await start();
-    const answer = await exchange(port, 'GET /orders HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-    expect(answer).toMatchObject({ status: 404, body: '{"message":"Not Found"}' });
-    expect(answer.headers['apigw-requestid']).toMatch(/^[\w+/]{15}=$/);
+    const response = await exchange(port, 'GET /orders HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(response).toMatchObject({ status: 404, body: '{"message":"Not Found"}' });
+    expect(response.headers['apigw-requestid']).toMatch(/^[\w+/]{15}=$/);
   });
 
   test('accepts a request line and header values up to 10,240 bytes', async () => {

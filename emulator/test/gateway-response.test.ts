@@ -31,8 +31,8 @@ describe('the response of a function', () => {
     [{ statusCode: 200, headers: { 'a b': 'x' } }, { status: 500 }],
     [{ statusCode: 200, cookies: 'a=1' }, { status: 500 }],
     [{ statusCode: 200, cookies: ['a=1\r\nx: y'] }, { status: 500 }],
-  ])('%j becomes %j', async (answer, expected) => {
-    const { port } = await start({ Orders: answer });
+  ])('%j becomes %j', async (response, expected) => {
+    const { port } = await start({ Orders: response });
     const actual = await post(port, '{}', [token]);
     expect(actual).toMatchObject(expected);
     const length = actual.status === 204 ? undefined : String(Buffer.byteLength(actual.body));
@@ -56,10 +56,14 @@ describe('the response of a function', () => {
   test('is sent without the headers that belong to the connection', async () => {
     const headers = { 'Transfer-Encoding': 'chunked', trailer: 'x', connection: 'upgrade', 'content-length': '99' };
     const { port } = await start({ Orders: { statusCode: 200, headers, body: 'ok' } });
-    const answer = await post(port, '{}', [token]);
-    expect(answer).toMatchObject({ status: 200, body: 'ok', headers: { 'content-length': '2', connection: 'close' } });
-    expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining(['trailer']));
-    expect(answer.headers).not.toHaveProperty('transfer-encoding');
+    const response = await post(port, '{}', [token]);
+    expect(response).toMatchObject({
+      status: 200,
+      body: 'ok',
+      headers: { 'content-length': '2', connection: 'close' },
+    });
+    expect(Object.keys(response.headers)).not.toEqual(expect.arrayContaining(['trailer']));
+    expect(response.headers).not.toHaveProperty('transfer-encoding');
   });
 
   test('is 413 if the event is too large for the function', async () => {
