@@ -42,6 +42,7 @@ export class HttpApi {
     const target = readTarget(request);
     const match = this.#routes.find(request.method ?? '', target.segments);
     const preflight = this.#cors !== undefined && isPreflight(request);
+    // The page on CORS (cors.ts): if a route for OPTIONS has an authorizer, as $default may, a preflight must pass it.
     if (preflight && match?.route.authorizer === undefined) return responses.noContent;
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;
