@@ -30,7 +30,7 @@ export type Emulator = {
   url: string;
   /** The routes of the API, as in POST /orders. */
   routeKeys: string[];
-  /** The logical ids of the functions. */
+  /** The names of the functions: the logical id if the template gives no FunctionName. */
   functionNames: string[];
   /** Describes the store to a reader. */
   store: string;
@@ -38,7 +38,7 @@ export type Emulator = {
   enforcesRoles: boolean;
   /** The latest 1,000 requests, oldest first. */
   log: readonly AccessLogEntry[];
-  /** Invokes a function by its logical id, without the gateway. */
+  /** Invokes a function by its name, without the gateway. */
   invoke: (functionName: string, event: unknown) => Promise<Outcome>;
   /** Ends requests in progress within two seconds, and stops everything that `serve` started. */
   close: () => Promise<void>;

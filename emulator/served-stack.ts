@@ -1,7 +1,10 @@
 /** What a template says to serve: the types that the folders of the emulator share. */
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 
-/** One Lambda function. `name` is its logical id, `folder` contains its code, `timeout` is in milliseconds. */
+/**
+ * One Lambda function. `name` is its FunctionName, or its logical id if the template gives none. `folder` contains its
+ * code; `timeout` is in milliseconds.
+ */
 export type FunctionSpec = {
   name: string;
   folder: string;

@@ -204,11 +204,25 @@ const byFile: Record<string, Row[]> = {
     ["mode: 0o600, flag: 'wx'", "flag: 'wx'", "Other users may read the client's secret."],
     ['if (readText(file) === text) rmSync(file)', 'rmSync(file)', "A stop removes a file of the user's."],
   ],
-  'emulator/template/read-template.ts': [
+  'emulator/template/functions.ts': [
     [
-      "p['Principal'] === 'apigateway.amazonaws.com' && ",
+      ".filter((permission) => permission.text('Principal') === 'apigateway.amazonaws.com')",
       '',
       'A permission for another service is accepted as one for API Gateway.',
+    ],
+  ],
+  'emulator/template/references.ts': [
+    [
+      'which is unknown here`;\n    throw refusal(',
+      'which is unknown here`;\n    if (type !== undefined) return name;\n    throw refusal(',
+      "A function gets a topic's logical id in place of its ARN.",
+    ],
+  ],
+  'emulator/template/resources.ts': [
+    [
+      'return [refusal(resource, ...(refusedTypes[type] ?? unknownType))]',
+      'return []',
+      'A resource that cannot be served is left out in silence.',
     ],
   ],
   'emulator/dynamodb/guard.ts': [

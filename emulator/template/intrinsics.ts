@@ -1,0 +1,79 @@
+/**
+ * Evaluates the intrinsic functions of CloudFormation, those of them that need no deployment.
+ * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
+ */
+import { type Named, refusal } from './refusal.ts';
+
+/** The property that contains a value: for messages. `path` is written as in Environment.Variables.TABLE_NAME. */
+export type Place = { resource: Named; path: string };
+
+/**
+ * Returns the value of a parameter or resource: of its Ref, or of an attribute. Undefined stands for AWS::NoValue.
+ * @throws Error that names the place if there is no such value here
+ */
+export type LookUp = (name: string, attribute: string | undefined, place: Place) => unknown;
+
+/**
+ * Returns the value with all its intrinsic functions evaluated, and without the fields that are AWS::NoValue.
+ * @throws Error that names the place and the function if it cannot be evaluated here
+ */
+export const evaluate = (value: unknown, place: Place, lookUp: LookUp): unknown => {
+  const inside = (part: unknown, name: string) => evaluate(part, { ...place, path: `${place.path}.${name}` }, lookUp);
+  if (Array.isArray(value)) {
+    return value.map((part) => evaluate(part, place, lookUp)).filter((part) => part !== undefined);
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  const [[name = '', argument] = []] = entries;
+  if (entries.length === 1 && /^(Ref$|Fn::)/.test(name)) return call(name, argument, place, lookUp);
+  return Object.fromEntries(
+    entries.map(([key, part]) => [key, inside(part, key)]).filter(([, part]) => part !== undefined),
+  );
+};
+
+const call = (name: string, argument: unknown, place: Place, lookUp: LookUp): unknown => {
+  const malformed = () => refusal(place.resource, `${place.path} has a malformed ${name}`, 'Correct it.');
+  const text = (part: unknown): string => {
+    const result = evaluate(part, place, lookUp);
+    if (typeof result === 'object' || result === undefined) throw malformed();
+    return String(result);
+  };
+  const list = (part: unknown): unknown[] => {
+    const result = evaluate(part, place, lookUp);
+    if (!Array.isArray(result)) throw malformed();
+    return result;
+  };
+  const [first, second] = Array.isArray(argument) ? (argument as unknown[]) : [argument];
+  switch (name) {
+    case 'Ref':
+      return lookUp(text(argument), undefined, place);
+    case 'Fn::GetAtt': {
+      const [logicalId, attribute] = Array.isArray(argument) ? argument.map(text) : text(argument).split(/\.(.*)/);
+      return lookUp(logicalId ?? '', attribute ?? '', place);
+    }
+    case 'Fn::Join':
+      return list(second).map(text).join(text(first));
+    case 'Fn::Split':
+      return text(second).split(text(first));
+    case 'Fn::Select': {
+      const selected = list(second)[Number(text(first))];
+      if (selected === undefined) throw malformed();
+      return selected;
+    }
+    case 'Fn::Sub': {
+      const variables = new Map(Object.entries((second ?? {}) as object));
+      return text(first).replace(/\$\{([^}]*)\}/g, (_, key: string) => {
+        if (key.startsWith('!')) return `\${${key.slice(1)}}`;
+        if (variables.has(key)) return text(variables.get(key));
+        const [logicalId = '', attribute] = key.trim().split(/\.(.*)/);
+        return text(lookUp(logicalId, attribute, place));
+      });
+    }
+    default:
+      throw refusal(
+        place.resource,
+        `${place.path} uses ${name}`,
+        `Only Ref, Fn::GetAtt, Fn::Join, Fn::Select, Fn::Split and Fn::Sub are evaluated here.`,
+      );
+  }
+};

@@ -1,0 +1,113 @@
+import { account, functionArn, tableArn } from '../account.ts';
+import type { LookUp } from './intrinsics.ts';
+import { type Named, named, refusal } from './refusal.ts';
+import type { Resource } from './resource.ts';
+import type { ServedType } from './resource-types.ts';
+import type { Template } from './resources.ts';
+
+/** The values that `Ref` and `Fn::GetAtt` have here. */
+export class References {
+  readonly #template: Template;
+  readonly #find: (logicalId: string) => Resource | undefined;
+
+  /** @param find returns a resource if its type is served */
+  constructor(template: Template, find: (logicalId: string) => Resource | undefined) {
+    this.#template = template;
+    this.#find = find;
+  }
+
+  readonly lookUp: LookUp = (name, attribute, place) => {
+    if (attribute === undefined && name === 'AWS::NoValue') return undefined;
+    const pseudoParameter = attribute === undefined ? pseudoParameters[name] : undefined;
+    if (pseudoParameter !== undefined) return pseudoParameter;
+    const parameter = this.#template.Parameters?.[name];
+    if (attribute === undefined && parameter !== undefined) {
+      const value = defaultOf(parameter);
+      if (value !== undefined) return value;
+      const reason = `${place.path} refers to the parameter ${name}, which has no default value`;
+      throw refusal(place.resource, reason, 'Give the parameter a default, or the property a literal value.');
+    }
+    const resource = this.#find(name);
+    // The id of an API or of one of its parts is used here only to connect the parts.
+    const isPartOfApi = resource?.type.startsWith(api) && place.resource.type.startsWith(api);
+    if (resource && isPartOfApi && attribute === undefined) return name;
+    const value = resource && referenceTo(resource, attribute ?? 'Ref');
+    if (value !== undefined) return value;
+    const type = this.#template.Resources[name]?.Type;
+    const target = type === undefined ? name : named({ logicalId: name, type });
+    const reason = `${place.path} refers to ${attribute ? `${attribute} of ` : ''}${target}, which is unknown here`;
+    throw refusal(place.resource, reason, type?.startsWith('AWS::Cognito::') ? cognitoAdvice : literalAdvice);
+  };
+}
+
+const api = 'AWS::ApiGatewayV2::';
+
+const literalAdvice = 'Give the property a literal value.';
+
+const cognitoAdvice = 'No user pool runs here: give the property the literal value of an issuer that does run.';
+
+/** https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html */
+const pseudoParameters: Record<string, string> = {
+  'AWS::AccountId': account.id,
+  'AWS::Partition': 'aws',
+  'AWS::Region': account.region,
+  'AWS::URLSuffix': 'amazonaws.com',
+};
+
+/** The default of a parameter; undefined if it has none, or if CloudFormation would look the value up elsewhere. */
+const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unknown }): unknown => {
+  if (Default === undefined || Type.startsWith('AWS::SSM::')) return undefined;
+  return /^(CommaDelimitedList|List<.*>)$/.test(Type)
+    ? String(Default)
+        .split(',')
+        .map((part) => part.trim())
+    : Default;
+};
+
+/** The name of a function, from a property that contains its name or an ARN. */
+export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
+
+export const functionName = (one: Resource<'AWS::Lambda::Function'>): string => one.text('FunctionName', one.logicalId);
+
+export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
+  `${functionArn(functionNameIn(version.text('FunctionName')))}:${onlyVersion}`;
+
+export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
+  `${functionArn(functionNameIn(alias.text('FunctionName')))}:${alias.text('Name')}`;
+
+/** The first version that a function publishes. */
+export const onlyVersion = '1';
+
+type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;
+
+export const tableName = (table: Table): string => table.text('TableName', table.logicalId);
+
+export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.logicalId);
+
+export const roleArn = (role: Resource<'AWS::IAM::Role'>): string =>
+  `arn:aws:iam::${account.id}:role/${roleName(role)}`;
+
+export const managedPolicyArn = ({ logicalId }: Named): string => `arn:aws:iam::${account.id}:policy/${logicalId}`;
+
+const tableValues = { Ref: tableName, Arn: (table: Table) => tableArn(tableName(table)) };
+
+type Values<T extends ServedType> = Record<string, (resource: Resource<T>) => string>;
+
+/**
+ * What a reference to a resource gives: its `Ref`, and its attributes. A name that the template does not give is the
+ * logical id; AWS would make one up.
+ */
+const valuesOf: { [T in ServedType]?: Values<T> } = {
+  'AWS::Lambda::Function': { Ref: functionName, Arn: (one) => functionArn(functionName(one)) },
+  'AWS::Lambda::Version': { Ref: versionArn, FunctionArn: versionArn, Version: () => onlyVersion },
+  'AWS::Lambda::Alias': { Ref: aliasArn, AliasArn: aliasArn },
+  'AWS::DynamoDB::Table': tableValues,
+  'AWS::DynamoDB::GlobalTable': tableValues,
+  'AWS::IAM::Role': { Ref: roleName, Arn: roleArn },
+  'AWS::IAM::ManagedPolicy': { Ref: managedPolicyArn, PolicyArn: managedPolicyArn },
+};
+
+const referenceTo = <T extends ServedType>(resource: Resource<T>, attribute: string): string | undefined => {
+  const values: Values<T> | undefined = valuesOf[resource.type];
+  return values?.[attribute]?.(resource);
+};

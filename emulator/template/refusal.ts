@@ -1,0 +1,9 @@
+/** A resource, or the property of one, that a sentence of refusal names. */
+export type Named = { logicalId: string; type: string };
+
+/** Names a resource in a sentence: Orders (AWS::Lambda::Function). */
+export const named = ({ logicalId, type }: Named): string => `${logicalId} (${type})`;
+
+/** An error whose message says which resource cannot be served, why, and what the user can do. */
+export const refusal = (resource: Named, reason: string, advice: string): Error =>
+  new Error(`${named(resource)} cannot be served here: ${reason}. ${advice}`);

@@ -1,0 +1,85 @@
+import { evaluate, type LookUp } from './intrinsics.ts';
+import { refusal } from './refusal.ts';
+import type { ReadProperty, ServedType } from './resource-types.ts';
+
+type Properties = Record<string, unknown>;
+
+/** A resource of a served type. Only the properties that its type says are read can be read. */
+export class Resource<T extends ServedType = ServedType> {
+  readonly logicalId: string;
+  readonly type: T;
+  readonly #properties: Properties;
+  readonly #lookUp: LookUp;
+
+  constructor(logicalId: string, type: T, properties: Properties, lookUp: LookUp) {
+    this.logicalId = logicalId;
+    this.type = type;
+    this.#properties = properties;
+    this.#lookUp = lookUp;
+  }
+
+  /** The property with its intrinsic functions evaluated; undefined if it is not set. @throws Error, like the others */
+  get(name: ReadProperty<T>): unknown {
+    return this.evaluate(name, this.raw(name));
+  }
+
+  /** The property as it is written in the template. */
+  raw(name: ReadProperty<T>): unknown {
+    return this.#properties[name];
+  }
+
+  /** Evaluates the intrinsic functions in a part of a property. `path` names that part in error messages. */
+  evaluate(path: string, part: unknown): unknown {
+    return evaluate(part, { resource: this, path }, this.#lookUp);
+  }
+
+  /** A property that is text. `otherwise` is its default; without one, the property is required. */
+  text(name: ReadProperty<T>, otherwise?: string): string {
+    const value = this.get(name) ?? otherwise;
+    if (value === undefined) throw this.refuse(`it has no ${name}`, 'Set it.');
+    if (typeof value === 'object') throw this.refuse(`its ${name} is not text`, 'Correct it.');
+    return String(value);
+  }
+
+  number(name: ReadProperty<T>, otherwise: number): number {
+    const value = Number(this.text(name, String(otherwise)));
+    if (!Number.isFinite(value)) throw this.refuse(`its ${name} is not a number`, 'Correct it.');
+    return value;
+  }
+
+  /** A property that is a list; an empty one if it is not set. */
+  list(name: ReadProperty<T>): unknown[] {
+    const value = this.get(name) ?? [];
+    if (!Array.isArray(value)) throw this.refuse(`its ${name} is not a list`, 'Correct it.');
+    return value;
+  }
+
+  /** Refuses every value of a property but one. Undefined means that the property may also be absent. */
+  mustBe(name: ReadProperty<T>, allowed: (string | number | boolean | undefined)[], advice: string): void {
+    const value = this.get(name);
+    // CloudFormation converts between texts, numbers and booleans.
+    if (allowed.some((each) => String(each) === String(value))) return;
+    const supported = allowed.find((each) => each !== undefined);
+    const found = value === undefined ? `it has no ${name}` : `its ${name} is ${JSON.stringify(value)}`;
+    throw this.refuse(`${found}, and only ${JSON.stringify(supported)} is supported`, advice);
+  }
+
+  /**
+   * The fields of an object inside a property. @throws Error that names a field that is not among `known`
+   * @param path names the object in the error message
+   */
+  fields<Field extends string>(path: string, value: unknown, known: readonly Field[]): Partial<Record<Field, unknown>> {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw this.refuse(`its ${path} is not an object`, 'Correct it.');
+    }
+    const others = Object.keys(value).filter((field) => !known.some((each) => each === field));
+    if (others.length > 0) throw this.refuse(`its ${path}.${others[0]} is not supported`, removeProperty);
+    return value;
+  }
+
+  refuse(reason: string, advice: string): Error {
+    return refusal(this, reason, advice);
+  }
+}
+
+export const removeProperty = 'Leave that property out of the template.';

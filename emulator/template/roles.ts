@@ -1,0 +1,74 @@
+/** Reads what the role of a function allows in DynamoDB. */
+import type { Statement } from '../served-stack.ts';
+import { managedPolicyArn, roleArn, roleName } from './references.ts';
+import { type Resource, removeProperty } from './resource.ts';
+import type { Resources } from './resources.ts';
+
+type PolicyHolder = Resource<'AWS::IAM::Role' | 'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>;
+
+/** Policies of AWS that allow nothing in DynamoDB. */
+const withoutDynamoDb = ['service-role/AWSLambdaBasicExecutionRole', 'AWSXRayDaemonWriteAccess'].map(
+  (name) => `arn:aws:iam::aws:policy/${name}`,
+);
+
+/**
+ * The statements of all policies of the function's role that concern DynamoDB: those within the role, those that are
+ * attached to it, and those that it names.
+ */
+export const readRole = (one: Resource<'AWS::Lambda::Function'>, resources: Resources): Statement[] => {
+  const arn = one.text('Role');
+  const role = resources.ofType('AWS::IAM::Role').find((each) => roleArn(each) === arn);
+  if (role === undefined) throw one.refuse(`its Role ${arn} is not in the template`, 'Define it in the same stack.');
+  if (role.raw('PermissionsBoundary') !== undefined) {
+    throw role.refuse('its PermissionsBoundary is not supported', removeProperty);
+  }
+
+  const inline = [role.raw('Policies') ?? []].flat().flatMap((policy, index) => {
+    const path = `Policies.${index}`;
+    const { PolicyDocument: document } = role.fields(path, policy, ['PolicyDocument', 'PolicyName']);
+    return readDocument(role, `${path}.PolicyDocument`, document);
+  });
+
+  const name = roleName(role);
+  const ownManaged = resources.ofType('AWS::IAM::ManagedPolicy');
+  const arns = role.list('ManagedPolicyArns').map(String);
+  const unknown = arns.find(
+    (each) => !withoutDynamoDb.includes(each) && !ownManaged.some((own) => managedPolicyArn(own) === each),
+  );
+  if (unknown !== undefined) {
+    throw role.refuse(
+      `its managed policy ${unknown} is unknown here`,
+      'Write its statements as a policy of the same stack.',
+    );
+  }
+  const attached = resources
+    .ofType('AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy')
+    .filter((policy) => policy.list('Roles').includes(name) || arns.includes(managedPolicyArn(policy)));
+  return [
+    ...inline,
+    ...attached.flatMap((policy) => readDocument(policy, 'PolicyDocument', policy.raw('PolicyDocument'))),
+  ];
+};
+
+const readDocument = (holder: PolicyHolder, path: string, document: unknown): Statement[] => {
+  const { Statement: statements } = holder.fields(path, document, ['Version', 'Id', 'Statement']);
+  return [statements]
+    .flat()
+    .flatMap((statement, index) => readStatement(holder, `${path}.Statement.${index}`, statement));
+};
+
+/**
+ * Returns the statement if it concerns DynamoDB. The others are not evaluated: they may refer to anything.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_statement.html
+ */
+const readStatement = (holder: PolicyHolder, path: string, statement: unknown): Statement[] => {
+  const { Action, NotAction } = statement as { Action?: unknown; NotAction?: unknown };
+  const actions = [holder.evaluate(`${path}.Action`, Action ?? [])].flat().map(String);
+  if (NotAction === undefined && !actions.some((action) => /^(\*$|dynamodb:)/i.test(action))) return [];
+  const fields = holder.fields(path, statement, ['Sid', 'Effect', 'Action', 'Resource']);
+  if (fields.Effect !== 'Allow' && fields.Effect !== 'Deny') {
+    throw holder.refuse(`its ${path}.Effect is neither Allow nor Deny`, 'Correct it.');
+  }
+  const resources = [holder.evaluate(`${path}.Resource`, fields.Resource)].flat().map(String);
+  return [{ effect: fields.Effect, actions, resources }];
+};

@@ -1,0 +1,92 @@
+import type { AuthorizerSpec, RouteSpec, Target, Throttle } from '../served-stack.ts';
+import { Invocables } from './functions.ts';
+import type { Resource } from './resource.ts';
+import type { Resources } from './resources.ts';
+
+type Integration = { target: Target; timeout: number };
+
+/** @param throttleOf gives the stage's throttle for a route key */
+export const readRoutes = (
+  resources: Resources,
+  throttleOf: (routeKey: string) => Throttle | undefined,
+): RouteSpec[] => {
+  const invocables = new Invocables(resources);
+  const integrations = new Map(
+    resources
+      .ofType('AWS::ApiGatewayV2::Integration')
+      .map((each) => [each.logicalId, readIntegration(each, invocables)]),
+  );
+  const authorizers = new Map(
+    resources.ofType('AWS::ApiGatewayV2::Authorizer').map((each) => [each.logicalId, readAuthorizer(each, invocables)]),
+  );
+
+  return resources.ofType('AWS::ApiGatewayV2::Route').map((route): RouteSpec => {
+    const routeKey = readRouteKey(route);
+    const target = route.text('Target');
+    const integration = integrations.get(target.replace(/^integrations\//, ''));
+    if (integration === undefined) {
+      throw route.refuse(`its Target ${target} is not an integration of the template`, 'Define it in the same stack.');
+    }
+    const authorizer = readAuthorization(route, authorizers);
+    const throttle = throttleOf(routeKey);
+    return { routeKey, ...integration, ...(authorizer && { authorizer }), ...(throttle && { throttle }) };
+  });
+};
+
+/** $default, or a method or ANY with a path of literal segments, {name} and, at its end, {name+}. */
+const routeKeys =
+  /^(\$default|(ANY|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT) \/((([^{}/\s]+|\{[\w.:-]+\})\/)*([^{}/\s]+|\{[\w.:-]+\+?\})?)?)$/;
+
+/** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html */
+const readRouteKey = (route: Resource<'AWS::ApiGatewayV2::Route'>): string => {
+  const routeKey = route.text('RouteKey');
+  if (routeKeys.test(routeKey)) return routeKey;
+  throw route.refuse(
+    `its RouteKey is ${JSON.stringify(routeKey)}`,
+    'Write it as $default, or as METHOD /path, with parameters as whole segments: {name}, or {name+} at the end.',
+  );
+};
+
+const readAuthorization = (
+  route: Resource<'AWS::ApiGatewayV2::Route'>,
+  authorizers: Map<string, AuthorizerSpec>,
+): AuthorizerSpec | undefined => {
+  if (route.text('AuthorizationType', 'NONE') === 'NONE') return undefined;
+  route.mustBe('AuthorizationType', ['CUSTOM'], 'Use a Lambda authorizer, or NONE.');
+  const authorizer = authorizers.get(route.text('AuthorizerId'));
+  if (authorizer) return authorizer;
+  throw route.refuse('its AuthorizerId is not an authorizer of the template', 'Define it in the same stack.');
+};
+
+const readIntegration = (
+  integration: Resource<'AWS::ApiGatewayV2::Integration'>,
+  invocables: Invocables,
+): Integration => {
+  integration.mustBe('IntegrationType', ['AWS_PROXY'], 'Only Lambda functions answer here.');
+  integration.mustBe('ConnectionType', ['INTERNET', undefined], 'This machine is not in that network.');
+  integration.mustBe('PayloadFormatVersion', ['2.0'], 'Let the function read payload format 2.0.');
+  return {
+    target: invocables.find(integration, integration.text('IntegrationUri')),
+    timeout: integration.number('TimeoutInMillis', 30_000),
+  };
+};
+
+/** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html */
+const readAuthorizer = (
+  authorizer: Resource<'AWS::ApiGatewayV2::Authorizer'>,
+  invocables: Invocables,
+): AuthorizerSpec => {
+  authorizer.mustBe('AuthorizerType', ['REQUEST'], 'Use a Lambda authorizer.');
+  authorizer.mustBe('AuthorizerPayloadFormatVersion', ['2.0'], 'Let the authorizer read payload format 2.0.');
+  authorizer.mustBe('EnableSimpleResponses', [true], 'Let the authorizer return isAuthorized instead of a policy.');
+  authorizer.mustBe('AuthorizerResultTtlInSeconds', [0], 'Its results are not cached here.');
+  const identitySources = authorizer.list('IdentitySource').map(String);
+  for (const source of identitySources) {
+    if (/^\$request\.(header|querystring)\.[^\s.]+$/.test(source)) continue;
+    throw authorizer.refuse(
+      `its IdentitySource is ${source}`,
+      'Use $request.header.NAME or $request.querystring.NAME.',
+    );
+  }
+  return { target: invocables.find(authorizer, authorizer.text('AuthorizerUri')), identitySources };
+};

@@ -1,0 +1,69 @@
+import type { TableSpec } from '../served-stack.ts';
+import { tableName } from './references.ts';
+import type { Resource } from './resource.ts';
+import type { Resources } from './resources.ts';
+
+type Table = Resource<'AWS::DynamoDB::Table'> | Resource<'AWS::DynamoDB::GlobalTable'>;
+
+export const readTables = (resources: Resources): TableSpec[] => {
+  const globalTables = resources.ofType('AWS::DynamoDB::GlobalTable');
+  for (const table of globalTables) checkReplicas(table);
+  return [...resources.ofType('AWS::DynamoDB::Table'), ...globalTables].map((table) => {
+    const globalIndexes = readIndexes(table, 'GlobalSecondaryIndexes');
+    const localIndexes = readIndexes(table, 'LocalSecondaryIndexes');
+    return {
+      TableName: tableName(table),
+      // The store checks their shape when it creates the table.
+      KeySchema: table.list('KeySchema') as TableSpec['KeySchema'],
+      AttributeDefinitions: table.list('AttributeDefinitions') as TableSpec['AttributeDefinitions'],
+      ...(globalIndexes.length > 0 && { GlobalSecondaryIndexes: globalIndexes }),
+      ...(localIndexes.length > 0 && { LocalSecondaryIndexes: localIndexes }),
+    };
+  });
+};
+
+type Index = NonNullable<TableSpec['LocalSecondaryIndexes']>[number];
+
+const readIndexes = (table: Table, property: 'GlobalSecondaryIndexes' | 'LocalSecondaryIndexes'): Index[] =>
+  table.list(property).map((index, position) => {
+    const path = `${property}.${position}`;
+    const { IndexName, KeySchema, Projection } = table.fields(path, index, indexFields);
+    table.fields(`${path}.Projection`, Projection, ['NonKeyAttributes', 'ProjectionType']);
+    return { IndexName, KeySchema, Projection } as Index;
+  });
+
+/** All but the first three are limits and metrics, which the store does not have. */
+const indexFields = [
+  'IndexName',
+  'KeySchema',
+  'Projection',
+  'ContributorInsightsSpecification',
+  'OnDemandThroughput',
+  'ProvisionedThroughput',
+  'ReadOnDemandThroughputSettings',
+  'ReadProvisionedThroughputSettings',
+  'WarmThroughput',
+  'WriteOnDemandThroughputSettings',
+  'WriteProvisionedThroughputSettings',
+] as const;
+
+/** The fields of a replica that change nothing here. A policy of a replica is refused, like a policy of a table. */
+const replicaFields = [
+  'ContributorInsightsSpecification',
+  'DeletionProtectionEnabled',
+  'DisassociationProtectionEnabled',
+  'GlobalSecondaryIndexes',
+  'GlobalTableSettingsReplicationMode',
+  'PointInTimeRecoverySpecification',
+  'ReadOnDemandThroughputSettings',
+  'ReadProvisionedThroughputSettings',
+  'Region',
+  'SSESpecification',
+  'TableClass',
+  'Tags',
+] as const;
+
+const checkReplicas = (table: Resource<'AWS::DynamoDB::GlobalTable'>): void => {
+  const replicas = [table.raw('Replicas') ?? []].flat();
+  for (const [index, replica] of replicas.entries()) table.fields(`Replicas.${index}`, replica, replicaFields);
+};

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import { account, functionArn, tableArn } from '../account.ts';
+import { readTemplate } from '../template/read-template.ts';
+import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
+
+const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
+  readTemplate(ordersTemplate(change), '/assets');
+
+const shop = { functionName: 'Shop', arn: `${functionArn('Shop')}:live`, version: '1' };
+
+describe('readTemplate', () => {
+  test('reads routes, with their authorizers, and CORS', () => {
+    expect(read().api).toEqual({
+      routes: [
+        {
+          routeKey: 'GET /orders/{id}',
+          target: shop,
+          timeout: 9_000,
+          authorizer: {
+            target: { functionName: 'the-guard', arn: functionArn('the-guard'), version: '$LATEST' },
+            identitySources: ['$request.header.Authorization', '$request.querystring.shop'],
+          },
+        },
+        { routeKey: 'ANY /{proxy+}', target: shop, timeout: 9_000 },
+      ],
+      cors: {
+        allowOrigins: ['https://shop.example', 'https://www.shop.example'],
+        allowMethods: ['GET', 'POST'],
+        allowHeaders: ['content-type'],
+        exposeHeaders: [],
+        allowCredentials: true,
+        maxAge: 600,
+      },
+    });
+  });
+
+  test('reads functions, with all that the template refers to', () => {
+    const [shopFunction, guard] = read().functions;
+    expect(shopFunction).toEqual({
+      name: 'Shop',
+      folder: `/assets/asset.${assetHash('a')}`,
+      handler: 'index.handler',
+      environment: {
+        ORDERS: 'Orders',
+        ITEMS_ARN: tableArn('items'),
+        GREETING: `Hello from Orders in ${account.region}, \${Name}`,
+        PART: 'b',
+        GUARD: 'the-guard',
+        SIZE: '3',
+      },
+      timeout: 7_000,
+      memoryMegabytes: 256,
+      role: expect.any(Array),
+    });
+    expect(guard).toEqual({
+      name: 'the-guard',
+      folder: `/assets/asset.${assetHash('b')}`,
+      handler: 'guard.check',
+      environment: {},
+      timeout: 3_000,
+      memoryMegabytes: 128,
+      role: [],
+    });
+  });
+
+  test("reads the statements about DynamoDB of all policies of a function's role", () => {
+    expect(read().functions[0]?.role).toEqual([
+      { effect: 'Deny', actions: ['dynamodb:Scan'], resources: ['*'] },
+      {
+        effect: 'Allow',
+        actions: ['dynamodb:GetItem', 'dynamodb:Query'],
+        resources: [tableArn('Orders'), `${tableArn('Orders')}/index/*`],
+      },
+      { effect: 'Allow', actions: ['dynamodb:GetItem'], resources: [tableArn('items')] },
+    ]);
+  });
+
+  test.each(['*', 'dynamodb:*', 'DynamoDB:GetItem'])('reads a statement about the action %s', (action) => {
+    const { functions } = read(({ ShopPolicy }) => {
+      const statement = { Effect: 'Allow', Action: ['s3:GetObject', action], Resource: '*' };
+      Object.assign(ShopPolicy?.Properties ?? {}, { PolicyDocument: { Statement: statement } });
+    });
+    expect(functions[0]?.role).toContainEqual({
+      effect: 'Allow',
+      actions: ['s3:GetObject', action],
+      resources: ['*'],
+    });
+  });
+
+  test('reads tables with their indexes', () => {
+    const s = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' });
+    const n = (AttributeName: string) => ({ AttributeName, AttributeType: 'N' });
+    const hash = (AttributeName: string) => ({ AttributeName, KeyType: 'HASH' });
+    const range = (AttributeName: string) => ({ AttributeName, KeyType: 'RANGE' });
+    expect(read().tables).toEqual([
+      {
+        TableName: 'Orders',
+        KeySchema: [hash('id')],
+        AttributeDefinitions: [s('id'), n('day')],
+        GlobalSecondaryIndexes: [
+          {
+            IndexName: 'byDay',
+            KeySchema: [hash('day')],
+            Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['total'] },
+          },
+        ],
+      },
+      {
+        TableName: 'items',
+        KeySchema: [hash('order'), range('number')],
+        AttributeDefinitions: [s('order'), n('number'), n('price')],
+        LocalSecondaryIndexes: [
+          { IndexName: 'byPrice', KeySchema: [hash('order'), range('price')], Projection: { ProjectionType: 'ALL' } },
+        ],
+      },
+    ]);
+  });
+
+  test('reads the throttle of the stage, and that of a route in its place', () => {
+    const { api } = read(({ Stage }) => {
+      Object.assign(Stage?.Properties ?? {}, {
+        DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40, DetailedMetricsEnabled: true },
+        RouteSettings: { 'GET /orders/{id}': { ThrottlingRateLimit: 1 } },
+      });
+    });
+    expect(api.routes.map(({ throttle }) => throttle)).toEqual([
+      { rate: 1, burst: 40 },
+      { rate: 20, burst: 40 },
+    ]);
+  });
+
+  test('takes the limits of an AWS account for what a throttle does not set', () => {
+    const throttleOf = (settings: object) =>
+      read(({ Stage }) => Object.assign(Stage?.Properties ?? {}, { DefaultRouteSettings: settings })).api.routes[0]
+        ?.throttle;
+    expect(throttleOf({ ThrottlingRateLimit: 20 })).toEqual({ rate: 20, burst: 5_000 });
+    expect(throttleOf({ ThrottlingBurstLimit: 40 })).toEqual({ rate: 10_000, burst: 40 });
+  });
+
+  test.each([
+    '$default',
+    'GET /',
+    'POST /orders',
+    'DELETE /orders/{id}/items/{item-number}',
+    'ANY /files/{path+}',
+    'GET /~a.b:c',
+  ])('reads the route %s', (routeKey) => {
+    const { api } = read(({ GetOrder }) => Object.assign(GetOrder?.Properties ?? {}, { RouteKey: routeKey }));
+    expect(api.routes[0]?.routeKey).toBe(routeKey);
+  });
+
+  test('returns no routes if the API has none, and the default time-out of an integration', () => {
+    const { api } = read((resources) => {
+      delete resources['GetOrder'];
+      delete resources['ShopIntegration']?.Properties['TimeoutInMillis'];
+    });
+    expect(api.routes.map(({ timeout }) => timeout)).toEqual([30_000]);
+    const { routes } = read((resources) => {
+      delete resources['GetOrder'];
+      delete resources['AnyPage'];
+    }).api;
+    expect(routes).toEqual([]);
+  });
+
+  test('reads an authorizer without identity sources', () => {
+    const { api } = read(({ GuardAuthorizer }) => delete GuardAuthorizer?.Properties['IdentitySource']);
+    expect(api.routes[0]?.authorizer?.identitySources).toEqual([]);
+  });
+
+  test.each<[of: string, invoked: unknown, version: string]>([
+    ['a function', { 'Fn::GetAtt': ['Shop', 'Arn'] }, '$LATEST'],
+    ['a version', { Ref: 'ShopVersion' }, '1'],
+    ['an alias', { Ref: 'ShopLive' }, '1'],
+  ])('reads an integration of %s, whose permission names the same ARN', (_, invoked, version) => {
+    const { api } = read(({ ShopIntegration, ShopPermission }) => {
+      Object.assign(ShopIntegration?.Properties ?? {}, { IntegrationUri: invoked });
+      Object.assign(ShopPermission?.Properties ?? {}, { FunctionName: invoked });
+    });
+    expect(api.routes[1]?.target).toMatchObject({ functionName: 'Shop', version });
+  });
+});
