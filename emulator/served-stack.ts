@@ -13,11 +13,18 @@ export type FunctionSpec = {
   environment: Record<string, string>;
   timeout: number;
   memoryMegabytes: number;
+  /**
+   * The least severe level that is logged: of LoggingConfig, ApplicationLogLevel, which is INFO by default if LogFormat is
+   * JSON, or TRACE if LogFormat is Text.
+   */
+  logLevel?: LogLevel;
   /** The statements of all policies of the function's role. */
   role: Statement[];
   /** The logical id of that role. */
   roleName?: string;
 };
+
+export type LogLevel = 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL';
 
 /** A statement of an IAM policy. Actions and resources may contain the wildcards `*` and `?`. */
 export type Statement = { effect: 'Allow' | 'Deny'; actions: string[]; resources: string[] };

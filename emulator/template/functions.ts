@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { functionArn } from '../account.ts';
-import type { FunctionSpec, Target } from '../served-stack.ts';
+import type { FunctionSpec, LogLevel, Target } from '../served-stack.ts';
 import { aliasArn, functionName, functionNameIn, onlyVersion, versionArn } from './references.ts';
 import type { Resource } from './resource.ts';
 import type { Resources } from './resources.ts';
@@ -22,7 +22,8 @@ export const readFunctions = (resources: Resources, assets: string): FunctionSpe
       environment: readEnvironment(one),
       timeout: 1000 * one.number('Timeout', 3),
       memoryMegabytes: one.number('MemorySize', 128),
-      role: readRole(one, resources),
+      logLevel: readLogLevel(one),
+      ...readRole(one, resources),
     };
   });
 
@@ -42,6 +43,24 @@ const readEnvironment = (one: FunctionResource): Record<string, string> => {
       throw one.refuse(`its Environment.Variables.${name} is not text`, 'Correct it.');
     }),
   );
+};
+
+const logLevels: LogLevel[] = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'];
+
+/** Lambda filters lines by their level only if LogFormat is JSON; Text is the default. */
+const readLogLevel = (one: FunctionResource): LogLevel => {
+  const fields = one.fields('LoggingConfig', one.raw('LoggingConfig') ?? {}, [
+    'ApplicationLogLevel',
+    'LogFormat',
+    'LogGroup',
+    'SystemLogLevel',
+  ]);
+  const read = (field: 'ApplicationLogLevel' | 'LogFormat') => one.evaluate(`LoggingConfig.${field}`, fields[field]);
+  if (read('LogFormat') !== 'JSON') return 'TRACE';
+  const level = read('ApplicationLogLevel') ?? 'INFO';
+  const known = logLevels.find((each) => each === level);
+  if (known !== undefined) return known;
+  throw one.refuse(`its LoggingConfig.ApplicationLogLevel is ${JSON.stringify(level)}`, `Use ${logLevels.join(', ')}.`);
 };
 
 /** Reads what an HTTP API can invoke, and finds it by its ARN. */

@@ -100,7 +100,18 @@ export const served = {
     refused: { StageVariables: 'events have no stageVariables here' },
   },
   'AWS::Lambda::Function': {
-    read: ['Code', 'Environment', 'FunctionName', 'Handler', 'MemorySize', 'PackageType', 'Role', 'Runtime', 'Timeout'],
+    read: [
+      'Code',
+      'Environment',
+      'FunctionName',
+      'Handler',
+      'LoggingConfig',
+      'MemorySize',
+      'PackageType',
+      'Role',
+      'Runtime',
+      'Timeout',
+    ],
     // A dead-letter queue is for asynchronous invocations only; an HTTP API waits for each function.
     // Reserved concurrency and the size of /tmp are limits of AWS; this machine has its own.
     withoutEffect: [
@@ -110,7 +121,6 @@ export const served = {
       'Description',
       'EphemeralStorage',
       'KmsKeyArn',
-      'LoggingConfig',
       'RecursiveLoop',
       'ReservedConcurrentExecutions',
       'RuntimeManagementConfig',

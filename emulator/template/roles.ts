@@ -1,10 +1,12 @@
 /** Reads what the role of a function allows in DynamoDB. */
-import type { Statement } from '../served-stack.ts';
+import type { FunctionSpec, Statement } from '../served-stack.ts';
 import { managedPolicyArn, roleArn, roleName } from './references.ts';
 import { type Resource, removeProperty } from './resource.ts';
 import type { Resources } from './resources.ts';
 
 type PolicyHolder = Resource<'AWS::IAM::Role' | 'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>;
+
+type RoleSpec = Required<Pick<FunctionSpec, 'role' | 'roleName'>>;
 
 /** Policies of AWS that allow nothing in DynamoDB. */
 const withoutDynamoDb = ['service-role/AWSLambdaBasicExecutionRole', 'AWSXRayDaemonWriteAccess'].map(
@@ -15,7 +17,7 @@ const withoutDynamoDb = ['service-role/AWSLambdaBasicExecutionRole', 'AWSXRayDae
  * The statements of all policies of the function's role that concern DynamoDB: those within the role, those that are
  * attached to it, and those that it names.
  */
-export const readRole = (one: Resource<'AWS::Lambda::Function'>, resources: Resources): Statement[] => {
+export const readRole = (one: Resource<'AWS::Lambda::Function'>, resources: Resources): RoleSpec => {
   const arn = one.text('Role');
   const role = resources.ofType('AWS::IAM::Role').find((each) => roleArn(each) === arn);
   if (role === undefined) throw one.refuse(`its Role ${arn} is not in the template`, 'Define it in the same stack.');
@@ -29,7 +31,6 @@ export const readRole = (one: Resource<'AWS::Lambda::Function'>, resources: Reso
     return readDocument(role, `${path}.PolicyDocument`, document);
   });
 
-  const name = roleName(role);
   const ownManaged = resources.ofType('AWS::IAM::ManagedPolicy');
   const arns = role.list('ManagedPolicyArns').map(String);
   const unknown = arns.find(
@@ -43,11 +44,9 @@ export const readRole = (one: Resource<'AWS::Lambda::Function'>, resources: Reso
   }
   const attached = resources
     .ofType('AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy')
-    .filter((policy) => policy.list('Roles').includes(name) || arns.includes(managedPolicyArn(policy)));
-  return [
-    ...inline,
-    ...attached.flatMap((policy) => readDocument(policy, 'PolicyDocument', policy.raw('PolicyDocument'))),
-  ];
+    .filter((policy) => policy.list('Roles').includes(roleName(role)) || arns.includes(managedPolicyArn(policy)));
+  const statements = attached.flatMap((policy) => readDocument(policy, 'PolicyDocument', policy.raw('PolicyDocument')));
+  return { role: [...inline, ...statements], roleName: roleName(role) };
 };
 
 const readDocument = (holder: PolicyHolder, path: string, document: unknown): Statement[] => {

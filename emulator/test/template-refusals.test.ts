@@ -202,6 +202,10 @@ const functions: Row[] = [
     set('Shop', { Code: { ZipFile: 'exports.handler = () => {}' } }),
     `${inShop} its Code is not an asset of the CDK. Deploy the code as a folder (in CDK: Code.fromAsset).`,
   ],
+  [
+    set('Shop', { LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'LOUD' } }),
+    `${inShop} its LoggingConfig.ApplicationLogLevel is "LOUD". Use TRACE, DEBUG, INFO, WARN, ERROR, FATAL.`,
+  ],
   [set('Shop', { Timeout: 'soon' }), `${inShop} its Timeout is not a number. Correct it.`],
   [set('Shop', { Handler: undefined }), `${inShop} it has no Handler. Set it.`],
   [set('Shop', { Handler: {} }), `${inShop} its Handler is not text. Correct it.`],

@@ -50,7 +50,9 @@ describe('readTemplate', () => {
       },
       timeout: 7_000,
       memoryMegabytes: 256,
+      logLevel: 'TRACE',
       role: expect.any(Array),
+      roleName: 'ShopRole',
     });
     expect(guard).toEqual({
       name: 'the-guard',
@@ -59,8 +61,20 @@ describe('readTemplate', () => {
       environment: {},
       timeout: 3_000,
       memoryMegabytes: 128,
+      logLevel: 'WARN',
       role: [],
+      roleName: 'guard',
     });
+  });
+
+  test.each<[logging: object, level: string]>([
+    [{}, 'TRACE'],
+    [{ LogFormat: 'Text' }, 'TRACE'],
+    [{ LogFormat: 'JSON' }, 'INFO'],
+    [{ LogFormat: 'JSON', ApplicationLogLevel: 'DEBUG' }, 'DEBUG'],
+  ])('reads from LoggingConfig %j the level %s', (logging, level) => {
+    const { functions } = read(({ Shop }) => Object.assign(Shop?.Properties ?? {}, { LoggingConfig: logging }));
+    expect(functions[0]?.logLevel).toBe(level);
   });
 
   test("reads the statements about DynamoDB of all policies of a function's role", () => {

@@ -40,7 +40,12 @@ describe('readTemplate', () => {
           },
         ],
       });
-      expect(createPlant).toMatchObject({ handler: 'index.handler', timeout: 5_000, memoryMegabytes: 1_769 });
+      expect(createPlant).toMatchObject({
+        handler: 'index.handler',
+        timeout: 5_000,
+        memoryMegabytes: 1_769,
+        logLevel: 'INFO',
+      });
       expect(createPlant?.environment).toEqual({ TABLE_NAME: tables[0]?.TableName });
       expect(createPlant?.role).toEqual([
         {

@@ -179,6 +179,7 @@ const original = {
         Handler: 'guard.check',
         Role: { 'Fn::GetAtt': ['GuardRole', 'Arn'] },
         Runtime: 'nodejs22.x',
+        LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'WARN', LogGroup: { Ref: 'Logs' } },
       },
     },
     GuardPermission: permission({ Ref: 'Guard' }),
