@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { openStore, type StoreLocation } from './dynamodb/store.ts';
 import { type AccessLogEntry, gateway } from './gateway/server.ts';
-import { localFunctions, type Outcome } from './lambda/functions.ts';
+import { Functions, type Outcome } from './lambda/functions.ts';
 import { listen } from './listen.ts';
 import { readTemplate, type Template } from './template/read-template.ts';
 
@@ -63,17 +63,17 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   started.defer(store.close);
   await store.createTables(stack.tables);
 
-  const functions = localFunctions(
+  const functions = new Functions(
     stack.functions.map((spec) => ({ ...spec, environment: { ...store.environmentOf(spec), ...spec.environment } })),
     options.certificates,
   );
-  started.defer(functions.close);
+  started.defer(() => functions.close());
   await functions.warmUp();
 
   const log: AccessLogEntry[] = [];
   const server = gateway({
     api: stack.api,
-    invoke: functions.invoke,
+    invoke: (target, event) => functions.invoke(target, event),
     onRequest: (entry) => {
       log.push(entry);
       if (log.length > logLength) log.shift();

@@ -1,78 +1,109 @@
-/** Emulates Lambda's Node.js runtime in a worker thread: loads a bundle, then handles one event at a time. */
-import { createRequire } from 'node:module';
+/**
+ * Runs in a worker thread, and does there what Lambda's Node.js runtime does: loads the handler, then handles one event
+ * at a time. As in Lambda, environment variables tell it the handler, the folder and the function's configuration.
+ */
+import { flushCompileCache } from 'node:module';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
-import { format } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
+import { logError, patchConsole } from './console.ts';
+import { loadHandler } from './load-handler.ts';
+import { errorText, JSONStringifyError, UnhandledPromiseRejection } from './runtime-errors.ts';
 
-/** `file` and `exportName` locate the handler; `certificates` (PEM) are trusted besides the usual authorities. */
-export type RuntimeData = {
-  file: string;
-  exportName: string;
-  functionName: string;
-  functionArn: string;
-  memoryMegabytes: number;
-  certificates: string[];
-};
+/** Certificate authorities (PEM) to trust besides the usual ones. */
+export type RuntimeData = { certificates: string[] };
 
 /** `deadline` is in milliseconds since the epoch. Events and results are passed as JSON text, as in Lambda. */
-export type Invocation = { requestId: string; event: string; deadline: number };
+export type Invocation = {
+  requestId: string;
+  event: string;
+  deadline: number;
+  arn: string;
+  version: string;
+  traceId: string;
+};
 
+/** `log` has a record as JSON text. After `end`, the instance handles no further event. */
 export type RuntimeMessage =
   | { kind: 'ready' }
-  | { kind: 'log'; level: string; message: unknown }
+  | { kind: 'log'; record: string }
   | { kind: 'result'; result: string }
-  | { kind: 'failure'; reason: string };
+  | { kind: 'failure' | 'end'; reason: string };
 
-const { file, exportName, functionName, functionArn, memoryMegabytes, certificates } = workerData as RuntimeData;
+const { env } = process;
+// Node read this variable when the thread started; the function must not see it.
+delete env['NODE_COMPILE_CACHE'];
 const send = (message: RuntimeMessage): void => parentPort?.postMessage(message);
 
-/** Formats logged values as Lambda does: one object stays an object if JSON can represent it; all else becomes text. */
-const loggable = (values: unknown[]): unknown => {
-  const [value] = values;
-  if (values.length > 1 || typeof value !== 'object' || value === null) return format(...values);
-  if (value instanceof Error) return { errorType: value.name, errorMessage: value.message, stackTrace: value.stack };
+/** Logs an error that nothing caught, and ends the instance. Lambda's exit codes are 128 and 129. */
+const crash = (error: unknown, exitCode: number): void => {
+  logError(error);
+  send({ kind: 'end', reason: errorText(error) });
+  process.exit(exitCode);
+};
+
+patchConsole(env['AWS_LAMBDA_LOG_LEVEL'], (record) => send({ kind: 'log', record }));
+// AWS documents neither listener; version 3 of its published runtime has them.
+process.on('uncaughtException', (error) => crash(error, 129));
+process.on('unhandledRejection', (reason) => crash(new UnhandledPromiseRejection(reason), 128));
+// https://docs.aws.amazon.com/lambda/latest/dg/troubleshooting-invocation.html
+process.on('beforeExit', () =>
+  send({
+    kind: 'end',
+    reason: 'Runtime.NodeJsExit: The event loop is empty. This is usually due to a Promise that was never settled.',
+  }),
+);
+
+const { certificates } = workerData as RuntimeData;
+if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
+
+const ofInstance = {
+  functionName: env['AWS_LAMBDA_FUNCTION_NAME'],
+  memoryLimitInMB: env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'],
+  logGroupName: env['AWS_LAMBDA_LOG_GROUP_NAME'],
+  logStreamName: env['AWS_LAMBDA_LOG_STREAM_NAME'],
+};
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
+const contextOf = ({ requestId, deadline, arn, version, traceId }: Invocation): object => ({
+  invokedFunctionArn: arn,
+  awsRequestId: requestId,
+  xRayTraceId: traceId,
+  getRemainingTimeInMillis: () => deadline - Date.now(),
+  functionVersion: version,
+  ...ofInstance,
+});
+
+/** Lambda turns a missing result into null. */
+const toJson = (result: unknown): string => {
   try {
-    return JSON.parse(JSON.stringify(value));
+    return JSON.stringify(result) ?? 'null';
   } catch {
-    return format(value);
+    throw new JSONStringifyError('Unable to stringify response body');
   }
 };
 
-for (const [method, level] of Object.entries({
-  trace: 'TRACE',
-  debug: 'DEBUG',
-  log: 'INFO',
-  info: 'INFO',
-  warn: 'WARN',
-  error: 'ERROR',
-})) {
-  Object.assign(console, {
-    [method]: (...values: unknown[]) => send({ kind: 'log', level, message: loggable(values) }),
-  });
-}
+const handler = await loadHandler(env['LAMBDA_TASK_ROOT'] ?? '', env['_HANDLER'] ?? '').catch((error) =>
+  crash(error, 1),
+);
 
-if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
-
-type Handler = (event: unknown, context: object) => unknown;
-const handler: unknown = createRequire(file)(file)[exportName];
-if (typeof handler !== 'function') throw new Error(`${functionName}: the bundle does not export ${exportName}.`);
-
-parentPort?.on('message', async ({ requestId, event, deadline }: Invocation) => {
-  const context = {
-    awsRequestId: requestId,
-    functionName,
-    functionVersion: '$LATEST',
-    invokedFunctionArn: functionArn,
-    memoryLimitInMB: String(memoryMegabytes),
-    callbackWaitsForEmptyEventLoop: true,
-    getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
-  };
+parentPort?.on('message', async (invocation: Invocation) => {
+  // During an event, this port does not keep the thread alive: if only the port is left, the handler can never finish.
+  parentPort?.unref();
+  env['_X_AMZN_TRACE_ID'] = invocation.traceId;
+  env['AWS_LAMBDA_FUNCTION_VERSION'] = invocation.version;
   try {
-    const result = await (handler as Handler)(JSON.parse(event), context);
-    // Lambda turns a missing result into null.
-    send({ kind: 'result', result: JSON.stringify(result) ?? 'null' });
+    const result = await handler?.(JSON.parse(invocation.event), contextOf(invocation));
+    // Lambda, too, waits one turn: an unhandled rejection until then fails the event.
+    await nextTurn();
+    send({ kind: 'result', result: toJson(result) });
   } catch (error) {
-    send({ kind: 'failure', reason: error instanceof Error ? `${error.name}: ${error.message}` : String(error) });
+    await nextTurn();
+    logError(error);
+    send({ kind: 'failure', reason: errorText(error) });
   }
+  parentPort?.ref();
 });
 send({ kind: 'ready' });
+// The thread may be terminated, and would then not save what it compiled.
+flushCompileCache();

@@ -1,38 +1,156 @@
-/** Tests the worker thread that runs a function; functions.test.ts tests the rest. */
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
+/** Tests what a function gets from the runtime, and how the runtime finds its handler. */
 import tls from 'node:tls';
-import { expect, onTestFinished, test } from 'vitest';
-import { makeCertificate } from '../../local/issuer.ts';
-import { temporaryFolder } from '../../test/kit/local-service.ts';
-import { localFunction } from '../lambda/functions.ts';
+import { generate } from 'selfsigned';
+import { describe, expect, test } from 'vitest';
+import { functionOf, resultOf, timeout } from './kit/one-function.ts';
 
-const invoke = async (handler: string, ...certificates: string[]) => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
-  await writeFile(path.join(folder, 'index.js'), `exports.handler = async () => ${handler};`);
-  const spec = {
-    name: 'Fn',
-    folder,
-    handler: 'index.handler',
-    environment: {},
-    timeout: 9_000,
-    memoryMegabytes: 128,
-    role: [],
-  };
-  const fn = localFunction(spec, certificates);
-  onTestFinished(fn.close);
-  return fn.invoke({});
-};
+describe('the result', () => {
+  test('is passed as JSON', async () => {
+    const fn = await functionOf('exports.handler = async (event) => ({ event, undef: undefined })');
+    expect(resultOf(await fn.invoke({ a: [1, null, 'é'] }))).toEqual({ event: { a: [1, null, 'é'] } });
+  });
 
-test('a function trusts the given certificate besides the default certificate authorities', async () => {
-  const { certificate } = await makeCertificate();
-  const outcome = await invoke("require('node:tls').getCACertificates('default').length", certificate);
-  expect(Number('result' in outcome && outcome.result)).toBeGreaterThan(tls.rootCertificates.length);
+  test('is null if the handler returns nothing', async () => {
+    expect(await (await functionOf('exports.handler = async () => {}')).invoke()).toMatchObject({ result: 'null' });
+  });
+
+  test('may come from a handler that is not async', async () => {
+    expect(resultOf(await (await functionOf('exports.handler = () => 1')).invoke())).toBe(1);
+  });
+
+  test.each(['1n', '(() => { const a = {}; a.a = a; return a })()'])(
+    'fails the event if JSON cannot represent it: %s',
+    async (code) => {
+      const fn = await functionOf(`exports.handler = async () => ${code}`);
+      expect(await fn.invoke()).toMatchObject({
+        failure: 'Runtime.JSONStringifyError: Unable to stringify response body',
+        log: [{ level: 'ERROR', message: { errorType: 'JSONStringifyError' } }],
+      });
+    },
+  );
 });
 
-test('an object logged with further arguments becomes text, as does one that JSON cannot represent', async () => {
-  const { log } = await invoke('{ console.info({ a: 1 }, "and more"); console.info({ big: 1n }); }');
-  expect(log.map(({ message }) => message)).toEqual(['{ a: 1 } and more', '{ big: 1n }']);
+describe('the context', () => {
+  test('has the fields of Lambda, with the ARN and version of what was invoked', async () => {
+    const { functions } = await functionOf(
+      'exports.handler = async (_, context) => ({ ...context, env: process.env.AWS_LAMBDA_FUNCTION_VERSION })',
+    );
+    const arn = 'arn:aws:lambda:us-east-1:000000000000:function:Fn:live';
+    const outcome = await functions.invoke({ functionName: 'Fn', arn, version: '7' }, {});
+    expect(resultOf(outcome)).toEqual({
+      invokedFunctionArn: arn,
+      awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      xRayTraceId: expect.stringContaining('Root=1-'),
+      functionName: 'Fn',
+      functionVersion: '7',
+      memoryLimitInMB: '128',
+      logGroupName: '/aws/lambda/Fn',
+      logStreamName: expect.stringMatching(/^\d{4}\/\d\d\/\d\d\/\[\$LATEST\][0-9a-f]{32}$/),
+      env: '7',
+    });
+  });
+
+  test('names the unqualified ARN and $LATEST if the function is invoked by name', async () => {
+    const fn = await functionOf(
+      'exports.handler = async (_, context) => [context.invokedFunctionArn, context.functionVersion]',
+    );
+    expect(resultOf(await fn.invoke())).toEqual([expect.stringMatching(/:000000000000:function:Fn$/), '$LATEST']);
+  });
+
+  test('tells how much time is left', async () => {
+    const fn = await functionOf('exports.handler = async (_, context) => context.getRemainingTimeInMillis()');
+    const left = Number(resultOf(await fn.invoke()));
+    expect(left, 'milliseconds left').toBeGreaterThan(0);
+    expect(left, 'milliseconds left').toBeLessThanOrEqual(timeout);
+  });
+});
+
+describe('the environment', () => {
+  test("has the function's own variables and Lambda's, and none of this process", async () => {
+    const fn = await functionOf('exports.handler = async () => ({ ...process.env })', {
+      environment: { TABLE_NAME: 't', AWS_LAMBDA_FUNCTION_NAME: 'reserved' },
+      logLevel: 'WARN',
+    });
+    expect(resultOf(await fn.invoke())).toEqual({
+      TABLE_NAME: 't',
+      _HANDLER: 'index.handler',
+      _X_AMZN_TRACE_ID: expect.any(String),
+      AWS_DEFAULT_REGION: 'us-east-1',
+      AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
+      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '128',
+      AWS_LAMBDA_FUNCTION_NAME: 'Fn',
+      AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+      AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
+      AWS_LAMBDA_LOG_FORMAT: 'JSON',
+      AWS_LAMBDA_LOG_GROUP_NAME: '/aws/lambda/Fn',
+      AWS_LAMBDA_LOG_LEVEL: 'WARN',
+      AWS_LAMBDA_LOG_STREAM_NAME: expect.any(String),
+      AWS_REGION: 'us-east-1',
+      LAMBDA_TASK_ROOT: fn.spec.folder,
+      TZ: ':UTC',
+    });
+  });
+
+  test('has the trace id of the request, or a new one for each event', async () => {
+    const fn = await functionOf(
+      'exports.handler = async (_, context) => [process.env._X_AMZN_TRACE_ID, context.xRayTraceId]',
+    );
+    const given = 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=557abcec3ee5a047;Sampled=1';
+    expect(resultOf(await fn.invoke({ headers: { 'x-amzn-trace-id': given } }))).toEqual([given, given]);
+    const [first, second] = [resultOf(await fn.invoke()), resultOf(await fn.invoke({ headers: null }))];
+    const made = expect.stringMatching(/^Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0$/);
+    expect([first, second]).toEqual([
+      [made, made],
+      [made, made],
+    ]);
+    expect(first).not.toEqual(second);
+  });
+
+  test('trusts the given certificate besides the default certificate authorities', async () => {
+    const { cert } = await generate([{ name: 'commonName', value: 'an issuer' }], { keyType: 'ec' });
+    const code = "exports.handler = async () => require('node:tls').getCACertificates('default').length";
+    const fn = await functionOf(code, {}, [cert]);
+    expect(resultOf(await fn.invoke())).toBeGreaterThan(tls.rootCertificates.length);
+  });
+});
+
+describe('the handler', () => {
+  const commonJs = 'exports.handler = () => 1';
+  test.each([
+    ['index.handler', 'index.js', commonJs],
+    ['index.handler', 'index.cjs', commonJs],
+    ['index.handler', 'index.mjs', 'export const handler = () => 1'],
+    ['src/orders.handler', 'src/orders.js', commonJs],
+    ['./src/orders.handler', 'src/orders.js', commonJs],
+    ['index.orders.create', 'index.js', 'exports.orders = { create: () => 1 }'],
+    ['index.handler', 'index.mjs', 'export default { handler: () => 1 }'],
+  ])('%s is found in %s: %s', async (handler, file, code) => {
+    expect(resultOf(await (await functionOf({ [file]: code }, { handler })).invoke())).toBe(1);
+  });
+
+  test.each([
+    ['throws while it loads', "throw new Error('no TABLE_NAME')", 'Error: no TABLE_NAME'],
+    ['throws a value that is not an Error', 'throw 7', 'number: 7'],
+    ['does not parse', 'exports.handler = (', 'Runtime.UserCodeSyntaxError: SyntaxError: '],
+    ['requires a missing module', "require('./gone')", "Runtime.ImportModuleError: Error: Cannot find module './gone'"],
+    ['exports no handler', 'exports.other = 1', 'Runtime.HandlerNotFound: index.handler is undefined or not exported'],
+    ['exports a text', "exports.handler = 'x'", 'Runtime.HandlerNotFound: index.handler is not a function'],
+    ['takes a callback', 'exports.handler = (e, c, done) => done()', 'Runtime.CallbackHandlerDeprecated: '],
+    ['exits', 'process.exit(0)', 'Runtime.ExitError: Runtime exited without providing a reason'],
+  ])('rejects the warm-up and each event of a module that %s', async (_, code, reason) => {
+    const fn = await functionOf(code);
+    await expect(fn.functions.warmUp()).rejects.toThrow(`The function Fn cannot be loaded: ${reason}`);
+    expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining(reason) });
+  });
+
+  test.each([
+    ['gone.handler', 'Runtime.ImportModuleError'],
+    ['index', 'Runtime.MalformedHandlerName'],
+    ['index.', 'Runtime.MalformedHandlerName'],
+    ['src.old/index', 'Runtime.MalformedHandlerName'],
+    ['../index.handler', 'Runtime.MalformedHandlerName'],
+  ])('cannot be named %s', async (handler, reason) => {
+    const fn = await functionOf(commonJs, { handler });
+    await expect(fn.functions.warmUp()).rejects.toThrow(reason);
+  });
 });

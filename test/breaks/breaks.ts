@@ -158,7 +158,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'local/import-lines.ts': [['ids.get(plant)', '[...ids.values()][0]', 'The plant gets the id of a nested object.']],
   'local/issuer.ts': [['randomUUID()', "''", 'A process that trusts one local issuer rejects the next one.']],
-  'emulator/lambda/functions.ts': [
+  'emulator/lambda/instance.ts': [
     [
       'env: { ...spec.environment,',
       'env: { ...process.env, ...spec.environment,',

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inject } from 'vitest';
 import { type AccessLogEntry, gateway } from '../../emulator/gateway/server.ts';
-import { localFunctions, type Outcome } from '../../emulator/lambda/functions.ts';
+import { Functions, type Outcome } from '../../emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../emulator/served-stack.ts';
 import { closeServer, listen } from '../../local/listen.ts';
 import { audience, claims, sign } from './access-tokens.ts';
@@ -85,10 +85,14 @@ export const startTrialStack = async (
   };
 
   const mine = await Promise.all(specs.map(changed));
-  const functions = localFunctions(mine, [issuer.certificate]);
-  undo.push(functions.close);
+  const functions = new Functions(mine, [issuer.certificate]);
+  undo.push(() => functions.close());
   const log: AccessLogEntry[] = [];
-  const server = gateway({ api, invoke: functions.invoke, onRequest: (entry) => log.push(entry) });
+  const server = gateway({
+    api,
+    invoke: (target, event) => functions.invoke(target, event),
+    onRequest: (entry) => log.push(entry),
+  });
   try {
     await functions.warmUp();
   } catch (error) {

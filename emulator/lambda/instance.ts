@@ -1,0 +1,155 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { account } from '../account.ts';
+import type { FunctionSpec, Target } from '../served-stack.ts';
+import type { Invocation, RuntimeData, RuntimeMessage } from './runtime.ts';
+
+/** One line that a function logged. If it logged an error after other values, the last three fields describe that. */
+export type LogLine = {
+  functionName: string;
+  level: string;
+  message: unknown;
+  errorType?: string;
+  errorMessage?: string;
+  stackTrace?: string[];
+};
+
+/** The handler's result as JSON, or why there is none. `tooLarge` means that the event exceeded Lambda's limit. */
+type Answer = { result: string } | { failure: string; tooLarge?: true };
+
+/** The result of an invocation, and the lines that the function logged during it. */
+export type Outcome = Answer & { log: LogLine[] };
+
+/**
+ * Lambda's limit, in bytes, for an event and for a result. Its errors say: "Request must be smaller than 6291556 bytes
+ * for the Invoke operation", and "Response payload size exceeded maximum allowed payload size (6291556 bytes)".
+ */
+export const payloadLimit = 6_291_556;
+
+/** Milliseconds to load: https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html */
+const initTimeout = 10_000;
+
+/** One execution environment of a function: a worker thread that handles one event at a time. */
+export class Instance {
+  readonly #spec: FunctionSpec;
+  readonly #worker: Worker;
+  readonly #onEnd: (instance: Instance) => void;
+  readonly #initTimer: NodeJS.Timeout;
+  readonly #loaded = Promise.withResolvers<string | undefined>();
+  #settle: (answer: Answer) => void = () => {};
+  #log: LogLine[] = [];
+  /** Why the instance ended, once it did. */
+  #ended?: string;
+
+  /** Starts a thread that loads the code in `folder`. `onEnd` is called once, when it can handle no further event. */
+  constructor(spec: FunctionSpec, folder: string, certificates: string[], onEnd: (instance: Instance) => void) {
+    this.#spec = spec;
+    this.#onEnd = onEnd;
+    const workerData: RuntimeData = { certificates };
+    this.#worker = new Worker(new URL(`runtime${path.extname(import.meta.filename)}`, import.meta.url), {
+      workerData,
+      env: { ...spec.environment, ...lambdaVariables(spec, folder), ...compileCache() },
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: spec.memoryMegabytes },
+    });
+    this.#worker.on('message', (message: RuntimeMessage) => this.#receive(message));
+    this.#worker.on('error', (error) =>
+      this.#end(error instanceof Error ? `${error.name}: ${error.message}` : `${error}`),
+    );
+    this.#worker.on('exit', (code) =>
+      this.#end(
+        `Runtime.ExitError: Runtime exited ${code === 0 ? 'without providing a reason' : `with error: exit status ${code}`}`,
+      ),
+    );
+    this.#initTimer = setTimeout(() => this.#end(`Loading timed out after ${initTimeout} ms`), initTimeout);
+  }
+
+  /** Resolves to undefined once the function is loaded, or to the reason why it cannot be. */
+  loaded(): Promise<string | undefined> {
+    return this.#loaded.promise;
+  }
+
+  /** Handles one event. Call this only if no other event is in progress. */
+  async run(target: Target, event: string, traceId: string): Promise<Outcome> {
+    await this.loaded();
+    if (this.#ended !== undefined) return { failure: this.#ended, log: this.takeLog() };
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    this.#settle = resolve;
+    const { timeout } = this.#spec;
+    const { arn, version } = target;
+    const invocation: Invocation = {
+      requestId: randomUUID(),
+      event,
+      deadline: Date.now() + timeout,
+      arn,
+      version,
+      traceId,
+    };
+    this.#worker.postMessage(invocation);
+    const timer = setTimeout(() => this.#end(`Task timed out after ${(timeout / 1000).toFixed(2)} seconds`), timeout);
+    const answer = await promise;
+    clearTimeout(timer);
+    return { ...answer, log: this.takeLog() };
+  }
+
+  /** Returns the lines logged since the last call. */
+  takeLog(): LogLine[] {
+    const log = this.#log;
+    this.#log = [];
+    return log;
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #receive(message: RuntimeMessage): void {
+    if (message.kind === 'ready') this.#setLoaded(undefined);
+    else if (message.kind === 'log') this.#log.push({ functionName: this.#spec.name, ...JSON.parse(message.record) });
+    else if (message.kind === 'result') this.#settle(withinLimit(message.result));
+    else if (message.kind === 'failure') this.#settle({ failure: message.reason });
+    else this.#end(message.reason);
+  }
+
+  #setLoaded(failure: string | undefined): void {
+    clearTimeout(this.#initTimer);
+    this.#loaded.resolve(failure);
+  }
+
+  #end(reason: string): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = reason;
+    void this.#worker.terminate();
+    this.#setLoaded(reason);
+    this.#settle({ failure: reason });
+    this.#onEnd(this);
+  }
+}
+
+const withinLimit = (result: string): Answer =>
+  Buffer.byteLength(result) > payloadLimit ? { failure: 'the response is over 6 MB' } : { result };
+
+/** If this process caches compiled code, so does the thread, which then starts in half the time. */
+const compileCache = (): Record<string, string> => {
+  const { NODE_COMPILE_CACHE: folder } = process.env;
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
+};
+
+/** The variables that Lambda sets: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
+const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, string> => ({
+  _HANDLER: spec.handler,
+  AWS_DEFAULT_REGION: account.region,
+  AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
+  AWS_LAMBDA_FUNCTION_NAME: spec.name,
+  AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(spec.memoryMegabytes),
+  AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+  AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
+  AWS_LAMBDA_LOG_FORMAT: 'JSON',
+  AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${spec.name}`,
+  AWS_LAMBDA_LOG_LEVEL: spec.logLevel ?? 'INFO',
+  AWS_LAMBDA_LOG_STREAM_NAME: `${new Date().toISOString().slice(0, 10).replaceAll('-', '/')}/[$LATEST]${randomBytes(16).toString('hex')}`,
+  AWS_REGION: account.region,
+  LAMBDA_TASK_ROOT: folder,
+  TZ: ':UTC',
+});

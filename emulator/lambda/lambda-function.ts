@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import type { FunctionSpec, Target } from '../served-stack.ts';
+import { Instance, type LogLine, type Outcome, payloadLimit } from './instance.ts';
+
+/** How many instances of one function may run at the same time. Further events wait for a free instance. */
+const maxInstances = 8;
+
+/** A Lambda function: up to eight instances, each of which handles one event at a time. */
+export class LambdaFunction {
+  readonly #spec: FunctionSpec;
+  readonly #certificates: string[];
+  #folder: string;
+  /** Every instance that has not ended, also those with replaced code. */
+  readonly #instances = new Set<Instance>();
+  /** The instances with the newest code. */
+  #current = new Set<Instance>();
+  #idle: Instance[] = [];
+  readonly #waiting: (() => void)[] = [];
+  /** Lines of instances that ended between two events. */
+  readonly #lateLog: LogLine[] = [];
+  #isClosed = false;
+
+  constructor(spec: FunctionSpec, certificates: string[]) {
+    this.#spec = spec;
+    this.#certificates = certificates;
+    this.#folder = spec.folder;
+  }
+
+  /** Invokes the function. The log also has lines of instances that ended since the last event. */
+  async invoke(target: Target, event: unknown): Promise<Outcome> {
+    const payload = JSON.stringify(event);
+    if (Buffer.byteLength(payload) >= payloadLimit)
+      return { failure: 'the event is over 6 MB', tooLarge: true, log: [] };
+    const instance = await this.#acquire();
+    try {
+      const outcome = await instance.run(target, payload, traceIdOf(event));
+      return { ...outcome, log: [...this.#lateLog.splice(0), ...outcome.log] };
+    } finally {
+      this.#release(instance);
+    }
+  }
+
+  /** Loads one instance, so that a function that cannot load fails before the first request. @throws Error */
+  async warmUp(): Promise<void> {
+    const instance = await this.#acquire();
+    const failure = await instance.loaded();
+    this.#release(instance);
+    if (failure !== undefined) throw new Error(`The function ${this.#spec.name} cannot be loaded: ${failure}`);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#instances].map((instance) => instance.stop()));
+  }
+
+  #start(folder: string): Instance {
+    const instance = new Instance(this.#spec, folder, this.#certificates, (ended) => this.#forget(ended));
+    this.#instances.add(instance);
+    return instance;
+  }
+
+  async #acquire(): Promise<Instance> {
+    for (;;) {
+      if (this.#isClosed) throw new Error(`The function ${this.#spec.name} was closed.`);
+      const free = this.#idle.pop();
+      if (free !== undefined) return free;
+      if (this.#current.size < maxInstances) {
+        const instance = this.#start(this.#folder);
+        this.#current.add(instance);
+        return instance;
+      }
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+  }
+
+  #release(instance: Instance): void {
+    if (this.#current.has(instance)) this.#idle.push(instance);
+    else void instance.stop();
+    this.#waiting.shift()?.();
+  }
+
+  #forget(instance: Instance): void {
+    this.#instances.delete(instance);
+    this.#current.delete(instance);
+    if (!this.#idle.includes(instance)) return;
+    this.#idle = this.#idle.filter((each) => each !== instance);
+    this.#lateLog.push(...instance.takeLog());
+  }
+}
+
+/** The trace id that a request brought along, or a new one: https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html */
+const traceIdOf = (event: unknown): string => {
+  const { headers } = (event ?? {}) as { headers?: Record<string, unknown> };
+  const given = headers?.['x-amzn-trace-id'];
+  if (typeof given === 'string' && given !== '') return given;
+  const seconds = Math.floor(Date.now() / 1000).toString(16);
+  return `Root=1-${seconds}-${randomHex(24)};Parent=${randomHex(16)};Sampled=0`;
+};
+
+/** Up to 32 random digits. Node makes UUIDs in advance, so this takes a fraction of the time of `randomBytes`. */
+const randomHex = (digits: number): string => randomUUID().replaceAll('-', '').slice(0, digits);

@@ -1,0 +1,60 @@
+/** Finds and loads a function's handler: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-handler.html */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import {
+  CallbackHandlerDeprecatedError,
+  HandlerNotFoundError,
+  ImportModuleError,
+  MalformedHandlerNameError,
+  UserCodeSyntaxError,
+} from './runtime-errors.ts';
+
+export type Handler = (event: unknown, context: object) => unknown;
+
+/**
+ * Loads the handler `name`, such as `index.handler` or `src/orders.create`, from a folder.
+ * @throws one of the runtime's errors, or the error that the module threw
+ */
+export const loadHandler = async (folder: string, name: string): Promise<Handler> => {
+  const { file, exportName } = parse(name);
+  const handler = findExport(await loadModule(path.resolve(folder, file)), exportName);
+  if (!handler) throw new HandlerNotFoundError(`${name} is undefined or not exported`);
+  if (typeof handler !== 'function') throw new HandlerNotFoundError(`${name} is not a function`);
+  if (handler.length >= 3)
+    throw new CallbackHandlerDeprecatedError(
+      'Since Node.js 24, Lambda does not support handlers that take a callback (a third parameter). Use an async handler.',
+    );
+  return handler as Handler;
+};
+
+/** Splits a handler's name at the first dot after the last slash. The rest may name a nested export. */
+const parse = (name: string): { file: string; exportName: string } => {
+  const [, file, exportName] = /^((?:.*\/)?[^./]+)\.([^/]+)$/.exec(name) ?? [];
+  if (file === undefined || exportName === undefined || name.includes('..'))
+    throw new MalformedHandlerNameError(`'${name}' is not a valid handler name.`);
+  return { file, exportName };
+};
+
+const loadModule = async (file: string): Promise<unknown> => {
+  const found = ['', '.js', '.mjs', '.cjs'].map((extension) => `${file}${extension}`).find((each) => existsSync(each));
+  if (found === undefined) throw new ImportModuleError(`Error: Cannot find module '${file}'`);
+  try {
+    return createRequire(found)(found);
+  } catch (error) {
+    if (error instanceof SyntaxError)
+      throw Object.assign(new UserCodeSyntaxError(String(error)), { stack: error.stack });
+    if (error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND')
+      throw new ImportModuleError(String(error));
+    throw error;
+  }
+};
+
+/** Finds an export, or a field of the default export. `name` may be a path such as `orders.create`. */
+const findExport = (module: unknown, name: string): unknown => {
+  const findIn = (from: unknown): unknown =>
+    name.split('.').reduce((value, key) => (isObject(value) ? value[key] : undefined), from);
+  return findIn(module) ?? (isObject(module) ? findIn(module['default']) : undefined);
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

@@ -1,0 +1,58 @@
+/** A function to test the runtime with. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { onTestFinished, vi } from 'vitest';
+import { Functions, type Outcome } from '../../lambda/functions.ts';
+import type { FunctionSpec } from '../../served-stack.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** In milliseconds: longer than any machine needs to pass an event to a worker thread. */
+export const timeout = 300_000;
+
+/** Creates a folder with the given files, by path, and removes it when the test has finished. */
+export const folderWith = async (files: Record<string, string>): Promise<string> => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  for (const [name, content] of Object.entries(files)) {
+    const file = path.join(folder, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
+  return folder;
+};
+
+/**
+ * A function named Fn. A string is the code of its index.js; several files are given by path. Timers of this thread, which
+ * enforce the time limits of functions, stand still until a test advances them.
+ */
+export const functionOf = async (
+  code: string | Record<string, string>,
+  spec: Partial<FunctionSpec> = {},
+  certificates: string[] = [],
+) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const fn: FunctionSpec = {
+    name: 'Fn',
+    folder: await folderWith(typeof code === 'string' ? { 'index.js': code } : code),
+    handler: 'index.handler',
+    environment: {},
+    timeout,
+    memoryMegabytes: 128,
+    role: [],
+    ...spec,
+  };
+  const functions = new Functions([fn], certificates);
+  onTestFinished(() => functions.close());
+  return {
+    functions,
+    spec: fn,
+    invoke: (event: unknown = {}): Promise<Outcome> => functions.invokeByName('Fn', event),
+  };
+};
+
+/** The result of an event, or an assertion error with the reason why there is none. */
+export const resultOf = (outcome: Outcome): unknown => {
+  if ('failure' in outcome) throw new Error(`There is no result: ${outcome.failure}`);
+  return JSON.parse(outcome.result);
+};

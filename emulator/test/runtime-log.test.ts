@@ -1,0 +1,122 @@
+/** Tests what a function logs, and what the runtime logs for it. */
+import { describe, expect, test } from 'vitest';
+import type { LogLevel } from '../served-stack.ts';
+import { functionOf } from './kit/one-function.ts';
+
+/** Runs statements in a handler. @returns the lines logged */
+const logOf = async (statements: string, logLevel?: LogLevel) => {
+  const fn = await functionOf(`exports.handler = async () => { ${statements} }`, logLevel ? { logLevel } : {});
+  return (await fn.invoke()).log;
+};
+
+test('returns the lines of each event beside its result', async () => {
+  const fn = await functionOf("exports.handler = async () => { console.info({ outcome: 'stored' }); return 1 }");
+  const expected = {
+    result: '1',
+    log: [{ functionName: 'Fn', level: 'INFO', message: { outcome: 'stored' } }],
+  };
+  expect(await fn.invoke()).toEqual(expected);
+  expect(await fn.invoke()).toEqual(expected);
+});
+
+describe('one value', () => {
+  test.each([
+    ["'100 %s'", '100 %s'],
+    ['7', 7],
+    ['null', null],
+    ['{ a: [1] }', { a: [1] }],
+    ['{ id: 2n ** 63n }', '{ id: 9223372036854775808n }'],
+    ['(() => { const a = {}; a.a = a; return a })()', '<ref *1> { a: [Circular *1] }'],
+  ])('%s is logged as JSON represents it, or as text', async (code, message) => {
+    expect(await logOf(`console.info(${code})`)).toEqual([{ functionName: 'Fn', level: 'INFO', message }]);
+  });
+
+  test.each(["Symbol('s')", 'undefined'])('%s is logged as a line without a message', async (code) => {
+    expect(await logOf(`console.info(${code})`)).toEqual([{ functionName: 'Fn', level: 'INFO' }]);
+  });
+});
+
+describe('several values', () => {
+  test('become text', async () => {
+    expect(await logOf("console.info({ a: 1 }, 'and more'); console.info('%s!', 'no', 1)")).toMatchObject([
+      { message: '{ a: 1 } and more' },
+      { message: 'no! 1' },
+    ]);
+  });
+
+  test('become text beside the description of an error', async () => {
+    expect(await logOf("console.warn('failed:', new RangeError('boom'))")).toEqual([
+      {
+        functionName: 'Fn',
+        level: 'WARN',
+        message: expect.stringMatching(/^failed: RangeError: boom\n/),
+        errorType: 'RangeError',
+        errorMessage: 'boom',
+        stackTrace: expect.arrayContaining(['RangeError: boom']),
+      },
+    ]);
+  });
+});
+
+describe('an error', () => {
+  test("is logged with its constructor's name, its stack's lines and its own enumerable fields, also a nested one", async () => {
+    const [line] = await logOf(`
+      class OrderError extends TypeError { name = 'Renamed' }
+      const error = new OrderError('boom', { cause: new Error('a cause is not enumerable') });
+      console.error({ failed: Object.assign(error, { code: 'E1', $response: new RangeError('nested') }) });`);
+    expect(line).toEqual({
+      functionName: 'Fn',
+      level: 'ERROR',
+      message: {
+        failed: {
+          errorType: 'OrderError',
+          errorMessage: 'boom',
+          stackTrace: expect.arrayContaining([expect.stringMatching(/^ {4}at .*index\.js/)]),
+          name: 'Renamed',
+          code: 'E1',
+          $response: { errorType: 'RangeError', errorMessage: 'nested', stackTrace: expect.any(Array) },
+        },
+      },
+    });
+  });
+});
+
+describe('a level', () => {
+  const all = "for (const level of ['trace', 'debug', 'log', 'info', 'warn', 'error', 'fatal']) console[level](level);";
+  test.each<[LogLevel | undefined, string[]]>([
+    [undefined, ['INFO', 'INFO', 'WARN', 'ERROR', 'FATAL']],
+    ['TRACE', ['TRACE', 'DEBUG', 'INFO', 'INFO', 'WARN', 'ERROR', 'FATAL']],
+    ['DEBUG', ['DEBUG', 'INFO', 'INFO', 'WARN', 'ERROR', 'FATAL']],
+    ['WARN', ['WARN', 'ERROR', 'FATAL']],
+    ['FATAL', ['FATAL']],
+  ])('of at least %s is logged', async (logLevel, levels) => {
+    expect((await logOf(all, logLevel)).map(({ level }) => level)).toEqual(levels);
+  });
+});
+
+describe('the runtime', () => {
+  test.each([
+    ["throw new TypeError('oops')", { errorType: 'TypeError', errorMessage: 'oops' }],
+    ["await Promise.reject(new TypeError('oops'))", { errorType: 'TypeError', errorMessage: 'oops' }],
+    ['throw 7', { errorType: 'Error', errorMessage: '7' }],
+    ['throw { code: 1 }', { errorType: 'Error', errorMessage: '[object Object]' }],
+    ['throw undefined', { errorType: 'Error', errorMessage: 'undefined' }],
+  ])('logs the error of a handler after its own lines: %s', async (statement, message) => {
+    expect(await logOf(`console.info('first'); ${statement}`)).toEqual([
+      { functionName: 'Fn', level: 'INFO', message: 'first' },
+      { functionName: 'Fn', level: 'ERROR', message: { ...message, stackTrace: expect.any(Array) } },
+    ]);
+  });
+
+  test('logs nothing if a handler returns an error response', async () => {
+    expect(await logOf("console.error('stored nothing'); return { statusCode: 500 }")).toHaveLength(1);
+  });
+
+  test('logs why a function cannot be loaded', async () => {
+    const fn = await functionOf("console.warn('loading'); throw new RangeError('no table')");
+    expect((await fn.invoke()).log).toMatchObject([
+      { level: 'WARN', message: 'loading' },
+      { level: 'ERROR', message: { errorType: 'RangeError', errorMessage: 'no table' } },
+    ]);
+  });
+});
