@@ -40,6 +40,11 @@ export type Emulator = {
   log: readonly AccessLogEntry[];
   /** Invokes a function by its name, without the gateway. */
   invoke: (functionName: string, event: unknown) => Promise<Outcome>;
+  /**
+   * Replaces a function's code by that in `folder`. Requests in progress end with the old code, later ones use the new.
+   * Rejects with the reason if the new code cannot be loaded; the old code then stays.
+   */
+  swap: (functionName: string, folder: string) => Promise<void>;
   /** Ends requests in progress within two seconds, and stops everything that `serve` started. */
   close: () => Promise<void>;
 };
@@ -99,6 +104,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     enforcesRoles: store.enforcesRoles,
     log,
     invoke: (name, event) => functions.invokeByName(name, event),
+    swap: (name, folder) => functions.swap(name, folder),
     close: () => running.disposeAsync(),
   };
 };

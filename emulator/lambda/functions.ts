@@ -29,6 +29,16 @@ export class Functions {
     await Promise.all([...this.#functions.values()].map((each) => each.warmUp()));
   }
 
+  /**
+   * Replaces a function's code by that in `folder`, for later events.
+   * @throws Error if the new code cannot be loaded; the old code then stays
+   */
+  async swap(functionName: string, folder: string): Promise<void> {
+    const swapped = this.#functions.get(functionName);
+    if (swapped === undefined) throw new Error(`The stack has no function ${functionName}.`);
+    await swapped.swap(folder);
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#functions.values()].map((each) => each.close()));
   }

@@ -18,6 +18,7 @@ export class LambdaFunction {
   readonly #waiting: (() => void)[] = [];
   /** Lines of instances that ended between two events. */
   readonly #lateLog: LogLine[] = [];
+  #lastSwap: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(spec: FunctionSpec, certificates: string[]) {
@@ -48,9 +49,32 @@ export class LambdaFunction {
     if (failure !== undefined) throw new Error(`The function ${this.#spec.name} cannot be loaded: ${failure}`);
   }
 
+  /**
+   * Replaces the code for later events. Events in progress end on the instances that have the old code.
+   * @throws Error with the reason if the new code cannot be loaded; the old code then stays
+   */
+  swap(folder: string): Promise<void> {
+    const swapped = this.#lastSwap.then(() => this.#replaceCode(folder));
+    this.#lastSwap = swapped.catch(() => {});
+    return swapped;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#instances].map((instance) => instance.stop()));
+  }
+
+  async #replaceCode(folder: string): Promise<void> {
+    const instance = this.#start(folder);
+    const failure = await instance.loaded();
+    if (failure !== undefined)
+      throw new Error(`The new code of the function ${this.#spec.name} cannot be loaded: ${failure}`);
+    const replaced = this.#idle;
+    this.#folder = folder;
+    this.#current = new Set([instance]);
+    this.#idle = [instance];
+    for (const old of replaced) void old.stop();
+    for (const wake of this.#waiting.splice(0)) wake();
   }
 
   #start(folder: string): Instance {
