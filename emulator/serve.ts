@@ -59,9 +59,9 @@ const logLength = 1_000;
 export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const { template, assets } = 'app' in options ? synthesize(options.app) : options;
   const stack = readTemplate(template as Template, assets);
-  // In Lambda, no package.json surrounds a function's code. Here, one in a parent folder could declare ES modules.
+  // In Lambda, no package.json surrounds a function's code. Here, one in a parent folder could declare a module type.
   const packageJson = path.join(assets, 'package.json');
-  if (!existsSync(packageJson)) writeFileSync(packageJson, '{"type":"commonjs"}');
+  if (!existsSync(packageJson)) writeFileSync(packageJson, '{}');
 
   await using started = new AsyncDisposableStack();
   const store = await openStore(options.store, stack.functions);

@@ -1,7 +1,7 @@
 /** Finds and loads a function's handler: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-handler.html */
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import {
   CallbackHandlerDeprecatedError,
   HandlerNotFoundError,
@@ -40,7 +40,8 @@ const loadModule = async (file: string): Promise<unknown> => {
   const found = ['', '.js', '.mjs', '.cjs'].map((extension) => `${file}${extension}`).find((each) => existsSync(each));
   if (found === undefined) throw new ImportModuleError(`Error: Cannot find module '${file}'`);
   try {
-    return createRequire(found)(found);
+    // Unlike `require`, `import` also loads modules that use top-level await.
+    return await import(`file://${pathToFileURL(found).pathname}`);
   } catch (error) {
     if (error instanceof SyntaxError)
       throw Object.assign(new UserCodeSyntaxError(String(error)), { stack: error.stack });

@@ -120,6 +120,8 @@ describe('the handler', () => {
     ['index.handler', 'index.js', commonJs],
     ['index.handler', 'index.cjs', commonJs],
     ['index.handler', 'index.mjs', 'export const handler = () => 1'],
+    ['index.handler', 'index.js', 'export const handler = () => 1'],
+    ['100% #1?/index.handler', '100% #1?/index.mjs', 'export const handler = await (async () => () => 1)()'],
     ['src/orders.handler', 'src/orders.js', commonJs],
     ['./src/orders.handler', 'src/orders.js', commonJs],
     ['index.orders.create', 'index.js', 'exports.orders = { create: () => 1 }'],
