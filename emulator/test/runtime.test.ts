@@ -1,8 +1,8 @@
 /** Tests what a function gets from the runtime, and how the runtime finds its handler. */
 import tls from 'node:tls';
 import { generate } from 'selfsigned';
-import { describe, expect, test } from 'vitest';
-import { functionOf, resultOf, timeout } from './kit/one-function.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { folderWith, functionOf, resultOf, timeout } from './kit/one-function.ts';
 
 describe('the result', () => {
   test('is passed as JSON', async () => {
@@ -67,6 +67,7 @@ describe('the context', () => {
 
 describe('the environment', () => {
   test("has the function's own variables and Lambda's, and none of this process", async () => {
+    vi.stubEnv('NODE_COMPILE_CACHE', await folderWith({}));
     const fn = await functionOf('exports.handler = async () => ({ ...process.env })', {
       environment: { TABLE_NAME: 't', AWS_LAMBDA_FUNCTION_NAME: 'reserved' },
       logLevel: 'WARN',
