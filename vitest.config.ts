@@ -53,7 +53,8 @@ export default defineConfig({
       reporter: ['text', 'html'],
       reportOnFailure: true,
       // Counts child processes too. If a file runs there and in Vitest, its lines are merged, but its functions and
-      // branches count twice. emulator/lambda/runtime.ts shows 0, because its worker has a separate environment.
+      // branches count twice. What runs in the worker threads of emulator/lambda/ shows 0: they have an environment of
+      // their own.
       autoAttachSubprocess: true,
     },
   },

@@ -41,7 +41,7 @@ const loadModule = async (file: string): Promise<unknown> => {
   if (found === undefined) throw new ImportModuleError(`Error: Cannot find module '${file}'`);
   try {
     // Unlike `require`, `import` also loads modules that use top-level await.
-    return await import(`file://${pathToFileURL(found).pathname}`);
+    return await import(pathToFileURL(found).href);
   } catch (error) {
     if (error instanceof SyntaxError)
       throw Object.assign(new UserCodeSyntaxError(String(error)), { stack: error.stack });

@@ -25,7 +25,7 @@ describe('the gateway selects the most specific route', () => {
     ['GET /pets/dog/1', 'GET /pets/dog/1', undefined],
     ['GET /pets/dog/2', 'GET /pets/dog/{id}', { id: '2' }],
     ['GET /pets/cat/1', 'GET /pets/{proxy+}', { proxy: 'cat/1' }],
-    ['POST /test/5', 'ANY /{proxy+}', { proxy: 'test/5' }],
+    ['POST /tests/5', 'ANY /{proxy+}', { proxy: 'tests/5' }],
     ['GET /', '$default', undefined],
   ])('%s gets %s, as in the documentation of AWS', async (requestLine, routeKey, pathParameters) => {
     for (const routeKeys of [documented, documented.toReversed()]) {

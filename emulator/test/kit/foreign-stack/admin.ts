@@ -1,0 +1,16 @@
+/** Two handlers of one bundle: an authorizer, and the function behind it, which may not read the orders. */
+import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import type { APIGatewayProxyEventV2WithLambdaAuthorizer, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
+
+export const authorize = async ({ identitySource }: APIGatewayRequestAuthorizerEventV2) => ({
+  isAuthorized: identitySource?.[0] === 'secret',
+  context: { user: 'ann' },
+});
+
+export const handler = async (event: APIGatewayProxyEventV2WithLambdaAuthorizer<{ user: string }>) => {
+  if (event.rawPath === '/admin/orders') {
+    const command = new GetItemCommand({ TableName: process.env['ORDERS'], Key: { id: { S: '1' } } });
+    return new DynamoDBClient().send(command).catch((error: Error) => `${error.name}: ${error.message}`);
+  }
+  return { user: event.requestContext.authorizer.lambda.user, ...event.pathParameters };
+};
