@@ -48,7 +48,7 @@ export default defineConfig({
       { test: { name: 'isolated', include: include.isolated } },
     ],
     coverage: {
-      include: ['{client,emulator,functions,infra,local}/**/*.ts'],
+      include: ['{cli,client,emulator,functions,infra,local}/**/*.ts'],
       exclude: ['**/generated/**', '**/*.d.ts', 'emulator/test/**'],
       reporter: ['text', 'html'],
       reportOnFailure: true,

@@ -134,14 +134,14 @@ const byFile: Record<string, Row[]> = {
       "Another program's database is opened, and its files change.",
     ],
   ],
-  'local/deployed-issuer.ts': [
+  'cli/deployed-issuer.ts': [
     [
       'await readClientSecret(userPoolId, clientId)',
       'await readClientSecret(clientId, userPoolId)',
       "Cognito is asked for a user pool with the client's id.",
     ],
   ],
-  'local/failed-lines.ts': [
+  'cli/failed-lines.ts': [
     [
       'Buffer.byteLength(text)',
       'text.length',
@@ -156,7 +156,7 @@ const byFile: Record<string, Row[]> = {
       'A response with an umlaut is cut short.',
     ],
   ],
-  'local/import-lines.ts': [['ids.get(plant)', '[...ids.values()][0]', 'The plant gets the id of a nested object.']],
+  'cli/import-lines.ts': [['ids.get(plant)', '[...ids.values()][0]', 'The plant gets the id of a nested object.']],
   'local/issuer.ts': [['randomUUID()', "''", 'A process that trusts one local issuer rejects the next one.']],
   'emulator/lambda/instance.ts': [
     [
@@ -184,7 +184,7 @@ const byFile: Record<string, Row[]> = {
       'If the terminal is closed, the service leaves files behind.',
     ],
   ],
-  'local/plant.ts': [
+  'cli/plant.ts': [
     ['return BigInt(text);', 'return BigInt(Number(text));', 'A large id is rounded.'],
     [
       'cachedToken === undefined || refused',

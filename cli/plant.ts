@@ -12,10 +12,10 @@ import {
   type PlantStoreClient,
   type Token,
 } from '../client/plant-store-client.ts';
+import { fetchToken, readSession } from '../local/session.ts';
+import { dataFolder } from '../local/settings.ts';
 import { FailedLines } from './failed-lines.ts';
 import { ImportEnded, importLines } from './import-lines.ts';
-import { fetchToken, readSession } from './session.ts';
-import { dataFolder } from './settings.ts';
 
 type Target = { url?: string; token?: string };
 

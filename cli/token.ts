@@ -3,9 +3,9 @@
  * `npm run -s token -- --stack PlantStore` prints one for a deployed stack.
  */
 import { Command } from 'commander';
+import { fetchToken, readSession } from '../local/session.ts';
+import { dataFolder } from '../local/settings.ts';
 import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
-import { fetchToken, readSession } from './session.ts';
-import { dataFolder } from './settings.ts';
 
 const { stack } = new Command('token')
   .description('Prints an access token for the running local service, or for a stack in the AWS account.')

@@ -3,7 +3,7 @@ import {
   CognitoIdentityProviderClient,
   DescribeUserPoolClientCommand,
 } from '@aws-sdk/client-cognito-identity-provider';
-import { fetchToken, NoTokenEndpoint, type TokenSource } from './session.ts';
+import { fetchToken, NoTokenEndpoint, type TokenSource } from '../local/session.ts';
 
 /**
  * Reads the token URL and the Cognito client of a deployed stack. The client's secret is in no stack output; Cognito

@@ -1,7 +1,7 @@
 import { chmod, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { FailedLines } from '../../local/failed-lines.ts';
+import { FailedLines } from '../../cli/failed-lines.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 
 const failedLine = (line: number) => ({ line, error: 40901, message: 'taken', text: 'Löwenzahn' });

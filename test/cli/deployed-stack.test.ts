@@ -15,7 +15,7 @@ const read = async (given: Record<string, string>, environment: Record<string, s
   const all = { AWS_REGION: 'eu-west-1', AWS_DEFAULT_REGION: undefined, ...environment };
   for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
   vi.resetModules();
-  const { readDeployedIssuer } = await import('../../local/deployed-issuer.ts');
+  const { readDeployedIssuer } = await import('../../cli/deployed-issuer.ts');
   const asked: object[] = [];
   vi.spyOn(CloudFormationClient.prototype, 'send').mockImplementation(async function (
     this: CloudFormationClient,

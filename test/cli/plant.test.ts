@@ -15,7 +15,7 @@ const newFolder = async () => {
 };
 
 const start = (args: string[], environment: Record<string, string> = {}) =>
-  run(process.execPath, [path.resolve('local/plant.ts'), ...args], { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
+  run(process.execPath, [path.resolve('cli/plant.ts'), ...args], { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
 const plant = (...of: Parameters<typeof start>) => start(...of).ended;
 
 const stored = answer(200, { name: 'Moss' });

@@ -6,7 +6,7 @@ import { writeSession } from '../../local/session.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 
 const token = async (folder: string, ...args: string[]) =>
-  run(process.execPath, [path.resolve('local/token.ts'), ...args], { DATA_DIR: folder }).ended;
+  run(process.execPath, [path.resolve('cli/token.ts'), ...args], { DATA_DIR: folder }).ended;
 
 test('npm run token prints only a token of the running service, or what to do if no service is running', async () => {
   const { folder, remove } = await temporaryFolder();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { fetchDeployedToken } from '../../local/deployed-issuer.ts';
+import { fetchDeployedToken } from '../../cli/deployed-issuer.ts';
 import { fetchToken } from '../../local/session.ts';
 
 const source = {

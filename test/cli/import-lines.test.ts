@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Create, ImportEnded, type ImportedLine, importLines } from '../../cli/import-lines.ts';
 import type { CreatePlantResult, NewPlant } from '../../client/plant-store-client.ts';
-import { type Create, ImportEnded, type ImportedLine, importLines } from '../../local/import-lines.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { plants, toJson } from '../kit/plants.ts';
 
