@@ -1,17 +1,18 @@
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import path from 'node:path';
+import { reason } from './dynamodb/data-folder.ts';
 import { openStore, type StoreLocation } from './dynamodb/store.ts';
 import { type AccessLogEntry, gateway } from './gateway/server.ts';
 import { Functions, type Outcome } from './lambda/functions.ts';
 import { listen } from './listen.ts';
 import { readTemplate, type Template } from './template/read-template.ts';
 
-/** A CDK app, or anything else whose `synth` gives one stack's template and the folder of its assets. */
-type App = { synth: () => { directory: string; stacks: { template: unknown }[] } };
+/** A CDK app, or anything else whose `synth` gives templates of stacks and the folder of their assets. */
+type App = { synth: () => { directory: string; stacks: { template: Template }[] } };
 
-export type ServeOptions = ({ app: App } | { template: unknown; assets: string }) & {
+export type ServeOptions = ({ app: App } | { template: Template; assets: string }) & {
   /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
   store: StoreLocation;
   /** Certificate authorities (PEM) that the functions trust besides the usual ones. */
@@ -58,7 +59,10 @@ const logLength = 1_000;
  */
 export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const { template, assets } = 'app' in options ? synthesize(options.app) : options;
-  const stack = readTemplate(template as Template, assets);
+  if (!template?.Resources || !options.store)
+    throw new Error('serve() needs an app, or a template and the folder of its assets; and a store.');
+  const stack = readTemplate(template, assets);
+  if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
   // In Lambda, no package.json surrounds a function's code. Here, one in a parent folder could declare a module type.
   const packageJson = path.join(assets, 'package.json');
   if (!existsSync(packageJson)) writeFileSync(packageJson, '{}');
@@ -87,7 +91,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     ...(options.intercept && { intercept: options.intercept }),
     ...(options.throttle && { throttleClock: () => performance.now() }),
   });
-  const url = `http://127.0.0.1:${await listen(server, options.port ?? 0)}`;
+  const url = `http://127.0.0.1:${await listenOn(server, options.port ?? 0)}`;
   started.defer(async () => {
     server.close();
     const closeTimer = setTimeout(() => server.closeAllConnections(), 2_000);
@@ -109,10 +113,26 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   };
 };
 
-const synthesize = (app: App): { template: unknown; assets: string } => {
+/** Synthesizes an app. Of its stacks, the only one with an HTTP API is served. */
+const synthesize = (app: App): { template: Template; assets: string } => {
   const { directory, stacks } = app.synth();
-  const [stack, ...others] = stacks;
-  if (stack === undefined || others.length > 0)
-    throw new Error(`The app has ${stacks.length} stacks; only one can be served.`);
-  return { template: stack.template, assets: directory };
+  const withApi = stacks.filter(({ template }) =>
+    Object.values(template.Resources ?? {}).some(({ Type }) => Type === 'AWS::ApiGatewayV2::Api'),
+  );
+  const [stack, ...others] = withApi;
+  if (stack !== undefined && others.length === 0) return { template: stack.template, assets: directory };
+  throw new Error(
+    `The app has ${withApi.length} stacks with an HTTP API, and only one can be served. If there are several, pass the ` +
+      'template of one, and the folder of its assets.',
+  );
+};
+
+const listenOn = async (server: Server, port: number): Promise<number> => {
+  try {
+    return await listen(server, port);
+  } catch (error) {
+    throw new Error(`The port ${port} cannot be used (${reason(error)}). Choose another one, or 0 for any free port.`, {
+      cause: error,
+    });
+  }
 };

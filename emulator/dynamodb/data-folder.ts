@@ -58,3 +58,7 @@ export const reason = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? reason(error.cause) : error.message || error.name;
 };
+
+/** Whether a database cannot be opened because another process, or another part of this one, has it open. */
+export const isLocked = (error: unknown): boolean =>
+  error instanceof Error && (('code' in error && error.code === 'LEVEL_LOCKED') || isLocked(error.cause));

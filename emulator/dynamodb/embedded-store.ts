@@ -5,7 +5,7 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import dynalite from 'dynalite';
 import { listen } from '../listen.ts';
-import { FolderError, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
+import { FolderError, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
 import type { Guard, Refusal } from './guard.ts';
 
 /** A DynamoDB on 127.0.0.1. */
@@ -19,10 +19,10 @@ export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<
     const close = await openDatabase(folder);
     await close();
   } catch (error) {
-    throw new FolderError(
-      `The data in ${folder} cannot be read: ${reason(error)}. Delete that folder and its data, or choose another folder.`,
-      { cause: error },
-    );
+    const advice = isLocked(error)
+      ? 'is in use. Stop the process that uses it, or choose another folder.'
+      : `cannot be read: ${reason(error)}. Delete that folder and its data, or choose another folder.`;
+    throw new FolderError(`The data in ${folder} ${advice}`, { cause: error });
   }
   const server = dynalite({ path: folder, createTableMs: 0 });
   const [answer] = server.listeners('request') as [Answer];

@@ -14,12 +14,12 @@ export class Functions {
     this.#functions = new Map(specs.map((spec) => [spec.name, new LambdaFunction(spec, certificates)]));
   }
 
+  /** @throws Error if the stack has no such function */
   async invoke(target: Target, event: unknown): Promise<Outcome> {
-    const { functionName } = target;
-    const invoked = this.#functions.get(functionName)?.invoke(target, event);
-    return (await invoked) ?? { failure: `the stack has no function ${functionName}`, log: [] };
+    return this.#find(target.functionName).invoke(target, event);
   }
 
+  /** @throws Error if the stack has no such function */
   invokeByName(functionName: string, event: unknown): Promise<Outcome> {
     return this.invoke({ functionName, arn: functionArn(functionName), version: '$LATEST' }, event);
   }
@@ -31,15 +31,19 @@ export class Functions {
 
   /**
    * Replaces a function's code by that in `folder`, for later events.
-   * @throws Error if the new code cannot be loaded; the old code then stays
+   * @throws Error if the new code cannot be loaded, and the old code then stays; or if there is no such function
    */
   async swap(functionName: string, folder: string): Promise<void> {
-    const swapped = this.#functions.get(functionName);
-    if (swapped === undefined) throw new Error(`The stack has no function ${functionName}.`);
-    await swapped.swap(folder);
+    await this.#find(functionName).swap(folder);
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#functions.values()].map((each) => each.close()));
+  }
+
+  #find(name: string): LambdaFunction {
+    const found = this.#functions.get(name);
+    if (found !== undefined) return found;
+    throw new Error(`The stack has no function ${name}. It has ${[...this.#functions.keys()].join(', ') || 'none'}.`);
   }
 }

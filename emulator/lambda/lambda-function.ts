@@ -46,7 +46,9 @@ export class LambdaFunction {
     const instance = await this.#acquire();
     const failure = await instance.loaded();
     this.#release(instance);
-    if (failure !== undefined) throw new Error(`The function ${this.#spec.name} cannot be loaded: ${failure}`);
+    const { name, handler, folder } = this.#spec;
+    if (failure !== undefined)
+      throw new Error(`The function ${name} (handler ${handler} in ${folder}) cannot be loaded: ${failure}`);
   }
 
   /**

@@ -1,5 +1,6 @@
 /** Finds and loads a function's handler: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-handler.html */
 import { existsSync } from 'node:fs';
+import { createRequire, registerHooks } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -28,6 +29,18 @@ export const loadHandler = async (folder: string, name: string): Promise<Handler
   return handler as Handler;
 };
 
+// On Lambda, the AWS SDK is preinstalled. Here, a function that does not bundle it gets the emulator's own copy.
+registerHooks({
+  resolve: (specifier, context, next) => {
+    try {
+      return next(specifier, context);
+    } catch (error) {
+      if (!specifier.startsWith('@aws-sdk/')) throw error;
+      return { url: pathToFileURL(createRequire(import.meta.url).resolve(specifier)).href, shortCircuit: true };
+    }
+  },
+});
+
 /** Splits a handler's name at the first dot after the last slash. The rest may name a nested export. */
 const parse = (name: string): { file: string; exportName: string } => {
   const [, file, exportName] = /^((?:.*\/)?[^./]+)\.([^/]+)$/.exec(name) ?? [];
@@ -43,8 +56,11 @@ const loadModule = async (file: string): Promise<unknown> => {
     // Unlike `require`, `import` also loads modules that use top-level await.
     return await import(pathToFileURL(found).href);
   } catch (error) {
-    if (error instanceof SyntaxError)
-      throw Object.assign(new UserCodeSyntaxError(String(error)), { stack: error.stack });
+    if (error instanceof SyntaxError) {
+      // The first line of the stack is FILE:LINE for a CommonJS module. For an ES module, Node keeps it to itself.
+      const [place] = error.stack?.match(/^\/.*:\d+$/m) ?? [found];
+      throw Object.assign(new UserCodeSyntaxError(`${error} (${place})`), { stack: error.stack });
+    }
     if (error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND')
       throw new ImportModuleError(String(error));
     throw error;

@@ -22,6 +22,10 @@ export const evaluate = (value: unknown, place: Place, lookUp: LookUp): unknown 
   if (Array.isArray(value)) {
     return value.map((part) => evaluate(part, place, lookUp)).filter((part) => part !== undefined);
   }
+  if (typeof value === 'string' && value.includes('{{resolve:')) {
+    const reason = `${place.path} has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up`;
+    throw refusal(place.resource, reason, 'Give the property a literal value.');
+  }
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value);
   const [[name = '', argument] = []] = entries;

@@ -123,9 +123,9 @@ test('does not pass an event over 6 MB to the function', async () => {
   expect(await fn.invoke('x'.repeat(6_291_554))).toMatchObject({ tooLarge: true });
 });
 
-test('fails an event for a function that does not exist', async () => {
+test('rejects an invocation of a function that does not exist', async () => {
   const { functions } = await functionOf('exports.handler = async () => 1');
-  expect(await functions.invokeByName('Other', {})).toEqual({ failure: 'the stack has no function Other', log: [] });
+  await expect(functions.invokeByName('Other', {})).rejects.toThrow('The stack has no function Other. It has Fn.');
 });
 
 test('starts no instance after it was closed', async () => {

@@ -142,8 +142,29 @@ describe('the handler', () => {
     ['exits', 'process.exit(0)', 'Runtime.ExitError: Runtime exited without providing a reason'],
   ])('rejects the warm-up and each event of a module that %s', async (_, code, reason) => {
     const fn = await functionOf(code);
-    await expect(fn.functions.warmUp()).rejects.toThrow(`The function Fn cannot be loaded: ${reason}`);
+    await expect(fn.functions.warmUp()).rejects.toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/^The function Fn \(handler index.handler in .*\) cannot be loaded: /),
+      }),
+    );
+    await expect(fn.functions.warmUp()).rejects.toThrow(reason);
     expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining(reason) });
+  });
+
+  test.each([
+    ['index.js', 'exports.handler = () => 1;\nconst = 2;', /index\.js:2\)$/],
+    ['index.mjs', 'export const handler = () => 1;\nconst = 2;', /index\.mjs\)$/],
+  ])('that does not parse is reported with its file, and its line if Node tells: %s', async (file, code, place) => {
+    await expect((await functionOf({ [file]: code })).functions.warmUp()).rejects.toThrow(place);
+  });
+
+  test.each([
+    ['index.js', "const { PutItemCommand } = require('@aws-sdk/client-dynamodb');"],
+    ['index.mjs', "import { PutItemCommand } from '@aws-sdk/client-dynamodb';"],
+  ])('may import the AWS SDK without bundling it, as on Lambda: %s', async (file, statement) => {
+    const exported = file.endsWith('.mjs') ? 'export const handler' : 'exports.handler';
+    const fn = await functionOf({ [file]: `${statement} ${exported} = () => PutItemCommand.name` });
+    expect(resultOf(await fn.invoke())).toBe('PutItemCommand');
   });
 
   test.each([

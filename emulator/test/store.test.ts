@@ -295,6 +295,16 @@ describe('the embedded store', () => {
   });
 });
 
+test('a folder that another store uses is not opened again, and the advice deletes nothing', async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const store = await openStore({ folder }, []);
+  await expect(openStore({ folder }, [])).rejects.toThrow(
+    `The data in ${path.join(folder, 'dynamodb')} is in use. Stop the process that uses it, or choose another folder.`,
+  );
+  await store.close();
+});
+
 test("a dynamodb folder with the user's files is not opened as a database", async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);

@@ -180,6 +180,12 @@ const references: Row[] = [
       `${inShop} Environment.Variables.NAME uses ${intrinsic}. Only Ref, Fn::GetAtt, Fn::Join, Fn::Select, Fn::Split and Fn::Sub are evaluated here.`,
     ],
   ),
+  ...['{{resolve:ssm:key}}', { 'Fn::Join': ['', ['{{resolve:secretsmanager:', 'key', '}}']] }].map(
+    (dynamic): Row => [
+      variable(dynamic),
+      `${inShop} Environment.Variables.NAME has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up. Give the property a literal value.`,
+    ],
+  ),
   ...[{ 'Fn::Join': ['', 'text'] }, { 'Fn::Select': [3, ['a']] }, { 'Fn::Sub': [['a']] }].map(
     (malformed): Row => [
       variable(malformed),

@@ -1,0 +1,68 @@
+/** Tests what serve() rejects before it serves anything; foreign-stack.e2e.ts tests what it serves. */
+import { createServer } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type ServeOptions, serve } from '../index.ts';
+import { startServer } from './kit/servers.ts';
+import { temporaryFolder } from './kit/temporary-folder.ts';
+
+/** The template of an API without routes. */
+const template = {
+  Resources: {
+    Api: { Type: 'AWS::ApiGatewayV2::Api', Properties: { ProtocolType: 'HTTP' } },
+    Stage: {
+      Type: 'AWS::ApiGatewayV2::Stage',
+      Properties: { ApiId: { Ref: 'Api' }, StageName: '$default', AutoDeploy: true },
+    },
+  },
+};
+
+const options = async (change: object = {}): Promise<ServeOptions> => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  return { template, assets: folder, store: { folder }, ...change };
+};
+
+const appOf = (directory: string, ...templates: { Resources: Record<string, { Type: string }> }[]) => ({
+  synth: () => ({ directory, stacks: templates.map((each) => ({ template: each })) }),
+});
+
+describe('serve', () => {
+  test.each([[{ template: undefined }], [{ store: undefined }]])(
+    'rejects options without a template or a store: %j',
+    async (change) => {
+      await expect(serve(await options(change))).rejects.toThrow(
+        'serve() needs an app, or a template and the folder of its assets; and a store.',
+      );
+    },
+  );
+
+  test('rejects a folder of assets that does not exist', async () => {
+    await expect(serve(await options({ assets: '/nowhere' }))).rejects.toThrow(
+      'The folder of the assets, /nowhere, does not exist.',
+    );
+  });
+
+  test('names the port if it is in use, and stops what it started', async () => {
+    const port = await startServer(createServer());
+    const mine = await options({ port });
+    await expect(serve(mine)).rejects.toThrow(
+      `The port ${port} cannot be used (listen EADDRINUSE: address already in use 127.0.0.1:${port}). Choose another one`,
+    );
+    await (await serve({ ...mine, port: 0 })).close();
+  });
+
+  test('serves the only stack of an app that has an HTTP API', async () => {
+    const { store, assets } = (await options()) as ServeOptions & { assets: string };
+    const queue = { Resources: { Jobs: { Type: 'AWS::SQS::Queue' } } };
+    const { routeKeys, close } = await serve({ app: appOf(assets, queue, template), store });
+    expect(routeKeys).toEqual([]);
+    await close();
+  });
+
+  test.each([0, 2])('rejects an app with %i HTTP APIs', async (count) => {
+    const { store, assets } = (await options()) as ServeOptions & { assets: string };
+    await expect(serve({ app: appOf(assets, ...Array(count).fill(template)), store })).rejects.toThrow(
+      `The app has ${count} stacks with an HTTP API, and only one can be served.`,
+    );
+  });
+});
