@@ -10,9 +10,9 @@ import { listen } from './listen.ts';
 import { readTemplate, type Template } from './template/read-template.ts';
 
 /** A CDK app, or anything else whose `synth` gives templates of stacks and the folder of their assets. */
-type App = { synth: () => { directory: string; stacks: { template: Template }[] } };
+type App = { synth: () => { directory: string; stacks: { stackName: string; template: Template }[] } };
 
-export type ServeOptions = ({ app: App } | { template: Template; assets: string }) & {
+export type ServeOptions = ({ app: App; stack?: string } | { template: Template; assets: string }) & {
   /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
   store: StoreLocation;
   /** Certificate authorities (PEM) that the functions trust besides the usual ones. */
@@ -58,8 +58,8 @@ const logLength = 1_000;
  * @throws Error with a message for the user if the stack cannot be served as it would be deployed
  */
 export const serve = async (options: ServeOptions): Promise<Emulator> => {
-  const { template, assets } = 'app' in options ? synthesize(options.app) : options;
-  if (!template?.Resources || !options.store)
+  const { template, assets } = 'app' in options ? synthesize(options.app, options.stack) : options;
+  if (!template?.Resources || !assets || !options.store)
     throw new Error('serve() needs an app, or a template and the folder of its assets; and a store.');
   const stack = readTemplate(template, assets);
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
@@ -113,17 +113,16 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   };
 };
 
-/** Synthesizes an app. Of its stacks, the only one with an HTTP API is served. */
-const synthesize = (app: App): { template: Template; assets: string } => {
+/** Synthesizes an app. @throws Error if it has several stacks, and `name` is not the name of one */
+const synthesize = (app: App, name?: string): { template: Template; assets: string } => {
   const { directory, stacks } = app.synth();
-  const withApi = stacks.filter(({ template }) =>
-    Object.values(template.Resources ?? {}).some(({ Type }) => Type === 'AWS::ApiGatewayV2::Api'),
-  );
-  const [stack, ...others] = withApi;
+  const [stack, ...others] = stacks.filter(({ stackName }) => name === undefined || stackName === name);
   if (stack !== undefined && others.length === 0) return { template: stack.template, assets: directory };
+  const names = stacks.map(({ stackName }) => stackName).join(', ') || 'none';
   throw new Error(
-    `The app has ${withApi.length} stacks with an HTTP API, and only one can be served. If there are several, pass the ` +
-      'template of one, and the folder of its assets.',
+    name === undefined
+      ? `The app must have one stack, but it has ${names}. Pass the name of one as \`stack\`. For a stack of a Stage, pass its template and assets.`
+      : `The app has no stack ${name}. It has ${names}.`,
   );
 };
 

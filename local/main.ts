@@ -89,7 +89,7 @@ const start = async (): Promise<void> => {
   cleanUps.push(writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate }));
 
   say(`Serving ${emulator.routeKeys.join(', ')} at ${url} (store: ${emulator.store}).`);
-  if (!emulator.enforcesRoles) say('The store is your own, so it ignores what the stack permits its functions to do.');
+  if (!emulator.enforcesRoles) say('The permissions of the functions are not checked, because the store is your own.');
   say(`Try it, in another terminal:\n\n${curlLine(url)}\n`);
   say(`Or in a browser: ${url}/docs`);
   say('Ctrl-C stops the service. One line per request:');

@@ -59,8 +59,8 @@ describe('every package of a lock file', () => {
 
   test('has a package.json in this repository only if it is the emulator', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    const { name, version, license, dependencies } = emulatorPackage;
-    expect(emulator).toEqual({ name, version, license, dependencies });
+    const { name, version, license, engines, dependencies } = emulatorPackage;
+    expect(emulator).toEqual({ name, version, license, engines, dependencies });
   });
 
   test('is on a list if it has an install script, which package.json forbids (npm 11.16 and newer obey)', () => {

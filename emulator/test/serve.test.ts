@@ -22,8 +22,15 @@ const options = async (change: object = {}): Promise<ServeOptions> => {
   return { template, assets: folder, store: { folder }, ...change };
 };
 
-const appOf = (directory: string, ...templates: { Resources: Record<string, { Type: string }> }[]) => ({
-  synth: () => ({ directory, stacks: templates.map((each) => ({ template: each })) }),
+/** An app with a stack for each name. Only the stack Api can be served. */
+const appOf = (directory: string, ...names: string[]) => ({
+  synth: () => ({
+    directory,
+    stacks: names.map((stackName) => ({
+      stackName,
+      template: stackName === 'Api' ? template : { Resources: { Jobs: { Type: 'AWS::SQS::Queue' } } },
+    })),
+  }),
 });
 
 describe('serve', () => {
@@ -51,18 +58,19 @@ describe('serve', () => {
     await (await serve({ ...mine, port: 0 })).close();
   });
 
-  test('serves the only stack of an app that has an HTTP API', async () => {
+  test('serves the stack of an app that `stack` names', async () => {
     const { store, assets } = (await options()) as ServeOptions & { assets: string };
-    const queue = { Resources: { Jobs: { Type: 'AWS::SQS::Queue' } } };
-    const { routeKeys, close } = await serve({ app: appOf(assets, queue, template), store });
+    const { routeKeys, close } = await serve({ app: appOf(assets, 'Jobs', 'Api'), stack: 'Api', store });
     expect(routeKeys).toEqual([]);
     await close();
   });
 
-  test.each([0, 2])('rejects an app with %i HTTP APIs', async (count) => {
+  test.each<[names: string[], stack: string | undefined, sentence: string]>([
+    [[], undefined, 'The app must have one stack, but it has none. '],
+    [['Jobs', 'Api'], undefined, 'The app must have one stack, but it has Jobs, Api. Pass the name of one as `stack`.'],
+    [['Jobs', 'Api'], 'Ape', 'The app has no stack Ape. It has Jobs, Api.'],
+  ])('rejects an app with the stacks %j if `stack` is %s', async (names, stack, sentence) => {
     const { store, assets } = (await options()) as ServeOptions & { assets: string };
-    await expect(serve({ app: appOf(assets, ...Array(count).fill(template)), store })).rejects.toThrow(
-      `The app has ${count} stacks with an HTTP API, and only one can be served.`,
-    );
+    await expect(serve({ app: appOf(assets, ...names), ...(stack && { stack }), store })).rejects.toThrow(sentence);
   });
 });
