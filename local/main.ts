@@ -89,7 +89,7 @@ const start = async (): Promise<void> => {
   cleanUps.push(writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate }));
 
   say(`Serving ${emulator.routeKeys.join(', ')} at ${url} (store: ${emulator.store}).`);
-  if (!emulator.enforcesRoles) say('The permissions of the functions are not checked, because the store is your own.');
+  if (!emulator.enforcesRoles) say('You run the store yourself, so the permissions of the functions are not checked.');
   say(`Try it, in another terminal:\n\n${curlLine(url)}\n`);
   say(`Or in a browser: ${url}/docs`);
   say('Ctrl-C stops the service. One line per request:');

@@ -1,6 +1,6 @@
 /**
- * Tests that the files, npm scripts and headings exist that documents, comments and configurations name, that
- * CONTRIBUTING lists every npm script, and that no document grows long.
+ * Tests that every file, npm script and heading exists that a document, comment or configuration names; that
+ * CONTRIBUTING lists every npm script; and that no document gets too long.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -54,7 +54,7 @@ const isName = (name: string): boolean => files.some((file) => `/${file}/`.inclu
 const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
-/** Returns the text for people (a document, or the comments of a source file), in which paths may be short. */
+/** Returns the prose: a document, or the comments of a source file. Its paths may omit parent folders. */
 const proseOf = (file: string, text: string): string => {
   if (/\.(json|css)$/.test(file)) return '';
   if (!/\.[cm]?[jt]s$/.test(file)) return text;

@@ -94,7 +94,7 @@ describe('the Node.js of a platform', () => {
     },
   );
 
-  test('is in no other package', () => {
+  test('is the only package with a `node` binary', () => {
     const binaries = Object.keys(packages).filter((location) =>
       Object.hasOwn(Object(packages[location]?.['bin']), 'node'),
     );

@@ -345,7 +345,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       refuses((id) => ({ body: `{"id":${id},"name":"Reed"}`, contentType: type }), 41501),
     );
 
-    // The gateway passes on application/json as text, with U+FFFD for each invalid byte, and the other type in base64.
+    // The gateway passes on application/json as text, with U+FFFD for each invalid byte, and application/vnd.plant+json in base64.
     const notUtf8: [what: string, bytes: string][] = [
       ['a byte that starts no sequence', 'ff'],
       ['a continuation byte alone', '80'],

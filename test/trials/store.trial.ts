@@ -140,7 +140,7 @@ describe('if, during the whole request, the store', () => {
     return [code, calls];
   };
 
-  /** Sends a plant to a new function with this environment. @returns as `outcome` */
+  /** Sends a plant to a new function with this environment. @returns the same as `outcome` */
   const outcomeIn = async (environment: Record<string, string>, what: string) => {
     const other = await startStack(environment);
     onTestFinished(other.close);

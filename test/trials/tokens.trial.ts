@@ -17,7 +17,7 @@ let store: PlantsStore;
 let stack: TrialStack;
 /** At `foreignJwksUri` the issuer serves the stranger's key, so a verifier that fetched it would accept forgeries. */
 let from: TokenIssuer;
-/** Like `from`, but `foreignJwksUri` is at the decoy, a server of the stranger. */
+/** Like `from`, but `foreignJwksUri` points to the decoy, the attacker's own server. */
 let fromDecoy: TokenIssuer;
 let decoy: Server;
 /** The number of connections to the decoy. */
