@@ -29,14 +29,20 @@ export const loadHandler = async (folder: string, name: string): Promise<Handler
   return handler as Handler;
 };
 
+const sdk = '@aws-sdk/client-dynamodb';
+// Resolve the SDK before the hook exists: the hook would call itself.
+const sdkUrl = pathToFileURL(createRequire(import.meta.url).resolve(sdk)).href;
+
 // On Lambda, the AWS SDK is preinstalled. Here, a function that does not bundle it gets the emulator's own copy.
 registerHooks({
   resolve: (specifier, context, next) => {
     try {
       return next(specifier, context);
     } catch (error) {
-      if (!specifier.startsWith('@aws-sdk/')) throw error;
-      return { url: pathToFileURL(createRequire(import.meta.url).resolve(specifier)).href, shortCircuit: true };
+      if (specifier === sdk) return { url: sdkUrl, shortCircuit: true };
+      if (specifier.startsWith('@aws-sdk/') && error instanceof Error)
+        error.message += `\nBundle it: the emulator provides only ${sdk}.`;
+      throw error;
     }
   },
 });

@@ -168,6 +168,26 @@ describe('the handler', () => {
   });
 
   test.each([
+    ['index.js', "require('@aws-sdk/lib-dynamodb');"],
+    ['index.mjs', "import '@aws-sdk/lib-dynamodb';"],
+  ])('is told to bundle another package of the AWS SDK: %s', async (file, statement) => {
+    const fn = await functionOf({ [file]: statement });
+    await expect(fn.functions.warmUp()).rejects.toThrow(
+      /Cannot find (module|package) '@aws-sdk\/lib-dynamodb'.*Bundle it: the emulator provides only @aws-sdk\/client-dynamodb\./s,
+    );
+  });
+
+  test.each([
+    ["require('@aws-sdk/lib-dynamodb')", 'MODULE_NOT_FOUND'],
+    ["await import('@aws-sdk/lib-dynamodb')", 'ERR_MODULE_NOT_FOUND'],
+  ])('gets the usual error code if an optional package is missing: %s', async (statement, code) => {
+    const fn = await functionOf(
+      `exports.handler = async () => { try { ${statement} } catch (error) { return error.code } }`,
+    );
+    expect(resultOf(await fn.invoke())).toBe(code);
+  });
+
+  test.each([
     ['gone.handler', 'Runtime.ImportModuleError'],
     ['index', 'Runtime.MalformedHandlerName'],
     ['index.', 'Runtime.MalformedHandlerName'],
