@@ -53,7 +53,7 @@ export class LambdaFunction {
 
   /**
    * Replaces the code for later events. Events in progress end on the instances that have the old code.
-   * @throws Error with the reason if the new code cannot be loaded; the old code then stays
+   * @throws Error with the reason if the new code cannot be loaded (the old code then stays), or if the function was closed
    */
   swap(folder: string): Promise<void> {
     const swapped = this.#lastSwap.then(() => this.#replaceCode(folder));
@@ -67,8 +67,10 @@ export class LambdaFunction {
   }
 
   async #replaceCode(folder: string): Promise<void> {
+    this.#mustBeOpen();
     const instance = this.#start(folder);
     const failure = await instance.loaded();
+    this.#mustBeOpen();
     if (failure !== undefined)
       throw new Error(`The new code of the function ${this.#spec.name} cannot be loaded: ${failure}`);
     const replaced = this.#idle;
@@ -79,6 +81,10 @@ export class LambdaFunction {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new Error(`The function ${this.#spec.name} was closed.`);
+  }
+
   #start(folder: string): Instance {
     const instance = new Instance(this.#spec, folder, this.#certificates, (ended) => this.#forget(ended));
     this.#instances.add(instance);
@@ -87,7 +93,7 @@ export class LambdaFunction {
 
   async #acquire(): Promise<Instance> {
     for (;;) {
-      if (this.#isClosed) throw new Error(`The function ${this.#spec.name} was closed.`);
+      this.#mustBeOpen();
       const free = this.#idle.pop();
       if (free !== undefined) return free;
       if (this.#current.size < maxInstances) {
@@ -114,7 +120,7 @@ export class LambdaFunction {
   }
 }
 
-/** The trace id that a request brought along, or a new one: https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html */
+/** The trace id in the event, or a new one: https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html */
 const traceIdOf = (event: unknown): string => {
   const { headers } = (event ?? {}) as { headers?: Record<string, unknown> };
   const given = headers?.['x-amzn-trace-id'];

@@ -57,7 +57,7 @@ process.on('beforeExit', () =>
 const { certificates } = workerData as RuntimeData;
 if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
 
-const ofInstance = {
+const instanceContext = {
   functionName: env['AWS_LAMBDA_FUNCTION_NAME'],
   memoryLimitInMB: env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'],
   logGroupName: env['AWS_LAMBDA_LOG_GROUP_NAME'],
@@ -71,7 +71,7 @@ const contextOf = ({ requestId, deadline, arn, version, traceId }: Invocation): 
   xRayTraceId: traceId,
   getRemainingTimeInMillis: () => deadline - Date.now(),
   functionVersion: version,
-  ...ofInstance,
+  ...instanceContext,
 });
 
 /** Lambda turns a missing result into null. */

@@ -71,6 +71,30 @@ test('uses the code of the last call if the code is replaced twice at the same t
   expect(resultOf(await fn.invoke())).toBe('last');
 });
 
+test('rejects new code after the function was closed, and starts no instance', async () => {
+  const { server, port } = await startServer();
+  const connections: Socket[] = [];
+  server.on('connection', (socket) => connections.push(socket));
+  const fn = await functionOf(returning('old'));
+  const folder = await folderOf(`require('node:net').connect(${port}, '127.0.0.1'); ${returning('new')}`);
+  await fn.functions.close();
+  await expect(fn.swap(folder)).rejects.toThrow('The function Fn was closed.');
+  expect(connections).toEqual([]);
+});
+
+test('rejects new code if the function is closed while the code is loaded', async () => {
+  const { server, port } = await startServer();
+  const loading = once(server, 'connection');
+  const fn = await functionOf(returning('old'));
+  const code = `import net from 'node:net'; net.connect(${port}, '127.0.0.1'); await new Promise(() => {});`;
+  const swapping = expect(fn.swap(await folderWith({ 'index.mjs': code }))).rejects.toThrow(
+    'The function Fn was closed.',
+  );
+  await loading;
+  await fn.functions.close();
+  await swapping;
+});
+
 test('rejects code for a function that does not exist', async () => {
   const { functions, spec } = await functionOf(returning('old'));
   await expect(functions.swap('Other', spec.folder)).rejects.toThrow('The stack has no function Other.');
