@@ -14,7 +14,10 @@ const gatewayResponse = (status: number, message: string): HttpResponse => ({
 /** To a preflight request. AWS documents its headers, but not its status. */
 const noContent: HttpResponse = { status: 204, headers: {}, body: '' };
 
-/** The gateway's own responses. AWS does not document 413, 417, 431 and 503: their statuses and bodies are from memory. */
+/**
+ * The gateway's own responses. AWS documents 429 (http-api-throttling.html), but not 413, 417, 431 and 503: 417 is from
+ * RFC 9110, the other statuses and their bodies are from memory.
+ */
 export const responses = {
   noContent,
   badRequest: gatewayResponse(400, 'Bad Request'),
@@ -89,13 +92,16 @@ const isStructured = (value: Record<string, unknown>): value is Record<string, u
     Number.isInteger(statusCode) &&
     Number(statusCode) >= 200 &&
     Number(statusCode) <= 599 &&
-    (headers === undefined || (isObject(headers) && Object.entries(headers).every(isHeader))) &&
+    (isAbsent(headers) || (isObject(headers) && Object.entries(headers).every(isHeader))) &&
     (cookies === undefined ||
       (Array.isArray(cookies) &&
         cookies.every((item) => typeof item === 'string' && isHeader(['set-cookie', item])))) &&
-    (body === undefined || typeof body === 'string')
+    (isAbsent(body) || typeof body === 'string')
   );
 };
+
+/** AWS does not document null. Here, a body or headers of null count as absent, as if the field were undefined. */
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
 const isHeader = ([name, value]: [string, unknown]): boolean => {
   try {

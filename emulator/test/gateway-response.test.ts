@@ -17,6 +17,10 @@ describe('the response of a function', () => {
       { statusCode: 204, body: 'ok' },
       { status: 204, body: '' },
     ],
+    [
+      { statusCode: 200, headers: null, body: null },
+      { status: 200, body: '' },
+    ],
     [{ name: 'Löffel' }, { status: 200, body: '{"name":"Löffel"}' }],
     ['Rake', { status: 200, body: '"Rake"' }],
     [[1], { status: 200, body: '[1]' }],
