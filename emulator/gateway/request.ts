@@ -1,5 +1,6 @@
 /** What the gateway checks of a request before a route is selected, and how it reads the body. */
 import type { IncomingMessage } from 'node:http';
+import { isIPv6 } from 'node:net';
 import { Refused, responses } from './response.ts';
 
 /** Quotas in bytes: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
@@ -12,18 +13,26 @@ export const checkHead = (request: IncomingMessage): void => {
   const { host: hosts = [], expect = [] } = headersDistinct;
   // RFC 9112 section 2.3 defines HTTP/1.1; RFC 9113 section 3.4: HTTP/2 begins with a preface, not with a request line.
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    throw new Refused(responses.badRequest, `HTTP/${httpVersion} is not a version of HTTP/1`);
+    throw new Refused(
+      responses.badRequest,
+      `the request is HTTP/${httpVersion}: only HTTP/1.0 and HTTP/1.1 are served`,
+    );
   // RFC 9112 section 3.2: exactly one valid Host. Only HTTP/1.0 may omit it.
   const isOmitted = hosts.length === 0 && httpVersion === '1.0';
-  if (!isOmitted && (hosts.length !== 1 || !authority.test(headers.host ?? '')))
+  if (!isOmitted && (hosts.length !== 1 || !isAuthority(headers.host ?? '')))
     throw new Refused(responses.badRequest, 'the request needs exactly one Host header, with a valid host');
   if (!url.startsWith('/')) checkTarget(url, headers.host);
   // RFC 9110 section 10.1.1: a server may refuse every expectation other than 100-continue.
   if (expect.some((value) => value.toLowerCase() !== '100-continue')) throw new Refused(responses.expectationFailed);
 };
 
-/** A host and an optional port without user information, which RFC 9110 section 4.2.4 warns of. */
-const authority = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+)(?::\d*)?$/i;
+/** Whether `text` is a host and an optional port. RFC 9110 section 4.2.4 warns of a user name in it, so none is valid. */
+const isAuthority = (text: string): boolean => {
+  const [, ipv6, name, port = ''] = authority.exec(text) ?? [];
+  return (ipv6 === undefined ? name !== undefined : isIPv6(ipv6)) && Number(port) <= 65_535;
+};
+
+const authority = /^(?:\[([\da-f:.]+)\]|((?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+))(?::(\d*))?$/i;
 
 /** RFC 9112 section 3.2: the Host of a request with an absolute target is the target's. */
 const checkTarget = (url: string, host: string | undefined): void => {

@@ -42,10 +42,15 @@ describe('the gateway responds 400 to', () => {
     'user@api.example',
     'api.example:port',
     'api.example:80:80',
+    'api.example:65536',
+    'api.example:99999',
     'api.example, other.example',
     '[::1',
     '::1',
     '[api.example]',
+    '[:::::]',
+    '[127.0.0.1]',
+    '[::1%lo]',
     'api%example',
     '\u00fc.example',
   ])('the Host %j', async (host) => {
@@ -55,13 +60,21 @@ describe('the gateway responds 400 to', () => {
   });
 });
 
+test('the log says which versions of HTTP the gateway serves', async () => {
+  const { port, log } = await start({}, { routes });
+  await sendHead(port, 'GET / HTTP/2.0', 'Host: api.example');
+  expect(log).toMatchObject([{ error: 'the request is HTTP/2.0: only HTTP/1.0 and HTTP/1.1 are served' }]);
+});
+
 describe('the gateway accepts', () => {
   test.each([
     ['api.example', 'api.example'],
     ['API.Example:8080', 'API.Example'],
     ['api.example:', 'api.example'],
     ['127.0.0.1:3000', '127.0.0.1'],
+    ['api.example:65535', 'api.example'],
     ['[::1]:3000', '[::1]'],
+    ['[::FFFF:127.0.0.1]', '[::FFFF:127.0.0.1]'],
     ['a_b-c.example', 'a_b-c.example'],
     ['xn--tda.example', 'xn--tda.example'],
     ['%C3%BC.example', '%C3%BC.example'],
