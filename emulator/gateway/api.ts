@@ -4,14 +4,14 @@ import type { ApiSpec, RouteSpec } from '../served-stack.ts';
 import { authorize } from './authorizer.ts';
 import { Cors, isPreflight } from './cors.ts';
 import { eventBody, requestEvent } from './event.ts';
-import { type Ask, asking, type Invoke } from './invocation.ts';
+import { type Invoke, type Invoker, makeInvoker } from './invocation.ts';
 import { checkHead, readBody, readTarget } from './request.ts';
 import { type HttpResponse, Refused, responseOf, responses } from './response.ts';
 import { RouteTable } from './routes.ts';
 import { bucketsOf, type Clock, type TokenBucket } from './throttle.ts';
 
 /** The response to a request. `error` says why the gateway responded instead of a function. */
-type Responded = { response: HttpResponse; error?: string };
+export type Responded = { response: HttpResponse; error?: string };
 
 /** What the gateway does with one request: check it, select the route, call the authorizer, call the integration. */
 export class HttpApi {
@@ -30,14 +30,14 @@ export class HttpApi {
 
   /** Responds to one request. `log` receives what the functions log. */
   async respond(request: IncomingMessage, requestId: string, log: LogLine[]): Promise<Responded> {
-    const responded = await this.#handle(request, requestId, asking(this.#invoke, log)).then(
+    const responded = await this.#handle(request, requestId, makeInvoker(this.#invoke, log)).then(
       (response): Responded => ({ response }),
       failed,
     );
     return this.#cors ? { ...responded, response: this.#cors.apply(request, responded.response) } : responded;
   }
 
-  async #handle(request: IncomingMessage, requestId: string, ask: Ask): Promise<HttpResponse> {
+  async #handle(request: IncomingMessage, requestId: string, invoke: Invoker): Promise<HttpResponse> {
     checkHead(request);
     const target = readTarget(request);
     const match = this.#routes.find(request.method ?? '', target.segments);
@@ -49,18 +49,18 @@ export class HttpApi {
     if (this.#buckets.get(route)?.take() === false) throw new Refused(responses.tooManyRequests);
     const event = requestEvent(request, requestId, target, match);
     const body = await readBody(request);
-    const context = route.authorizer && (await authorize(event, route.authorizer, ask));
+    const context = route.authorizer && (await authorize(event, route.authorizer, invoke));
     if (preflight) return responses.noContent;
     const requestContext = context
       ? { ...event.requestContext, authorizer: { lambda: context } }
       : event.requestContext;
-    return integrate(route, { ...event, requestContext, ...eventBody(body, event.headers['content-type']) }, ask);
+    return integrate(route, { ...event, requestContext, ...eventBody(body, event.headers['content-type']) }, invoke);
   }
 }
 
 /** Calls the function of a route. @returns its response @throws Refused if it has none */
-const integrate = async ({ target, timeout }: RouteSpec, event: object, ask: Ask): Promise<HttpResponse> => {
-  const result = await ask(target, event, timeout);
+const integrate = async ({ target, timeout }: RouteSpec, event: object, invoke: Invoker): Promise<HttpResponse> => {
+  const result = await invoke(target, event, timeout);
   if (result === undefined) throw new Refused(responses.unavailable, `${target.functionName}: no response in time`);
   const response = responseOf(result);
   if (response === undefined) throw new Refused(responses.serverError, `${target.functionName}: malformed response`);
@@ -69,5 +69,7 @@ const integrate = async ({ target, timeout }: RouteSpec, event: object, ask: Ask
 
 const failed = (thrown: unknown): Responded => ({
   response: thrown instanceof Refused ? thrown.response : responses.serverError,
-  error: thrown instanceof Error ? thrown.message : String(thrown),
+  error: errorMessage(thrown),
 });
+
+export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

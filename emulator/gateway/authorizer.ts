@@ -3,7 +3,7 @@
 import { account } from '../account.ts';
 import type { AuthorizerSpec } from '../served-stack.ts';
 import { apiId, type RequestEvent } from './event.ts';
-import type { Ask } from './invocation.ts';
+import type { Invoker } from './invocation.ts';
 import { Refused, responses } from './response.ts';
 
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html, in milliseconds. */
@@ -13,13 +13,13 @@ const authorizerTimeout = 10_000;
 export const authorize = async (
   event: RequestEvent,
   { target, identitySources }: AuthorizerSpec,
-  ask: Ask,
+  invoke: Invoker,
 ): Promise<object> => {
   const { functionName } = target;
   const identitySource = identitySources.map((source) => identityOf(event, source));
   const { method, path } = event.requestContext.http;
   const routeArn = `arn:aws:execute-api:${account.region}:${account.id}:${apiId}/$default/${method}${path}`;
-  const result = await ask(target, { ...event, type: 'REQUEST', routeArn, identitySource }, authorizerTimeout);
+  const result = await invoke(target, { ...event, type: 'REQUEST', routeArn, identitySource }, authorizerTimeout);
   if (result === undefined) throw new Refused(responses.serverError, `${functionName}: no response within 10 s`);
   const verdict: unknown = JSON.parse(result);
   if (!isSimpleResponse(verdict)) throw new Refused(responses.serverError, `${functionName}: malformed response`);

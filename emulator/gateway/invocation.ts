@@ -9,11 +9,11 @@ export type Invoke = (target: Target, event: unknown) => Promise<Outcome>;
  * @returns its result as JSON, or undefined if it takes longer than `timeout` milliseconds
  * @throws Refused if the function fails
  */
-export type Ask = (target: Target, event: unknown, timeout: number) => Promise<string | undefined>;
+export type Invoker = (target: Target, event: unknown, timeout: number) => Promise<string | undefined>;
 
-/** Returns the function that invokes for one request. `log` receives what the functions log. */
-export const asking =
-  (invoke: Invoke, log: LogLine[]): Ask =>
+/** Makes the invoker of one request. `log` receives what the functions log. */
+export const makeInvoker =
+  (invoke: Invoke, log: LogLine[]): Invoker =>
   async (target, event, timeout) => {
     const outcome = await withTimeout(invoke(target, event), timeout);
     if (outcome === undefined) return undefined;

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { LogLine } from '../lambda/functions.ts';
 import type { ApiSpec } from '../served-stack.ts';
-import { HttpApi } from './api.ts';
+import { errorMessage, HttpApi, type Responded } from './api.ts';
 import type { Invoke } from './invocation.ts';
 import { splitTarget } from './request.ts';
 import { type HttpResponse, responses } from './response.ts';
@@ -34,24 +34,35 @@ type GatewayOptions = {
 /** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that does not listen yet */
 export const gateway = ({ api, invoke, onRequest, intercept, throttleClock }: GatewayOptions): Server => {
   const httpApi = new HttpApi(api, invoke, throttleClock);
-  /** Connections with a request in progress. The client would take any other response on them for that request's. */
-  const busy = new WeakSet<Duplex>();
+  /** How many requests each connection has in progress. The client would take any other response for one of theirs. */
+  const inProgress = new WeakMap<Duplex, number>();
+  const count = (socket: Duplex, change: number): void =>
+    void inProgress.set(socket, (inProgress.get(socket) ?? 0) + change);
+
+  const report = async (entry: AccessLogEntry): Promise<void> => {
+    try {
+      await onRequest(entry);
+    } catch (error) {
+      console.error('onRequest failed:', error);
+    }
+  };
 
   const handle = async (request: IncomingMessage, serverResponse: ServerResponse): Promise<void> => {
-    if (intercept?.(request, serverResponse)) return;
     const started = performance.now();
+    const intercepted = callIntercept(intercept, request, serverResponse);
+    if (intercepted === true) return;
     const requestId = newRequestId();
     const log: LogLine[] = [];
-    busy.add(request.socket);
-    const { response, error } = await httpApi.respond(request, requestId, log);
-    busy.delete(request.socket);
+    count(request.socket, 1);
+    const { response, error } = intercepted || (await httpApi.respond(request, requestId, log));
+    count(request.socket, -1);
     send(serverResponse, requestId, response);
     // Read and discard the rest of a refused body: if the connection were reset, the client could miss the response.
     request.resume();
     const { method = '', url = '' } = request;
     const milliseconds = performance.now() - started;
     const { pathname: path } = splitTarget(url);
-    onRequest({ method, path, status: response.status, milliseconds, requestId, log, ...(error && { error }) });
+    void report({ method, path, status: response.status, milliseconds, requestId, log, ...(error && { error }) });
   };
 
   // Node's limit must exceed the gateway's (10,240 bytes). Beyond both, `clientError` below sends the same response.
@@ -60,27 +71,55 @@ export const gateway = ({ api, invoke, onRequest, intercept, throttleClock }: Ga
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Node could not parse the data. While a request is in progress, the client would take an error response for that
     // request's, so close the connection.
-    if (busy.has(socket) || !socket.writable) {
+    if (inProgress.get(socket) || !socket.writable) {
       socket.destroy();
       return;
     }
     const requestId = newRequestId();
-    const { status, headers, body } =
-      error.code === 'HPE_HEADER_OVERFLOW' ? responses.headersTooLarge : responses.badRequest;
-    const fields = { ...headers, connection: 'close', 'apigw-requestid': requestId, 'content-length': body.length };
-    const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.end(`HTTP/1.1 ${status} Error\r\n${head.join('')}\r\n${body}`);
-    onRequest({ method: '-', path: '-', status, milliseconds: 0, requestId, error: error.message, log: [] });
+    const response = error.code === 'HPE_HEADER_OVERFLOW' ? responses.headersTooLarge : responses.badRequest;
+    const { status } = response;
+    socket.end(messageOf(requestId, response));
+    void report({ method: '-', path: '-', status, milliseconds: 0, requestId, error: error.message, log: [] });
   });
   return server;
+};
+
+/** Calls the hook. @returns whether it responds itself, or the response if it throws */
+const callIntercept = (
+  intercept: GatewayOptions['intercept'],
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean | Responded => {
+  try {
+    return Boolean(intercept?.(request, response));
+  } catch (error) {
+    return { response: responses.serverError, error: `intercept failed: ${errorMessage(error)}` };
+  }
 };
 
 /** Makes a request id like API Gateway's own: 15 characters and a `=`. */
 const newRequestId = (): string => randomBytes(11).toString('base64');
 
 const send = (target: ServerResponse, requestId: string, { status, headers, body }: HttpResponse): void => {
+  if (target.headersSent) {
+    // Only `intercept` can have begun a response. A client can tell that it is incomplete if the connection closes.
+    target.destroy();
+    return;
+  }
   // RFC 9110 section 8.6: a response with status 204 has no Content-Length.
   const length = status === 204 ? {} : { 'content-length': Buffer.byteLength(body) };
   target.writeHead(status, { ...headers, 'apigw-requestid': requestId, ...length });
   target.end(body);
+};
+
+/** Writes a response as text, for a connection whose request Node could not parse. */
+const messageOf = (requestId: string, { status, headers, body }: HttpResponse): string => {
+  const fields = {
+    ...headers,
+    connection: 'close',
+    'apigw-requestid': requestId,
+    'content-length': Buffer.byteLength(body),
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 };

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Outcome } from '../lambda/functions.ts';
-import { allow, asJson, exchange, post, start, token } from './kit/gateway.ts';
+import { allow, asJson, exchange, openRoute, post, send, start, token } from './kit/gateway.ts';
 
 describe('the gateway', () => {
   test.each([
@@ -35,6 +35,26 @@ describe('the gateway', () => {
     expect((await response).status, 'status').not.toBe(400);
   });
 
+  test('sends no 400 for invalid bytes while only the second of two pipelined requests is in progress', async () => {
+    const called = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<Outcome>();
+    const answers = [Promise.resolve(asJson({ statusCode: 201 })), finish.promise];
+    const invoke = (): Promise<Outcome> => {
+      if (answers.length === 1) called.resolve();
+      return answers.shift() ?? finish.promise;
+    };
+    const { port } = await start({ invoke }, { routes: [openRoute('POST /orders')] });
+    const socket = connect(port, '127.0.0.1');
+    const head = 'POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}';
+    socket.write(head + head);
+    const [first] = await once(socket, 'data');
+    await called.promise;
+    socket.write('nonsense\r\n\r\n');
+    const rest = await socket.toArray();
+    finish.resolve(asJson({ statusCode: 200 }));
+    expect(Buffer.concat([first, ...rest]).toString()).toMatch(/^HTTP\/1\.1 201 (?!.*HTTP\/1\.1 400)/s);
+  });
+
   test('responds 400 to bytes after a request that has its response', async () => {
     const { port } = await start();
     const socket = connect(port, '127.0.0.1');
@@ -42,7 +62,7 @@ describe('the gateway', () => {
     socket.write(head);
     await once(socket, 'data');
     socket.end('nonsense\r\n\r\n');
-    expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 400 /m);
+    expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 400 Bad Request\r$/m);
   });
 
   test('logs each request once, with the lines that its functions logged', async () => {
@@ -70,5 +90,44 @@ describe('the gateway', () => {
         log: [],
       },
     ]);
+  });
+});
+
+describe('a hook of the user that throws', () => {
+  const thrower = () => {
+    throw new Error('no disk');
+  };
+
+  test('makes the response a 500 if it is intercept, and the log says why', async () => {
+    const { port, log, events } = await start({}, {}, { intercept: thrower });
+    expect(await send(port, 'GET /')).toMatchObject({ status: 500, body: '{"message":"Internal Server Error"}' });
+    expect(log).toMatchObject([{ method: 'GET', path: '/', status: 500, error: 'intercept failed: no disk', log: [] }]);
+    expect(events).toEqual([]);
+  });
+
+  test('closes the connection if it is intercept and has begun to respond', async () => {
+    const { port, log } = await start(
+      {},
+      {},
+      {
+        intercept: (_, response) => {
+          response.writeHead(200, { 'content-length': 100 }).write('part');
+          return thrower();
+        },
+      },
+    );
+    expect(await send(port, 'GET /')).toMatchObject({ body: '' });
+    expect(log).toMatchObject([{ status: 500, error: 'intercept failed: no disk' }]);
+  });
+
+  test.each<[what: string, onRequest: () => void]>([
+    ['throws', thrower],
+    ['rejects', async () => thrower()],
+  ])('is reported on stderr if it is onRequest and %s, and the gateway goes on', async (_, onRequest) => {
+    const stderr = vi.spyOn(console, 'error').mockReturnValue();
+    const { port } = await start({}, {}, { onRequest });
+    expect(await post(port, '{}', [token])).toMatchObject({ status: 200 });
+    expect(await exchange(port, 'nonsense\r\n\r\n')).toMatchObject({ status: 400 });
+    expect(stderr.mock.calls).toEqual(Array(2).fill(['onRequest failed:', new Error('no disk')]));
   });
 });

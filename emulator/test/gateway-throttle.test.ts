@@ -44,7 +44,7 @@ const routes = [throttled, { ...throttled, routeKey: 'GET /items' }, openRoute('
 
 test('the gateway responds 429 to requests beyond the limits of their route, without a call of its function', async () => {
   const { time, clock } = stoppedClock();
-  const { port, events } = await start({}, { routes }, clock);
+  const { port, events } = await start({}, { routes }, { throttleClock: clock });
   expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
   expect(await send(port, 'GET /orders')).toMatchObject({ status: 429, body: '{"message":"Too Many Requests"}' });
   expect(events).toHaveLength(1);

@@ -149,7 +149,7 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'emulator/gateway/server.ts': [
-    ['    busy.delete(request.socket);\n', '', 'A bad request on a connection that was used before gets no response.'],
+    ['    count(request.socket, -1);\n', '', 'A bad request on a connection that was used before gets no response.'],
     [
       "'content-length': Buffer.byteLength(body) }",
       "'content-length': body.length }",

@@ -26,11 +26,12 @@ export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(val
 /** What the functions return; `invoke` takes the place of all of them. */
 type Functions = { Authorizer?: unknown; Orders?: unknown; invoke?: (name: string) => Promise<Outcome> };
 
-/**
- * Starts a gateway that serves `api` until the test ends, throttled if it gets a clock. It keeps the events of the
- * functions and its access log.
- */
-export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {}, throttleClock?: () => number) => {
+/** Starts a gateway that serves `api` until the test ends. It keeps the events of the functions and its access log. */
+export const start = async (
+  functions: Functions = {},
+  api: Partial<ApiSpec> = {},
+  options: Partial<Parameters<typeof gateway>[0]> = {},
+) => {
   const events: { name: string; event: never }[] = [];
   const log: AccessLogEntry[] = [];
   const results: Record<string, unknown> = { Authorizer: allow, Orders: { statusCode: 200, body: 'ok' }, ...functions };
@@ -41,7 +42,7 @@ export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {
       return functions.invoke ? functions.invoke(name) : asJson(results[name]);
     },
     onRequest: (entry) => log.push(entry),
-    ...(throttleClock && { throttleClock }),
+    ...options,
   });
   const port = await startServer(server);
   const event = <T>(name: string): T => events.find((each) => each.name === name)?.event as T;
