@@ -17,11 +17,11 @@ export type FunctionSpec = {
    * The least severe level that is logged: of LoggingConfig, ApplicationLogLevel, which is INFO by default if LogFormat is
    * JSON, or TRACE if LogFormat is Text.
    */
-  logLevel?: LogLevel;
+  logLevel: LogLevel;
   /** The statements of all policies of the function's role. */
   role: Statement[];
   /** The logical id of that role. */
-  roleName?: string;
+  roleName: string;
 };
 
 export type LogLevel = 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL';

@@ -17,7 +17,7 @@ export const lockFolder = async (folder: string): Promise<() => Promise<void>> =
   const lock = path.join(folder, 'lock');
   const current = await readFile(path.join(lock, 'CURRENT'), 'utf8').catch(() => undefined);
   if (!/^MANIFEST-\d+\n$/.test(current ?? '')) await mustBeEmpty(lock);
-  // The lock is created before the data, so data without a lock belong to somebody else.
+  // This function creates the lock before there is any data. Data without a lock was made by another program.
   if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));
   try {
     return await openDatabase(lock);
@@ -60,5 +60,11 @@ export const reason = (error: unknown): string => {
 };
 
 /** Whether a database cannot be opened because another process, or another part of this one, has it open. */
-export const isLocked = (error: unknown): boolean =>
-  error instanceof Error && (('code' in error && error.code === 'LEVEL_LOCKED') || isLocked(error.cause));
+export const isLocked = (error: unknown): boolean => hasCode(error, 'LEVEL_LOCKED');
+
+/** Whether a database cannot be opened because its files are damaged. */
+export const isCorrupt = (error: unknown): boolean => hasCode(error, 'LEVEL_CORRUPTION');
+
+/** Whether an error, or one of its causes, has the code. */
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && (('code' in error && error.code === code) || hasCode(error.cause, code));

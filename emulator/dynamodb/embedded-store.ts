@@ -5,11 +5,11 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import dynalite from 'dynalite';
 import { listen } from '../listen.ts';
-import { FolderError, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
+import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
 import type { Guard, Refusal } from './guard.ts';
 
 /** A DynamoDB on 127.0.0.1. */
-export type EmbeddedStore = { endpoint: string; close: () => Promise<void> };
+type EmbeddedStore = { endpoint: string; close: () => Promise<void> };
 
 /** Starts dynalite with its data in `folder`, behind a guard that sees each request first. @throws FolderError */
 export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<EmbeddedStore> => {
@@ -19,30 +19,33 @@ export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<
     const close = await openDatabase(folder);
     await close();
   } catch (error) {
-    const advice = isLocked(error)
-      ? 'is in use. Stop the process that uses it, or choose another folder.'
-      : `cannot be read: ${reason(error)}. Delete that folder and its data, or choose another folder.`;
-    throw new FolderError(`The data in ${folder} ${advice}`, { cause: error });
+    throw new FolderError(`The data in ${folder} ${failureOf(error)}`, { cause: error });
   }
   const server = dynalite({ path: folder, createTableMs: 0 });
-  const [answer] = server.listeners('request') as [Answer];
-  server.removeAllListeners('request').on('request', guarded(guard, answer));
+  const [listener] = server.listeners('request') as [RequestListener];
+  server.removeAllListeners('request').on('request', guarded(guard, listener));
   return {
     endpoint: `http://127.0.0.1:${await listen(server, 0)}`,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
 };
 
+const failureOf = (error: unknown): string => {
+  if (isLocked(error)) return 'is in use. Stop the process that uses it, or choose another folder.';
+  const advice = isCorrupt(error) ? 'Delete that folder and its data' : 'Check its permissions';
+  return `cannot be read: ${reason(error)}. ${advice}, or choose another folder.`;
+};
+
 /** dynalite's listener uses only these parts of a request, and its events `data` and `end`. */
 type ReadRequest = EventEmitter & Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
-type Answer = (request: ReadRequest, response: ServerResponse) => void;
+type RequestListener = (request: ReadRequest, response: ServerResponse) => void;
 
 /**
- * Reads the whole request, and hands it to `answer` unless the guard refuses it. A request that breaks off is dropped;
+ * Reads the whole request, and hands it to `listener` unless the guard refuses it. A request that breaks off is dropped;
  * dynalite itself would throw an error that nobody can catch.
  */
 const guarded =
-  (guard: Guard, answer: Answer) =>
+  (guard: Guard, listener: RequestListener) =>
   (request: IncomingMessage, response: ServerResponse): void => {
     const { method, url, headers } = request;
     const chunks: Buffer[] = [];
@@ -52,7 +55,7 @@ const guarded =
       const refusal = guard(headers, body.toString());
       if (refusal !== undefined) return refuse(response, refusal);
       const replayed = Object.assign(new EventEmitter(), { method, url, headers });
-      answer(replayed, response);
+      listener(replayed, response);
       replayed.emit('data', body);
       replayed.emit('end');
     });

@@ -34,7 +34,7 @@ export const makeGuard = (functions: FunctionSpec[], ownKey: string): Guard => {
   };
 };
 
-const callerOf = ({ name, role, roleName = name }: FunctionSpec): Caller => ({
+const callerOf = ({ name, role, roleName }: FunctionSpec): Caller => ({
   principal: `arn:aws:sts::${account.id}:assumed-role/${roleName}/${name}`,
   role: readRole(role),
 });
@@ -74,6 +74,6 @@ const unrecognizedClient: Refusal = {
 const unknownOperation = (operation: string): Refusal => ({
   __type: 'com.amazon.coral.service#UnknownOperationException',
   message:
-    `The embedded store (dynalite) does not have ${operation}. Set AWS_ENDPOINT_URL_DYNAMODB to a DynamoDB that has it, ` +
-    'such as DynamoDB Local.',
+    `The embedded store (dynalite) does not have ${operation}. Use a DynamoDB that has it, such as DynamoDB Local: ` +
+    'pass `store: { endpoint }` (npm start: AWS_ENDPOINT_URL_DYNAMODB).',
 });

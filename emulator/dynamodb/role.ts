@@ -1,7 +1,7 @@
 import type { Statement } from '../served-stack.ts';
 
 /** What IAM decides about one action on one resource. */
-export type Decision = 'allowed' | 'explicitly denied' | 'implicitly denied';
+type Decision = 'allowed' | 'explicitly denied' | 'implicitly denied';
 
 /** Decides by the policies of one role. `action` is written as dynamodb:PutItem, `resource` is an ARN or `*`. */
 export type Role = (action: string, resource: string) => Decision;

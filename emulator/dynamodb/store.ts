@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { account } from '../account.ts';
 import type { FunctionSpec, TableSpec } from '../served-stack.ts';
 import { reason } from './data-folder.ts';
 import { startEmbeddedStore } from './embedded-store.ts';
+import { checkEndpoint, probe } from './endpoint.ts';
 import { makeGuard } from './guard.ts';
 import { createTable } from './tables.ts';
 
@@ -29,7 +30,7 @@ export type Store = {
  */
 export const openStore = async (location: StoreLocation, functions: FunctionSpec[]): Promise<Store> => {
   const server = 'folder' in location ? await embedded(location.folder, functions) : external(location.endpoint);
-  const { description, endpoint, credentials, wayOut } = server;
+  const { description, endpoint, credentials, advice } = server;
 
   const withClient = async (use: (client: DynamoDBClient) => Promise<unknown>): Promise<void> => {
     try {
@@ -40,7 +41,7 @@ export const openStore = async (location: StoreLocation, functions: FunctionSpec
     }
   };
 
-  await withClient((client) => client.send(new ListTablesCommand({ Limit: 1 })));
+  await withClient(probe);
   return {
     description,
     enforcesRoles: server.enforcesRoles,
@@ -55,22 +56,22 @@ export const openStore = async (location: StoreLocation, functions: FunctionSpec
       };
     },
     createTables: (tables) =>
-      withClient((client) => Promise.all(tables.map((table) => createTable(client, table, wayOut)))),
+      withClient((client) => Promise.all(tables.map((table) => createTable(client, table, advice)))),
     close: server.close,
   };
 };
 
 type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
-/** `credentials` are the emulator's own. `wayOut` says what to do if the server refuses a table. */
-type Server = Pick<Store, 'description' | 'enforcesRoles' | 'close'> & {
+/** `credentials` are the emulator's own. `advice` says what to do if the server refuses a table. */
+type StoreServer = Pick<Store, 'description' | 'enforcesRoles' | 'close'> & {
   endpoint: string;
   credentials: Credentials;
   credentialsOf: (functionName: string) => Credentials;
-  wayOut: string;
+  advice: string;
 };
 
-const embedded = async (folder: string, functions: FunctionSpec[]): Promise<Server> => {
+const embedded = async (folder: string, functions: FunctionSpec[]): Promise<StoreServer> => {
   const credentials = { accessKeyId: randomUUID(), secretAccessKey: 'local' };
   const guard = makeGuard(functions, credentials.accessKeyId);
   return {
@@ -79,11 +80,14 @@ const embedded = async (folder: string, functions: FunctionSpec[]): Promise<Serv
     enforcesRoles: true,
     credentials,
     credentialsOf: (functionName) => ({ accessKeyId: functionName, secretAccessKey: 'local' }),
-    wayOut: '. If it is right for AWS, set AWS_ENDPOINT_URL_DYNAMODB to a DynamoDB that accepts it',
+    advice:
+      '. If it is right for AWS, use a DynamoDB that accepts it: pass `store: { endpoint }` (npm start: ' +
+      'AWS_ENDPOINT_URL_DYNAMODB).',
   };
 };
 
-const external = (endpoint: string): Server => {
+const external = (endpoint: string): StoreServer => {
+  checkEndpoint(endpoint);
   const credentials = readCredentials();
   return {
     endpoint,
@@ -91,7 +95,7 @@ const external = (endpoint: string): Server => {
     enforcesRoles: false,
     credentials,
     credentialsOf: () => credentials,
-    wayOut: '',
+    advice: '',
     close: async () => {},
   };
 };

@@ -4,6 +4,7 @@ import {
   type DynamoDBClient,
   DynamoDBServiceException,
   type KeySchemaElement,
+  ResourceInUseException,
   ResourceNotFoundException,
   type TableDescription,
   waitUntilTableExists,
@@ -12,15 +13,15 @@ import type { TableSpec } from '../served-stack.ts';
 
 /**
  * Creates the table if it is missing, and waits until it is ready; an earlier start may have left it half-made.
- * @param wayOut tells the user what to do if the store refuses the table
+ * @param advice tells the user what to do if the store refuses the table
  * @throws Error with a message that completes "The store cannot be used: "
  */
-export const createTable = async (client: DynamoDBClient, table: TableSpec, wayOut: string): Promise<void> => {
+export const createTable = async (client: DynamoDBClient, table: TableSpec, advice: string): Promise<void> => {
   const existing = await describe(client, table.TableName);
   if (existing === undefined) {
-    await create(client, table, wayOut);
+    await create(client, table, advice);
   } else {
-    mustBeAlike(existing, table);
+    mustMatch(existing, table);
   }
   await waitUntilTableExists(
     { client, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.5 },
@@ -28,16 +29,21 @@ export const createTable = async (client: DynamoDBClient, table: TableSpec, wayO
   );
 };
 
-const create = async (client: DynamoDBClient, table: TableSpec, wayOut: string): Promise<void> => {
+const create = async (client: DynamoDBClient, table: TableSpec, advice: string): Promise<void> => {
   try {
     await client.send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }));
   } catch (error) {
+    if (error instanceof ResourceInUseException)
+      throw new Error(
+        `it is already creating a table ${table.TableName}. If two tables of the stack have this name, rename one; ` +
+          'otherwise start again.',
+      );
     if (!(error instanceof DynamoDBServiceException) || error.name !== 'ValidationException') throw error;
-    throw new Error(`it refuses to create the table ${table.TableName}: ${error.message}${wayOut}`);
+    throw new Error(`it refuses to create the table ${table.TableName}: ${error.message}${advice}`);
   }
 };
 
-const mustBeAlike = (existing: TableDescription, table: TableSpec): void => {
+const mustMatch = (existing: TableDescription, table: TableSpec): void => {
   const different = (what: string): Error =>
     new Error(`its table ${table.TableName} has ${what} from the stack's; use another store, or delete the table`);
   if (keyOf(existing) !== keyOf(table)) throw different('a different key');

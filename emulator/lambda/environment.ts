@@ -14,7 +14,7 @@ export const lambdaVariables = (spec: FunctionSpec, folder: string): Record<stri
   AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
   AWS_LAMBDA_LOG_FORMAT: 'JSON',
   AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${spec.name}`,
-  AWS_LAMBDA_LOG_LEVEL: spec.logLevel ?? 'INFO',
+  AWS_LAMBDA_LOG_LEVEL: spec.logLevel,
   AWS_LAMBDA_LOG_STREAM_NAME: `${new Date().toISOString().slice(0, 10).replaceAll('-', '/')}/[$LATEST]${randomBytes(16).toString('hex')}`,
   AWS_REGION: account.region,
   LAMBDA_TASK_ROOT: folder,

@@ -60,7 +60,7 @@ test('lockFolder accepts a folder with the data of an earlier process', async ()
   expect(await readdir(folder)).toEqual(['dynamodb', 'lock']);
 });
 
-test('the reason that the local service gives for an error is the message of its innermost cause', () => {
+test('the reason that the emulator gives for an error is the message of its innermost cause', () => {
   const cause = new Error('the disk is full');
   expect(reason(new Error('Database is not open', { cause: new Error('failed', { cause }) }))).toBe('the disk is full');
   expect(reason(new TypeError(''))).toBe('TypeError');

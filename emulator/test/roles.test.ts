@@ -6,7 +6,7 @@ import { account } from '../account.ts';
 import { makeGuard } from '../dynamodb/guard.ts';
 import { resourcesOf } from '../dynamodb/operations.ts';
 import { readRole } from '../dynamodb/role.ts';
-import type { Statement } from '../served-stack.ts';
+import type { FunctionSpec, Statement } from '../served-stack.ts';
 
 const arn = (resource: string, region = account.region): string =>
   `arn:aws:dynamodb:${region}:000000000000:${resource}`;
@@ -70,7 +70,17 @@ describe('a role', () => {
   });
 });
 
-const spec = { name: 'AddOrder', folder: '', handler: '', environment: {}, timeout: 0, memoryMegabytes: 0 };
+const spec: FunctionSpec = {
+  name: 'AddOrder',
+  folder: '',
+  handler: '',
+  environment: {},
+  timeout: 0,
+  memoryMegabytes: 0,
+  logLevel: 'INFO',
+  role: [],
+  roleName: 'AddOrderRole',
+};
 
 const headersOf = (operation: string, key = spec.name) => ({
   'x-amz-target': `DynamoDB_20120810.${operation}`,
@@ -79,10 +89,7 @@ const headersOf = (operation: string, key = spec.name) => ({
 
 /** What the store answers to an operation of a function that may do what `role` says. */
 const refusal = (role: Statement[], operation: string, body: unknown) =>
-  makeGuard([{ ...spec, role, roleName: 'AddOrderRole' }], 'own')(
-    headersOf(operation),
-    typeof body === 'string' ? body : JSON.stringify(body),
-  );
+  makeGuard([{ ...spec, role }], 'own')(headersOf(operation), typeof body === 'string' ? body : JSON.stringify(body));
 
 const user = 'User: arn:aws:sts::000000000000:assumed-role/AddOrderRole/AddOrder';
 const nothingAllows = (operation: string, resource: string) => ({
@@ -182,7 +189,7 @@ describe('a request', () => {
     const guard = makeGuard([{ ...spec, role: [allow('*', '*')] }], 'own');
     expect(guard({ ...headersOf(''), 'x-amz-target': target }, '{}')).toEqual({
       __type: 'com.amazon.coral.service#UnknownOperationException',
-      message: `The embedded store (dynalite) does not have ${name}. Set AWS_ENDPOINT_URL_DYNAMODB to a DynamoDB that has it, such as DynamoDB Local.`,
+      message: `The embedded store (dynalite) does not have ${name}. Use a DynamoDB that has it, such as DynamoDB Local: pass \`store: { endpoint }\` (npm start: AWS_ENDPOINT_URL_DYNAMODB).`,
     });
   });
 });

@@ -30,7 +30,9 @@ const spec: FunctionSpec = {
   environment: {},
   timeout: 0,
   memoryMegabytes: 0,
+  logLevel: 'INFO',
   role: [],
+  roleName: 'FnRole',
 };
 
 const allowOn = (action: string, resource: string) => ({
@@ -86,12 +88,51 @@ describe('a store that the user runs', () => {
     });
   });
 
-  test.each(['http://127.0.0.1:9', 'nonsense'])(
-    'makes the start fail with one sentence if it is not at %s',
-    async (endpoint) => {
-      await expect(openStore({ endpoint }, [])).rejects.toThrow(`The store (${endpoint}) cannot be used`);
+  test.each([[{ endpoint: 'nonsense' }], [{ endpoint: 'localhost:8000' }], [{ endpoint: '' }], [{}]])(
+    'makes the start fail before any call if its address is not an http or https URL: %j',
+    async (location) => {
+      const { endpoint } = location as { endpoint: string };
+      await expect(openStore({ endpoint }, [])).rejects.toThrow(
+        'The store needs a folder, or an endpoint that is an http or https URL (such as http://localhost:8000), ' +
+          `not ${JSON.stringify(endpoint)}.`,
+      );
     },
   );
+
+  test('makes the start fail with one sentence and its remedy if nothing is at its address', async () => {
+    const endpoint = 'http://127.0.0.1:9';
+    await expect(openStore({ endpoint }, [])).rejects.toThrow(
+      `The store (${endpoint}) cannot be used: connect ECONNREFUSED 127.0.0.1:9. Start it, or correct its address.`,
+    );
+  });
+
+  test.each([
+    [200, 'text/html', '<!doctype html>'],
+    [404, 'application/json', '{"message":"Not Found"}'],
+    [400, 'text/plain', ''],
+  ])('makes the start fail with one sentence if a web site responds with %i %s %s', async (status, type, body) => {
+    const site = createServer((request, response) => {
+      request.resume();
+      response.writeHead(status, { 'content-type': type }).end(body);
+    });
+    const endpoint = `http://127.0.0.1:${await startServer(site)}`;
+    await expect(openStore({ endpoint }, [])).rejects.toThrow(
+      `The store (${endpoint}) cannot be used: its response is not one of DynamoDB. Correct its address.`,
+    );
+  });
+
+  test("makes the start fail with DynamoDB's own message if it refuses the credentials", async () => {
+    const __type = 'com.amazon.coral.service#UnrecognizedClientException';
+    const strict = createServer((request, response) => {
+      request.resume();
+      response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' });
+      response.end(JSON.stringify({ __type, message: 'The security token included in the request is invalid.' }));
+    });
+    const endpoint = `http://127.0.0.1:${await startServer(strict)}`;
+    await expect(openStore({ endpoint }, [])).rejects.toThrow(
+      /cannot be used: The security token included in the request is invalid\.$/,
+    );
+  });
 
   test('makes the start fail with one sentence if it does not answer within 5 seconds', async () => {
     const server = createServer();
@@ -260,8 +301,14 @@ describe('the embedded store', () => {
     const twoHashKeys = { ...byDay, KeySchema: keySchema('day', 'total', 'HASH') };
     await expect(open(folder, [{ ...table, GlobalSecondaryIndexes: [twoHashKeys] }])).rejects.toThrow(
       `The store (dynalite, data in ${folder}) cannot be used: it refuses to create the table Orders: Invalid KeySchema: ` +
-        'The second KeySchemaElement is not a RANGE key type. If it is right for AWS, set AWS_ENDPOINT_URL_DYNAMODB to ' +
-        'a DynamoDB that accepts it',
+        'The second KeySchemaElement is not a RANGE key type. If it is right for AWS, use a DynamoDB that accepts it: ' +
+        'pass `store: { endpoint }` (npm start: AWS_ENDPOINT_URL_DYNAMODB).',
+    );
+  });
+
+  test('makes the start fail with one sentence if two tables have the same name', async () => {
+    await expect(open(await newFolder(), [items, items])).rejects.toThrow(
+      'it is already creating a table Items. If two tables of the stack have this name, rename one; otherwise start again.',
     );
   });
 
@@ -276,11 +323,11 @@ describe('the embedded store', () => {
         clientOf(store, writer).send(new ListTablesCommand()),
       ].map((answer) => answer.catch((error) => [error.name, error.message, error.$metadata.httpStatusCode])),
     );
-    const denied = (name: string) => `User: arn:aws:sts::${account.id}:assumed-role/${name}/${name} is not authorized`;
+    const denied = (name: string) => `User: arn:aws:sts::${account.id}:assumed-role/FnRole/${name} is not authorized`;
     expect(failures).toEqual([
       ['AccessDeniedException', expect.stringContaining(denied('Reader')), 400],
       ['UnrecognizedClientException', 'The security token included in the request is invalid.', 400],
-      ['UnknownOperationException', expect.stringContaining('AWS_ENDPOINT_URL_DYNAMODB'), 400],
+      ['UnknownOperationException', expect.stringContaining('`store: { endpoint }`'), 400],
       ['AccessDeniedException', expect.stringContaining(denied('Writer')), 400],
     ]);
   });
@@ -303,6 +350,33 @@ test('a folder that another store uses is not opened again, and the advice delet
     `The data in ${path.join(folder, 'dynamodb')} is in use. Stop the process that uses it, or choose another folder.`,
   );
   await store.close();
+});
+
+test.each<[what: string, damage: (dynamodb: string) => Promise<void>, reason: string, advice: string]>([
+  [
+    'is damaged',
+    async (dynamodb) => {
+      await mkdir(dynamodb);
+      await writeFile(path.join(dynamodb, 'CURRENT'), 'rubbish');
+    },
+    'Corruption: CURRENT file does not end with newline',
+    'Delete that folder and its data, or choose another folder.',
+  ],
+  [
+    'is a file',
+    (dynamodb) => writeFile(dynamodb, ''),
+    'EEXIST: file already exists',
+    'Check its permissions, or choose another folder.',
+  ],
+])('a folder that %s is not opened, and only damage is a reason to delete it', async (_, damage, why, advice) => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const dynamodb = path.join(folder, 'dynamodb');
+  await damage(dynamodb);
+  const failure = await openStore({ folder }, []).catch(String);
+  expect(failure).toContain(`The data in ${dynamodb} cannot be read: ${why}`);
+  expect(String(failure).slice(-advice.length)).toBe(advice);
+  expect(String(failure).includes('Delete')).toBe(advice.startsWith('Delete'));
 });
 
 test("a dynamodb folder with the user's files is not opened as a database", async () => {

@@ -39,7 +39,9 @@ export const functionOf = async (
     environment: {},
     timeout,
     memoryMegabytes: 128,
+    logLevel: 'INFO',
     role: [],
+    roleName: 'FnRole',
     ...spec,
   };
   const functions = new Functions([fn], certificates);

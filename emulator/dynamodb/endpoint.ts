@@ -1,0 +1,31 @@
+/** Checks the address of a store that the caller runs, and what is there. */
+import { type DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { reason } from './data-folder.ts';
+
+/** @throws Error with a message for the user. (For other addresses, the SDK would call AWS or say only UnknownError.) */
+export const checkEndpoint = (endpoint: string): void => {
+  const { protocol } = URL.parse(endpoint) ?? {};
+  if (protocol === 'http:' || protocol === 'https:') return;
+  throw new Error(
+    'The store needs a folder, or an endpoint that is an http or https URL (such as http://localhost:8000), ' +
+      `not ${JSON.stringify(endpoint)}.`,
+  );
+};
+
+/** Calls the store once. @throws Error with a message that completes "The store cannot be used: " */
+export const probe = async (client: DynamoDBClient): Promise<void> => {
+  try {
+    await client.send(new ListTablesCommand({ Limit: 1 }));
+  } catch (error) {
+    throw new Error(describe(error));
+  }
+};
+
+const describe = (error: unknown): string => {
+  // The SDK's names for a response that is not JSON, and for an error without DynamoDB's type.
+  if (error instanceof Error && ['SyntaxError', 'Unknown'].includes(error.name))
+    return 'its response is not one of DynamoDB. Correct its address.';
+  return error instanceof DynamoDBServiceException
+    ? reason(error)
+    : `${reason(error)}. Start it, or correct its address.`;
+};
