@@ -86,7 +86,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     onRequest: (entry) => {
       log.push(entry);
       if (log.length > logLength) log.shift();
-      options.onRequest?.(entry);
+      return options.onRequest?.(entry);
     },
     ...(options.intercept && { intercept: options.intercept }),
     ...(options.throttle && { throttleClock: () => performance.now() }),
