@@ -13,10 +13,7 @@ export type FunctionSpec = {
   environment: Record<string, string>;
   timeout: number;
   memoryMegabytes: number;
-  /**
-   * The least severe level that is logged: of LoggingConfig, ApplicationLogLevel, which is INFO by default if LogFormat is
-   * JSON, or TRACE if LogFormat is Text.
-   */
+  /** The least severe level that is logged: ApplicationLogLevel (by default INFO) if LogFormat is JSON, else TRACE. */
   logLevel: LogLevel;
   /** The statements of all policies of the function's role. */
   role: Statement[];

@@ -7,12 +7,12 @@ import { readRoutes } from './routes.ts';
 export const readApi = (resources: Resources): ApiSpec => {
   const [api, other] = resources.ofType('AWS::ApiGatewayV2::Api');
   if (api === undefined) {
-    throw new Error('The template has no AWS::ApiGatewayV2::Api. Only a stack with an HTTP API can be served.');
+    throw new Error('The template has no AWS::ApiGatewayV2::Api. Add an HTTP API (in CDK: HttpApi).');
   }
   if (other !== undefined) {
     throw other.refuse(`the template has a second API, ${api.logicalId}`, 'Put one of them into another stack.');
   }
-  api.mustBe('ProtocolType', ['HTTP'], 'A WebSocket API cannot be served.');
+  api.mustBe('ProtocolType', ['HTTP'], 'Use an HTTP API (in CDK: HttpApi).');
   mustBelongTo(api, resources);
   const cors = readCors(api);
   return { routes: readRoutes(resources, readThrottles(resources)), ...(cors && { cors }) };
@@ -29,6 +29,9 @@ const mustBelongTo = (api: Resource<'AWS::ApiGatewayV2::Api'>, resources: Resour
   for (const part of parts) part.mustBe('ApiId', [api.logicalId], 'Define the API in the same stack.');
 };
 
+/** https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid.html (Cors) */
+const maxAgeRange = { min: -1, max: 86_400 };
+
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html */
 const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined => {
   const configuration = api.get('CorsConfiguration');
@@ -41,14 +44,30 @@ const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined
     'ExposeHeaders',
     'MaxAge',
   ]);
-  const list = (value: unknown): string[] => [value ?? []].flat().map(String);
+  const refuse = (field: keyof typeof fields, reason: string, advice: string): Error =>
+    api.refuse(`its CorsConfiguration.${field} ${reason}`, advice);
+  const texts = (field: keyof typeof fields): string[] => {
+    const values: unknown[] = [fields[field] ?? []].flat();
+    if (values.every((value) => typeof value === 'string')) return values;
+    throw refuse(field, 'is not a list of texts', 'Set it to one.');
+  };
+  const { AllowCredentials = false, MaxAge } = fields;
+  if (!['true', 'false'].includes(String(AllowCredentials))) {
+    throw refuse('AllowCredentials', `is ${JSON.stringify(AllowCredentials)}`, 'Set it to true or false.');
+  }
+  const allowOrigins = texts('AllowOrigins');
+  const allowCredentials = String(AllowCredentials) === 'true';
+  if (allowCredentials && allowOrigins.includes('*')) {
+    const advice = 'Name the origins in AllowOrigins, or leave AllowCredentials out.';
+    throw api.refuse('its CorsConfiguration allows credentials and every origin (*)', advice);
+  }
   return {
-    allowOrigins: list(fields.AllowOrigins),
-    allowMethods: list(fields.AllowMethods),
-    allowHeaders: list(fields.AllowHeaders),
-    exposeHeaders: list(fields.ExposeHeaders),
-    allowCredentials: String(fields.AllowCredentials) === 'true',
-    ...(fields.MaxAge !== undefined && { maxAge: Number(fields.MaxAge) }),
+    allowOrigins,
+    allowMethods: texts('AllowMethods'),
+    allowHeaders: texts('AllowHeaders'),
+    exposeHeaders: texts('ExposeHeaders'),
+    allowCredentials,
+    ...(MaxAge !== undefined && { maxAge: api.numberIn('CorsConfiguration.MaxAge', MaxAge, maxAgeRange) }),
   };
 };
 
@@ -59,13 +78,15 @@ const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined
 const readThrottles = (resources: Resources): ((routeKey: string) => Throttle | undefined) => {
   const [stage, other] = resources.ofType('AWS::ApiGatewayV2::Stage');
   if (stage === undefined) {
-    throw new Error('The template has no AWS::ApiGatewayV2::Stage. An API is served only with its stage $default.');
+    throw new Error(
+      'The template has no AWS::ApiGatewayV2::Stage. Add the stage $default (in CDK: createDefaultStage).',
+    );
   }
   if (other !== undefined) {
     throw other.refuse(`the template has a second stage, ${stage.logicalId}`, 'Leave one of them out of the template.');
   }
-  stage.mustBe('StageName', ['$default'], 'The path of another stage would begin with its name.');
-  stage.mustBe('AutoDeploy', [true], 'The routes are served as the template has them now.');
+  stage.mustBe('StageName', ['$default'], 'Use the stage $default (in CDK: createDefaultStage).');
+  stage.mustBe('AutoDeploy', [true], 'Set it to true (in CDK: autoDeploy).');
   const defaults = readSettings(stage, 'DefaultRouteSettings', stage.get('DefaultRouteSettings') ?? {});
   const ofRoutes = stage.fields('RouteSettings', stage.get('RouteSettings') ?? {}, routeKeysOf(resources));
   return (routeKey) => {
@@ -97,5 +118,9 @@ const readSettings = (
     'ThrottlingBurstLimit',
     'ThrottlingRateLimit',
   ]);
-  return { ...(rate !== undefined && { rate: Number(rate) }), ...(burst !== undefined && { burst: Number(burst) }) };
+  const [ratePath, burstPath] = [`${path}.ThrottlingRateLimit`, `${path}.ThrottlingBurstLimit`];
+  return {
+    ...(rate !== undefined && { rate: stage.numberIn(ratePath, rate, { min: 0, fractions: true }) }),
+    ...(burst !== undefined && { burst: stage.numberIn(burstPath, burst, { min: 0 }) }),
+  };
 };

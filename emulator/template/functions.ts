@@ -1,66 +1,70 @@
 import path from 'node:path';
 import { functionArn } from '../account.ts';
 import type { FunctionSpec, LogLevel, Target } from '../served-stack.ts';
+import { readEnvironment } from './environment.ts';
 import { aliasArn, functionName, functionNameIn, onlyVersion, versionArn } from './references.ts';
 import type { Resource } from './resource.ts';
 import type { Resources } from './resources.ts';
-import { readRole } from './roles.ts';
+import { readPolicies } from './roles.ts';
 
 type FunctionResource = Resource<'AWS::Lambda::Function'>;
 
-/** @param assets is the folder that the paths of assets are relative to */
+/**
+ * The ranges of numbers are Lambda's: https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
+ * @param assets is the folder that the paths of assets are relative to
+ */
 export const readFunctions = (resources: Resources, assets: string): FunctionSpec[] =>
-  resources.ofType('AWS::Lambda::Function').map((one) => {
-    one.mustBe('PackageType', ['Zip', undefined], 'Deploy the code as a folder or a zip file.');
-    if (!/^nodejs\d+\.x$/.test(one.text('Runtime'))) {
-      throw one.refuse(`its Runtime is ${one.text('Runtime')}`, 'Only Node.js runs here: use nodejs24.x.');
+  resources.ofType('AWS::Lambda::Function').map((fn) => {
+    fn.mustBe('PackageType', ['Zip', undefined], 'Deploy the code as a folder or a zip file.');
+    if (!/^nodejs\d+\.x$/.test(fn.text('Runtime'))) {
+      throw fn.refuse(`its Runtime is ${fn.text('Runtime')}`, 'Use a Node.js runtime, such as nodejs24.x.');
     }
+    fn.number('ReservedConcurrentExecutions', 1, { min: 1 });
     return {
-      name: functionName(one),
-      folder: path.join(assets, codeFolder(one)),
-      handler: one.text('Handler'),
-      environment: readEnvironment(one),
-      timeout: 1000 * one.number('Timeout', 3),
-      memoryMegabytes: one.number('MemorySize', 128),
-      logLevel: readLogLevel(one),
-      ...readRole(one, resources),
+      name: functionName(fn),
+      folder: path.join(assets, codeFolder(fn)),
+      handler: fn.text('Handler'),
+      environment: readEnvironment(fn),
+      timeout: 1000 * fn.number('Timeout', 3, { min: 1, max: 900 }),
+      memoryMegabytes: fn.number('MemorySize', 128, { min: 128, max: 10_240 }),
+      logLevel: readLogLevel(fn),
+      ...readPolicies(fn, resources),
     };
   });
 
 /** The folder of a function's code: the CDK puts an asset into asset.HASH, and uploads it as HASH.zip. */
-const codeFolder = (one: FunctionResource): string => {
-  const { S3Key: key } = Object(one.get('Code')) as { S3Key?: unknown };
+const codeFolder = (fn: FunctionResource): string => {
+  const { S3Key: key } = Object(fn.get('Code')) as { S3Key?: unknown };
   const [, hash] = /(?:^|\/)([0-9a-f]{64})\.zip$/.exec(String(key)) ?? [];
   if (hash !== undefined) return `asset.${hash}`;
-  throw one.refuse('its Code is not an asset of the CDK', 'Deploy the code as a folder (in CDK: Code.fromAsset).');
-};
-
-const readEnvironment = (one: FunctionResource): Record<string, string> => {
-  const { Variables: variables = {} } = one.fields('Environment', one.get('Environment') ?? {}, ['Variables']);
-  return Object.fromEntries(
-    Object.entries(variables as object).map(([name, value]) => {
-      if (typeof value !== 'object') return [name, String(value)];
-      throw one.refuse(`its Environment.Variables.${name} is not text`, 'Correct it.');
-    }),
-  );
+  throw fn.refuse('its Code is not an asset of the CDK', 'Deploy the code as a folder (in CDK: Code.fromAsset).');
 };
 
 const logLevels: LogLevel[] = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'];
 
 /** Lambda filters lines by their level only if LogFormat is JSON; Text is the default. */
-const readLogLevel = (one: FunctionResource): LogLevel => {
-  const fields = one.fields('LoggingConfig', one.raw('LoggingConfig') ?? {}, [
+const readLogLevel = (fn: FunctionResource): LogLevel => {
+  const fields = fn.fields('LoggingConfig', fn.raw('LoggingConfig') ?? {}, [
     'ApplicationLogLevel',
     'LogFormat',
     'LogGroup',
     'SystemLogLevel',
   ]);
-  const read = (field: 'ApplicationLogLevel' | 'LogFormat') => one.evaluate(`LoggingConfig.${field}`, fields[field]);
+  const read = (field: 'ApplicationLogLevel' | 'LogFormat') => fn.evaluate(`LoggingConfig.${field}`, fields[field]);
   if (read('LogFormat') !== 'JSON') return 'TRACE';
   const level = read('ApplicationLogLevel') ?? 'INFO';
   const known = logLevels.find((each) => each === level);
   if (known !== undefined) return known;
-  throw one.refuse(`its LoggingConfig.ApplicationLogLevel is ${JSON.stringify(level)}`, `Use ${logLevels.join(', ')}.`);
+  throw fn.refuse(`its LoggingConfig.ApplicationLogLevel is ${JSON.stringify(level)}`, `Use ${logLevels.join(', ')}.`);
+};
+
+const latest = '$LATEST';
+
+/** The name of the function that a version or an alias belongs to. */
+const functionOf = (part: Resource<'AWS::Lambda::Version' | 'AWS::Lambda::Alias'>, functions: string[]): string => {
+  const name = functionNameIn(part.text('FunctionName'));
+  if (functions.includes(name)) return name;
+  throw part.refuse(`the template has no function ${name}`, 'Define it in the same stack.');
 };
 
 /** Reads what an HTTP API can invoke, and finds it by its ARN. */
@@ -70,21 +74,25 @@ export class Invocables {
   readonly #permitted: Set<string>;
 
   constructor(resources: Resources) {
+    const functions = resources.ofType('AWS::Lambda::Function').map(functionName);
+    const versions = resources.ofType('AWS::Lambda::Version').map((version) => ({
+      functionName: functionOf(version, functions),
+      arn: versionArn(version),
+      version: onlyVersion,
+    }));
+    const aliases = resources.ofType('AWS::Lambda::Alias').map((alias) => {
+      const name = functionOf(alias, functions);
+      const version = alias.text('FunctionVersion');
+      if (version === latest || versions.some((each) => each.functionName === name && each.version === version)) {
+        return { functionName: name, arn: aliasArn(alias), version };
+      }
+      const advice = 'Refer to an AWS::Lambda::Version of the same stack (in CDK: currentVersion).';
+      throw alias.refuse(`the template has no version ${version} of ${name}`, advice);
+    });
     this.#targets = [
-      ...resources.ofType('AWS::Lambda::Function').map((one) => {
-        const name = functionName(one);
-        return { functionName: name, arn: functionArn(name), version: '$LATEST' };
-      }),
-      ...resources.ofType('AWS::Lambda::Version').map((version) => ({
-        functionName: functionNameIn(version.text('FunctionName')),
-        arn: versionArn(version),
-        version: onlyVersion,
-      })),
-      ...resources.ofType('AWS::Lambda::Alias').map((alias) => ({
-        functionName: functionNameIn(alias.text('FunctionName')),
-        arn: aliasArn(alias),
-        version: alias.text('FunctionVersion'),
-      })),
+      ...functions.map((name) => ({ functionName: name, arn: functionArn(name), version: latest })),
+      ...versions,
+      ...aliases,
     ];
     const permissions = resources
       .ofType('AWS::Lambda::Permission')

@@ -1,11 +1,12 @@
 /**
- * Evaluates the intrinsic functions of CloudFormation, those of them that need no deployment.
+ * Evaluates those intrinsic functions of CloudFormation whose values are known before a deployment.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
  */
+import { own } from './own.ts';
 import { type Named, refusal } from './refusal.ts';
 
 /** The property that contains a value: for messages. `path` is written as in Environment.Variables.TABLE_NAME. */
-export type Place = { resource: Named; path: string };
+type Place = { resource: Named; path: string };
 
 /**
  * Returns the value of a parameter or resource: of its Ref, or of an attribute. Undefined stands for AWS::NoValue.
@@ -18,13 +19,17 @@ export type LookUp = (name: string, attribute: string | undefined, place: Place)
  * @throws Error that names the place and the function if it cannot be evaluated here
  */
 export const evaluate = (value: unknown, place: Place, lookUp: LookUp): unknown => {
+  const result = evaluateAny(value, place, lookUp);
+  // A text is checked as a whole: Fn::Join may put a dynamic reference together.
+  if (typeof result !== 'string' || !result.includes('{{resolve:')) return result;
+  const reason = `${place.path} has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up`;
+  throw refusal(place.resource, reason, 'Give the property a literal value.');
+};
+
+const evaluateAny = (value: unknown, place: Place, lookUp: LookUp): unknown => {
   const inside = (part: unknown, name: string) => evaluate(part, { ...place, path: `${place.path}.${name}` }, lookUp);
   if (Array.isArray(value)) {
     return value.map((part) => evaluate(part, place, lookUp)).filter((part) => part !== undefined);
-  }
-  if (typeof value === 'string' && value.includes('{{resolve:')) {
-    const reason = `${place.path} has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up`;
-    throw refusal(place.resource, reason, 'Give the property a literal value.');
   }
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value);
@@ -35,8 +40,19 @@ export const evaluate = (value: unknown, place: Place, lookUp: LookUp): unknown 
   );
 };
 
+/** The values that the intrinsic functions take. */
+const forms = {
+  Ref: '"LogicalId"',
+  'Fn::GetAtt': '["LogicalId", "Attribute"]',
+  'Fn::Join': '["delimiter", [values]]',
+  'Fn::Select': '[index, [values]], with an index in the list',
+  'Fn::Split': '["delimiter", "text"]',
+  'Fn::Sub': '"text" or ["text", { variables }]',
+};
+
 const call = (name: string, argument: unknown, place: Place, lookUp: LookUp): unknown => {
-  const malformed = () => refusal(place.resource, `${place.path} has a malformed ${name}`, 'Correct it.');
+  const malformed = () =>
+    refusal(place.resource, `${place.path} has a malformed ${name}`, `Write its value as ${own(forms, name)}.`);
   const text = (part: unknown): string => {
     const result = evaluate(part, place, lookUp);
     if (typeof result === 'object' || result === undefined) throw malformed();
@@ -77,7 +93,7 @@ const call = (name: string, argument: unknown, place: Place, lookUp: LookUp): un
       throw refusal(
         place.resource,
         `${place.path} uses ${name}`,
-        `Only Ref, Fn::GetAtt, Fn::Join, Fn::Select, Fn::Split and Fn::Sub are evaluated here.`,
+        'Use only Ref, Fn::GetAtt, Fn::Join, Fn::Select, Fn::Split and Fn::Sub, or a literal value.',
       );
   }
 };

@@ -1,5 +1,6 @@
 import { account, functionArn, tableArn } from '../account.ts';
 import type { LookUp } from './intrinsics.ts';
+import { own } from './own.ts';
 import { type Named, named, refusal } from './refusal.ts';
 import type { Resource } from './resource.ts';
 import type { ServedType } from './resource-types.ts';
@@ -18,9 +19,9 @@ export class References {
 
   readonly lookUp: LookUp = (name, attribute, place) => {
     if (attribute === undefined && name === 'AWS::NoValue') return undefined;
-    const pseudoParameter = attribute === undefined ? pseudoParameters[name] : undefined;
+    const pseudoParameter = attribute === undefined ? own(pseudoParameters, name) : undefined;
     if (pseudoParameter !== undefined) return pseudoParameter;
-    const parameter = this.#template.Parameters?.[name];
+    const parameter = own(this.#template.Parameters, name);
     if (attribute === undefined && parameter !== undefined) {
       const value = defaultOf(parameter);
       if (value !== undefined) return value;
@@ -33,7 +34,7 @@ export class References {
     if (resource && isPartOfApi && attribute === undefined) return name;
     const value = resource && referenceTo(resource, attribute ?? 'Ref');
     if (value !== undefined) return value;
-    const type = this.#template.Resources[name]?.Type;
+    const type = own(this.#template.Resources, name)?.Type;
     const target = type === undefined ? name : named({ logicalId: name, type });
     const reason = `${place.path} refers to ${attribute ? `${attribute} of ` : ''}${target}, which is unknown here`;
     throw refusal(place.resource, reason, type?.startsWith('AWS::Cognito::') ? cognitoAdvice : literalAdvice);
@@ -67,7 +68,7 @@ const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unkn
 /** The name of a function, from a property that contains its name or an ARN. */
 export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
 
-export const functionName = (one: Resource<'AWS::Lambda::Function'>): string => one.text('FunctionName', one.logicalId);
+export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.logicalId);
 
 export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
   `${functionArn(functionNameIn(version.text('FunctionName')))}:${onlyVersion}`;
@@ -80,7 +81,9 @@ export const onlyVersion = '1';
 
 type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;
 
-export const tableName = (table: Table): string => table.text('TableName', table.logicalId);
+/** A name that the template does not give has at least the three characters that DynamoDB demands. */
+export const tableName = (table: Table): string =>
+  table.text('TableName', table.logicalId.length < 3 ? `${table.logicalId}-table` : table.logicalId);
 
 export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.logicalId);
 
@@ -98,7 +101,7 @@ type Values<T extends ServedType> = Record<string, (resource: Resource<T>) => st
  * logical id; AWS would make one up.
  */
 const valuesOf: { [T in ServedType]?: Values<T> } = {
-  'AWS::Lambda::Function': { Ref: functionName, Arn: (one) => functionArn(functionName(one)) },
+  'AWS::Lambda::Function': { Ref: functionName, Arn: (fn) => functionArn(functionName(fn)) },
   'AWS::Lambda::Version': { Ref: versionArn, FunctionArn: versionArn, Version: () => onlyVersion },
   'AWS::Lambda::Alias': { Ref: aliasArn, AliasArn: aliasArn },
   'AWS::DynamoDB::Table': tableValues,
@@ -109,5 +112,5 @@ const valuesOf: { [T in ServedType]?: Values<T> } = {
 
 const referenceTo = <T extends ServedType>(resource: Resource<T>, attribute: string): string | undefined => {
   const values: Values<T> | undefined = valuesOf[resource.type];
-  return values?.[attribute]?.(resource);
+  return own(values, attribute)?.(resource);
 };

@@ -108,12 +108,14 @@ export const served = {
       'LoggingConfig',
       'MemorySize',
       'PackageType',
+      // Read to refuse 0, with which AWS never runs the function. Other numbers limit AWS; this machine has its own limit.
+      'ReservedConcurrentExecutions',
       'Role',
       'Runtime',
       'Timeout',
     ],
     // A dead-letter queue is for asynchronous invocations only; an HTTP API waits for each function.
-    // Reserved concurrency and the size of /tmp are limits of AWS; this machine has its own.
+    // The size of /tmp is a limit of AWS; this machine has its own.
     withoutEffect: [
       'Architectures',
       'CodeSigningConfigArn',
@@ -122,7 +124,6 @@ export const served = {
       'EphemeralStorage',
       'KmsKeyArn',
       'RecursiveLoop',
-      'ReservedConcurrentExecutions',
       'RuntimeManagementConfig',
       'Tags',
       'TracingConfig',
@@ -157,8 +158,8 @@ export const served = {
   'AWS::DynamoDB::Table': table,
   'AWS::DynamoDB::GlobalTable': { ...table, read: [...table.read, 'Replicas'] },
   'AWS::IAM::Role': {
-    read: ['ManagedPolicyArns', 'PermissionsBoundary', 'Policies', 'RoleName'],
-    withoutEffect: ['AssumeRolePolicyDocument', 'Description', 'MaxSessionDuration', 'Path', 'Tags'],
+    read: ['AssumeRolePolicyDocument', 'ManagedPolicyArns', 'PermissionsBoundary', 'Policies', 'RoleName'],
+    withoutEffect: ['Description', 'MaxSessionDuration', 'Path', 'Tags'],
   },
   'AWS::IAM::Policy': { read: ['PolicyDocument', 'Roles'], withoutEffect: ['Groups', 'PolicyName', 'Users'] },
   'AWS::IAM::ManagedPolicy': {
@@ -188,21 +189,32 @@ export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::Logs::LogStream',
   'AWS::Logs::MetricFilter',
   'AWS::Logs::QueryDefinition',
-  // Only alarms can send to a topic here: a function cannot get its ARN, and other senders are refused.
+  // Only alarms can send to a topic: a function cannot get its ARN, and other senders are refused.
   'AWS::SNS::Subscription',
   'AWS::SNS::Topic',
   'AWS::SNS::TopicPolicy',
 ]);
 
+/**
+ * The properties by which types without effect invoke functions; here, nothing would invoke them. Alarms and roll-outs
+ * may refer to functions: a local run has neither.
+ */
+export const invokers: Record<string, string> = {
+  'AWS::Cognito::UserPool': 'LambdaConfig',
+  'AWS::SNS::Subscription': 'Endpoint',
+  'AWS::SNS::Topic': 'Subscription',
+};
+
+export const onlyFromApi = 'functions get events from the HTTP API only';
+
+export const invokeInstead = 'Leave it out of the template, and hand its events to the function with `invoke`.';
+
 /** Why a type is refused, and what to do, for types that have more to say than `unknownType`. */
 export const refusedTypes: Record<string, [reason: string, advice: string]> = {
   'AWS::ApiGateway::RestApi': ['only HTTP APIs are served', 'Use AWS::ApiGatewayV2::Api (in CDK: HttpApi).'],
-  'AWS::Lambda::EventSourceMapping': [
-    'functions get events from the HTTP API only',
-    'Leave it out of the template, and hand its events to the function with `invoke`.',
-  ],
+  'AWS::Lambda::EventSourceMapping': [onlyFromApi, invokeInstead],
   'AWS::Lambda::LayerVersion': ['the files of a layer are not on this machine', 'Bundle them with each function.'],
-  'AWS::Lambda::Url': ['functions get events from the HTTP API only', 'Add a route to the API instead.'],
+  'AWS::Lambda::Url': [onlyFromApi, 'Add a route to the API instead.'],
 };
 
 export const unknownType: [reason: string, advice: string] = [

@@ -4,6 +4,9 @@ import type { ReadProperty, ServedType } from './resource-types.ts';
 
 type Properties = Record<string, unknown>;
 
+/** The numbers that AWS accepts: whole ones, unless `fractions` is set. */
+type NumberRange = { min: number; max?: number; fractions?: boolean };
+
 /** A resource of a served type. Only the properties that its type says are read can be read. */
 export class Resource<T extends ServedType = ServedType> {
   readonly logicalId: string;
@@ -37,20 +40,29 @@ export class Resource<T extends ServedType = ServedType> {
   text(name: ReadProperty<T>, otherwise?: string): string {
     const value = this.get(name) ?? otherwise;
     if (value === undefined) throw this.refuse(`it has no ${name}`, 'Set it.');
-    if (typeof value === 'object') throw this.refuse(`its ${name} is not text`, 'Correct it.');
+    if (typeof value === 'object') throw this.refuse(`its ${name} is not text`, 'Set it to text.');
     return String(value);
   }
 
-  number(name: ReadProperty<T>, otherwise: number): number {
-    const value = Number(this.text(name, String(otherwise)));
-    if (!Number.isFinite(value)) throw this.refuse(`its ${name} is not a number`, 'Correct it.');
-    return value;
+  /** A property that is a number. `otherwise` is its default. */
+  number(name: ReadProperty<T>, otherwise: number, range: NumberRange): number {
+    return this.numberIn(name, this.get(name) ?? otherwise, range);
+  }
+
+  /** Checks a number inside a property. `path` names it in error messages. */
+  numberIn(path: string, value: unknown, { min, max, fractions = false }: NumberRange): number {
+    const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
+    const isInRange = number >= min && number <= (max ?? Number.MAX_VALUE);
+    if (isInRange && (fractions || Number.isInteger(number))) return number;
+    const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
+    const advice = `Set it to a ${fractions ? 'number' : 'whole number'} ${range}.`;
+    throw this.refuse(`its ${path} is ${JSON.stringify(value)}`, advice);
   }
 
   /** A property that is a list; an empty one if it is not set. */
   list(name: ReadProperty<T>): unknown[] {
     const value = this.get(name) ?? [];
-    if (!Array.isArray(value)) throw this.refuse(`its ${name} is not a list`, 'Correct it.');
+    if (!Array.isArray(value)) throw this.refuse(`its ${name} is not a list`, 'Set it to a list.');
     return value;
   }
 
@@ -70,7 +82,7 @@ export class Resource<T extends ServedType = ServedType> {
    */
   fields<Field extends string>(path: string, value: unknown, known: readonly Field[]): Partial<Record<Field, unknown>> {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw this.refuse(`its ${path} is not an object`, 'Correct it.');
+      throw this.refuse(`its ${path} is not an object`, 'Set it to an object.');
     }
     const others = Object.keys(value).filter((field) => !known.some((each) => each === field));
     if (others.length > 0) throw this.refuse(`its ${path}.${others[0]} is not supported`, removeProperty);

@@ -1,7 +1,17 @@
+import { own } from './own.ts';
 import { References } from './references.ts';
-import { refusal } from './refusal.ts';
+import { named, refusal } from './refusal.ts';
 import { Resource, removeProperty } from './resource.ts';
-import { refusedTypes, type ServedType, served, unknownType, withoutEffect } from './resource-types.ts';
+import {
+  invokeInstead,
+  invokers,
+  onlyFromApi,
+  refusedTypes,
+  type ServedType,
+  served,
+  unknownType,
+  withoutEffect,
+} from './resource-types.ts';
 
 /** The parts of a CloudFormation template that are read. */
 export type Template = {
@@ -10,7 +20,7 @@ export type Template = {
   Transform?: unknown;
 };
 
-export type TemplateResource = {
+type TemplateResource = {
   Type: string;
   Properties?: Record<string, unknown>;
   Condition?: unknown;
@@ -27,7 +37,10 @@ export class Resources {
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can do. Serve the template that comes out of it.`,
       );
     }
-    const refusals = Object.entries(template.Resources).flatMap(([logicalId, resource]) => check(logicalId, resource));
+    const refusals = Object.entries(template.Resources).flatMap(([logicalId, resource]) => [
+      ...check(logicalId, resource),
+      ...checkInvoker(logicalId, resource, template),
+    ]);
     if (refusals.length > 0) throw new Error(refusals.map(({ message }) => message).join('\n'));
     const references = new References(template, (logicalId) =>
       this.#resources.find((each) => each.logicalId === logicalId),
@@ -46,20 +59,43 @@ export class Resources {
 
 const isServed = (type: string): type is ServedType => Object.hasOwn(served, type);
 
+/**
+ * The attributes of a resource that only a deployment needs.
+ * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-product-attribute-reference.html
+ */
+const attributes = ['CreationPolicy', 'DeletionPolicy', 'DependsOn', 'Metadata', 'UpdatePolicy', 'UpdateReplacePolicy'];
+
 /** The reasons why a resource cannot be served. Its properties are read later. */
-const check = (logicalId: string, { Type: type, Properties = {}, Condition }: TemplateResource): Error[] => {
+const check = (logicalId: string, templateResource: TemplateResource): Error[] => {
+  const { Type: type, Properties = {}, Condition, ...rest } = templateResource;
   const resource = { logicalId, type };
   if (withoutEffect.has(type)) return [];
-  if (!isServed(type)) return [refusal(resource, ...(refusedTypes[type] ?? unknownType))];
+  if (!isServed(type)) return [refusal(resource, ...(own(refusedTypes, type) ?? unknownType))];
   const properties: { read: readonly string[]; withoutEffect: readonly string[]; refused?: Record<string, string> } =
     served[type];
   const known = [...properties.read, ...properties.withoutEffect];
   const others = Object.keys(Properties).filter((name) => !known.includes(name));
   const refusals = others.map((name) => {
-    const reason = properties.refused?.[name];
+    const reason = own(properties.refused, name);
     return refusal(resource, `its ${name} is not supported${reason ? `: ${reason}` : ''}`, removeProperty);
   });
-  if (Condition === undefined) return refusals;
+  const unknown = Object.keys(rest)
+    .filter((name) => !attributes.includes(name))
+    .map((name) => refusal(resource, `its attribute ${name} is unknown`, 'Leave it out of the template.'));
+  if (Condition === undefined) return [...refusals, ...unknown];
   const reason = `the condition ${String(Condition)} decides whether it exists`;
-  return [...refusals, refusal(resource, reason, 'Decide that in the app that makes the template.')];
+  return [...refusals, ...unknown, refusal(resource, reason, 'Decide that in the app that makes the template.')];
+};
+
+/** Finds, in JSON, the logical ids that intrinsic functions refer to. */
+const referredIds = /(?<="Ref":"|"Fn::GetAtt":\[?"|\$\{)\w+/g;
+
+/** Refuses a resource without effect that would invoke a function of the template. */
+const checkInvoker = (logicalId: string, { Type: type, Properties }: TemplateResource, template: Template): Error[] => {
+  const property = own(Properties, own(invokers, type) ?? '');
+  const invoked = (JSON.stringify(property ?? '').match(referredIds) ?? [])
+    .map((name) => ({ logicalId: name, type: own(template.Resources, name)?.Type ?? '' }))
+    .find((referred) => referred.type.startsWith('AWS::Lambda::'));
+  if (invoked === undefined) return [];
+  return [refusal({ logicalId, type }, `it would invoke ${named(invoked)}, and ${onlyFromApi}`, invokeInstead)];
 };

@@ -17,12 +17,18 @@ const withoutDynamoDb = ['service-role/AWSLambdaBasicExecutionRole', 'AWSXRayDae
  * The statements of all policies of the function's role that concern DynamoDB: those within the role, those that are
  * attached to it, and those that it names.
  */
-export const readRole = (one: Resource<'AWS::Lambda::Function'>, resources: Resources): RoleSpec => {
-  const arn = one.text('Role');
+export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: Resources): RoleSpec => {
+  const arn = fn.text('Role');
   const role = resources.ofType('AWS::IAM::Role').find((each) => roleArn(each) === arn);
-  if (role === undefined) throw one.refuse(`its Role ${arn} is not in the template`, 'Define it in the same stack.');
+  if (role === undefined) throw fn.refuse(`its Role ${arn} is not in the template`, 'Define it in the same stack.');
   if (role.raw('PermissionsBoundary') !== undefined) {
     throw role.refuse('its PermissionsBoundary is not supported', removeProperty);
+  }
+  if (!trustsLambda(role)) {
+    throw role.refuse(
+      'its AssumeRolePolicyDocument does not let Lambda assume it',
+      'Allow sts:AssumeRole to the service lambda.amazonaws.com.',
+    );
   }
 
   const inline = [role.raw('Policies') ?? []].flat().flatMap((policy, index) => {
@@ -49,6 +55,18 @@ export const readRole = (one: Resource<'AWS::Lambda::Function'>, resources: Reso
   return { role: [...inline, ...statements], roleName: roleName(role) };
 };
 
+/** https://docs.aws.amazon.com/lambda/latest/dg/lambda-intro-execution-role.html */
+const trustsLambda = (role: Resource<'AWS::IAM::Role'>): boolean => {
+  const path = 'AssumeRolePolicyDocument';
+  const { Statement: statements } = role.fields(path, role.raw(path) ?? {}, ['Version', 'Id', 'Statement']);
+  return [statements ?? []].flat().some((statement) => {
+    const { Effect, Action, Principal } = Object(statement) as Record<'Effect' | 'Action' | 'Principal', unknown>;
+    if (Effect !== 'Allow' || ![Action].flat().includes('sts:AssumeRole')) return false;
+    const { Service } = Object(Principal) as { Service?: unknown };
+    return [role.evaluate(`${path}.Statement.Principal.Service`, Service)].flat().includes('lambda.amazonaws.com');
+  });
+};
+
 const readDocument = (holder: PolicyHolder, path: string, document: unknown): Statement[] => {
   const { Statement: statements } = holder.fields(path, document, ['Version', 'Id', 'Statement']);
   return [statements]
@@ -63,11 +81,16 @@ const readDocument = (holder: PolicyHolder, path: string, document: unknown): St
 const readStatement = (holder: PolicyHolder, path: string, statement: unknown): Statement[] => {
   const { Action, NotAction } = statement as { Action?: unknown; NotAction?: unknown };
   const actions = [holder.evaluate(`${path}.Action`, Action ?? [])].flat().map(String);
-  if (NotAction === undefined && !actions.some((action) => /^(\*$|dynamodb:)/i.test(action))) return [];
+  if (NotAction === undefined && !actions.some((action) => /^(\*$|\*:|dynamodb:)/i.test(action))) return [];
   const fields = holder.fields(path, statement, ['Sid', 'Effect', 'Action', 'Resource']);
   if (fields.Effect !== 'Allow' && fields.Effect !== 'Deny') {
-    throw holder.refuse(`its ${path}.Effect is neither Allow nor Deny`, 'Correct it.');
+    throw holder.refuse(`its ${path}.Effect is neither Allow nor Deny`, 'Set it to one of them.');
   }
   const resources = [holder.evaluate(`${path}.Resource`, fields.Resource)].flat().map(String);
+  const [variable] = /\$\{[^}]*\}/.exec(resources.join()) ?? [];
+  if (variable !== undefined) {
+    const reason = `its ${path}.Resource has a policy variable, ${variable}`;
+    throw holder.refuse(reason, 'Write the resource without policy variables.');
+  }
   return [{ effect: fields.Effect, actions, resources }];
 };

@@ -1,6 +1,6 @@
 import type { AuthorizerSpec, RouteSpec, Target, Throttle } from '../served-stack.ts';
 import { Invocables } from './functions.ts';
-import type { Resource } from './resource.ts';
+import { type Resource, removeProperty } from './resource.ts';
 import type { Resources } from './resources.ts';
 
 type Integration = { target: Target; timeout: number };
@@ -58,16 +58,17 @@ const readAuthorization = (
   throw route.refuse('its AuthorizerId is not an authorizer of the template', 'Define it in the same stack.');
 };
 
+/** https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-integrations.html */
 const readIntegration = (
   integration: Resource<'AWS::ApiGatewayV2::Integration'>,
   invocables: Invocables,
 ): Integration => {
-  integration.mustBe('IntegrationType', ['AWS_PROXY'], 'Only Lambda functions answer here.');
-  integration.mustBe('ConnectionType', ['INTERNET', undefined], 'This machine is not in that network.');
+  integration.mustBe('IntegrationType', ['AWS_PROXY'], 'Integrate a Lambda function (in CDK: HttpLambdaIntegration).');
+  integration.mustBe('ConnectionType', ['INTERNET', undefined], removeProperty);
   integration.mustBe('PayloadFormatVersion', ['2.0'], 'Let the function read payload format 2.0.');
   return {
     target: invocables.find(integration, integration.text('IntegrationUri')),
-    timeout: integration.number('TimeoutInMillis', 30_000),
+    timeout: integration.number('TimeoutInMillis', 30_000, { min: 50, max: 30_000 }),
   };
 };
 
@@ -78,8 +79,12 @@ const readAuthorizer = (
 ): AuthorizerSpec => {
   authorizer.mustBe('AuthorizerType', ['REQUEST'], 'Use a Lambda authorizer.');
   authorizer.mustBe('AuthorizerPayloadFormatVersion', ['2.0'], 'Let the authorizer read payload format 2.0.');
-  authorizer.mustBe('EnableSimpleResponses', [true], 'Let the authorizer return isAuthorized instead of a policy.');
-  authorizer.mustBe('AuthorizerResultTtlInSeconds', [0], 'Its results are not cached here.');
+  authorizer.mustBe(
+    'EnableSimpleResponses',
+    [true],
+    'Set it to true (in CDK: responseTypes), and return isAuthorized instead of a policy.',
+  );
+  authorizer.mustBe('AuthorizerResultTtlInSeconds', [0], 'Set it to 0 (in CDK: resultsCacheTtl).');
   const identitySources = authorizer.list('IdentitySource').map(String);
   for (const source of identitySources) {
     if (/^\$request\.(header|querystring)\.[^\s.]+$/.test(source)) continue;

@@ -12,7 +12,7 @@ export const readTables = (resources: Resources): TableSpec[] => {
     const globalIndexes = readIndexes(table, 'GlobalSecondaryIndexes');
     const localIndexes = readIndexes(table, 'LocalSecondaryIndexes');
     return {
-      TableName: tableName(table),
+      TableName: readName(table),
       // The store checks their shape when it creates the table.
       KeySchema: table.list('KeySchema') as TableSpec['KeySchema'],
       AttributeDefinitions: table.list('AttributeDefinitions') as TableSpec['AttributeDefinitions'],
@@ -20,6 +20,13 @@ export const readTables = (resources: Resources): TableSpec[] => {
       ...(localIndexes.length > 0 && { LocalSecondaryIndexes: localIndexes }),
     };
   });
+};
+
+/** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html */
+const readName = (table: Table): string => {
+  const name = tableName(table);
+  if (/^[\w.-]{3,255}$/.test(name)) return name;
+  throw table.refuse(`its TableName is ${JSON.stringify(name)}`, 'Use 3 to 255 letters, digits, _, - and dots.');
 };
 
 type Index = NonNullable<TableSpec['LocalSecondaryIndexes']>[number];

@@ -65,6 +65,23 @@ const types: Row[] = [
     (resources) => Object.assign(resources['Orders'] ?? {}, { Condition: 'Always' }),
     'Orders (AWS::DynamoDB::Table) cannot be served here: the condition Always decides whether it exists. Decide that in the app that makes the template.',
   ],
+  [
+    (resources) => Object.assign(resources['Orders'] ?? {}, { DependOn: 'Items' }),
+    'Orders (AWS::DynamoDB::Table) cannot be served here: its attribute DependOn is unknown. Leave it out of the template.',
+  ],
+  [add('Odd', 'toString'), `Odd (toString) cannot be served here: ${onlyServed}. ${leaveOut}`],
+  ...(
+    [
+      ['AWS::Cognito::UserPool', { LambdaConfig: { PreSignUp: { 'Fn::GetAtt': ['Shop', 'Arn'] } } }],
+      ['AWS::SNS::Subscription', { Protocol: 'lambda', Endpoint: { 'Fn::GetAtt': 'Shop.Arn' } }],
+      ['AWS::SNS::Topic', { Subscription: [{ Protocol: 'lambda', Endpoint: { 'Fn::Sub': '${Shop.Arn}' } }] }],
+    ] as const
+  ).map(
+    ([type, withFunction]): Row => [
+      add('Users', type, withFunction),
+      `Users (${type}) cannot be served here: it would invoke Shop (AWS::Lambda::Function), and functions get events from the HTTP API only. Leave it out of the template, and hand its events to the function with \`invoke\`.`,
+    ],
+  ),
 ];
 
 const property = (logicalId: string, type: string, name: string, value: unknown, reason = ''): Row => [
@@ -82,6 +99,7 @@ const properties: Row[] = [
     'this machine is not in that network, so the function would reach other hosts',
   ),
   property('Shop', 'AWS::Lambda::Function', 'Surprise', {}),
+  property('Shop', 'AWS::Lambda::Function', 'constructor', {}),
   property('ShopLive', 'AWS::Lambda::Alias', 'RoutingConfig', {}, 'the template has the code of one version only'),
   property(
     'Api',
@@ -168,6 +186,16 @@ const references: Row[] = [
     variable({ Ref: 'AWS::StackId' }),
     `${inShop} Environment.Variables.NAME refers to AWS::StackId, which is unknown here. ${literal}`,
   ],
+  ...['constructor', 'toString'].map(
+    (name): Row => [
+      variable({ Ref: name }),
+      `${inShop} Environment.Variables.NAME refers to ${name}, which is unknown here. ${literal}`,
+    ],
+  ),
+  [
+    variable({ 'Fn::GetAtt': ['Orders', 'valueOf'] }),
+    `${inShop} Environment.Variables.NAME refers to valueOf of Orders (AWS::DynamoDB::Table), which is unknown here. ${literal}`,
+  ],
   ...['NoDefault', 'FromSsm'].map(
     (parameter): Row => [
       variable({ 'Fn::Join': ['', [{ Ref: parameter }]] }),
@@ -177,28 +205,42 @@ const references: Row[] = [
   ...['Fn::ImportValue', 'Fn::If', 'Fn::FindInMap'].map(
     (intrinsic): Row => [
       variable({ [intrinsic]: ['a', 'b', 'c'] }),
-      `${inShop} Environment.Variables.NAME uses ${intrinsic}. Only Ref, Fn::GetAtt, Fn::Join, Fn::Select, Fn::Split and Fn::Sub are evaluated here.`,
+      `${inShop} Environment.Variables.NAME uses ${intrinsic}. Use only Ref, Fn::GetAtt, Fn::Join, Fn::Select, Fn::Split and Fn::Sub, or a literal value.`,
     ],
   ),
-  ...['{{resolve:ssm:key}}', { 'Fn::Join': ['', ['{{resolve:secretsmanager:', 'key', '}}']] }].map(
+  ...[
+    '{{resolve:ssm:key}}',
+    { 'Fn::Join': ['', ['{{resolve:secretsmanager:', 'key', '}}']] },
+    { 'Fn::Join': [':', ['{{resolve', 'ssm', 'key}}']] },
+    { 'Fn::Sub': ['{{${Word}:ssm:key}}', { Word: 'resolve' }] },
+  ].map(
     (dynamic): Row => [
       variable(dynamic),
       `${inShop} Environment.Variables.NAME has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up. Give the property a literal value.`,
     ],
   ),
-  ...[{ 'Fn::Join': ['', 'text'] }, { 'Fn::Select': [3, ['a']] }, { 'Fn::Sub': [['a']] }].map(
-    (malformed): Row => [
+  ...(
+    [
+      [{ Ref: ['a'] }, '"LogicalId"'],
+      [{ 'Fn::GetAtt': [['a']] }, '["LogicalId", "Attribute"]'],
+      [{ 'Fn::Join': ['', 'text'] }, '["delimiter", [values]]'],
+      [{ 'Fn::Select': [3, ['a']] }, '[index, [values]], with an index in the list'],
+      [{ 'Fn::Split': ['-', ['a']] }, '["delimiter", "text"]'],
+      [{ 'Fn::Sub': [['a']] }, '"text" or ["text", { variables }]'],
+    ] as const
+  ).map(
+    ([malformed, form]): Row => [
       variable(malformed),
-      `${inShop} Environment.Variables.NAME has a malformed ${Object.keys(malformed)[0]}. Correct it.`,
+      `${inShop} Environment.Variables.NAME has a malformed ${Object.keys(malformed)[0]}. Write its value as ${form}.`,
     ],
   ),
-  [variable(['a']), `${inShop} its Environment.Variables.NAME is not text. Correct it.`],
+  [variable(['a']), `${inShop} its Environment.Variables.NAME is not text. Set it to text.`],
 ];
 
 const functions: Row[] = [
   [
     set('Shop', { Runtime: 'python3.13' }),
-    `${inShop} its Runtime is python3.13. Only Node.js runs here: use nodejs24.x.`,
+    `${inShop} its Runtime is python3.13. Use a Node.js runtime, such as nodejs24.x.`,
   ],
   [
     set('Shop', { PackageType: 'Image' }),
@@ -212,13 +254,49 @@ const functions: Row[] = [
     set('Shop', { LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'LOUD' } }),
     `${inShop} its LoggingConfig.ApplicationLogLevel is "LOUD". Use TRACE, DEBUG, INFO, WARN, ERROR, FATAL.`,
   ],
-  [set('Shop', { Timeout: 'soon' }), `${inShop} its Timeout is not a number. Correct it.`],
+  ...['soon', 0, -1, 901, 1.5].map(
+    (value): Row => [
+      set('Shop', { Timeout: value }),
+      `${inShop} its Timeout is ${JSON.stringify(value)}. Set it to a whole number from 1 to 900.`,
+    ],
+  ),
+  ...[-1, 127, 10_241].map(
+    (value): Row => [
+      set('Shop', { MemorySize: value }),
+      `${inShop} its MemorySize is ${value}. Set it to a whole number from 128 to 10240.`,
+    ],
+  ),
+  [
+    set('Shop', { ReservedConcurrentExecutions: 0 }),
+    `${inShop} its ReservedConcurrentExecutions is 0. Set it to a whole number of at least 1.`,
+  ],
+  [
+    add('Shop2', 'AWS::Lambda::Alias', { FunctionName: 'elsewhere', FunctionVersion: '$LATEST', Name: 'live' }),
+    'Shop2 (AWS::Lambda::Alias) cannot be served here: the template has no function elsewhere. Define it in the same stack.',
+  ],
+  [
+    add('Shop2', 'AWS::Lambda::Version', { FunctionName: 'elsewhere' }),
+    'Shop2 (AWS::Lambda::Version) cannot be served here: the template has no function elsewhere. Define it in the same stack.',
+  ],
+  [
+    set('ShopLive', { FunctionVersion: '7' }),
+    'ShopLive (AWS::Lambda::Alias) cannot be served here: the template has no version 7 of Shop. Refer to an AWS::Lambda::Version of the same stack (in CDK: currentVersion).',
+  ],
+  [
+    remove('ShopVersion'),
+    'ShopLive (AWS::Lambda::Alias) cannot be served here: FunctionVersion refers to Version of ShopVersion, which is unknown here. Give the property a literal value.',
+  ],
+  [
+    add('GuardLive', 'AWS::Lambda::Alias', { FunctionName: 'the-guard', FunctionVersion: '1', Name: 'live' }),
+    'GuardLive (AWS::Lambda::Alias) cannot be served here: the template has no version 1 of the-guard. Refer to an AWS::Lambda::Version of the same stack (in CDK: currentVersion).',
+  ],
   [set('Shop', { Handler: undefined }), `${inShop} it has no Handler. Set it.`],
-  [set('Shop', { Handler: {} }), `${inShop} its Handler is not text. Correct it.`],
+  [set('Shop', { Handler: {} }), `${inShop} its Handler is not text. Set it to text.`],
 ];
 
 const inIntegration = 'ShopIntegration (AWS::ApiGatewayV2::Integration) cannot be served here:';
 const inAuthorizer = 'GuardAuthorizer (AWS::ApiGatewayV2::Authorizer) cannot be served here:';
+const inApi = 'Api (AWS::ApiGatewayV2::Api) cannot be served here:';
 const inRoute = 'GetOrder (AWS::ApiGatewayV2::Route) cannot be served here:';
 const inStage = 'Stage (AWS::ApiGatewayV2::Stage) cannot be served here:';
 const live = `${functionArn('Shop')}:live`;
@@ -227,7 +305,7 @@ const noPermission = `API Gateway has no permission to invoke ${live}. Add an AW
 const api: Row[] = [
   [
     remove('Api', 'Stage', 'GetOrder', 'AnyPage', 'ShopIntegration', 'GuardAuthorizer'),
-    'The template has no AWS::ApiGatewayV2::Api. Only a stack with an HTTP API can be served.',
+    'The template has no AWS::ApiGatewayV2::Api. Add an HTTP API (in CDK: HttpApi).',
   ],
   [
     add('Api2', 'AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' }),
@@ -235,24 +313,27 @@ const api: Row[] = [
   ],
   [
     set('Api', { ProtocolType: 'WEBSOCKET' }),
-    'Api (AWS::ApiGatewayV2::Api) cannot be served here: its ProtocolType is "WEBSOCKET", and only "HTTP" is supported. A WebSocket API cannot be served.',
+    'Api (AWS::ApiGatewayV2::Api) cannot be served here: its ProtocolType is "WEBSOCKET", and only "HTTP" is supported. Use an HTTP API (in CDK: HttpApi).',
   ],
   [
     set('GetOrder', { ApiId: 'abc123' }),
     `${inRoute} its ApiId is "abc123", and only "Api" is supported. Define the API in the same stack.`,
   ],
-  [remove('Stage'), 'The template has no AWS::ApiGatewayV2::Stage. An API is served only with its stage $default.'],
+  [
+    remove('Stage'),
+    'The template has no AWS::ApiGatewayV2::Stage. Add the stage $default (in CDK: createDefaultStage).',
+  ],
   [
     add('Stage2', 'AWS::ApiGatewayV2::Stage', { ApiId: { Ref: 'Api' }, StageName: 'v1' }),
     'Stage2 (AWS::ApiGatewayV2::Stage) cannot be served here: the template has a second stage, Stage. Leave one of them out of the template.',
   ],
   [
     set('Stage', { StageName: 'v1' }),
-    `${inStage} its StageName is "v1", and only "$default" is supported. The path of another stage would begin with its name.`,
+    `${inStage} its StageName is "v1", and only "$default" is supported. Use the stage $default (in CDK: createDefaultStage).`,
   ],
   [
     set('Stage', { AutoDeploy: undefined }),
-    `${inStage} it has no AutoDeploy, and only true is supported. The routes are served as the template has them now.`,
+    `${inStage} it has no AutoDeploy, and only true is supported. Set it to true (in CDK: autoDeploy).`,
   ],
   ...['FETCH /orders', 'GET orders', 'GET /{id}x', 'GET /{path+}/x', 'GET /a//b', '$connect'].map(
     (routeKey): Row => [
@@ -276,11 +357,11 @@ const api: Row[] = [
   ],
   [
     set('ShopIntegration', { IntegrationType: 'HTTP_PROXY' }),
-    `${inIntegration} its IntegrationType is "HTTP_PROXY", and only "AWS_PROXY" is supported. Only Lambda functions answer here.`,
+    `${inIntegration} its IntegrationType is "HTTP_PROXY", and only "AWS_PROXY" is supported. Integrate a Lambda function (in CDK: HttpLambdaIntegration).`,
   ],
   [
     set('ShopIntegration', { ConnectionType: 'VPC_LINK' }),
-    `${inIntegration} its ConnectionType is "VPC_LINK", and only "INTERNET" is supported. This machine is not in that network.`,
+    `${inIntegration} its ConnectionType is "VPC_LINK", and only "INTERNET" is supported. Leave that property out of the template.`,
   ],
   [
     set('ShopIntegration', { PayloadFormatVersion: '1.0' }),
@@ -304,11 +385,43 @@ const api: Row[] = [
   ],
   [
     set('GuardAuthorizer', { EnableSimpleResponses: false }),
-    `${inAuthorizer} its EnableSimpleResponses is false, and only true is supported. Let the authorizer return isAuthorized instead of a policy.`,
+    `${inAuthorizer} its EnableSimpleResponses is false, and only true is supported. Set it to true (in CDK: responseTypes), and return isAuthorized instead of a policy.`,
   ],
   [
     set('GuardAuthorizer', { AuthorizerResultTtlInSeconds: 300 }),
-    `${inAuthorizer} its AuthorizerResultTtlInSeconds is 300, and only 0 is supported. Its results are not cached here.`,
+    `${inAuthorizer} its AuthorizerResultTtlInSeconds is 300, and only 0 is supported. Set it to 0 (in CDK: resultsCacheTtl).`,
+  ],
+  ...[49, 30_001, 60_000].map(
+    (value): Row => [
+      set('ShopIntegration', { TimeoutInMillis: value }),
+      `${inIntegration} its TimeoutInMillis is ${value}. Set it to a whole number from 50 to 30000.`,
+    ],
+  ),
+  [
+    set('Api', { CorsConfiguration: { AllowCredentials: true, AllowOrigins: ['https://shop.example', '*'] } }),
+    `${inApi} its CorsConfiguration allows credentials and every origin (*). Name the origins in AllowOrigins, or leave AllowCredentials out.`,
+  ],
+  [
+    set('Api', { CorsConfiguration: { AllowCredentials: 'yes' } }),
+    `${inApi} its CorsConfiguration.AllowCredentials is "yes". Set it to true or false.`,
+  ],
+  ...['soon', -2, 86_401].map(
+    (value): Row => [
+      set('Api', { CorsConfiguration: { MaxAge: value } }),
+      `${inApi} its CorsConfiguration.MaxAge is ${JSON.stringify(value)}. Set it to a whole number from -1 to 86400.`,
+    ],
+  ),
+  [
+    set('Api', { CorsConfiguration: { AllowOrigins: [{ a: 'b' }] } }),
+    `${inApi} its CorsConfiguration.AllowOrigins is not a list of texts. Set it to one.`,
+  ],
+  [
+    set('Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 'many' } }),
+    `${inStage} its DefaultRouteSettings.ThrottlingBurstLimit is "many". Set it to a whole number of at least 0.`,
+  ],
+  [
+    set('Stage', { DefaultRouteSettings: { ThrottlingRateLimit: -0.5 } }),
+    `${inStage} its DefaultRouteSettings.ThrottlingRateLimit is -0.5. Set it to a number of at least 0.`,
   ],
   [
     set('GuardAuthorizer', { IdentitySource: ['$request.header.a', '$context.identity.sourceIp'] }),
@@ -334,12 +447,31 @@ const roles: Row[] = [
   ],
   [
     statement({ Action: '*', Effect: 'Perhaps' }),
-    `${inPolicy} its PolicyDocument.Statement.0.Effect is neither Allow nor Deny. Correct it.`,
+    `${inPolicy} its PolicyDocument.Statement.0.Effect is neither Allow nor Deny. Set it to one of them.`,
   ],
   [
     statement({ Action: '*', Resource: { 'Fn::GetAtt': ['Logs', 'Arn'] } }),
     `${inPolicy} PolicyDocument.Statement.0.Resource refers to Arn of Logs (AWS::Logs::LogGroup), which is unknown here. ${literal}`,
   ],
+  [
+    statement({ Action: 'dynamodb:GetItem', Resource: 'arn:aws:dynamodb:*:*:table/${aws:username}' }),
+    `${inPolicy} its PolicyDocument.Statement.0.Resource has a policy variable, \${aws:username}. Write the resource without policy variables.`,
+  ],
+  [
+    statement({ Action: '*:*', NotResource: 'a' }),
+    `${inPolicy} its PolicyDocument.Statement.0.NotResource is not supported. ${leaveOutProperty}`,
+  ],
+  ...[
+    undefined,
+    { Statement: [{ Effect: 'Allow', Action: 'sts:AssumeRole', Principal: { Service: 'ec2.amazonaws.com' } }] },
+    { Statement: [{ Effect: 'Deny', Action: 'sts:AssumeRole', Principal: { Service: 'lambda.amazonaws.com' } }] },
+    { Statement: { Effect: 'Allow', Action: 'sts:TagSession', Principal: { Service: 'lambda.amazonaws.com' } } },
+  ].map(
+    (document): Row => [
+      set('ShopRole', { AssumeRolePolicyDocument: document }),
+      `${inRole} its AssumeRolePolicyDocument does not let Lambda assume it. Allow sts:AssumeRole to the service lambda.amazonaws.com.`,
+    ],
+  ),
   [
     set('ShopRole', { ManagedPolicyArns: ['arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess'] }),
     `${inRole} its managed policy arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess is unknown here. Write its statements as a policy of the same stack.`,
@@ -354,9 +486,14 @@ const roles: Row[] = [
   ],
 ];
 
+const tables: Row[] = ['T1', 'a/b', 'x'.repeat(256)].map((name) => [
+  set('Orders', { TableName: name }),
+  `Orders (AWS::DynamoDB::Table) cannot be served here: its TableName is "${name}". Use 3 to 255 letters, digits, _, - and dots.`,
+]);
+
 describe('readTemplate refuses', () => {
   test.each(
-    [types, properties, references, functions, api, roles]
+    [types, properties, references, functions, api, roles, tables]
       .flat()
       .map(([change, message]) => [message, change] as const),
   )('%s', (message, change) => {

@@ -89,7 +89,7 @@ describe('readTemplate', () => {
     ]);
   });
 
-  test.each(['*', 'dynamodb:*', 'DynamoDB:GetItem'])('reads a statement about the action %s', (action) => {
+  test.each(['*', '*:*', 'dynamodb:*', 'DynamoDB:GetItem'])('reads a statement about the action %s', (action) => {
     const { functions } = read(({ ShopPolicy }) => {
       const statement = { Effect: 'Allow', Action: ['s3:GetObject', action], Resource: '*' };
       Object.assign(ShopPolicy?.Properties ?? {}, { PolicyDocument: { Statement: statement } });
@@ -128,6 +128,39 @@ describe('readTemplate', () => {
         ],
       },
     ]);
+  });
+
+  test('makes up a table name that DynamoDB accepts if the logical id is too short', () => {
+    const { tables } = read((resources) => {
+      resources['T1'] = { Type: 'AWS::DynamoDB::Table', Properties: {} };
+    });
+    expect(tables.map(({ TableName }) => TableName)).toEqual(['Orders', 'T1-table', 'items']);
+  });
+
+  test.each<[type: string, properties: Record<string, unknown>]>([
+    ['AWS::CloudWatch::Alarm', { Dimensions: [{ Name: 'FunctionName', Value: { Ref: 'Shop' } }] }],
+    ['AWS::Cognito::UserPool', { LambdaConfig: { PreSignUp: 'arn:aws:lambda:eu-west-3:1:function:theirs' } }],
+    ['AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'Shop@example.com' }],
+  ])('leaves %s with %j out, which invokes no function of the template', (Type, Properties) => {
+    expect(() => read((resources) => Object.assign(resources, { Other: { Type, Properties } }))).not.toThrow();
+  });
+
+  test.each(['DependsOn', 'Metadata', 'DeletionPolicy', 'UpdateReplacePolicy', 'UpdatePolicy', 'CreationPolicy'])(
+    'ignores the attribute %s of a resource',
+    (attribute) => {
+      expect(() => read(({ Shop }) => Object.assign(Shop ?? {}, { [attribute]: {} }))).not.toThrow();
+    },
+  );
+
+  test.each<[limit: string, resource: string, properties: object]>([
+    ['the least', 'Shop', { MemorySize: 128, Timeout: 1, ReservedConcurrentExecutions: 1 }],
+    ['the greatest', 'Shop', { MemorySize: '10240', Timeout: 900 }],
+    ['the least', 'ShopIntegration', { TimeoutInMillis: 50 }],
+    ['the greatest', 'ShopIntegration', { TimeoutInMillis: 30_000 }],
+    ['the least', 'Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
+    ['the least', 'Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
+  ])('reads %s numbers of %s: %j', (_, resource, properties) => {
+    expect(() => read((resources) => Object.assign(resources[resource]?.Properties ?? {}, properties))).not.toThrow();
   });
 
   test('reads the throttle of the stage, and that of a route in its place', () => {

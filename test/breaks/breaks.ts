@@ -220,7 +220,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'emulator/template/resources.ts': [
     [
-      'return [refusal(resource, ...(refusedTypes[type] ?? unknownType))]',
+      'return [refusal(resource, ...(own(refusedTypes, type) ?? unknownType))]',
       'return []',
       'A resource that cannot be served is left out in silence.',
     ],

@@ -6,6 +6,12 @@ export const assetHash = (digit: string): string => digit.repeat(64);
 
 const policy = (...statements: object[]) => ({ Version: '2012-10-17', Statement: statements });
 
+const lambdaMayAssume = policy({
+  Effect: 'Allow',
+  Action: 'sts:AssumeRole',
+  Principal: { Service: { 'Fn::Sub': 'lambda.${AWS::URLSuffix}' } },
+});
+
 const managedPolicy = (name: string) => ({
   'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, `:iam::aws:policy/${name}`]],
 });
@@ -89,7 +95,7 @@ const original = {
     ShopRole: {
       Type: 'AWS::IAM::Role',
       Properties: {
-        AssumeRolePolicyDocument: policy(),
+        AssumeRolePolicyDocument: lambdaMayAssume,
         ManagedPolicyArns: [managedPolicy('service-role/AWSLambdaBasicExecutionRole'), { Ref: 'ReadItems' }],
         Policies: [
           {
@@ -132,7 +138,11 @@ const original = {
     },
     GuardRole: {
       Type: 'AWS::IAM::Role',
-      Properties: { RoleName: 'guard', ManagedPolicyArns: [managedPolicy('AWSXRayDaemonWriteAccess')] },
+      Properties: {
+        AssumeRolePolicyDocument: lambdaMayAssume,
+        RoleName: 'guard',
+        ManagedPolicyArns: [managedPolicy('AWSXRayDaemonWriteAccess')],
+      },
     },
     GuardRoleWrites: {
       Type: 'AWS::IAM::Policy',
