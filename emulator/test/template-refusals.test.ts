@@ -270,6 +270,16 @@ const functions: Row[] = [
     set('Shop', { ReservedConcurrentExecutions: 0 }),
     `${inShop} its ReservedConcurrentExecutions is 0. Set it to a whole number of at least 1.`,
   ],
+  ...['_HANDLER', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SESSION_TOKEN', 'LAMBDA_TASK_ROOT'].map(
+    (name): Row => [
+      set('Shop', { Environment: { Variables: { [name]: 'mine' } } }),
+      `${inShop} its Environment.Variables.${name} is reserved by Lambda. Rename the variable.`,
+    ],
+  ),
+  [
+    set('Shop', { Environment: { Variables: { AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:8000' } } }),
+    `${inShop} its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB is set here to the store in use. Leave it out of the template, and pass \`store: { endpoint }\`.`,
+  ],
   [
     add('Shop2', 'AWS::Lambda::Alias', { FunctionName: 'elsewhere', FunctionVersion: '$LATEST', Name: 'live' }),
     'Shop2 (AWS::Lambda::Alias) cannot be served here: the template has no function elsewhere. Define it in the same stack.',

@@ -204,6 +204,13 @@ const byFile: Record<string, Row[]> = {
     ["mode: 0o600, flag: 'wx'", "flag: 'wx'", "Other users may read the client's secret."],
     ['if (readText(file) === text) rmSync(file)', 'rmSync(file)', "A stop removes a file of the user's."],
   ],
+  'emulator/template/environment.ts': [
+    [
+      'if (reserved.has(name))',
+      'if (name === undefined)',
+      "A variable in the template takes another role's credentials.",
+    ],
+  ],
   'emulator/template/functions.ts': [
     [
       ".filter((permission) => permission.text('Principal') === 'apigateway.amazonaws.com')",
