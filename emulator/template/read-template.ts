@@ -1,5 +1,6 @@
 import type { ServedStack } from '../served-stack.ts';
 import { readApi } from './api.ts';
+import { refuseDuplicates } from './duplicates.ts';
 import { readFunctions } from './functions.ts';
 import { Resources, type Template } from './resources.ts';
 import { readTables } from './tables.ts';
@@ -14,5 +15,7 @@ export type { Template } from './resources.ts';
  */
 export const readTemplate = (template: Template, assets: string): ServedStack => {
   const resources = new Resources(template);
-  return { api: readApi(resources), functions: readFunctions(resources, assets), tables: readTables(resources) };
+  const stack = { api: readApi(resources), functions: readFunctions(resources, assets), tables: readTables(resources) };
+  refuseDuplicates(resources);
+  return stack;
 };

@@ -496,6 +496,29 @@ const roles: Row[] = [
   ],
 ];
 
+const route = (RouteKey: string) => ({ ApiId: { Ref: 'Api' }, RouteKey, Target: 'integrations/ShopIntegration' });
+
+const duplicates: Row[] = [
+  ...['GET /orders/{id}', 'GET /orders/{number}'].map(
+    (routeKey): Row => [
+      add('Second', 'AWS::ApiGatewayV2::Route', route(routeKey)),
+      'Second (AWS::ApiGatewayV2::Route) cannot be served here: GetOrder has the same route, GET /orders/{}. Leave one of them out of the template.',
+    ],
+  ),
+  [
+    set('Shop', { FunctionName: 'the-guard' }),
+    'Guard (AWS::Lambda::Function) cannot be served here: Shop has the same name, the-guard. Rename one of them.',
+  ],
+  [
+    add('Second', 'AWS::Lambda::Alias', { FunctionName: 'Shop', FunctionVersion: '1', Name: 'live' }),
+    `Second (AWS::Lambda::Alias) cannot be served here: ShopLive has the same ARN, ${live}. Rename one of them.`,
+  ],
+  [
+    set('Orders', { TableName: 'items' }),
+    'Items (AWS::DynamoDB::GlobalTable) cannot be served here: Orders has the same name, items. Rename one of them.',
+  ],
+];
+
 const tables: Row[] = ['T1', 'a/b', 'x'.repeat(256)].map((name) => [
   set('Orders', { TableName: name }),
   `Orders (AWS::DynamoDB::Table) cannot be served here: its TableName is "${name}". Use 3 to 255 letters, digits, _, - and dots.`,
@@ -503,7 +526,7 @@ const tables: Row[] = ['T1', 'a/b', 'x'.repeat(256)].map((name) => [
 
 describe('readTemplate refuses', () => {
   test.each(
-    [types, properties, references, functions, api, roles, tables]
+    [types, properties, references, functions, api, roles, duplicates, tables]
       .flat()
       .map(([change, message]) => [message, change] as const),
   )('%s', (message, change) => {

@@ -137,6 +137,17 @@ describe('readTemplate', () => {
     expect(tables.map(({ TableName }) => TableName)).toEqual(['Orders', 'T1-table', 'items']);
   });
 
+  test('reads routes that differ in more than the names of their variables', () => {
+    const routeKeys = ['GET /orders/{id+}', 'POST /orders/{id}', 'GET /orders/id', '$default'];
+    const { api } = read((resources) => {
+      for (const [index, RouteKey] of routeKeys.entries()) {
+        const { Type = '', Properties } = resources['AnyPage'] ?? {};
+        resources[`Route${index}`] = { Type, Properties: { ...Properties, RouteKey } };
+      }
+    });
+    expect(api.routes.map(({ routeKey }) => routeKey)).toEqual(['GET /orders/{id}', 'ANY /{proxy+}', ...routeKeys]);
+  });
+
   test.each<[type: string, properties: Record<string, unknown>]>([
     ['AWS::CloudWatch::Alarm', { Dimensions: [{ Name: 'FunctionName', Value: { Ref: 'Shop' } }] }],
     ['AWS::Cognito::UserPool', { LambdaConfig: { PreSignUp: 'arn:aws:lambda:eu-west-3:1:function:theirs' } }],
