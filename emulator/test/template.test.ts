@@ -225,6 +225,11 @@ describe('readTemplate', () => {
     expect(api.routes[0]?.authorizer?.identitySources).toEqual([]);
   });
 
+  test('reads an alias of the unpublished version', () => {
+    const { api } = read(({ ShopLive }) => Object.assign(ShopLive?.Properties ?? {}, { FunctionVersion: '$LATEST' }));
+    expect(api.routes[0]?.target).toEqual({ ...shop, version: '$LATEST' });
+  });
+
   test.each<[of: string, invoked: unknown, version: string]>([
     ['a function', { 'Fn::GetAtt': ['Shop', 'Arn'] }, '$LATEST'],
     ['a version', { Ref: 'ShopVersion' }, '1'],
