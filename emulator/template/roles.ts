@@ -6,7 +6,7 @@ import type { Resources } from './resources.ts';
 
 type PolicyHolder = Resource<'AWS::IAM::Role' | 'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>;
 
-type RoleSpec = Required<Pick<FunctionSpec, 'role' | 'roleName'>>;
+type RoleSpec = Pick<FunctionSpec, 'role' | 'roleName'>;
 
 /** Policies of AWS that allow nothing in DynamoDB. */
 const withoutDynamoDb = ['service-role/AWSLambdaBasicExecutionRole', 'AWSXRayDaemonWriteAccess'].map(
