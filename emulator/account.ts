@@ -1,4 +1,4 @@
-/** The AWS account and region that the emulator pretends to run in: for ARNs and for the functions' SDK. */
+/** The AWS account and region that the emulator pretends to run in. ARNs contain both; functions get the region. */
 export const account = { id: '000000000000', region: process.env['AWS_REGION'] || 'us-east-1' };
 
 export const functionArn = (name: string): string => `arn:aws:lambda:${account.region}:${account.id}:function:${name}`;

@@ -9,48 +9,48 @@ import { Functions, type Outcome } from './lambda/functions.ts';
 import { listen } from './listen.ts';
 import { readTemplate, type Template } from './template/read-template.ts';
 
-/** A CDK app, or anything else whose `synth` gives templates of stacks and the folder of their assets. */
+/** A CDK app, or any object whose `synth` returns stacks with their templates, and the folder of their assets. */
 type App = { synth: () => { directory: string; stacks: { stackName: string; template: Template }[] } };
 
 export type ServeOptions = ({ app: App; stack?: string } | { template: Template; assets: string }) & {
   /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
   store: StoreLocation;
-  /** Certificate authorities (PEM) that the functions trust besides the usual ones. */
+  /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
   certificates?: string[];
   /** The port on 127.0.0.1; 0 (the default) means any free port. */
   port?: number;
   /** Called after each request, with the lines that the functions logged during it. */
   onRequest?: (entry: AccessLogEntry) => void;
-  /** Called before the API handles a request: if it returns true, it responds itself. */
+  /** Called before the API handles a request. If it returns true, it responds itself, and the API does not. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Whether requests beyond the throttles of the stage get 429, as on AWS. */
+  /** Whether requests that exceed the stage's throttling limits get 429, as on AWS. */
   throttle?: boolean;
 };
 
 export type Emulator = {
   url: string;
-  /** The routes of the API, as in POST /orders. */
+  /** The keys of the API's routes, such as POST /orders. */
   routeKeys: string[];
-  /** The names of the functions: the logical id if the template gives no FunctionName. */
+  /** The name of each function: its FunctionName, or its logical id if the template gives none. */
   functionNames: string[];
-  /** Describes the store to a reader. */
+  /** A description of the store for people: its address, or "dynalite" and its data folder. */
   store: string;
-  /** Whether a function may do in the store only what its role allows; a store of the caller's own is not restricted. */
+  /** Whether the store enforces the functions' roles. A store that the caller runs does not. */
   enforcesRoles: boolean;
   /** The latest 1,000 requests, oldest first. */
   log: readonly AccessLogEntry[];
   /** Invokes a function by its name, without the gateway. */
   invoke: (functionName: string, event: unknown) => Promise<Outcome>;
   /**
-   * Replaces a function's code by that in `folder`. Requests in progress end with the old code, later ones use the new.
-   * Rejects with the reason if the new code cannot be loaded; the old code then stays.
+   * Replaces a function's code with the code in `folder`. Requests in progress finish with the old code; later ones use
+   * the new code. Rejects with the reason if the new code cannot be loaded; the old code then stays.
    */
   swap: (functionName: string, folder: string) => Promise<void>;
   /** Ends requests in progress within two seconds, and stops everything that `serve` started. */
   close: () => Promise<void>;
 };
 
-/** How many requests `log` keeps. */
+/** How many requests the `log` of an Emulator keeps. */
 const logLength = 1_000;
 
 /**
@@ -60,10 +60,11 @@ const logLength = 1_000;
 export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const { template, assets } = 'app' in options ? synthesize(options.app, options.stack) : options;
   if (!template?.Resources || !assets || !options.store)
-    throw new Error('serve() needs an app, or a template and the folder of its assets; and a store.');
+    throw new Error('serve() needs a store, and either an app or a template with the folder of its assets.');
   const stack = readTemplate(template, assets);
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  // In Lambda, no package.json surrounds a function's code. Here, one in a parent folder could declare a module type.
+  // On Lambda, no parent folder of a function's code has a package.json. Here, one might, and Node would apply its
+  // module type to the function, so add an empty package.json to the assets.
   const packageJson = path.join(assets, 'package.json');
   if (!existsSync(packageJson)) writeFileSync(packageJson, '{}');
 
@@ -113,7 +114,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   };
 };
 
-/** Synthesizes an app. @throws Error if it has several stacks, and `name` is not the name of one */
+/** Synthesizes an app. @throws Error unless it has exactly one stack, or exactly one named `name` if that is given */
 const synthesize = (app: App, name?: string): { template: Template; assets: string } => {
   const { directory, stacks } = app.synth();
   const [stack, ...others] = stacks.filter(({ stackName }) => name === undefined || stackName === name);
@@ -121,7 +122,7 @@ const synthesize = (app: App, name?: string): { template: Template; assets: stri
   const names = stacks.map(({ stackName }) => stackName).join(', ') || 'none';
   throw new Error(
     name === undefined
-      ? `The app must have one stack, but it has ${names}. Pass the name of one as \`stack\`. For a stack of a Stage, pass its template and assets.`
+      ? `The app must have one stack, but it has ${names}. Pass the name of one as \`stack\`. For a stack in a CDK Stage, pass its template and assets.`
       : `The app has no stack ${name}. It has ${names}.`,
   );
 };

@@ -1,4 +1,4 @@
-/** What a template says to serve: the types that the folders of the emulator share. */
+/** The types that the emulator's folders share. They describe what a template says to serve. */
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 
 /**
@@ -17,7 +17,7 @@ export type FunctionSpec = {
   logLevel: LogLevel;
   /** The statements of all policies of the function's role. */
   role: Statement[];
-  /** The logical id of that role. */
+  /** The RoleName of the function's role, or the role's logical id if the template gives no RoleName. */
   roleName: string;
 };
 
@@ -26,10 +26,10 @@ export type LogLevel = 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL';
 /** A statement of an IAM policy. Actions and resources may contain the wildcards `*` and `?`. */
 export type Statement = { effect: 'Allow' | 'Deny'; actions: string[]; resources: string[] };
 
-/** What API Gateway invokes: the function, or one of its versions or aliases. `version` is a number or $LATEST. */
+/** What API Gateway invokes: a function, or one of its versions or aliases. `version` is a number or $LATEST. */
 export type Target = { functionName: string; arn: string; version: string };
 
-/** A Lambda authorizer with simple responses. Identity sources are written as in the template: $request.header.x. */
+/** A Lambda authorizer with simple responses. Identity sources are written as in the template: $request.header.NAME. */
 export type AuthorizerSpec = { target: Target; identitySources: string[] };
 
 /** The rate (requests a second) and the burst (requests) that a stage allows. */

@@ -2,14 +2,14 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Level } from 'level';
 
-/** A folder for data cannot be used. The message, for the user, ends with the advice to choose another one. */
+/** Thrown if a data folder cannot be used. The message is for the user, and advises choosing another folder. */
 export class FolderError extends Error {
   override readonly name = 'FolderError';
 }
 
 /**
- * Locks a data folder for this process, and creates the folder, for this user only, if it is missing. The lock is an
- * empty LevelDB database, which the operating system unlocks however the process ends.
+ * Locks a data folder for this process. If the folder is missing, creates it so that only this user can read it. The
+ * lock is an empty LevelDB database, which the operating system unlocks however the process ends.
  * @returns a function that releases the lock
  * @throws FolderError
  */
@@ -17,13 +17,13 @@ export const lockFolder = async (folder: string): Promise<() => Promise<void>> =
   const lock = path.join(folder, 'lock');
   const current = await readFile(path.join(lock, 'CURRENT'), 'utf8').catch(() => undefined);
   if (!/^MANIFEST-\d+\n$/.test(current ?? '')) await mustBeEmpty(lock);
-  // This function creates the lock before there is any data. Data without a lock was made by another program.
+  // `lockFolder` creates the lock before there is any data, so data without a lock was made by another program.
   if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));
   try {
     return await openDatabase(lock);
   } catch (error) {
     throw new FolderError(
-      `The data folder ${folder} cannot be used: ${reason(error)}. Another process may be using it. Stop that one, or ` +
+      `The data folder ${folder} cannot be used: ${reason(error)}. Another process may be using it. Stop that process, or ` +
         'choose another folder.',
       { cause: error },
     );
@@ -38,7 +38,7 @@ export const mustBeEmpty = async (folder: string): Promise<void> => {
   const [name] = await namesIn(folder);
   if (name === undefined) return;
   throw new FolderError(
-    `${folder} has files that were not made here (${name}). Move that folder away, or choose another data folder.`,
+    `${folder} has files that the emulator did not create (${name}). Move that folder away, or choose another data folder.`,
   );
 };
 
@@ -53,18 +53,18 @@ export const openDatabase = async (folder: string): Promise<() => Promise<void>>
   return () => database.close();
 };
 
-/** The message of the innermost cause. The level package's own message is only "Database is not open". */
+/** The message of an error's innermost cause. The level package's outer message says only "Database is not open". */
 export const reason = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? reason(error.cause) : error.message || error.name;
 };
 
-/** Whether a database cannot be opened because another process, or another part of this one, has it open. */
+/** Whether a database cannot be opened because it is already open, in another process or in this one. */
 export const isLocked = (error: unknown): boolean => hasCode(error, 'LEVEL_LOCKED');
 
 /** Whether a database cannot be opened because its files are damaged. */
 export const isCorrupt = (error: unknown): boolean => hasCode(error, 'LEVEL_CORRUPTION');
 
-/** Whether an error, or one of its causes, has the code. */
+/** Whether an error, or one of its causes, has this `code`. */
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && (('code' in error && error.code === code) || hasCode(error.cause, code));

@@ -8,14 +8,15 @@ import { listen } from '../listen.ts';
 import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
 import type { Guard, Refusal } from './guard.ts';
 
-/** A DynamoDB on 127.0.0.1. */
+/** A running dynalite, which emulates DynamoDB, on 127.0.0.1. */
 type EmbeddedStore = { endpoint: string; close: () => Promise<void> };
 
-/** Starts dynalite with its data in `folder`, behind a guard that sees each request first. @throws FolderError */
+/** Starts dynalite with its data in `folder`, behind a guard that may refuse each request. @throws FolderError */
 export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<EmbeddedStore> => {
   if (!existsSync(path.join(folder, 'CURRENT'))) await mustBeEmpty(folder);
   try {
-    // dynalite does not catch the error if its database cannot be opened: the process would end at a later request.
+    // Try to open the database here: if dynalite could not, a later request would end this process with an uncaught
+    // error.
     const close = await openDatabase(folder);
     await close();
   } catch (error) {
@@ -36,13 +37,13 @@ const failureOf = (error: unknown): string => {
   return `cannot be read: ${reason(error)}. ${advice}, or choose another folder.`;
 };
 
-/** dynalite's listener uses only these parts of a request, and its events `data` and `end`. */
+/** The parts of a request that dynalite's listener uses; it also uses the events `data` and `end`. */
 type ReadRequest = EventEmitter & Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 type RequestListener = (request: ReadRequest, response: ServerResponse) => void;
 
 /**
- * Reads the whole request, and hands it to `listener` unless the guard refuses it. A request that breaks off is dropped;
- * dynalite itself would throw an error that nobody can catch.
+ * Reads each whole request, and hands it to `listener` unless the guard refuses it. If the client breaks off a request,
+ * it is dropped; without this wrapper, dynalite would throw an error that nobody can catch.
  */
 const guarded =
   (guard: Guard, listener: RequestListener) =>
@@ -61,7 +62,7 @@ const guarded =
     });
   };
 
-/** SDKs for other languages check the checksum. */
+/** Sends a refusal. It has x-amz-crc32, because some SDKs (not the JavaScript one) check it. */
 const refuse = (response: ServerResponse, refusal: Refusal): void => {
   const body = JSON.stringify(refusal);
   response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0', 'x-amz-crc32': crc32(body) });

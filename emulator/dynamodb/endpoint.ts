@@ -1,8 +1,11 @@
-/** Checks the address of a store that the caller runs, and what is there. */
+/** Checks the address of a store that the caller runs, and that a DynamoDB responds there. */
 import { type DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { reason } from './data-folder.ts';
 
-/** @throws Error with a message for the user. (For other addresses, the SDK would call AWS or say only UnknownError.) */
+/**
+ * Checks that an address is an http or https URL. With any other, the SDK would call AWS, or say only UnknownError.
+ * @throws Error with a message for the user
+ */
 export const checkEndpoint = (endpoint: string): void => {
   const { protocol } = URL.parse(endpoint) ?? {};
   if (protocol === 'http:' || protocol === 'https:') return;
@@ -22,9 +25,9 @@ export const probe = async (client: DynamoDBClient): Promise<void> => {
 };
 
 const describe = (error: unknown): string => {
-  // The SDK's names for a response that is not JSON, and for an error without DynamoDB's type.
+  // The SDK's error is named SyntaxError if the response is not JSON, and Unknown if it is an error without a __type.
   if (error instanceof Error && ['SyntaxError', 'Unknown'].includes(error.name))
-    return 'its response is not one of DynamoDB. Correct its address.';
+    return 'it does not respond as DynamoDB does. Correct its address.';
   return error instanceof DynamoDBServiceException
     ? reason(error)
     : `${reason(error)}. Start it, or correct its address.`;

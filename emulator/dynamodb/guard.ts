@@ -7,15 +7,15 @@ import { type Role, readRole } from './role.ts';
 /** The body of DynamoDB's response to a request that it refuses, with status 400. */
 export type Refusal = { __type: string; message: string } | { __type: string; Message: string };
 
-/** Decides about a request to the store. @returns undefined if it is allowed */
+/** Decides whether the store may handle a request. @returns the refusal, or undefined if the request is allowed */
 export type Guard = (headers: IncomingHttpHeaders, body: string) => Refusal | undefined;
 
-/** Who calls: `principal` is the ARN that AWS's errors name. */
+/** A function that calls the store. `principal` is the ARN that error messages name it by. */
 type Caller = { principal: string; role: Role };
 
 /**
- * Allows each function what its role allows, and everything to the owner of `ownKey`. The access key id of a function's
- * credentials is the function's name. Signatures are not checked.
+ * Allows each function what its role allows, and allows everything to the emulator itself, whose access key id is
+ * `ownKey`. A function's access key id is the function's name. Signatures are not checked.
  */
 export const makeGuard = (functions: FunctionSpec[], ownKey: string): Guard => {
   const callers = new Map(functions.map((spec) => [spec.name, callerOf(spec)]));
@@ -39,7 +39,9 @@ const callerOf = ({ name, role, roleName }: FunctionSpec): Caller => ({
   role: readRole(role),
 });
 
-/** A body that is not a JSON object is left to the store, which refuses it. */
+/**
+ * Parses a request body. One that is not a JSON object counts as an object without fields; the store refuses it later.
+ */
 const parse = (body: string): object => {
   try {
     return Object(JSON.parse(body));
@@ -48,7 +50,10 @@ const parse = (body: string): object => {
   }
 };
 
-/** AWS's words: https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html */
+/**
+ * The refusal for the first resource that the role does not allow, in the words that AWS uses:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
+ */
 const firstRefusal = ({ principal, role }: Caller, action: string, resources: string[]): Refusal | undefined => {
   for (const resource of resources) {
     const decision = role(action, resource);
@@ -70,10 +75,10 @@ const unrecognizedClient: Refusal = {
   message: 'The security token included in the request is invalid.',
 };
 
-/** dynalite's own response has no message. */
+/** Refuses an operation that dynalite does not support. (dynalite's own refusal would have no message.) */
 const unknownOperation = (operation: string): Refusal => ({
   __type: 'com.amazon.coral.service#UnknownOperationException',
   message:
-    `The embedded store (dynalite) does not have ${operation}. Use a DynamoDB that has it, such as DynamoDB Local: ` +
+    `The embedded store (dynalite) does not support ${operation}. Use a DynamoDB that does, such as DynamoDB Local: ` +
     'pass `store: { endpoint }` (npm start: AWS_ENDPOINT_URL_DYNAMODB).',
 });

@@ -1,6 +1,8 @@
 import { tableArn } from '../account.ts';
 
-/** The fields that say what a request to DynamoDB is about. The store checks their types, this file does not. */
+/**
+ * The fields of a request to DynamoDB that name tables and indexes. The store checks their types; this file does not.
+ */
 type Body = { TableName?: unknown; IndexName?: unknown; RequestItems?: unknown; ResourceArn?: unknown };
 
 const table = ({ TableName }: Body): string[] => (typeof TableName === 'string' ? [arnOf(TableName)] : []);
@@ -12,12 +14,12 @@ const eachTable = ({ RequestItems }: Body): string[] => Object.keys(RequestItems
 
 const resource = ({ ResourceArn }: Body): string[] => (typeof ResourceArn === 'string' ? [ResourceArn] : []);
 
-/** DynamoDB takes a table's name or its ARN. */
+/** Returns the ARN of a table. In a request to DynamoDB, `name` may be either the table's name or its ARN. */
 const arnOf = (name: string): string => (name.startsWith('arn:') ? name : tableArn(name));
 
 /**
- * The operations that dynalite has, and the resources that IAM checks for each of them. An operation on several tables
- * needs the permission for all of them.
+ * The operations that dynalite supports, and the resources that IAM checks for each of them. An operation on several
+ * tables needs permission for all of those tables.
  * https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
  */
 export const resourcesOf: ReadonlyMap<string, (body: Body) => string[]> = new Map([

@@ -3,12 +3,12 @@ import type { Statement } from '../served-stack.ts';
 /** What IAM decides about one action on one resource. */
 type Decision = 'allowed' | 'explicitly denied' | 'implicitly denied';
 
-/** Decides by the policies of one role. `action` is written as dynamodb:PutItem, `resource` is an ARN or `*`. */
+/** Decides, by the policies of one role, about an action (such as dynamodb:PutItem) on a resource (an ARN or `*`). */
 export type Role = (action: string, resource: string) => Decision;
 
 /**
- * Evaluates the statements of a role's policies as IAM does: a Deny wins, and without an Allow, all is denied. Actions
- * match in any case, resources do not.
+ * Evaluates the statements of a role's policies as IAM does: a Deny wins over an Allow, and what no statement allows is
+ * denied. Actions are case-insensitive; resources are case-sensitive.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
 export const readRole = (statements: Statement[]): Role => {
@@ -30,8 +30,9 @@ export const readRole = (statements: Statement[]): Role => {
 };
 
 /**
- * Translates an action or an ARN with wildcards. A wildcard stays in its segment (the parts between colons), unless `*`
- * ends the segment. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_resource.html
+ * Turns an action or ARN pattern into a RegExp. A wildcard matches within one colon-separated segment; only a `*` at
+ * the end of a segment also matches colons.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_resource.html
  */
 const matcher = (pattern: string, flags = ''): RegExp => {
   const segments = pattern.split(':').map((segment) => translate(segment).replace(/\[\^:\]\*$/, '.*'));

@@ -15,9 +15,9 @@ export type StoreLocation = { folder: string } | { endpoint: string };
 /** A server that speaks DynamoDB's protocol. */
 export type Store = {
   description: string;
-  /** Whether a function may do only what its role allows. */
+  /** Whether the store enforces the functions' roles. */
   enforcesRoles: boolean;
-  /** Returns the variables that direct the SDK in a function to this server. */
+  /** Returns the environment variables that make the SDK in a function call this server. */
   environmentOf: (spec: FunctionSpec) => Record<string, string>;
   /** Creates the tables that are missing. @throws Error with a one-sentence message for the user */
   createTables: (tables: TableSpec[]) => Promise<void>;
@@ -25,7 +25,8 @@ export type Store = {
 };
 
 /**
- * Uses the store at an address, or starts dynalite with its data in a folder, for these functions only.
+ * Uses the store at an address, or starts dynalite with its data in a folder. dynalite accepts only these functions'
+ * calls.
  * @throws FolderError, or Error with a one-sentence message for the user
  */
 export const openStore = async (location: StoreLocation, functions: FunctionSpec[]): Promise<Store> => {
@@ -63,7 +64,7 @@ export const openStore = async (location: StoreLocation, functions: FunctionSpec
 
 type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
-/** `credentials` are the emulator's own. `advice` says what to do if the server refuses a table. */
+/** `credentials` are the emulator's own. `advice` says what the user can do if the server refuses to create a table. */
 type StoreServer = Pick<Store, 'description' | 'enforcesRoles' | 'close'> & {
   endpoint: string;
   credentials: Credentials;
@@ -81,7 +82,7 @@ const embedded = async (folder: string, functions: FunctionSpec[]): Promise<Stor
     credentials,
     credentialsOf: (functionName) => ({ accessKeyId: functionName, secretAccessKey: 'local' }),
     advice:
-      '. If it is right for AWS, use a DynamoDB that accepts it: pass `store: { endpoint }` (npm start: ' +
+      '. If AWS accepts that table, use a DynamoDB that accepts it too: pass `store: { endpoint }` (npm start: ' +
       'AWS_ENDPOINT_URL_DYNAMODB).',
   };
 };
@@ -100,7 +101,7 @@ const external = (endpoint: string): StoreServer => {
   };
 };
 
-/** Limits for the calls at start-up, in milliseconds: a store on this machine responds at once or not at all. */
+/** Limits (times in milliseconds) for the calls at start-up. A store on this machine responds at once or not at all. */
 const probeLimits = {
   maxAttempts: 1,
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },

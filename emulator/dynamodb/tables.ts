@@ -12,7 +12,7 @@ import {
 import type { TableSpec } from '../served-stack.ts';
 
 /**
- * Creates the table if it is missing, and waits until it is ready; an earlier start may have left it half-made.
+ * Creates the table if it is missing, and waits until it is active. (An earlier start may have begun to create it.)
  * @param advice tells the user what to do if the store refuses the table
  * @throws Error with a message that completes "The store cannot be used: "
  */
@@ -45,14 +45,14 @@ const create = async (client: DynamoDBClient, table: TableSpec, advice: string):
 
 const mustMatch = (existing: TableDescription, table: TableSpec): void => {
   const different = (what: string): Error =>
-    new Error(`its table ${table.TableName} has ${what} from the stack's; use another store, or delete the table`);
+    new Error(`its table ${table.TableName} has ${what} than in the stack; use another store, or delete the table`);
   if (keyOf(existing) !== keyOf(table)) throw different('a different key');
   if (indexesOf(existing) !== indexesOf(table)) throw different('different indexes');
 };
 
 type Definition = TableDescription | TableSpec;
 
-/** Names, order and types of a key's attributes, as text to compare. Without a key schema: those of the table's key. */
+/** The names, order and types of a key's attributes, as text to compare. By default, the key is the table's own. */
 const keyOf = ({ KeySchema, AttributeDefinitions = [] }: Definition, schema: KeySchemaElement[] = KeySchema ?? []) =>
   JSON.stringify(
     schema.map(({ AttributeName, KeyType }) => [
@@ -62,7 +62,7 @@ const keyOf = ({ KeySchema, AttributeDefinitions = [] }: Definition, schema: Key
     ]),
   );
 
-/** Names, keys and projections of the indexes, as text to compare. The order of indexes and attributes does not count. */
+/** The names, keys and projections of a table's indexes, as text to compare: sorted, because order does not matter. */
 const indexesOf = (table: Definition): string => {
   const { GlobalSecondaryIndexes = [], LocalSecondaryIndexes = [] } = table;
   return JSON.stringify(

@@ -20,7 +20,7 @@ export class HttpApi {
   readonly #cors: Cors | undefined;
   readonly #buckets: Map<RouteSpec, TokenBucket>;
 
-  /** With a clock, the throttles of the routes hold; without one, they have no effect. */
+  /** Throttles requests by `throttleClock`. Without a clock, requests are not throttled. */
   constructor({ routes, cors }: ApiSpec, invoke: Invoke, throttleClock?: Clock) {
     this.#invoke = invoke;
     this.#routes = new RouteTable(routes);
@@ -28,7 +28,7 @@ export class HttpApi {
     this.#buckets = throttleClock ? bucketsOf(routes, throttleClock) : new Map();
   }
 
-  /** Responds to one request. `log` receives what the functions log. */
+  /** Responds to one request. `log` receives the lines that the functions log. */
   async respond(request: IncomingMessage, requestId: string, log: LogLine[]): Promise<Responded> {
     const responded = await this.#handle(request, requestId, makeInvoker(this.#invoke, log)).then(
       (response): Responded => ({ response }),
@@ -42,7 +42,8 @@ export class HttpApi {
     const target = readTarget(request);
     const match = this.#routes.find(request.method ?? '', target.segments);
     const preflight = this.#cors !== undefined && isPreflight(request);
-    // The page on CORS (cors.ts): if a route for OPTIONS has an authorizer, as $default may, a preflight must pass it.
+    // As AWS's CORS page says (linked in cors.ts), a preflight must pass the authorizer if its route has one, as
+    // $default may.
     if (preflight && match?.route.authorizer === undefined) return responses.noContent;
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;
@@ -58,7 +59,7 @@ export class HttpApi {
   }
 }
 
-/** Calls the function of a route. @returns its response @throws Refused if it has none */
+/** Calls the function of a route. @returns the function's response @throws Refused if there is no valid response */
 const integrate = async ({ target, timeout }: RouteSpec, event: object, invoke: Invoker): Promise<HttpResponse> => {
   const result = await invoke(target, event, timeout);
   if (result === undefined) throw new Refused(responses.unavailable, `${target.functionName}: no response in time`);

@@ -6,10 +6,13 @@ import { apiId, type RequestEvent } from './event.ts';
 import type { Invoker } from './invocation.ts';
 import { Refused, responses } from './response.ts';
 
-/** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html, in milliseconds. */
+/**
+ * How long API Gateway waits for an authorizer, in milliseconds:
+ * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+ */
 const authorizerTimeout = 10_000;
 
-/** Calls the authorizer. @returns its context @throws Refused if the request may not pass */
+/** Calls a route's authorizer. @returns the authorizer's context @throws Refused if the request may not pass */
 export const authorize = async (
   event: RequestEvent,
   { target, identitySources }: AuthorizerSpec,
@@ -30,7 +33,10 @@ export const authorize = async (
 const header = '$request.header.';
 const query = '$request.querystring.';
 
-/** Names of headers are case-insensitive, those of query strings are not. @throws Refused if the value is empty */
+/**
+ * Returns the value of an identity source. Header names are case-insensitive; query parameter names are not.
+ * @throws Refused if the value is missing or empty
+ */
 const identityOf = ({ headers, queryStringParameters }: RequestEvent, source: string): string => {
   const identity = source.startsWith(header)
     ? headers[source.slice(header.length).toLowerCase()]

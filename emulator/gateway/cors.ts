@@ -14,7 +14,7 @@ const corsHeaders = new Set([
   'access-control-allow-headers',
 ]);
 
-/** AWS documents that these two also allow every origin that begins with their scheme. */
+/** As AWS documents, each of these two values in AllowOrigins allows every origin with that scheme. */
 const schemes = ['https://*', 'http://*'];
 
 export class Cors {
@@ -24,7 +24,7 @@ export class Cors {
     this.#spec = spec;
   }
 
-  /** Replaces the CORS headers of a response. Without an allowed Origin in the request, it gets none. */
+  /** Replaces a response's CORS headers. If the request's Origin is missing or not allowed, the response gets none. */
   apply({ method, headers }: IncomingMessage, response: HttpResponse): HttpResponse {
     const own = Object.entries(response.headers).filter(([name]) => !corsHeaders.has(name));
     const allowed = this.#allowedOrigin(headers.origin);
@@ -43,7 +43,7 @@ export class Cors {
     return isAllowed ? origin : undefined;
   }
 
-  /** Of a preflight, a browser reads methods, headers and age; of other responses, the headers to expose. */
+  /** The CORS headers: Allow-Methods, Allow-Headers and Max-Age only for a preflight; Expose-Headers only otherwise. */
   #headersFor(origin: string, preflight: boolean): [name: string, value: string][] {
     const { allowCredentials, allowMethods, allowHeaders, exposeHeaders, maxAge } = this.#spec;
     const lists: [string, string[]][] = preflight
@@ -61,6 +61,6 @@ export class Cors {
   }
 }
 
-/** AWS responds to an OPTIONS request itself only if the request has both headers. */
+/** Whether a request is a preflight: to AWS, an OPTIONS request with Origin and Access-Control-Request-Method. */
 export const isPreflight = ({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;

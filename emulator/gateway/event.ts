@@ -60,7 +60,9 @@ export const requestEvent = (
   };
 };
 
-/** Header names in lower case, repeated headers joined with commas. (Node's own `headers` drops some repeated ones.) */
+/**
+ * The headers with lower-case names, and repeated ones joined by commas. (Node's `headers` drops some repeated ones.)
+ */
 const joinedHeaders = (request: IncomingMessage): Record<string, string> =>
   Object.fromEntries(
     Object.entries(request.headersDistinct).map(([name, values = []]) => [
@@ -74,15 +76,15 @@ const joinedQuery = (rawQueryString: string): Record<string, string> => {
   return Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name).join(',')]));
 };
 
-/** Formats a time as access logs do: 21/Nov/2026:13:05:09 +0000. */
+/** Formats a time as in the Common Log Format: 21/Nov/2026:13:05:09 +0000. */
 const commonLogTime = (time: Date): string => {
   const [, day, month, year, clock] = time.toUTCString().split(' ');
   return [`${day}/${month}/${year}`, clock].join(':').concat(' +0000');
 };
 
 /**
- * The body as an event carries it. The content type alone decides between text and base64. In text, bytes that are not
- * UTF-8 become U+FFFD. AWS documents neither rule; two independent captures of the real gateway show both.
+ * The fields of an event for the body. The content type alone decides whether `body` is text or base64. In text, bytes
+ * that are not UTF-8 become U+FFFD. AWS documents neither rule; two independent captures of the real gateway show both.
  */
 export const eventBody = (
   bytes: Buffer,

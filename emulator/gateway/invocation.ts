@@ -11,7 +11,7 @@ export type Invoke = (target: Target, event: unknown) => Promise<Outcome>;
  */
 export type Invoker = (target: Target, event: unknown, timeout: number) => Promise<string | undefined>;
 
-/** Makes the invoker of one request. `log` receives what the functions log. */
+/** Makes the invoker for one request. `log` receives the lines that the functions log. */
 export const makeInvoker =
   (invoke: Invoke, log: LogLine[]): Invoker =>
   async (target, event, timeout) => {
@@ -25,7 +25,7 @@ export const makeInvoker =
     );
   };
 
-/** Returns undefined if `promise` takes longer than `milliseconds`; its later result is ignored. */
+/** Returns the result of `promise`, or undefined if it takes longer than `milliseconds`. A later result is ignored. */
 const withTimeout = async <T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> => {
   const timeout = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => timeout.resolve(undefined), milliseconds);

@@ -11,12 +11,12 @@ const gatewayResponse = (status: number, message: string): HttpResponse => ({
   body: JSON.stringify({ message }),
 });
 
-/** To a preflight request. AWS documents its headers, but not its status. */
+/** The response to a preflight request. AWS documents its headers, but not its status. */
 const noContent: HttpResponse = { status: 204, headers: {}, body: '' };
 
 /**
- * The gateway's own responses. AWS documents 429 (http-api-throttling.html), but not 413, 417, 431 and 503: 417 is from
- * RFC 9110, the other statuses and their bodies are from memory.
+ * The gateway's own responses. AWS documents 429 (http-api-throttling.html). AWS does not document 413, 417, 431 and
+ * 503; these are not checked against AWS. (417 is from RFC 9110.)
  */
 export const responses = {
   noContent,
@@ -71,7 +71,7 @@ const structuredResponse = ({
   body: Buffer.from(body ?? '', isBase64Encoded === true ? 'base64' : 'utf8'),
 });
 
-/** Headers for the gateway's connection with the client (RFC 9110 section 7.6.1): a function cannot set them. */
+/** Headers about the gateway's connection with the client (RFC 9110 section 7.6.1). A function cannot set them. */
 const connectionHeaders = new Set([
   'connection',
   'content-length',
@@ -100,7 +100,9 @@ const isStructured = (value: Record<string, unknown>): value is Record<string, u
   );
 };
 
-/** AWS does not document null. Here, a body or headers of null count as absent, as if the field were undefined. */
+/**
+ * Whether a field of a function's response is absent. Null counts as absent here; AWS does not document what it means.
+ */
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
 const isHeader = ([name, value]: [string, unknown]): boolean => {

@@ -2,7 +2,7 @@
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
 import type { RouteSpec } from '../served-stack.ts';
 
-/** The route of a request, with the decoded values of its path variables by their names. */
+/** The route of a request, and the decoded values of the route's path variables by name. */
 export type Match = { route: RouteSpec; pathParameters: Record<string, string> };
 
 type Segment = { kind: 'literal' | 'variable' | 'greedy'; text: string };
@@ -10,9 +10,9 @@ type Segment = { kind: 'literal' | 'variable' | 'greedy'; text: string };
 type CompiledRoute = { route: RouteSpec; method: string; segments: Segment[] };
 
 /**
- * The routes of an API, most specific first: those without a greedy variable, then those with one, then $default. AWS
- * documents this order and that ANY is for the methods that no other route of the path names. It does not document
- * which of two paths with variables comes first: here, segment by segment, plain text comes before a variable.
+ * The routes of an API, most specific first: without a greedy variable, with one, $default. AWS documents this order,
+ * and that ANY takes the methods that no other route with the same path names. AWS does not document which of two paths
+ * with variables comes first; here, the first segment that differs decides, and literal text wins.
  */
 export class RouteTable {
   readonly #routes: CompiledRoute[];
@@ -21,7 +21,7 @@ export class RouteTable {
     this.#routes = routes.map(compile).sort(bySpecificity);
   }
 
-  /** Finds the route for a method and a path, which is split at its slashes and then decoded. */
+  /** Finds the route for a method and a path. `path` has the decoded segments between the slashes. */
   find(method: string, path: string[]): Match | undefined {
     for (const { route, method: own, segments } of this.#routes) {
       if (own !== method && own !== any) continue;
@@ -35,7 +35,7 @@ export class RouteTable {
 const any = 'ANY';
 
 const compile = (route: RouteSpec): CompiledRoute => {
-  // $default is a greedy route that has no name for its path.
+  // $default is like a route with one greedy variable, but gives no path parameter, so that variable has no name.
   if (route.routeKey === '$default') return { route, method: any, segments: [{ kind: 'greedy', text: '' }] };
   const [method = '', path = ''] = route.routeKey.split(' ');
   return { route, method, segments: path.split('/').map(compileSegment) };
@@ -60,7 +60,7 @@ const bySpecificity = (a: CompiledRoute, b: CompiledRoute): number => {
   return b.segments.length - a.segments.length || Number(a.method === any) - Number(b.method === any);
 };
 
-/** Matches a path. A variable needs at least one character. @returns its variables, or undefined */
+/** Compares a path with a route. A variable needs at least one character. @returns the variables if the path matches */
 const matchPath = (segments: Segment[], path: string[]): Record<string, string> | undefined => {
   const variables: Record<string, string> = {};
   for (const [index, { kind, text }] of segments.entries()) {

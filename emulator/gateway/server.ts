@@ -9,7 +9,7 @@ import { splitTarget } from './request.ts';
 import { type HttpResponse, responses } from './response.ts';
 import type { Clock } from './throttle.ts';
 
-/** One request in the access log. `milliseconds` is the time from its headers to the response. */
+/** One request in the access log. `milliseconds` is the time from the arrival of its headers to the response. */
 export type AccessLogEntry = {
   method: string;
   path: string;
@@ -25,16 +25,19 @@ type GatewayOptions = {
   api: ApiSpec;
   invoke: Invoke;
   onRequest: (entry: AccessLogEntry) => void;
-  /** Called first: if it returns true, it responds itself. */
+  /** Called before the API handles a request. If it returns true, it responds itself, and the API does not. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** If given, the gateway throttles the routes by this clock (milliseconds). */
+  /** If given, the gateway throttles requests by this clock. */
   throttleClock?: Clock;
 };
 
-/** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that does not listen yet */
+/** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that is not listening yet */
 export const gateway = ({ api, invoke, onRequest, intercept, throttleClock }: GatewayOptions): Server => {
   const httpApi = new HttpApi(api, invoke, throttleClock);
-  /** How many requests each connection has in progress. The client would take any other response for one of theirs. */
+  /**
+   * The number of requests in progress on each connection. Unless it is 0, the client would take any other response
+   * for the response to one of these requests.
+   */
   const inProgress = new WeakMap<Duplex, number>();
   const count = (socket: Duplex, change: number): void =>
     void inProgress.set(socket, (inProgress.get(socket) ?? 0) + change);
@@ -57,7 +60,7 @@ export const gateway = ({ api, invoke, onRequest, intercept, throttleClock }: Ga
     const { response, error } = intercepted || (await httpApi.respond(request, requestId, log));
     count(request.socket, -1);
     send(serverResponse, requestId, response);
-    // Read and discard the rest of a refused body: if the connection were reset, the client could miss the response.
+    // Read and discard the rest of a refused body. Otherwise, a reset of the connection could hide the response.
     request.resume();
     const { method = '', url = '' } = request;
     const milliseconds = performance.now() - started;
@@ -65,12 +68,13 @@ export const gateway = ({ api, invoke, onRequest, intercept, throttleClock }: Ga
     void report({ method, path, status: response.status, milliseconds, requestId, log, ...(error && { error }) });
   };
 
-  // Node's limit must exceed the gateway's (10,240 bytes). Beyond both, `clientError` below sends the same response.
+  // Node's limit for headers must exceed the gateway's (10,240 bytes). Beyond Node's, `clientError` below responds 431,
+  // too.
   const server = createServer({ maxHeaderSize: 64 * 1024, requireHostHeader: false }, handle);
   server.on('checkExpectation', handle);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // Node could not parse the data. While a request is in progress, the client would take an error response for that
-    // request's, so close the connection.
+    // Node could not parse the data. If a request is in progress, the client would take an error response for the
+    // response to that request, so only close the connection.
     if (inProgress.get(socket) || !socket.writable) {
       socket.destroy();
       return;
@@ -84,7 +88,7 @@ export const gateway = ({ api, invoke, onRequest, intercept, throttleClock }: Ga
   return server;
 };
 
-/** Calls the hook. @returns whether it responds itself, or the response if it throws */
+/** Calls `intercept`. @returns whether `intercept` responds itself, or a 500 response if it throws */
 const callIntercept = (
   intercept: GatewayOptions['intercept'],
   request: IncomingMessage,
@@ -102,7 +106,8 @@ const newRequestId = (): string => randomBytes(11).toString('base64');
 
 const send = (target: ServerResponse, requestId: string, { status, headers, body }: HttpResponse): void => {
   if (target.headersSent) {
-    // Only `intercept` can have begun a response. A client can tell that it is incomplete if the connection closes.
+    // Only `intercept` can have begun a response. Closing the connection tells the client that the response is
+    // incomplete.
     target.destroy();
     return;
   }
@@ -112,7 +117,7 @@ const send = (target: ServerResponse, requestId: string, { status, headers, body
   target.end(body);
 };
 
-/** Writes a response as text, for a connection whose request Node could not parse. */
+/** Formats a response as HTTP/1.1 text, for a connection whose request Node could not parse. */
 const messageOf = (requestId: string, { status, headers, body }: HttpResponse): string => {
   const fields = {
     ...headers,

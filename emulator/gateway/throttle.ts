@@ -1,10 +1,10 @@
 import type { RouteSpec, Throttle } from '../served-stack.ts';
 
-/** Returns the time in milliseconds since any fixed moment. */
+/** Returns the time in milliseconds since some fixed moment. */
 export type Clock = () => number;
 
 /**
- * Allows `burst` requests at once and `rate` requests a second, with the token bucket that AWS names.
+ * Allows `burst` requests at once and `rate` requests a second, with the token bucket algorithm, as API Gateway does.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
  */
 export class TokenBucket {
@@ -20,7 +20,7 @@ export class TokenBucket {
     this.#filledAt = clock();
   }
 
-  /** Takes one token. @returns whether there was one */
+  /** Takes one token. @returns whether the bucket had one */
   take(): boolean {
     const now = this.#clock();
     const { rate, burst } = this.#throttle;

@@ -31,7 +31,7 @@ export const patchConsole = (minimum: string | undefined, send: (record: string)
 export const logError = (thrown: unknown): void =>
   console.error(thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** One value stays as JSON represents it; several become text, beside the type and stack of the first error. */
+/** Formats logged values. One value becomes JSON; several become text, beside the type and stack of the first error. */
 const logRecord = (level: LogLevel, [message, ...others]: unknown[]): string => {
   if (others.length > 0) {
     const error = others.find((value) => value instanceof Error);
@@ -42,7 +42,7 @@ const logRecord = (level: LogLevel, [message, ...others]: unknown[]): string => 
       value instanceof Error ? { ...describe(value), ...value } : value,
     );
   } catch {
-    // A bigint or a circular reference.
+    // JSON cannot represent a bigint or a circular reference.
     return JSON.stringify({ level, message: format(message) });
   }
 };

@@ -1,9 +1,11 @@
-/** The variables that an instance gets besides the function's own. */
+/** The environment variables that an instance gets besides those in the template. */
 import { randomBytes } from 'node:crypto';
 import { account } from '../account.ts';
 import type { FunctionSpec } from '../served-stack.ts';
 
-/** The variables that Lambda sets: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
+/**
+ * The environment variables that Lambda sets: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+ */
 export const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, string> => ({
   _HANDLER: spec.handler,
   AWS_DEFAULT_REGION: account.region,
@@ -21,7 +23,7 @@ export const lambdaVariables = (spec: FunctionSpec, folder: string): Record<stri
   TZ: ':UTC',
 });
 
-/** If this process caches compiled code, so does the thread, which then starts in half the time. */
+/** If this process caches compiled code, the function's thread uses that cache too, and starts in half the time. */
 export const compileCache = (): Record<string, string> => {
   const { NODE_COMPILE_CACHE: folder } = process.env;
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };

@@ -5,11 +5,11 @@ import { LambdaFunction } from './lambda-function.ts';
 
 export type { LogLine, Outcome } from './instance.ts';
 
-/** The functions of a stack. A change of a spec's `timeout` holds for later events. */
+/** The functions of a stack. If the `timeout` of a spec is changed, the new value applies to later events. */
 export class Functions {
   readonly #functions: Map<string, LambdaFunction>;
 
-  /** `certificates` (PEM) are trusted besides the usual authorities. */
+  /** The functions trust `certificates` (PEM) besides Node's default certificate authorities. */
   constructor(specs: FunctionSpec[], certificates: string[] = []) {
     this.#functions = new Map(specs.map((spec) => [spec.name, new LambdaFunction(spec, certificates)]));
   }
@@ -30,8 +30,8 @@ export class Functions {
   }
 
   /**
-   * Replaces a function's code by that in `folder`, for later events.
-   * @throws Error if the new code cannot be loaded, and the old code then stays; or if there is no such function
+   * Replaces a function's code with the code in `folder`, for later events.
+   * @throws Error if there is no such function, or if the new code cannot be loaded (the old code then stays)
    */
   async swap(functionName: string, folder: string): Promise<void> {
     await this.#find(functionName).swap(folder);

@@ -5,7 +5,7 @@ import type { FunctionSpec, Target } from '../served-stack.ts';
 import { compileCache, lambdaVariables } from './environment.ts';
 import type { Invocation, RuntimeData, RuntimeMessage } from './runtime.ts';
 
-/** One line that a function logged. If it logged an error after other values, the last three fields describe that. */
+/** One line that a function logged. If the line has several values, the last three fields describe its first error. */
 export type LogLine = {
   functionName: string;
   level: string;
@@ -15,19 +15,22 @@ export type LogLine = {
   stackTrace?: string[];
 };
 
-/** The handler's result as JSON, or why there is none. `tooLarge` means that the event exceeded Lambda's limit. */
+/** The handler's result as JSON, or why there is no result. `tooLarge` means that the event exceeded Lambda's limit. */
 type Answer = { result: string } | { failure: string; tooLarge?: true };
 
 /** The result of an invocation, and the lines that the function logged during it. */
 export type Outcome = Answer & { log: LogLine[] };
 
 /**
- * Lambda's limit, in bytes, for an event and for a result. Its errors say: "Request must be smaller than 6291556 bytes
- * for the Invoke operation", and "Response payload size exceeded maximum allowed payload size (6291556 bytes)".
+ * Lambda's limit, in bytes, for an event and for a result. Lambda's errors say "Request must be smaller than 6291556
+ * bytes for the Invoke operation" and "Response payload size exceeded maximum allowed payload size (6291556 bytes)".
  */
 export const payloadLimit = 6_291_556;
 
-/** Milliseconds to load: https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html */
+/**
+ * Lambda's limit in milliseconds for loading:
+ * https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
+ */
 const initTimeout = 10_000;
 
 /** One execution environment of a function: a worker thread that handles one event at a time. */
@@ -39,10 +42,13 @@ export class Instance {
   readonly #loaded = Promise.withResolvers<string | undefined>();
   #settle: (answer: Answer) => void = () => {};
   #log: LogLine[] = [];
-  /** Why the instance ended, once it did. */
+  /** Why the instance ended; undefined until then. */
   #ended?: string;
 
-  /** Starts a thread that loads the code in `folder`. `onEnd` is called once, when it can handle no further event. */
+  /**
+   * Starts a thread that loads the code in `folder`. `onEnd` is called once, when the instance can handle no further
+   * event.
+   */
   constructor(spec: FunctionSpec, folder: string, certificates: string[], onEnd: (instance: Instance) => void) {
     this.#spec = spec;
     this.#onEnd = onEnd;

@@ -10,13 +10,13 @@ export class LambdaFunction {
   readonly #spec: FunctionSpec;
   readonly #certificates: string[];
   #folder: string;
-  /** Every instance that has not ended, also those with replaced code. */
+  /** Every instance that has not ended, including those that still run old code. */
   readonly #instances = new Set<Instance>();
   /** The instances with the newest code. */
   #current = new Set<Instance>();
   #idle: Instance[] = [];
   readonly #waiting: (() => void)[] = [];
-  /** Lines of instances that ended between two events. */
+  /** Log lines of instances that ended between two events. */
   readonly #lateLog: LogLine[] = [];
   #lastSwap: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -27,7 +27,7 @@ export class LambdaFunction {
     this.#folder = spec.folder;
   }
 
-  /** Invokes the function. The log also has lines of instances that ended since the last event. */
+  /** Invokes the function. The returned log includes the lines of instances that ended since the last event. */
   async invoke(target: Target, event: unknown): Promise<Outcome> {
     const payload = JSON.stringify(event);
     if (Buffer.byteLength(payload) >= payloadLimit)
@@ -41,7 +41,7 @@ export class LambdaFunction {
     }
   }
 
-  /** Loads one instance, so that a function that cannot load fails before the first request. @throws Error */
+  /** Loads one instance, so that a function that cannot be loaded fails before the first request. @throws Error */
   async warmUp(): Promise<void> {
     const instance = await this.#acquire();
     const failure = await instance.loaded();
@@ -52,7 +52,7 @@ export class LambdaFunction {
   }
 
   /**
-   * Replaces the code for later events. Events in progress end on the instances that have the old code.
+   * Replaces the code for later events. Events in progress finish on the instances that run the old code.
    * @throws Error with the reason if the new code cannot be loaded (the old code then stays), or if the function was closed
    */
   swap(folder: string): Promise<void> {
@@ -120,7 +120,9 @@ export class LambdaFunction {
   }
 }
 
-/** The trace id in the event, or a new one: https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html */
+/**
+ * The trace id in an event's headers, or a new one: https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html
+ */
 const traceIdOf = (event: unknown): string => {
   const { headers } = (event ?? {}) as { headers?: Record<string, unknown> };
   const given = headers?.['x-amzn-trace-id'];
@@ -129,5 +131,5 @@ const traceIdOf = (event: unknown): string => {
   return `Root=1-${seconds}-${randomHex(24)};Parent=${randomHex(16)};Sampled=0`;
 };
 
-/** Up to 32 random digits. Node makes UUIDs in advance, so this takes a fraction of the time of `randomBytes`. */
+/** Up to 32 random hex digits. Node makes UUIDs in advance, so they take a fraction of the time of `randomBytes`. */
 const randomHex = (digits: number): string => randomUUID().replaceAll('-', '').slice(0, digits);

@@ -15,7 +15,7 @@ export type Handler = (event: unknown, context: object) => unknown;
 
 /**
  * Loads the handler `name`, such as `index.handler` or `src/orders.create`, from a folder.
- * @throws one of the runtime's errors, or the error that the module threw
+ * @throws one of the errors in runtime-errors.ts, or the error that the module threw
  */
 export const loadHandler = async (folder: string, name: string): Promise<Handler> => {
   const { file, exportName } = parse(name);
@@ -30,10 +30,10 @@ export const loadHandler = async (folder: string, name: string): Promise<Handler
 };
 
 const sdk = '@aws-sdk/client-dynamodb';
-// Resolve the SDK before the hook exists: the hook would call itself.
+// Resolve the SDK before the hook below is registered; otherwise, the hook would call itself.
 const sdkUrl = pathToFileURL(createRequire(import.meta.url).resolve(sdk)).href;
 
-// On Lambda, the AWS SDK is preinstalled. Here, a function that does not bundle it gets the emulator's own copy.
+// On Lambda, the AWS SDK is preinstalled. Here, a function that does not bundle it gets the emulator's copy.
 registerHooks({
   resolve: (specifier, context, next) => {
     try {
@@ -41,13 +41,13 @@ registerHooks({
     } catch (error) {
       if (specifier === sdk) return { url: sdkUrl, shortCircuit: true };
       if (specifier.startsWith('@aws-sdk/') && error instanceof Error)
-        error.message += `\nBundle it: the emulator provides only ${sdk}.`;
+        error.message += `\nBundle that package with the function: the emulator provides only ${sdk}.`;
       throw error;
     }
   },
 });
 
-/** Splits a handler's name at the first dot after the last slash. The rest may name a nested export. */
+/** Splits a handler's name at the first dot after the last slash. The part after that dot may name a nested export. */
 const parse = (name: string): { file: string; exportName: string } => {
   const [, file, exportName] = /^((?:.*\/)?[^./]+)\.([^/]+)$/.exec(name) ?? [];
   if (file === undefined || exportName === undefined || name.includes('..'))
@@ -63,7 +63,8 @@ const loadModule = async (file: string): Promise<unknown> => {
     return await import(pathToFileURL(found).href);
   } catch (error) {
     if (error instanceof SyntaxError) {
-      // The first line of the stack is FILE:LINE for a CommonJS module. For an ES module, Node keeps it to itself.
+      // The first line of the stack is FILE:LINE for a CommonJS module. For an ES module, Node does not reveal the
+      // line.
       const [place] = error.stack?.match(/^\/.*:\d+$/m) ?? [found];
       throw Object.assign(new UserCodeSyntaxError(`${error} (${place})`), { stack: error.stack });
     }

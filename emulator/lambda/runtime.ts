@@ -10,7 +10,7 @@ import { logError, patchConsole } from './console.ts';
 import { loadHandler } from './load-handler.ts';
 import { errorText, JSONStringifyError, UnhandledPromiseRejection } from './runtime-errors.ts';
 
-/** Certificate authorities (PEM) to trust besides the usual ones. */
+/** Certificate authorities (PEM) that the function trusts besides Node's default ones. */
 export type RuntimeData = { certificates: string[] };
 
 /** `deadline` is in milliseconds since the epoch. Events and results are passed as JSON text, as in Lambda. */
@@ -23,7 +23,10 @@ export type Invocation = {
   traceId: string;
 };
 
-/** `log` has a record as JSON text. After `end`, the instance handles no further event. */
+/**
+ * A message from the worker thread. A `record` is JSON text. After an `end` message, the instance handles no further
+ * event.
+ */
 export type RuntimeMessage =
   | { kind: 'ready' }
   | { kind: 'log'; record: string }
@@ -31,11 +34,14 @@ export type RuntimeMessage =
   | { kind: 'failure' | 'end'; reason: string };
 
 const { env } = process;
-// Node read this variable when the thread started; the function must not see it.
+// Node read NODE_COMPILE_CACHE when the thread started. It is meant for the emulator, so hide it from the function.
 delete env['NODE_COMPILE_CACHE'];
 const send = (message: RuntimeMessage): void => parentPort?.postMessage(message);
 
-/** Logs an error that nothing caught, and ends the instance. Lambda's exit codes are 128 and 129. */
+/**
+ * Logs an uncaught error and ends the instance. As in Lambda, the exit code is 128 for a rejection and 129 for an
+ * exception.
+ */
 const crash = (error: unknown, exitCode: number): void => {
   logError(error);
   send({ kind: 'end', reason: errorText(error) });
@@ -43,9 +49,10 @@ const crash = (error: unknown, exitCode: number): void => {
 };
 
 patchConsole(env['AWS_LAMBDA_LOG_LEVEL'], (record) => send({ kind: 'log', record }));
-// AWS documents neither listener; version 3 of its published runtime has them.
+// AWS documents neither of these two listeners; version 3 of its published runtime has both.
 process.on('uncaughtException', (error) => crash(error, 129));
 process.on('unhandledRejection', (reason) => crash(new UnhandledPromiseRejection(reason), 128));
+// As in Lambda, an event fails if its handler can never settle:
 // https://docs.aws.amazon.com/lambda/latest/dg/troubleshooting-invocation.html
 process.on('beforeExit', () =>
   send({
@@ -64,7 +71,7 @@ const instanceContext = {
   logStreamName: env['AWS_LAMBDA_LOG_STREAM_NAME'],
 };
 
-/** https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
+/** The context object that a handler gets: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
 const contextOf = ({ requestId, deadline, arn, version, traceId }: Invocation): object => ({
   invokedFunctionArn: arn,
   awsRequestId: requestId,
@@ -74,7 +81,7 @@ const contextOf = ({ requestId, deadline, arn, version, traceId }: Invocation): 
   ...instanceContext,
 });
 
-/** Lambda turns a missing result into null. */
+/** Converts a handler's result to JSON. As in Lambda, undefined becomes null. */
 const toJson = (result: unknown): string => {
   try {
     return JSON.stringify(result) ?? 'null';
@@ -88,13 +95,13 @@ const handler = await loadHandler(env['LAMBDA_TASK_ROOT'] ?? '', env['_HANDLER']
 );
 
 parentPort?.on('message', async (invocation: Invocation) => {
-  // During an event, this port does not keep the thread alive: if only the port is left, the handler can never finish.
+  // During an event, the port must not keep the thread alive: if only the port is left, the handler can never settle.
   parentPort?.unref();
   env['_X_AMZN_TRACE_ID'] = invocation.traceId;
   env['AWS_LAMBDA_FUNCTION_VERSION'] = invocation.version;
   try {
     const result = await handler?.(JSON.parse(invocation.event), contextOf(invocation));
-    // Lambda, too, waits one turn: an unhandled rejection until then fails the event.
+    // As in Lambda, wait one turn of the event loop: an unhandled rejection in that turn fails the event.
     await nextTurn();
     send({ kind: 'result', result: toJson(result) });
   } catch (error) {
@@ -105,5 +112,5 @@ parentPort?.on('message', async (invocation: Invocation) => {
   parentPort?.ref();
 });
 send({ kind: 'ready' });
-// The thread may be terminated, and would then not save what it compiled.
+// Save the compiled code now: a thread that is terminated would not save it.
 flushCompileCache();

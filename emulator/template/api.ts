@@ -18,7 +18,7 @@ export const readApi = (resources: Resources): ApiSpec => {
   return { routes: readRoutes(resources, readThrottles(resources)), ...(cors && { cors }) };
 };
 
-/** Refuses a part of an API that is defined elsewhere. */
+/** Refuses authorizers, integrations, routes and stages of an API that is not in the template. */
 const mustBelongTo = (api: Resource<'AWS::ApiGatewayV2::Api'>, resources: Resources): void => {
   const parts = resources.ofType(
     'AWS::ApiGatewayV2::Authorizer',
@@ -29,10 +29,14 @@ const mustBelongTo = (api: Resource<'AWS::ApiGatewayV2::Api'>, resources: Resour
   for (const part of parts) part.mustBe('ApiId', [api.logicalId], 'Define the API in the same stack.');
 };
 
-/** https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid.html (Cors) */
+/**
+ * The seconds that MaxAge may be: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid.html (Cors)
+ */
 const maxAgeRange = { min: -1, max: 86_400 };
 
-/** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html */
+/**
+ * Reads an API's CORS configuration: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html
+ */
 const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined => {
   const configuration = api.get('CorsConfiguration');
   if (configuration === undefined) return undefined;
@@ -49,11 +53,15 @@ const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined
   const texts = (field: keyof typeof fields): string[] => {
     const values: unknown[] = [fields[field] ?? []].flat();
     if (values.every((value) => typeof value === 'string')) return values;
-    throw refuse(field, 'is not a list of texts', 'Set it to one.');
+    throw refuse(field, 'is not a list of strings', 'Set it to a list of strings.');
   };
   const { AllowCredentials = false, MaxAge } = fields;
   if (!['true', 'false'].includes(String(AllowCredentials))) {
-    throw refuse('AllowCredentials', `is ${JSON.stringify(AllowCredentials)}`, 'Set it to true or false.');
+    throw refuse(
+      'AllowCredentials',
+      `${JSON.stringify(AllowCredentials)} is not supported`,
+      'Set it to true or false.',
+    );
   }
   const allowOrigins = texts('AllowOrigins');
   const allowCredentials = String(AllowCredentials) === 'true';
@@ -72,7 +80,7 @@ const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined
 };
 
 /**
- * Reads the throttle of each route of the only stage.
+ * Reads the throttling settings of the only stage. @returns a function that gives the throttle of a route, by route key
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
  */
 const readThrottles = (resources: Resources): ((routeKey: string) => Throttle | undefined) => {
@@ -98,7 +106,7 @@ const readThrottles = (resources: Resources): ((routeKey: string) => Throttle | 
 };
 
 /**
- * What AWS allows in most regions if a stage sets no limit.
+ * The throttle that AWS applies to an account in most regions, if a stage sets no limit.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
  */
 const accountThrottle: Throttle = { rate: 10_000, burst: 5_000 };

@@ -3,8 +3,8 @@ import type { Resource } from './resource.ts';
 import type { Resources } from './resources.ts';
 
 /**
- * Refuses resources of which AWS creates only the first. AWS does not document that routes conflict if they differ only
- * in the names of their variables; here, such a route would never be reached.
+ * Refuses resources with the same name, ARN or route, because AWS would create only the first of them. AWS does not
+ * document whether routes conflict that differ only in the names of their variables; here, only one would get requests.
  */
 export const refuseDuplicates = (resources: Resources): void => {
   const rename = 'Rename one of them.';

@@ -1,6 +1,6 @@
 import type { Resource } from './resource.ts';
 
-/** The variables that the template gives to a function. */
+/** Reads the environment variables that the template gives to a function. */
 export const readEnvironment = (fn: Resource<'AWS::Lambda::Function'>): Record<string, string> => {
   const { Variables: variables = {} } = fn.fields('Environment', fn.get('Environment') ?? {}, ['Variables']);
   return Object.fromEntries(
@@ -9,15 +9,15 @@ export const readEnvironment = (fn: Resource<'AWS::Lambda::Function'>): Record<s
       if (reserved.has(name)) throw fn.refuse(`its ${path} is reserved by Lambda`, 'Rename the variable.');
       if (name === 'AWS_ENDPOINT_URL_DYNAMODB') {
         const advice = 'Leave it out of the template, and pass `store: { endpoint }`.';
-        throw fn.refuse(`its ${path} is set here to the store in use`, advice);
+        throw fn.refuse(`its ${path} must be left to the emulator, which sets it to the address of the store`, advice);
       }
       if (typeof value !== 'object') return [name, String(value)];
-      throw fn.refuse(`its ${path} is not text`, 'Set it to text.');
+      throw fn.refuse(`its ${path} is not a string`, 'Set it to a string.');
     }),
   );
 };
 
-/** https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
+/** The variables that Lambda reserves: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
 const reserved: ReadonlySet<string> = new Set([
   '_HANDLER',
   '_X_AMZN_TRACE_ID',

@@ -10,14 +10,18 @@ import { readPolicies } from './roles.ts';
 type FunctionResource = Resource<'AWS::Lambda::Function'>;
 
 /**
- * The ranges of numbers are Lambda's: https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
- * @param assets is the folder that the paths of assets are relative to
+ * Reads functions. Numbers must be in Lambda's ranges:
+ * https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
+ * @param assets is the folder that contains the assets of the CDK
  */
 export const readFunctions = (resources: Resources, assets: string): FunctionSpec[] =>
   resources.ofType('AWS::Lambda::Function').map((fn) => {
     fn.mustBe('PackageType', ['Zip', undefined], 'Deploy the code as a folder or a zip file.');
     if (!/^nodejs\d+\.x$/.test(fn.text('Runtime'))) {
-      throw fn.refuse(`its Runtime is ${fn.text('Runtime')}`, 'Use a Node.js runtime, such as nodejs24.x.');
+      throw fn.refuse(
+        `its Runtime ${fn.text('Runtime')} is not supported`,
+        'Use a Node.js runtime, such as nodejs24.x.',
+      );
     }
     fn.number('ReservedConcurrentExecutions', 1, { min: 1 });
     return {
@@ -37,12 +41,14 @@ const codeFolder = (fn: FunctionResource): string => {
   const { S3Key: key } = Object(fn.get('Code')) as { S3Key?: unknown };
   const [, hash] = /(?:^|\/)([0-9a-f]{64})\.zip$/.exec(String(key)) ?? [];
   if (hash !== undefined) return `asset.${hash}`;
-  throw fn.refuse('its Code is not an asset of the CDK', 'Deploy the code as a folder (in CDK: Code.fromAsset).');
+  throw fn.refuse('its Code is not a CDK asset', 'Deploy the code as a folder (in CDK: Code.fromAsset).');
 };
 
 const logLevels: LogLevel[] = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'];
 
-/** Lambda filters lines by their level only if LogFormat is JSON; Text is the default. */
+/**
+ * Reads the least severe level to log. Lambda filters lines by level only if LogFormat is JSON; the default is Text.
+ */
 const readLogLevel = (fn: FunctionResource): LogLevel => {
   const fields = fn.fields('LoggingConfig', fn.raw('LoggingConfig') ?? {}, [
     'ApplicationLogLevel',
@@ -55,7 +61,8 @@ const readLogLevel = (fn: FunctionResource): LogLevel => {
   const level = read('ApplicationLogLevel') ?? 'INFO';
   const known = logLevels.find((each) => each === level);
   if (known !== undefined) return known;
-  throw fn.refuse(`its LoggingConfig.ApplicationLogLevel is ${JSON.stringify(level)}`, `Use ${logLevels.join(', ')}.`);
+  const reason = `its LoggingConfig.ApplicationLogLevel ${JSON.stringify(level)} is not supported`;
+  throw fn.refuse(reason, `Use one of ${logLevels.join(', ')}.`);
 };
 
 const latest = '$LATEST';
@@ -64,10 +71,10 @@ const latest = '$LATEST';
 const functionOf = (part: Resource<'AWS::Lambda::Version' | 'AWS::Lambda::Alias'>, functions: string[]): string => {
   const name = functionNameIn(part.text('FunctionName'));
   if (functions.includes(name)) return name;
-  throw part.refuse(`the template has no function ${name}`, 'Define it in the same stack.');
+  throw part.refuse(`the template has no function ${name}`, 'Define that function in the same stack.');
 };
 
-/** Reads what an HTTP API can invoke, and finds it by its ARN. */
+/** Reads the functions, versions and aliases that an HTTP API can invoke, and finds one by its ARN. */
 export class Invocables {
   readonly #targets: Target[];
   /** The ARNs that API Gateway has permission to invoke. */
@@ -86,7 +93,7 @@ export class Invocables {
       if (version === latest || versions.some((each) => each.functionName === name && each.version === version)) {
         return { functionName: name, arn: aliasArn(alias), version };
       }
-      const advice = 'Refer to an AWS::Lambda::Version of the same stack (in CDK: currentVersion).';
+      const advice = 'Refer to an AWS::Lambda::Version in the same stack (in CDK: currentVersion).';
       throw alias.refuse(`the template has no version ${version} of ${name}`, advice);
     });
     this.#targets = [
@@ -103,8 +110,8 @@ export class Invocables {
   }
 
   /**
-   * The function, version or alias whose ARN, or path that contains the ARN, stands in a property. API Gateway needs
-   * permission to invoke exactly that ARN; without it, every request would get a 500.
+   * Finds a function, version or alias. `uri` is the ARN, or a path that contains the ARN. API Gateway needs permission
+   * to invoke exactly that ARN; without the permission, every request would get a 500.
    */
   find(
     resource: Resource<'AWS::ApiGatewayV2::Integration'> | Resource<'AWS::ApiGatewayV2::Authorizer'>,

@@ -5,22 +5,23 @@
 import { own } from './own.ts';
 import { type Named, refusal } from './refusal.ts';
 
-/** The property that contains a value: for messages. `path` is written as in Environment.Variables.TABLE_NAME. */
+/** The property that contains a value, for messages. `path` is written like Environment.Variables.TABLE_NAME. */
 type Place = { resource: Named; path: string };
 
 /**
- * Returns the value of a parameter or resource: of its Ref, or of an attribute. Undefined stands for AWS::NoValue.
- * @throws Error that names the place if there is no such value here
+ * Returns what `Ref` gives for a parameter or resource or, if `attribute` is set, what `Fn::GetAtt` gives. Undefined
+ * stands for AWS::NoValue.
+ * @throws Error that names the place if the emulator does not know the value
  */
 export type LookUp = (name: string, attribute: string | undefined, place: Place) => unknown;
 
 /**
  * Returns the value with all its intrinsic functions evaluated, and without the fields that are AWS::NoValue.
- * @throws Error that names the place and the function if it cannot be evaluated here
+ * @throws Error that names the place and the intrinsic function if that function cannot be evaluated here
  */
 export const evaluate = (value: unknown, place: Place, lookUp: LookUp): unknown => {
   const result = evaluateAny(value, place, lookUp);
-  // A text is checked as a whole: Fn::Join may put a dynamic reference together.
+  // Check the text after its functions are evaluated, because Fn::Join may assemble a dynamic reference from parts.
   if (typeof result !== 'string' || !result.includes('{{resolve:')) return result;
   const reason = `${place.path} has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up`;
   throw refusal(place.resource, reason, 'Give the property a literal value.');
@@ -40,7 +41,7 @@ const evaluateAny = (value: unknown, place: Place, lookUp: LookUp): unknown => {
   );
 };
 
-/** The values that the intrinsic functions take. */
+/** How to write the value of each intrinsic function, for messages. */
 const forms = {
   Ref: '"LogicalId"',
   'Fn::GetAtt': '["LogicalId", "Attribute"]',

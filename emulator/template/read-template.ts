@@ -8,8 +8,8 @@ import { readTables } from './tables.ts';
 export type { Template } from './resources.ts';
 
 /**
- * Reads what to serve from the CloudFormation template that would be deployed. Nothing is left out in silence: each
- * resource and each property is read, is on a list of those without effect here (resource-types.ts), or is refused.
+ * Reads what to serve from the CloudFormation template that would be deployed. Nothing is ignored silently: each
+ * resource and each property is read, is listed in resource-types.ts as having no effect here, or is refused.
  * @param assets is the folder that contains the assets of the CDK
  * @throws Error whose message names what cannot be served, why, and what to do
  */

@@ -6,12 +6,12 @@ import type { Resource } from './resource.ts';
 import type { ServedType } from './resource-types.ts';
 import type { Template } from './resources.ts';
 
-/** The values that `Ref` and `Fn::GetAtt` have here. */
+/** What `Ref` and `Fn::GetAtt` return in the emulator. */
 export class References {
   readonly #template: Template;
   readonly #find: (logicalId: string) => Resource | undefined;
 
-  /** @param find returns a resource if its type is served */
+  /** @param find returns the resource with a logical id if that resource is served */
   constructor(template: Template, find: (logicalId: string) => Resource | undefined) {
     this.#template = template;
     this.#find = find;
@@ -29,7 +29,7 @@ export class References {
       throw refusal(place.resource, reason, 'Give the parameter a default, or the property a literal value.');
     }
     const resource = this.#find(name);
-    // The id of an API or of one of its parts is used here only to connect the parts.
+    // Here, the id of an API or of one of its parts (such as a route) is its logical id, which only connects the parts.
     const isPartOfApi = resource?.type.startsWith(api) && place.resource.type.startsWith(api);
     if (resource && isPartOfApi && attribute === undefined) return name;
     const value = resource && referenceTo(resource, attribute ?? 'Ref');
@@ -45,9 +45,12 @@ const api = 'AWS::ApiGatewayV2::';
 
 const literalAdvice = 'Give the property a literal value.';
 
-const cognitoAdvice = 'No user pool runs here: give the property the literal value of an issuer that does run.';
+const cognitoAdvice = 'User pools are not emulated: give the property a literal value for another token issuer.';
 
-/** https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html */
+/**
+ * The pseudo parameters that have a value here:
+ * https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html
+ */
 const pseudoParameters: Record<string, string> = {
   'AWS::AccountId': account.id,
   'AWS::Partition': 'aws',
@@ -55,7 +58,9 @@ const pseudoParameters: Record<string, string> = {
   'AWS::URLSuffix': 'amazonaws.com',
 };
 
-/** The default of a parameter; undefined if it has none, or if CloudFormation would look the value up elsewhere. */
+/**
+ * A parameter's default; undefined if it has none, or if its value is in SSM, where only CloudFormation looks it up.
+ */
 const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unknown }): unknown => {
   if (Default === undefined || Type.startsWith('AWS::SSM::')) return undefined;
   return /^(CommaDelimitedList|List<.*>)$/.test(Type)
@@ -65,7 +70,7 @@ const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unkn
     : Default;
 };
 
-/** The name of a function, from a property that contains its name or an ARN. */
+/** The name of a function. `text` is that name, or the ARN of the function or of one of its versions or aliases. */
 export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
 
 export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.logicalId);
@@ -76,12 +81,14 @@ export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
 export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
   `${functionArn(functionNameIn(alias.text('FunctionName')))}:${alias.text('Name')}`;
 
-/** The first version that a function publishes. */
+/** The number of a function's published version. A template contains the code of only one version. */
 export const onlyVersion = '1';
 
 type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;
 
-/** A name that the template does not give has at least the three characters that DynamoDB demands. */
+/**
+ * The name of a table. If the template gives none, it is the logical id, extended if DynamoDB requires a longer name.
+ */
 export const tableName = (table: Table): string =>
   table.text('TableName', table.logicalId.length < 3 ? `${table.logicalId}-table` : table.logicalId);
 
@@ -97,8 +104,8 @@ const tableValues = { Ref: tableName, Arn: (table: Table) => tableArn(tableName(
 type Values<T extends ServedType> = Record<string, (resource: Resource<T>) => string>;
 
 /**
- * What a reference to a resource gives: its `Ref`, and its attributes. A name that the template does not give is the
- * logical id; AWS would make one up.
+ * What `Ref` and `Fn::GetAtt` return for each resource type. If the template gives a resource no name, the name
+ * is the logical id; AWS would make up a name.
  */
 const valuesOf: { [T in ServedType]?: Values<T> } = {
   'AWS::Lambda::Function': { Ref: functionName, Arn: (fn) => functionArn(functionName(fn)) },

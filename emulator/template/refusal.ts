@@ -1,7 +1,7 @@
-/** A resource, or the property of one, that a sentence of refusal names. */
+/** A resource that an error message names. */
 export type Named = { logicalId: string; type: string };
 
-/** Names a resource in a sentence: Orders (AWS::Lambda::Function). */
+/** Names a resource in an error message: Orders (AWS::Lambda::Function). */
 export const named = ({ logicalId, type }: Named): string => `${logicalId} (${type})`;
 
 /** An error whose message says which resource cannot be served, why, and what the user can do. */

@@ -3,23 +3,23 @@
 type Properties = {
   /** The properties that are read. */
   read: readonly string[];
-  /** The properties that change nothing that a request, a function or the store could notice here. */
+  /** The properties that make no difference to requests, functions or the store here. */
   withoutEffect: readonly string[];
-  /** Reasons for some of the other properties, all of which are refused. */
+  /** Why some other properties are refused. All properties that are on neither list are refused. */
   refused?: Record<string, string>;
 };
 
 const table = {
   read: ['TableName', 'KeySchema', 'AttributeDefinitions', 'GlobalSecondaryIndexes', 'LocalSecondaryIndexes'],
-  // Nothing can read the stream: an event source is refused, and so is a reference to the stream's ARN.
-  // DynamoDB deletes expired items within a few days, so a service must expect to find them anyway.
+  // StreamSpecification: nothing can read the stream, because event sources and references to its ARN are refused.
+  // TimeToLiveSpecification: DynamoDB deletes items up to days late, so services must expect expired items.
   withoutEffect: [
     'BillingMode',
     'SSESpecification',
     'StreamSpecification',
     'TimeToLiveSpecification',
     'WarmThroughput',
-    // Of AWS::DynamoDB::Table alone:
+    // Only in AWS::DynamoDB::Table:
     'ContributorInsightsSpecification',
     'DeletionProtectionEnabled',
     'OnDemandThroughput',
@@ -27,7 +27,7 @@ const table = {
     'ProvisionedThroughput',
     'TableClass',
     'Tags',
-    // Of AWS::DynamoDB::GlobalTable alone. Only the replica in the stack's own region is served:
+    // Only in AWS::DynamoDB::GlobalTable, whose replicas in other regions are not served:
     'GlobalTableWitnesses',
     'MultiRegionConsistency',
     'ReadOnDemandThroughputSettings',
@@ -36,8 +36,8 @@ const table = {
     'WriteProvisionedThroughputSettings',
   ],
   refused: {
-    ImportSourceSpecification: 'the items to import are in S3',
-    ResourcePolicy: 'only the policies of the functions are enforced here, not those of a table',
+    ImportSourceSpecification: 'the items to import are in S3, which is not emulated',
+    ResourcePolicy: "only the policies of the functions' roles are enforced here, not those of tables",
   },
 } as const satisfies Properties;
 
@@ -64,17 +64,17 @@ export const served = {
   },
   'AWS::ApiGatewayV2::Route': {
     read: ['ApiId', 'AuthorizationType', 'AuthorizerId', 'RouteKey', 'Target'],
-    // Only a JWT authorizer has scopes, and that is refused itself.
+    // AuthorizationScopes: only JWT authorizers use scopes, and they are refused.
     withoutEffect: ['AuthorizationScopes', 'OperationName'],
   },
   'AWS::ApiGatewayV2::Integration': {
     read: ['ApiId', 'ConnectionType', 'IntegrationType', 'IntegrationUri', 'PayloadFormatVersion', 'TimeoutInMillis'],
-    // A Lambda function is always invoked with POST.
+    // IntegrationMethod: API Gateway always invokes a Lambda function with POST.
     withoutEffect: ['Description', 'IntegrationMethod'],
     refused: {
       CredentialsArn: 'API Gateway may invoke a function here by an AWS::Lambda::Permission only, not by a role',
-      RequestParameters: 'requests are not mapped here',
-      ResponseParameters: 'responses are not mapped here',
+      RequestParameters: 'parameter mapping of requests is not emulated',
+      ResponseParameters: 'parameter mapping of responses is not emulated',
     },
   },
   'AWS::ApiGatewayV2::Authorizer': {
@@ -87,7 +87,7 @@ export const served = {
       'EnableSimpleResponses',
       'IdentitySource',
     ],
-    // A JWT authorizer is refused by its AuthorizerType.
+    // JwtConfiguration belongs to JWT authorizers, which are refused because of their AuthorizerType.
     withoutEffect: ['JwtConfiguration', 'Name'],
     refused: {
       AuthorizerCredentialsArn:
@@ -108,14 +108,15 @@ export const served = {
       'LoggingConfig',
       'MemorySize',
       'PackageType',
-      // Read to refuse 0, with which AWS never runs the function. Other numbers limit AWS; this machine has its own limit.
+      // Read only to refuse 0, with which Lambda never runs the function. Other values are ignored: LambdaFunction has
+      // its own limit of instances.
       'ReservedConcurrentExecutions',
       'Role',
       'Runtime',
       'Timeout',
     ],
-    // A dead-letter queue is for asynchronous invocations only; an HTTP API waits for each function.
-    // The size of /tmp is a limit of AWS; this machine has its own.
+    // DeadLetterConfig is only for asynchronous invocations; an HTTP API invokes functions synchronously.
+    // EphemeralStorage is the size of /tmp on Lambda; here, functions use this machine's /tmp.
     withoutEffect: [
       'Architectures',
       'CodeSigningConfigArn',
@@ -171,7 +172,7 @@ export const served = {
 export type ServedType = keyof typeof served;
 export type ReadProperty<T extends ServedType> = (typeof served)[T]['read'][number];
 
-/** The types that change nothing here, unless a resource that is served refers to one: that is refused. */
+/** The types that have no effect here. If a served resource refers to a resource of such a type, that is refused. */
 export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::CDK::Metadata',
   'AWS::CloudWatch::Alarm',
@@ -189,15 +190,16 @@ export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::Logs::LogStream',
   'AWS::Logs::MetricFilter',
   'AWS::Logs::QueryDefinition',
-  // Only alarms can send to a topic: a function cannot get its ARN, and other senders are refused.
+  // An SNS topic has no effect, because only alarms can send to it: functions cannot get its ARN, and other senders are
+  // refused.
   'AWS::SNS::Subscription',
   'AWS::SNS::Topic',
   'AWS::SNS::TopicPolicy',
 ]);
 
 /**
- * The properties by which types without effect invoke functions; here, nothing would invoke them. Alarms and roll-outs
- * may refer to functions: a local run has neither.
+ * The properties by which resources of types without effect invoke functions. Such a resource is refused, because
+ * nothing would invoke the function here. Alarms and roll-outs may refer to functions, because they do not run here.
  */
 export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',
@@ -209,7 +211,7 @@ export const onlyFromApi = 'functions get events from the HTTP API only';
 
 export const invokeInstead = 'Leave it out of the template, and hand its events to the function with `invoke`.';
 
-/** Why a type is refused, and what to do, for types that have more to say than `unknownType`. */
+/** Why some types are refused, and what to do instead. `unknownType` says this for all other types. */
 export const refusedTypes: Record<string, [reason: string, advice: string]> = {
   'AWS::ApiGateway::RestApi': ['only HTTP APIs are served', 'Use AWS::ApiGatewayV2::Api (in CDK: HttpApi).'],
   'AWS::Lambda::EventSourceMapping': [onlyFromApi, invokeInstead],
@@ -219,5 +221,5 @@ export const refusedTypes: Record<string, [reason: string, advice: string]> = {
 
 export const unknownType: [reason: string, advice: string] = [
   'only HTTP APIs, Lambda functions and DynamoDB tables are served',
-  'Leave it out of the template: put it into another stack, or let a context value of the app decide.',
+  'Leave it out of the template: put it into another stack, or create it only if a context value of the app is set.',
 ];

@@ -4,10 +4,10 @@ import type { ReadProperty, ServedType } from './resource-types.ts';
 
 type Properties = Record<string, unknown>;
 
-/** The numbers that AWS accepts: whole ones, unless `fractions` is set. */
+/** The numbers that AWS accepts for a property: only whole numbers, unless `fractions` is set. */
 type NumberRange = { min: number; max?: number; fractions?: boolean };
 
-/** A resource of a served type. Only the properties that its type says are read can be read. */
+/** A resource of a served type. Its methods take only the properties in the `read` list of that type. */
 export class Resource<T extends ServedType = ServedType> {
   readonly logicalId: string;
   readonly type: T;
@@ -21,12 +21,12 @@ export class Resource<T extends ServedType = ServedType> {
     this.#lookUp = lookUp;
   }
 
-  /** The property with its intrinsic functions evaluated; undefined if it is not set. @throws Error, like the others */
+  /** A property with its intrinsic functions evaluated; undefined if it is not set. @throws Error if that fails */
   get(name: ReadProperty<T>): unknown {
     return this.evaluate(name, this.raw(name));
   }
 
-  /** The property as it is written in the template. */
+  /** A property as it is written in the template, with its intrinsic functions. */
   raw(name: ReadProperty<T>): unknown {
     return this.#properties[name];
   }
@@ -36,11 +36,11 @@ export class Resource<T extends ServedType = ServedType> {
     return evaluate(part, { resource: this, path }, this.#lookUp);
   }
 
-  /** A property that is text. `otherwise` is its default; without one, the property is required. */
+  /** A property that is a string. `otherwise` is the default; without a default, the property is required. */
   text(name: ReadProperty<T>, otherwise?: string): string {
     const value = this.get(name) ?? otherwise;
-    if (value === undefined) throw this.refuse(`it has no ${name}`, 'Set it.');
-    if (typeof value === 'object') throw this.refuse(`its ${name} is not text`, 'Set it to text.');
+    if (value === undefined) throw this.refuse(`it has no ${name}`, `Set its ${name}.`);
+    if (typeof value === 'object') throw this.refuse(`its ${name} is not a string`, 'Set it to a string.');
     return String(value);
   }
 
@@ -49,27 +49,29 @@ export class Resource<T extends ServedType = ServedType> {
     return this.numberIn(name, this.get(name) ?? otherwise, range);
   }
 
-  /** Checks a number inside a property. `path` names it in error messages. */
+  /** Checks a number inside a property. `path` names the number in error messages. */
   numberIn(path: string, value: unknown, { min, max, fractions = false }: NumberRange): number {
     const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
     const isInRange = number >= min && number <= (max ?? Number.MAX_VALUE);
     if (isInRange && (fractions || Number.isInteger(number))) return number;
     const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
     const advice = `Set it to a ${fractions ? 'number' : 'whole number'} ${range}.`;
-    throw this.refuse(`its ${path} is ${JSON.stringify(value)}`, advice);
+    throw this.refuse(`its ${path} ${JSON.stringify(value)} is not supported`, advice);
   }
 
-  /** A property that is a list; an empty one if it is not set. */
+  /** A property that is a list; an empty list if the property is not set. */
   list(name: ReadProperty<T>): unknown[] {
     const value = this.get(name) ?? [];
     if (!Array.isArray(value)) throw this.refuse(`its ${name} is not a list`, 'Set it to a list.');
     return value;
   }
 
-  /** Refuses every value of a property but one. Undefined means that the property may also be absent. */
+  /**
+   * Refuses a property unless its value is in `allowed`. Undefined in `allowed` means that the property may be absent.
+   */
   mustBe(name: ReadProperty<T>, allowed: (string | number | boolean | undefined)[], advice: string): void {
     const value = this.get(name);
-    // CloudFormation converts between texts, numbers and booleans.
+    // Compare as text, because CloudFormation converts between strings, numbers and booleans.
     if (allowed.some((each) => String(each) === String(value))) return;
     const supported = allowed.find((each) => each !== undefined);
     const found = value === undefined ? `it has no ${name}` : `its ${name} is ${JSON.stringify(value)}`;
@@ -77,7 +79,7 @@ export class Resource<T extends ServedType = ServedType> {
   }
 
   /**
-   * The fields of an object inside a property. @throws Error that names a field that is not among `known`
+   * The fields of an object inside a property. @throws Error if the object has a field that is not in `known`
    * @param path names the object in the error message
    */
   fields<Field extends string>(path: string, value: unknown, known: readonly Field[]): Partial<Record<Field, unknown>> {

@@ -13,7 +13,7 @@ import {
   withoutEffect,
 } from './resource-types.ts';
 
-/** The parts of a CloudFormation template that are read. */
+/** The parts of a CloudFormation template that the emulator reads. */
 export type Template = {
   Resources: Record<string, TemplateResource>;
   Parameters?: Record<string, { Type?: string; Default?: unknown }>;
@@ -34,7 +34,7 @@ export class Resources {
   constructor(template: Template) {
     if (template.Transform !== undefined) {
       throw new Error(
-        `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can do. Serve the template that comes out of it.`,
+        `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
       );
     }
     const refusals = Object.entries(template.Resources).flatMap(([logicalId, resource]) => [
@@ -60,12 +60,12 @@ export class Resources {
 const isServed = (type: string): type is ServedType => Object.hasOwn(served, type);
 
 /**
- * The attributes of a resource that only a deployment needs.
+ * The attributes of a resource that matter only to a deployment, so they are ignored.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-product-attribute-reference.html
  */
 const attributes = ['CreationPolicy', 'DeletionPolicy', 'DependsOn', 'Metadata', 'UpdatePolicy', 'UpdateReplacePolicy'];
 
-/** The reasons why a resource cannot be served. Its properties are read later. */
+/** The reasons why a resource cannot be served. Only the values of its properties are checked later. */
 const check = (logicalId: string, templateResource: TemplateResource): Error[] => {
   const { Type: type, Properties = {}, Condition, ...rest } = templateResource;
   const resource = { logicalId, type };
@@ -84,13 +84,14 @@ const check = (logicalId: string, templateResource: TemplateResource): Error[] =
     .map((name) => refusal(resource, `its attribute ${name} is unknown`, 'Leave it out of the template.'));
   if (Condition === undefined) return [...refusals, ...unknown];
   const reason = `the condition ${String(Condition)} decides whether it exists`;
-  return [...refusals, ...unknown, refusal(resource, reason, 'Decide that in the app that makes the template.')];
+  const advice = 'Decide in the app that makes the template instead, and leave the Condition out.';
+  return [...refusals, ...unknown, refusal(resource, reason, advice)];
 };
 
-/** Finds, in JSON, the logical ids that intrinsic functions refer to. */
+/** Finds, in a property as JSON, the logical ids that intrinsic functions refer to. */
 const referredIds = /(?<="Ref":"|"Fn::GetAtt":\[?"|\$\{)\w+/g;
 
-/** Refuses a resource without effect that would invoke a function of the template. */
+/** Refuses a resource that has no effect here if, on AWS, it would invoke a function of the template. */
 const checkInvoker = (logicalId: string, { Type: type, Properties }: TemplateResource, template: Template): Error[] => {
   const property = own(Properties, own(invokers, type) ?? '');
   const invoked = (JSON.stringify(property ?? '').match(referredIds) ?? [])

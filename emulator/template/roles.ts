@@ -1,4 +1,4 @@
-/** Reads what the role of a function allows in DynamoDB. */
+/** Reads what a function's role allows in DynamoDB. */
 import type { FunctionSpec, Statement } from '../served-stack.ts';
 import { managedPolicyArn, roleArn, roleName } from './references.ts';
 import { type Resource, removeProperty } from './resource.ts';
@@ -8,25 +8,26 @@ type PolicyHolder = Resource<'AWS::IAM::Role' | 'AWS::IAM::Policy' | 'AWS::IAM::
 
 type RoleSpec = Pick<FunctionSpec, 'role' | 'roleName'>;
 
-/** Policies of AWS that allow nothing in DynamoDB. */
+/** Managed policies of AWS that allow nothing in DynamoDB, so a role may have them. */
 const withoutDynamoDb = ['service-role/AWSLambdaBasicExecutionRole', 'AWSXRayDaemonWriteAccess'].map(
   (name) => `arn:aws:iam::aws:policy/${name}`,
 );
 
 /**
- * The statements of all policies of the function's role that concern DynamoDB: those within the role, those that are
- * attached to it, and those that it names.
+ * The DynamoDB statements of all the role's policies: inline ones, policies that list the role, and managed policies
+ * that the role lists.
  */
 export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: Resources): RoleSpec => {
   const arn = fn.text('Role');
   const role = resources.ofType('AWS::IAM::Role').find((each) => roleArn(each) === arn);
-  if (role === undefined) throw fn.refuse(`its Role ${arn} is not in the template`, 'Define it in the same stack.');
+  if (role === undefined)
+    throw fn.refuse(`its Role ${arn} is not in the template`, 'Define that role in the same stack.');
   if (role.raw('PermissionsBoundary') !== undefined) {
     throw role.refuse('its PermissionsBoundary is not supported', removeProperty);
   }
   if (!trustsLambda(role)) {
     throw role.refuse(
-      'its AssumeRolePolicyDocument does not let Lambda assume it',
+      'its AssumeRolePolicyDocument does not let Lambda assume the role',
       'Allow sts:AssumeRole to the service lambda.amazonaws.com.',
     );
   }
@@ -45,7 +46,7 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
   if (unknown !== undefined) {
     throw role.refuse(
       `its managed policy ${unknown} is unknown here`,
-      'Write its statements as a policy of the same stack.',
+      'Copy its statements into a policy in the same stack.',
     );
   }
   const attached = resources
@@ -55,7 +56,7 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
   return { role: [...inline, ...statements], roleName: roleName(role) };
 };
 
-/** https://docs.aws.amazon.com/lambda/latest/dg/lambda-intro-execution-role.html */
+/** Whether Lambda may assume a role: https://docs.aws.amazon.com/lambda/latest/dg/lambda-intro-execution-role.html */
 const trustsLambda = (role: Resource<'AWS::IAM::Role'>): boolean => {
   const path = 'AssumeRolePolicyDocument';
   const { Statement: statements } = role.fields(path, role.raw(path) ?? {}, ['Version', 'Id', 'Statement']);
@@ -75,7 +76,8 @@ const readDocument = (holder: PolicyHolder, path: string, document: unknown): St
 };
 
 /**
- * Returns the statement if it concerns DynamoDB. The others are not evaluated: they may refer to anything.
+ * Returns a policy's statement if it concerns DynamoDB, and otherwise nothing. Statements about other services are not
+ * evaluated, because they may refer to resources that the emulator does not know.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_statement.html
  */
 const readStatement = (holder: PolicyHolder, path: string, statement: unknown): Statement[] => {

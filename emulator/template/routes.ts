@@ -5,7 +5,7 @@ import type { Resources } from './resources.ts';
 
 type Integration = { target: Target; timeout: number };
 
-/** @param throttleOf gives the stage's throttle for a route key */
+/** Reads the routes of the API. @param throttleOf returns the throttle that the stage sets for a route key */
 export const readRoutes = (
   resources: Resources,
   throttleOf: (routeKey: string) => Throttle | undefined,
@@ -25,7 +25,8 @@ export const readRoutes = (
     const target = route.text('Target');
     const integration = integrations.get(target.replace(/^integrations\//, ''));
     if (integration === undefined) {
-      throw route.refuse(`its Target ${target} is not an integration of the template`, 'Define it in the same stack.');
+      const reason = `its Target ${target} is not an integration of the template`;
+      throw route.refuse(reason, 'Define that integration in the same stack.');
     }
     const authorizer = readAuthorization(route, authorizers);
     const throttle = throttleOf(routeKey);
@@ -33,16 +34,16 @@ export const readRoutes = (
   });
 };
 
-/** $default, or a method or ANY with a path of literal segments, {name} and, at its end, {name+}. */
+/** $default, or METHOD /path, or ANY /path. A path has literal segments and {name}; its last segment may be {name+}. */
 const routeKeys =
   /^(\$default|(ANY|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT) \/((([^{}/\s]+|\{[\w.:-]+\})\/)*([^{}/\s]+|\{[\w.:-]+\+?\})?)?)$/;
 
-/** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html */
+/** Reads a route's key: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html */
 const readRouteKey = (route: Resource<'AWS::ApiGatewayV2::Route'>): string => {
   const routeKey = route.text('RouteKey');
   if (routeKeys.test(routeKey)) return routeKey;
   throw route.refuse(
-    `its RouteKey is ${JSON.stringify(routeKey)}`,
+    `its RouteKey ${JSON.stringify(routeKey)} is not supported`,
     'Write it as $default, or as METHOD /path, with parameters as whole segments: {name}, or {name+} at the end.',
   );
 };
@@ -55,30 +56,39 @@ const readAuthorization = (
   route.mustBe('AuthorizationType', ['CUSTOM'], 'Use a Lambda authorizer, or NONE.');
   const authorizer = authorizers.get(route.text('AuthorizerId'));
   if (authorizer) return authorizer;
-  throw route.refuse('its AuthorizerId is not an authorizer of the template', 'Define it in the same stack.');
+  const reason = 'its AuthorizerId is not an authorizer of the template';
+  throw route.refuse(reason, 'Define that authorizer in the same stack.');
 };
 
-/** https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-integrations.html */
+/** Reads an integration: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-integrations.html */
 const readIntegration = (
   integration: Resource<'AWS::ApiGatewayV2::Integration'>,
   invocables: Invocables,
 ): Integration => {
   integration.mustBe('IntegrationType', ['AWS_PROXY'], 'Integrate a Lambda function (in CDK: HttpLambdaIntegration).');
   integration.mustBe('ConnectionType', ['INTERNET', undefined], removeProperty);
-  integration.mustBe('PayloadFormatVersion', ['2.0'], 'Let the function read payload format 2.0.');
+  integration.mustBe(
+    'PayloadFormatVersion',
+    ['2.0'],
+    'Set it to 2.0, so that the function gets events in payload format 2.0.',
+  );
   return {
     target: invocables.find(integration, integration.text('IntegrationUri')),
     timeout: integration.number('TimeoutInMillis', 30_000, { min: 50, max: 30_000 }),
   };
 };
 
-/** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html */
+/** Reads an authorizer: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html */
 const readAuthorizer = (
   authorizer: Resource<'AWS::ApiGatewayV2::Authorizer'>,
   invocables: Invocables,
 ): AuthorizerSpec => {
   authorizer.mustBe('AuthorizerType', ['REQUEST'], 'Use a Lambda authorizer.');
-  authorizer.mustBe('AuthorizerPayloadFormatVersion', ['2.0'], 'Let the authorizer read payload format 2.0.');
+  authorizer.mustBe(
+    'AuthorizerPayloadFormatVersion',
+    ['2.0'],
+    'Set it to 2.0, so that the authorizer gets events in payload format 2.0.',
+  );
   authorizer.mustBe(
     'EnableSimpleResponses',
     [true],
@@ -89,7 +99,7 @@ const readAuthorizer = (
   for (const source of identitySources) {
     if (/^\$request\.(header|querystring)\.[^\s.]+$/.test(source)) continue;
     throw authorizer.refuse(
-      `its IdentitySource is ${source}`,
+      `its IdentitySource ${source} is not supported`,
       'Use $request.header.NAME or $request.querystring.NAME.',
     );
   }

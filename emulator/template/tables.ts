@@ -13,7 +13,7 @@ export const readTables = (resources: Resources): TableSpec[] => {
     const localIndexes = readIndexes(table, 'LocalSecondaryIndexes');
     return {
       TableName: readName(table),
-      // The store checks their shape when it creates the table.
+      // The store validates the next two when it creates the table.
       KeySchema: table.list('KeySchema') as TableSpec['KeySchema'],
       AttributeDefinitions: table.list('AttributeDefinitions') as TableSpec['AttributeDefinitions'],
       ...(globalIndexes.length > 0 && { GlobalSecondaryIndexes: globalIndexes }),
@@ -22,11 +22,17 @@ export const readTables = (resources: Resources): TableSpec[] => {
   });
 };
 
-/** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html */
+/**
+ * Reads a table's name, and checks it against DynamoDB's rules:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
+ */
 const readName = (table: Table): string => {
   const name = tableName(table);
   if (/^[\w.-]{3,255}$/.test(name)) return name;
-  throw table.refuse(`its TableName is ${JSON.stringify(name)}`, 'Use 3 to 255 letters, digits, _, - and dots.');
+  throw table.refuse(
+    `its TableName ${JSON.stringify(name)} is not valid`,
+    'Use 3 to 255 letters, digits, _, - and dots.',
+  );
 };
 
 type Index = NonNullable<TableSpec['LocalSecondaryIndexes']>[number];
@@ -39,7 +45,7 @@ const readIndexes = (table: Table, property: 'GlobalSecondaryIndexes' | 'LocalSe
     return { IndexName, KeySchema, Projection } as Index;
   });
 
-/** All but the first three are limits and metrics, which the store does not have. */
+/** The fields that an index may have. All but the first three set limits and metrics, which the store does not have. */
 const indexFields = [
   'IndexName',
   'KeySchema',
@@ -54,7 +60,7 @@ const indexFields = [
   'WriteProvisionedThroughputSettings',
 ] as const;
 
-/** The fields of a replica that change nothing here. A policy of a replica is refused, like a policy of a table. */
+/** The fields of a replica that have no effect here. A replica's ResourcePolicy is refused, as a table's is. */
 const replicaFields = [
   'ContributorInsightsSpecification',
   'DeletionProtectionEnabled',

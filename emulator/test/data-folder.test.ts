@@ -10,7 +10,7 @@ const newFolder = async () => {
   return path.join(folder, 'data');
 };
 
-test('lockFolder creates a folder that only its user can read, and locks it for one process', async () => {
+test('lockFolder creates a folder that only the current user can read, and rejects if the folder is already locked', async () => {
   const parent = await newFolder();
   const folder = path.join(parent, 'of', 'mine');
   const giveBack = await lockFolder(folder);
@@ -23,27 +23,27 @@ test('lockFolder creates a folder that only its user can read, and locks it for 
   await (await lockFolder(folder))();
 });
 
-test('lockFolder rejects a file', async () => {
+test('lockFolder rejects a path that is a file', async () => {
   const file = await newFolder();
   await writeFile(file, '');
   await expect(lockFolder(file)).rejects.toThrow(`The data folder ${file} cannot be used: `);
 });
 
 test.each<[name: string, files: Record<string, string>, first: string]>([
-  // LevelDB would delete 000007.log and rename LOG.
+  // If LevelDB opened a folder with these files, it would delete 000007.log and rename LOG.
   ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-  // These look like LevelDB files, but are not ours: a lock would be beside them.
+  // These look like LevelDB files, but the emulator did not create them: it would have created a lock first.
   ['dynamodb', { CURRENT: 'MANIFEST-000777\n', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
 ])(
-  "lockFolder rejects and leaves unchanged a folder %s that has the user's own files: %j",
+  "lockFolder rejects a data folder whose subfolder %s has the user's own files, and leaves them unchanged: %j",
   async (name, files, first) => {
     const folder = await newFolder();
     const theirs = path.join(folder, name);
     await mkdir(theirs, { recursive: true });
     for (const [file, text] of Object.entries(files)) await writeFile(path.join(theirs, file), text);
-    const sentence = `${theirs} has files that were not made here (${first}). Move that folder away, or choose another data folder.`;
+    const sentence = `${theirs} has files that the emulator did not create (${first}). Move that folder away, or choose another data folder.`;
     await expect(lockFolder(folder)).rejects.toThrow(new FolderError(sentence));
     expect(await readdir(folder)).toEqual([name]);
     expect((await readdir(theirs)).sort()).toEqual(Object.keys(files).sort());

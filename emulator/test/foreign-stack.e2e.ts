@@ -1,4 +1,4 @@
-/** Serves a stack that shares nothing with this repository's own, synthesized by the CDK. */
+/** Serves a stack that the CDK synthesizes and that shares nothing with this repository's own stack. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -28,21 +28,21 @@ test('stores an order by the id in its path, and reads it from the table and fro
   expect((await ask('GET', '/orders/none')).status).toBe(404);
 });
 
-test('calls the authorizer only for the routes that have it', async () => {
+test('calls the authorizer only for routes that have an authorizer', async () => {
   expect((await ask('GET', '/admin/a/b')).status).toBe(401);
   expect((await ask('GET', '/admin/a/b', { authorization: 'guess' })).status).toBe(403);
   const allowed = await ask('POST', '/admin/a/b', { authorization: 'secret' });
   expect(await allowed.json()).toEqual({ user: 'ann', proxy: 'a/b' });
 });
 
-test('refuses a call to a table that the role of the function does not allow', async () => {
+test("refuses a function's call to a table if the function's role does not allow the call", async () => {
   const answer = await (await ask('GET', '/admin/orders', { authorization: 'secret' })).text();
   expect(answer).toMatch(
     /^"?AccessDeniedException: User: arn:aws:sts::\d{12}:assumed-role\/.*AdminFunction.* is not authorized to perform: dynamodb:GetItem on resource: arn:aws:dynamodb:.*:table\/OrdersTable.*because no identity-based policy allows the dynamodb:GetItem action/,
   );
 });
 
-test('fails the first request if a permission is missing in the stack', async () => {
+test('responds 500 and logs AccessDeniedException if the stack does not grant a permission that a function needs', async () => {
   const { folder, remove } = await temporaryFolder();
   const app = foreignApp(folder, { grant: false });
   const missing = await serve({ app, store: { folder: `${folder}/data` } });
@@ -64,12 +64,12 @@ test('invokes a function without the gateway, and replaces its code', async () =
   expect(await (await ask('GET', '/admin/a', { authorization: 'secret' })).text()).toBe('"next"');
 });
 
-test('keeps the latest requests, with what their functions logged', async () => {
+test('keeps the latest requests in its log, with the lines that their functions logged', async () => {
   await ask('GET', '/nothing');
   expect(emulator.log.at(-1)).toMatchObject({ method: 'GET', path: '/nothing', status: 404, log: [] });
 });
 
-test('answers a preflight request itself', async () => {
+test('responds to a preflight request without calling a function', async () => {
   const origin = 'https://shop.example';
   const preflight = await ask('OPTIONS', '/orders/1', { origin, 'access-control-request-method': 'PUT' });
   expect(preflight.status).toBe(204);

@@ -8,14 +8,14 @@ import { folderWith, functionOf, resultOf } from './kit/one-function.ts';
 const returning = (value: string): string => `exports.handler = async () => ${JSON.stringify(value)}`;
 const folderOf = (code: string): Promise<string> => folderWith({ 'index.js': code });
 
-/** Starts a server for functions to connect to. The connection of a function closes when its thread ends. */
+/** Starts a server for functions to connect to. A function's connection closes when the function's thread ends. */
 const startServer = async (): Promise<{ server: Server; port: number }> => {
   const server = createServer((socket) => socket.on('error', () => {}));
   onTestFinished(() => void server.close());
   return { server, port: await listen(server, 0) };
 };
 
-test('uses the new code for later events, and ends idle instances with the old code', async () => {
+test('uses the new code for later events, and ends idle instances that run the old code', async () => {
   const { server, port } = await startServer();
   const connected = once(server, 'connection');
   const fn = await functionOf(`require('node:net').connect(${port}, '127.0.0.1'); ${returning('old')}`);
@@ -28,7 +28,7 @@ test('uses the new code for later events, and ends idle instances with the old c
   await closed;
 });
 
-test('lets an event in progress end with the old code, and then ends its instance', async () => {
+test('finishes an event in progress with the old code, and then ends the instance that ran it', async () => {
   const { server, port } = await startServer();
   const connected = once(server, 'connection');
   const fn = await functionOf(`
@@ -46,7 +46,7 @@ test('lets an event in progress end with the old code, and then ends its instanc
   expect(resultOf(await fn.invoke())).toBe('new');
 });
 
-test('gives events that wait for a free instance to the new code', async () => {
+test('runs waiting events with the new code', async () => {
   const fn = await functionOf('exports.handler = () => new Promise(() => setInterval(() => {}, 1e6))');
   const outcomes = Array.from({ length: 10 }, () => fn.invoke());
   await fn.swap(await folderOf(returning('new')));
@@ -64,14 +64,14 @@ test.each([
   expect(resultOf(await fn.invoke())).toBe('old');
 });
 
-test('uses the code of the last call if the code is replaced twice at the same time', async () => {
+test('uses the code of the last call of swap() if two calls overlap', async () => {
   const fn = await functionOf(returning('old'));
   const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${returning('slow')}`;
   await Promise.all([fn.swap(await folderOf(slow)), fn.swap(await folderOf(returning('last')))]);
   expect(resultOf(await fn.invoke())).toBe('last');
 });
 
-test('rejects new code after the function was closed, and starts no instance', async () => {
+test('rejects new code after the function was closed, and starts no instance for it', async () => {
   const { server, port } = await startServer();
   const connections: Socket[] = [];
   server.on('connection', (socket) => connections.push(socket));
@@ -82,7 +82,7 @@ test('rejects new code after the function was closed, and starts no instance', a
   expect(connections).toEqual([]);
 });
 
-test('rejects new code if the function is closed while the code is loaded', async () => {
+test('rejects new code if the function is closed while the new code is being loaded', async () => {
   const { server, port } = await startServer();
   const loading = once(server, 'connection');
   const fn = await functionOf(returning('old'));

@@ -1,4 +1,4 @@
-/** Tests the instances of a function and their limits; the runtime tests are about what runs inside an instance. */
+/** Tests a function's instances and their limits. runtime*.test.ts test what runs inside an instance. */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,7 +11,7 @@ test.each([
   ['throws a value that is not an Error', 'throw 7', 'number: 7', false],
   ['exits', 'process.exit(3)', 'Runtime.ExitError: Runtime exited with error: exit status 3', true],
   [
-    'throws outside its handler',
+    'throws in a timer',
     "setTimeout(() => { throw new Error('late') }); await new Promise(() => {})",
     'Error: late',
     true,
@@ -25,7 +25,7 @@ test.each([
   ],
   ['loops forever', 'for (;;);', 'Task timed out after 300.00 seconds', true],
   ['uses up its memory', 'const all = []; for (;;) all.push(new Array(1e5).fill(all.length))', 'memory', true],
-])('a function that %s fails, and the next event is handled', async (_, code, failure, dies) => {
+])('an event fails if its handler %s, and the next event is handled', async (_, code, failure, dies) => {
   const fn = await functionOf(
     `let events = 0; exports.handler = async (event) => { events += 1; if (event.fail) { ${code} } return events }`,
     { memoryMegabytes: 32 },
@@ -37,7 +37,7 @@ test.each([
   expect(resultOf(await fn.invoke())).toBe(dies ? 1 : 3);
 });
 
-/** Advances the timers by `timeout`, and expects an event to run until the last millisecond. */
+/** Advances the timers by `timeout`, and expects the event in progress to run until the last millisecond. */
 const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   let isOver = false;
   void underWay.then(() => (isOver = true));
@@ -48,7 +48,7 @@ const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   vi.advanceTimersByTime(1);
 };
 
-test('a function that timed out is stopped', async () => {
+test('a function that times out is stopped', async () => {
   const server = createServer();
   const port = await listen(server, 0);
   onTestFinished(() => void server.close());
@@ -70,7 +70,7 @@ test('a function that timed out is stopped', async () => {
   await closed;
 });
 
-test('a changed timeout holds for later events', async () => {
+test('a changed timeout applies to later events', async () => {
   const fn = await functionOf('exports.handler = async (_, context) => context.getRemainingTimeInMillis()');
   expect(Number(resultOf(await fn.invoke())), 'milliseconds left').toBeLessThanOrEqual(timeout);
   fn.spec.timeout = 2 * timeout;
@@ -85,7 +85,7 @@ test('a function that does not finish loading fails after 10 seconds', async () 
   await warmUp;
 });
 
-test('handles one event at a time per instance, in up to 8 instances', async () => {
+test('a function has up to 8 instances, each of which handles one event at a time', async () => {
   const fn = await functionOf(`
     const id = Math.random(); let running = 0;
     exports.handler = async () => {
@@ -128,7 +128,7 @@ test('rejects an invocation of a function that does not exist', async () => {
   await expect(functions.invokeByName('Other', {})).rejects.toThrow('The stack has no function Other. It has Fn.');
 });
 
-test('starts no instance after it was closed', async () => {
+test('starts no instance after close()', async () => {
   const fn = await functionOf('exports.handler = () => new Promise(() => setInterval(() => {}, 1e6))');
   await fn.functions.warmUp();
   // Eight events are in progress, and one waits for a free instance.

@@ -34,7 +34,7 @@ describe('the authorizer', () => {
   });
 
   test.each([[[]], [['Authorization:']]])(
-    'is not called, and the gateway responds 401, if its header is missing or empty: %j',
+    'is not called, and the gateway responds 401, if the header of the identity source is missing or empty: %j',
     async (headers) => {
       const { port, events } = await start();
       expect(await post(port, '{}', headers)).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}' });
@@ -42,20 +42,20 @@ describe('the authorizer', () => {
     },
   );
 
-  test('gets two Authorization headers as one, joined by a comma', async () => {
+  test('gets two Authorization headers as one value, joined by a comma', async () => {
     const { port, event } = await start();
     await post(port, '{}', [token, 'Authorization: Bearer u']);
     expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual(['Bearer t,Bearer u']);
   });
 
-  test('that refuses makes the gateway respond 403 without calling the function', async () => {
+  test('makes the gateway respond 403, without calling the function, if it refuses the request', async () => {
     const { port, events } = await start({ Authorizer: { isAuthorized: false } });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 403, body: '{"message":"Forbidden"}' });
     expect(events.map(({ name }) => name)).toEqual(['Authorizer']);
   });
 
   test.each([null, 'yes', {}, { isAuthorized: 'true' }, { isAuthorized: true, context: 'x' }])(
-    'that returns %j makes the gateway respond 500',
+    'makes the gateway respond 500 if it returns %j',
     async (response) => {
       const { port, events } = await start({ Authorizer: response });
       expect(await post(port, '{}', [token])).toMatchObject({
@@ -66,13 +66,13 @@ describe('the authorizer', () => {
     },
   );
 
-  test('that fails makes the gateway respond 500', async () => {
+  test('makes the gateway respond 500 if it fails', async () => {
     const { port, log } = await start({ invoke: async () => ({ failure: 'keys gone', log: [] }) });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 500 });
     expect(log).toMatchObject([{ status: 500, error: 'Authorizer: keys gone' }]);
   });
 
-  test('that does not return within 10 seconds makes the gateway respond 500', async () => {
+  test('makes the gateway respond 500 if it does not return within 10 seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { port, events, log } = await start({ invoke: () => new Promise<never>(() => {}) });
@@ -85,7 +85,7 @@ describe('the authorizer', () => {
     expect(await response).toMatchObject({ status: 500 });
   });
 
-  test('is not called for a route without an authorizer', async () => {
+  test('is not called for a route that has no authorizer', async () => {
     const { authorizer: _, ...open } = route;
     const { port, events, event } = await start({}, { routes: [open] });
     expect(await post(port, '{}')).toMatchObject({ status: 200 });
@@ -101,7 +101,7 @@ describe('the identity sources', () => {
   const key = '$request.header.X-Key';
   const user = '$request.querystring.user';
 
-  test('are sent to the authorizer as values, in the order of the template', async () => {
+  test('are replaced by their values in the event of the authorizer, in the order of the template', async () => {
     const { port, event } = await start({}, withSources(user, key));
     await post(port, '{}', ['x-KEY: k'], '/orders?user=%C3%BC&user=b');
     expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual(['ü,b', 'k']);
@@ -110,22 +110,22 @@ describe('the identity sources', () => {
   test.each([
     ['no header', [], '/orders?user=u'],
     ['an empty header', ['X-Key:'], '/orders?user=u'],
-    ['no query', ['X-Key: k'], '/orders'],
-    ['an empty parameter', ['X-Key: k'], '/orders?user='],
-    ['the parameter in capitals', ['X-Key: k'], '/orders?USER=u'],
-  ])('must all be present, so the gateway responds 401 to %s', async (_, headers, target) => {
+    ['no query string', ['X-Key: k'], '/orders'],
+    ['an empty query parameter', ['X-Key: k'], '/orders?user='],
+    ['a query parameter in capitals', ['X-Key: k'], '/orders?USER=u'],
+  ])('must all have a value: the gateway responds 401 to a request with %s', async (_, headers, target) => {
     const { port, events } = await start({}, withSources(key, user));
     expect(await post(port, '{}', headers, target)).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}' });
     expect(events).toEqual([]);
   });
 
-  test('can be none: the authorizer is called for every request', async () => {
+  test('may be empty; the authorizer is then called for every request', async () => {
     const { port, event } = await start({}, withSources());
     expect(await post(port, '{}')).toMatchObject({ status: 200 });
     expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual([]);
   });
 
-  test('of one route do not concern another route', async () => {
+  test('of one route do not affect another route', async () => {
     const routes = [...withSources(key).routes, openRoute('GET /orders')];
     const { port, events } = await start({}, { routes });
     expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });

@@ -7,10 +7,14 @@ import { allow, asJson, exchange, openRoute, post, send, start, token } from './
 describe('the gateway', () => {
   test.each([
     ['bytes that are not HTTP', 'nonsense\r\n\r\n', 400],
-    ['headers that do not end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}`, 431],
+    ['headers that exceed the limit of Node', `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}`, 431],
     ['a path with a broken escape sequence', 'POST /%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
     ['a request without Host', 'POST / HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
-    ['a request with Expect', 'POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n', 417],
+    [
+      'a request with an unknown expectation',
+      'POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n',
+      417,
+    ],
   ])('responds to %s with a message and a request id, and logs the request', async (_, bytes, status) => {
     const { port, log } = await start();
     const response = await exchange(port, bytes);
@@ -55,7 +59,7 @@ describe('the gateway', () => {
     expect(Buffer.concat([first, ...rest]).toString()).toMatch(/^HTTP\/1\.1 201 (?!.*HTTP\/1\.1 400)/s);
   });
 
-  test('responds 400 to bytes after a request that has its response', async () => {
+  test('responds 400 to invalid bytes after a request that it has already answered', async () => {
     const { port } = await start();
     const socket = connect(port, '127.0.0.1');
     const head = 'POST /orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: 2\r\n\r\n{}';
@@ -93,19 +97,19 @@ describe('the gateway', () => {
   });
 });
 
-describe('a hook of the user that throws', () => {
+describe("the user's hooks", () => {
   const thrower = () => {
     throw new Error('no disk');
   };
 
-  test('makes the response a 500 if it is intercept, and the log says why', async () => {
+  test('intercept makes the response a 500 if it throws, and the log says why', async () => {
     const { port, log, events } = await start({}, {}, { intercept: thrower });
     expect(await send(port, 'GET /')).toMatchObject({ status: 500, body: '{"message":"Internal Server Error"}' });
     expect(log).toMatchObject([{ method: 'GET', path: '/', status: 500, error: 'intercept failed: no disk', log: [] }]);
     expect(events).toEqual([]);
   });
 
-  test('closes the connection if it is intercept and has begun to respond', async () => {
+  test('intercept makes the gateway close the connection if it throws after it has begun to respond', async () => {
     const { port, log } = await start(
       {},
       {},
@@ -123,7 +127,7 @@ describe('a hook of the user that throws', () => {
   test.each<[what: string, onRequest: () => void]>([
     ['throws', thrower],
     ['rejects', async () => thrower()],
-  ])('is reported on stderr if it is onRequest and %s, and the gateway goes on', async (_, onRequest) => {
+  ])('onRequest does not stop the gateway if it %s, and stderr says why', async (_, onRequest) => {
     const stderr = vi.spyOn(console, 'error').mockReturnValue();
     const { port } = await start({}, {}, { onRequest });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 200 });

@@ -15,7 +15,7 @@ const cors: CorsSpec = {
 
 const preflight = (origin: string): string[] => [`Origin: ${origin}`, 'Access-Control-Request-Method: POST'];
 
-/** The CORS headers of a response, by the part of their names after access-control-. */
+/** The CORS headers of a response, by their names without the prefix access-control-. */
 const corsOf = ({ headers }: Response): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
@@ -25,7 +25,7 @@ const corsOf = ({ headers }: Response): Record<string, string> =>
 
 describe('a preflight request', () => {
   test.each(['/orders', '/other'])(
-    'gets 204 and the configured headers for %s, without a call of any function',
+    'to %s gets 204 and the configured headers, without a call to any function',
     async (path) => {
       const { port, events, log } = await start({}, { cors });
       const response = await send(port, `OPTIONS ${path}`, preflight(shop));
@@ -43,7 +43,7 @@ describe('a preflight request', () => {
     },
   );
 
-  test('gets no header for a part of the configuration that is empty', async () => {
+  test('gets no header for an empty part of the CORS configuration', async () => {
     const { port } = await start(
       {},
       { cors: { allowOrigins: ['*'], allowMethods: [], allowHeaders: [], exposeHeaders: [], allowCredentials: false } },
@@ -60,7 +60,7 @@ describe('a preflight request', () => {
   });
 
   test.each(['OPTIONS /orders', 'ANY /orders', 'ANY /{proxy+}', '$default'])(
-    'gets 204 from the API even if the route %s exists',
+    'gets 204 without a call to the function of the route %s, which matches the request',
     async (routeKey) => {
       const { port, events } = await start({}, { cors, routes: [openRoute(routeKey)] });
       expect(await send(port, 'OPTIONS /orders', preflight(shop))).toMatchObject({ status: 204 });
@@ -69,7 +69,7 @@ describe('a preflight request', () => {
   );
 
   // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html, "$default route and an authorizer"
-  test('needs the authorizer of a route for OPTIONS, unless a more specific route has none', async () => {
+  test('must pass the authorizer if the most specific route that matches it has one', async () => {
     const routes = [{ ...route, routeKey: '$default' }];
     const { port, events } = await start({}, { cors, routes });
     const refused = await send(port, 'OPTIONS /orders', preflight(shop));
@@ -82,7 +82,7 @@ describe('a preflight request', () => {
   });
 
   test.each([[[`Origin: ${shop}`]], [['Access-Control-Request-Method: POST']]])(
-    'has both of its headers: with only %j, OPTIONS is a request like any other',
+    'has both Origin and Access-Control-Request-Method: with only %j, OPTIONS is an ordinary request',
     async (headers) => {
       const { port, events } = await start({}, { cors, routes: [openRoute('ANY /orders')] });
       expect(await send(port, 'OPTIONS /orders', headers)).toMatchObject({ status: 200, body: 'ok' });
@@ -91,7 +91,7 @@ describe('a preflight request', () => {
     },
   );
 
-  test('is a request like any other if the API has no CORS configuration', async () => {
+  test('is an ordinary request if the API has no CORS configuration', async () => {
     const { port } = await start();
     const response = await send(port, 'OPTIONS /orders', preflight(shop));
     expect(response).toMatchObject({ status: 404 });
@@ -99,12 +99,12 @@ describe('a preflight request', () => {
   });
 });
 
-describe('another response', () => {
+describe('a response to an ordinary request', () => {
   const ofFunction = { 'Access-Control-Allow-Origin': '*', 'access-control-max-age': '1', 'X-Count': '2' };
   const result = { statusCode: 200, headers: ofFunction, body: '[]' };
   const routes = [openRoute('GET /orders'), route];
 
-  test('has the CORS headers of the API in place of those of the function', async () => {
+  test("has the API's CORS headers in place of the function's", async () => {
     const { port } = await start({ Orders: result }, { cors, routes });
     const response = await send(port, 'GET /orders', [`Origin: ${shop}`]);
     expect(response).toMatchObject({ status: 200, body: '[]', headers: { 'x-count': '2' } });
@@ -116,7 +116,7 @@ describe('another response', () => {
   });
 
   test.each([[[]], [['Origin: https://evil.example']], [['Origin: null']], [[`Origin: ${shop}`, `Origin: ${shop}`]]])(
-    'has no CORS headers, not even those of the function, for a request with %j',
+    "has no CORS headers, not even the function's, if the request has the headers %j",
     async (headers) => {
       const { port } = await start({ Orders: result }, { cors, routes });
       const response = await send(port, 'GET /orders', headers);
@@ -128,13 +128,16 @@ describe('another response', () => {
   test.each([
     ['POST /orders', 401],
     ['GET /other', 404],
-  ])('of the gateway itself has them, too, so that a browser shows it: %s gets %i', async (requestLine, status) => {
-    const { port } = await start({}, { cors, routes });
-    const response = await send(port, requestLine, [`Origin: ${shop}`]);
-    expect(response).toMatchObject({ status, headers: { 'access-control-allow-origin': shop } });
-  });
+  ])(
+    'has CORS headers even if it is an error of the gateway, so that a browser shows the error: %s gets %i',
+    async (requestLine, status) => {
+      const { port } = await start({}, { cors, routes });
+      const response = await send(port, requestLine, [`Origin: ${shop}`]);
+      expect(response).toMatchObject({ status, headers: { 'access-control-allow-origin': shop } });
+    },
+  );
 
-  test('keeps the CORS headers of the function if the API has no CORS configuration', async () => {
+  test("keeps the function's CORS headers if the API has no CORS configuration", async () => {
     const { port } = await start({ Orders: result }, { routes });
     const response = await send(port, 'GET /orders', [`Origin: ${shop}`]);
     expect(corsOf(response)).toEqual({ 'allow-origin': '*', 'max-age': '1' });
@@ -151,10 +154,13 @@ test.each<[allowOrigins: string[], origin: string, allowed: string | undefined]>
   [[shop], 'https://shop.example:8443', undefined],
   [[shop], 'https://shop.example.evil.example', undefined],
   [['https://*.example'], shop, undefined],
-])('the allowed origins %j allow the Origin %s as %s', async (allowOrigins, origin, allowed) => {
-  const { port } = await start(
-    {},
-    { cors: { ...cors, allowOrigins, allowCredentials: false }, routes: [openRoute('GET /orders')] },
-  );
-  expect(corsOf(await send(port, 'GET /orders', [`Origin: ${origin}`]))['allow-origin']).toBe(allowed);
-});
+])(
+  'with the AllowOrigins %j, a request with the Origin %s gets the Access-Control-Allow-Origin %s',
+  async (allowOrigins, origin, allowed) => {
+    const { port } = await start(
+      {},
+      { cors: { ...cors, allowOrigins, allowCredentials: false }, routes: [openRoute('GET /orders')] },
+    );
+    expect(corsOf(await send(port, 'GET /orders', [`Origin: ${origin}`]))['allow-origin']).toBe(allowed);
+  },
+);

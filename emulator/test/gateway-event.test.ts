@@ -2,7 +2,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { describe, expect, test } from 'vitest';
 import { exchange, json, post, start, token } from './kit/gateway.ts';
 
-describe('a function gets an event of payload 2.0', () => {
+describe('a function gets an event in payload format 2.0', () => {
   test('with every field', async () => {
     const { port, event } = await start();
     await post(
@@ -49,7 +49,7 @@ describe('a function gets an event of payload 2.0', () => {
     });
   });
 
-  test('without body, cookies and query if the request has none', async () => {
+  test('without body, cookies and query parameters if the request has none', async () => {
     const { port, event } = await start();
     await post(port, '', [token]);
     const fields = Object.keys(event<APIGatewayProxyEventV2>('Orders'));
@@ -59,7 +59,7 @@ describe('a function gets an event of payload 2.0', () => {
     expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject({ isBase64Encoded: false });
   });
 
-  test('with the requestId that the response has in apigw-requestid', async () => {
+  test('with the requestId that the header apigw-requestid of the response has', async () => {
     const { port, event } = await start();
     const { headers } = await post(port, '', [token]);
     expect(headers['apigw-requestid']).toBe(event<APIGatewayProxyEventV2>('Orders').requestContext.requestId);
@@ -78,7 +78,7 @@ describe('a function gets an event of payload 2.0', () => {
     ['application/octet-stream', false],
     ['image/png', false],
     [undefined, false],
-  ])('with a body of type %s as text: %j', async (contentType, isText) => {
+  ])('with a body of type %s as text (true) or in base64 (false): %j', async (contentType, isText) => {
     const { port, event } = await start();
     await post(port, 'é', [token, ...(contentType ? [`Content-Type: ${contentType}`] : [])]);
     expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject(
@@ -101,7 +101,7 @@ describe('a function gets an event of payload 2.0', () => {
     ['http://api.example/orders?a=1', '/orders', 'a=1'],
     ['/orders?a=1?b=2', '/orders', 'a=1?b=2'],
     ['/orders?', '/orders', ''],
-  ])('with path and query of the request target %s', async (target, path, query) => {
+  ])('with the path and the query string of the request target %s', async (target, path, query) => {
     const { port, event } = await start();
     expect((await post(port, '', [token], target)).status).toBe(200);
     expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject({ rawPath: path, rawQueryString: query });
@@ -111,7 +111,7 @@ describe('a function gets an event of payload 2.0', () => {
     ['an invalid byte', [0x22, 0xff, 0x22], '"\ufffd"'],
     ['a truncated emoji', [0xf0, 0x9f, 0x98], '\ufffd'],
     ['an encoded surrogate', [0xed, 0xa0, 0x80], '\ufffd\ufffd\ufffd'],
-  ])('with U+FFFD in place of %s, and the content-length of the request', async (_, bytes, text) => {
+  ])('with U+FFFD in place of %s, and with the content-length that the client sent', async (_, bytes, text) => {
     const { port, event } = await start();
     await post(port, Buffer.from(bytes), [token, json]);
     const { body, isBase64Encoded, headers } = event<APIGatewayProxyEventV2>('Orders');

@@ -13,19 +13,27 @@ const badRequest = { status: 400, body: '{"message":"Bad Request"}' };
 
 describe('the gateway responds 400 to', () => {
   test.each<[what: string, requestLine: string, ...headers: string[]]>([
-    ['a request without Host', 'GET / HTTP/1.1'],
-    ['an absolute target without Host', 'GET http://api.example/ HTTP/1.1'],
-    ['two Hosts', 'GET / HTTP/1.1', 'Host: api.example', 'Host: other.example'],
-    ['two equal Hosts', 'GET / HTTP/1.1', 'Host: api.example', 'Host: api.example'],
-    ['two Hosts in HTTP/1.0', 'GET / HTTP/1.0', 'Host: api.example', 'Host: api.example'],
-    ['HTTP/0.9', 'GET / HTTP/0.9', 'Host: api.example'],
-    ['HTTP/2.0', 'GET / HTTP/2.0', 'Host: api.example'],
-    ['HTTP/1.2', 'GET / HTTP/1.2', 'Host: api.example'],
-    ['a target that names another host', 'GET http://other.example/ HTTP/1.1', 'Host: api.example'],
-    ['a target that names another port', 'GET http://api.example:81/ HTTP/1.1', 'Host: api.example'],
+    ['a request without a Host header', 'GET / HTTP/1.1'],
+    ['an absolute target without a Host header', 'GET http://api.example/ HTTP/1.1'],
+    ['two different Host headers', 'GET / HTTP/1.1', 'Host: api.example', 'Host: other.example'],
+    ['two equal Host headers', 'GET / HTTP/1.1', 'Host: api.example', 'Host: api.example'],
+    ['two Host headers in an HTTP/1.0 request', 'GET / HTTP/1.0', 'Host: api.example', 'Host: api.example'],
+    ['an HTTP/0.9 request', 'GET / HTTP/0.9', 'Host: api.example'],
+    ['a request line with HTTP/2.0', 'GET / HTTP/2.0', 'Host: api.example'],
+    ['an HTTP/1.2 request', 'GET / HTTP/1.2', 'Host: api.example'],
+    [
+      'a target that names another host than the Host header',
+      'GET http://other.example/ HTTP/1.1',
+      'Host: api.example',
+    ],
+    [
+      'a target that names another port than the Host header',
+      'GET http://api.example:81/ HTTP/1.1',
+      'Host: api.example',
+    ],
     ['a target that names no host', 'GET http:///api.example HTTP/1.1', 'Host: api.example'],
-    ['a target with a user', 'GET http://user@api.example/ HTTP/1.1', 'Host: api.example'],
-    ['a target of another scheme', 'GET ftp://api.example/ HTTP/1.1', 'Host: api.example'],
+    ['a target with a user name', 'GET http://user@api.example/ HTTP/1.1', 'Host: api.example'],
+    ['a target whose scheme is not http or https', 'GET ftp://api.example/ HTTP/1.1', 'Host: api.example'],
   ])('%s', async (_, requestLine, ...headers) => {
     const { port, events, log } = await start({}, { routes });
     expect(await sendHead(port, requestLine, ...headers)).toMatchObject(badRequest);
@@ -53,14 +61,14 @@ describe('the gateway responds 400 to', () => {
     '[::1%lo]',
     'api%example',
     '\u00fc.example',
-  ])('the Host %j', async (host) => {
+  ])('the Host header %j', async (host) => {
     const { port, events } = await start({}, { routes });
     expect(await sendHead(port, 'GET / HTTP/1.1', `Host: ${host}`)).toMatchObject(badRequest);
     expect(events).toEqual([]);
   });
 });
 
-test('the log says which versions of HTTP the gateway serves', async () => {
+test('the access log says which versions of HTTP the gateway serves', async () => {
   const { port, log } = await start({}, { routes });
   await sendHead(port, 'GET / HTTP/2.0', 'Host: api.example');
   expect(log).toMatchObject([{ error: 'the request is HTTP/2.0: only HTTP/1.0 and HTTP/1.1 are served' }]);
@@ -78,7 +86,7 @@ describe('the gateway accepts', () => {
     ['a_b-c.example', 'a_b-c.example'],
     ['xn--tda.example', 'xn--tda.example'],
     ['%C3%BC.example', '%C3%BC.example'],
-  ])('the Host %s', async (host, domainName) => {
+  ])('the Host header %s', async (host, domainName) => {
     const { port, event } = await start({}, { routes });
     expect(await sendHead(port, 'GET / HTTP/1.1', `Host: ${host}`)).toMatchObject({ status: 200 });
     expect(event<APIGatewayProxyEventV2>('Orders').requestContext).toMatchObject({ domainName });
@@ -91,20 +99,20 @@ describe('the gateway accepts', () => {
     ['https://api.example:443/orders', 'api.example', '/orders'],
     ['http://[::1]:3000/orders', '[::1]:3000', '/orders'],
     ['http://api.example?list=orders', 'api.example', '/', 'list=orders'],
-  ])('the target %s that names the Host %s', async (target, host, rawPath, query = '') => {
+  ])('the request target %s with the Host header %s', async (target, host, rawPath, query = '') => {
     const { port, event } = await start({}, { routes });
     expect(await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`)).toMatchObject({ status: 200 });
     expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject({ rawPath, rawQueryString: query });
   });
 
-  test('a request of HTTP/1.0 without Host', async () => {
+  test('an HTTP/1.0 request without Host', async () => {
     const { port } = await start({}, { routes });
     expect(await sendHead(port, 'GET / HTTP/1.0')).toMatchObject({ status: 200 });
   });
 });
 
-describe('the gateway responds to Expect', () => {
-  test('100-continue with 100, and then with the response', async () => {
+describe('the gateway responds to a request that expects', () => {
+  test('100-continue: with 100, and then with the response of the function', async () => {
     const { port } = await start({}, { routes });
     const events: string[] = [];
     const headers = { expect: '100-continue', 'content-length': 2, connection: 'close' };
@@ -124,7 +132,7 @@ describe('the gateway responds to Expect', () => {
     expect(events).toEqual(['continue', '200']);
   });
 
-  test.each(['more', '100-continued', '200-ok'])('%s with 417', async (expectation) => {
+  test.each(['more', '100-continued', '200-ok'])('%s: with 417', async (expectation) => {
     const { port, events, log } = await start({}, { routes });
     const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', `Expect: ${expectation}`);
     expect(response).toMatchObject({ status: 417, body: '{"message":"Expectation Failed"}' });
@@ -132,7 +140,7 @@ describe('the gateway responds to Expect', () => {
     expect(log).toMatchObject([{ status: 417 }]);
   });
 
-  test('100-continue and something else with 100, and then with 417', async () => {
+  test('100-continue plus an unknown expectation: with 100, then with 417', async () => {
     const { port, events } = await start({}, { routes });
     const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', 'Expect: 100-continue, more');
     expect(response).toMatchObject({ status: 100, body: expect.stringMatching(/^HTTP\/1\.1 417 /) });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { exchange, post, start, token } from './kit/gateway.ts';
 
-describe('the gateway itself', () => {
+describe('the gateway of an API whose only route is POST /orders', () => {
   test.each(['/', '/orders/', '/Orders', '/orders/1', '//orders'])('responds 404 to POST %s', async (target) => {
     const { port, events } = await start();
     expect(await post(port, '{}', [token], target)).toMatchObject({ status: 404, body: '{"message":"Not Found"}' });
@@ -15,7 +15,7 @@ describe('the gateway itself', () => {
     expect(response.headers['apigw-requestid']).toMatch(/^[\w+/]{15}=$/);
   });
 
-  test('accepts a request line and header values up to 10,240 bytes', async () => {
+  test('accepts 10,240 bytes of request line and header values, and responds 431 to more', async () => {
     const { port } = await start();
     const send = (filler: number) => {
       const values = ['x', 'close', 'Bearer t', 'f'.repeat(filler), '2'];
@@ -31,7 +31,7 @@ describe('the gateway itself', () => {
     expect(await send(100_000)).toMatchObject(refused);
   });
 
-  test('accepts bodies up to 10 MB', async () => {
+  test('accepts a body of 10 MiB, and responds 413 to a larger one', async () => {
     const { port, log } = await start();
     expect(await post(port, Buffer.alloc(10_485_760), [token])).toMatchObject({ status: 200 });
     const refused = { status: 413, body: '{"message":"Request Entity Too Large"}' };

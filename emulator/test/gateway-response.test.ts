@@ -35,7 +35,7 @@ describe('the response of a function', () => {
     [{ statusCode: 200, headers: { 'a b': 'x' } }, { status: 500 }],
     [{ statusCode: 200, cookies: 'a=1' }, { status: 500 }],
     [{ statusCode: 200, cookies: ['a=1\r\nx: y'] }, { status: 500 }],
-  ])('%j becomes %j', async (response, expected) => {
+  ])('%j becomes the HTTP response %j', async (response, expected) => {
     const { port } = await start({ Orders: response });
     const actual = await post(port, '{}', [token]);
     expect(actual).toMatchObject(expected);
@@ -44,7 +44,7 @@ describe('the response of a function', () => {
     if (actual.status === 500) expect(actual.body).toBe('{"message":"Internal Server Error"}');
   });
 
-  test('keeps its headers, and has a header for each cookie', async () => {
+  test('keeps its headers, and has a Set-Cookie header for each cookie', async () => {
     const { port } = await start({
       Orders: { statusCode: 200, headers: { 'Retry-After': 1 }, cookies: ['a=1', 'b=2'], body: '' },
     });
@@ -57,7 +57,7 @@ describe('the response of a function', () => {
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   });
 
-  test('is sent without the headers that belong to the connection', async () => {
+  test('is sent without headers about the connection, such as Transfer-Encoding', async () => {
     const headers = { 'Transfer-Encoding': 'chunked', trailer: 'x', connection: 'upgrade', 'content-length': '99' };
     const { port } = await start({ Orders: { statusCode: 200, headers, body: 'ok' } });
     const response = await post(port, '{}', [token]);
@@ -70,7 +70,7 @@ describe('the response of a function', () => {
     expect(response.headers).not.toHaveProperty('transfer-encoding');
   });
 
-  test('is 413 if the event is too large for the function', async () => {
+  test('is replaced by a 413 if the event is too large for the function', async () => {
     const invoke = async (name: string): Promise<Outcome> =>
       name === 'Authorizer' ? asJson(allow) : { failure: 'over 6 MB', tooLarge: true, log: [] };
     const { port } = await start({ invoke });
@@ -80,14 +80,14 @@ describe('the response of a function', () => {
     });
   });
 
-  test('is 503 if the function does not return within the time-out of the integration', async () => {
+  test('is replaced by a 503 if the function does not return within the timeout of the integration', async () => {
     const invoke = (name: string) =>
       name === 'Authorizer' ? Promise.resolve(asJson(allow)) : new Promise<never>(() => {});
     const { port } = await start({ invoke }, { routes: [{ ...route, timeout: 50 }] });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 503, body: '{"message":"Service Unavailable"}' });
   });
 
-  test('is 500 if the function fails', async () => {
+  test('is replaced by a 500 if the function fails', async () => {
     const invoke = async (name: string): Promise<Outcome> =>
       name === 'Authorizer' ? asJson(allow) : { failure: 'timed out', log: [] };
     const { port } = await start({ invoke });

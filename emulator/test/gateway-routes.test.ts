@@ -4,21 +4,25 @@ import { openRoute, route, send, start, token } from './kit/gateway.ts';
 
 type Selected = Pick<APIGatewayProxyEventV2, 'routeKey' | 'rawPath' | 'pathParameters'>;
 
-/** Sends a request to an API that has these routes, in this order. @returns what its function got, or the status */
+/**
+ * Sends a request to an API that has these routes, in this order.
+ * @returns the event for the function, or the status if none
+ */
 const select = async (routeKeys: string[], requestLine: string): Promise<Selected | number> => {
   const { port, event } = await start({}, { routes: routeKeys.map(openRoute) });
   const { status } = await send(port, requestLine);
   return status === 200 ? event<APIGatewayProxyEventV2>('Orders') : status;
 };
 
-/** Returns every order of the items. */
+/** Returns all permutations of the items. */
 const permutations = <T>(items: T[]): T[][] =>
   items.length === 0
     ? [[]]
     : items.flatMap((first, index) => permutations(items.toSpliced(index, 1)).map((rest) => [first, ...rest]));
 
 describe('the gateway selects the most specific route', () => {
-  // The routes and requests of https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
+  // The routes and requests of
+  // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
   const documented = ['GET /pets/dog/1', 'GET /pets/dog/{id}', 'GET /pets/{proxy+}', 'ANY /{proxy+}', '$default'];
 
   test.each<[requestLine: string, routeKey: string, pathParameters: Record<string, string> | undefined]>([
@@ -27,7 +31,7 @@ describe('the gateway selects the most specific route', () => {
     ['GET /pets/cat/1', 'GET /pets/{proxy+}', { proxy: 'cat/1' }],
     ['POST /tests/5', 'ANY /{proxy+}', { proxy: 'tests/5' }],
     ['GET /', '$default', undefined],
-  ])('%s gets %s, as in the documentation of AWS', async (requestLine, routeKey, pathParameters) => {
+  ])('for %s: %s, as AWS documents', async (requestLine, routeKey, pathParameters) => {
     for (const routeKeys of [documented, documented.toReversed()]) {
       const selected = await select(routeKeys, requestLine);
       expect(selected).toMatchObject({ routeKey, requestContext: { routeKey } });
@@ -47,7 +51,7 @@ describe('the gateway selects the most specific route', () => {
     ['GET /orders/1', 'GET /orders/{proxy+}', 'GET /{list}/{proxy+}', 'ANY /orders/{proxy+}'],
     ['GET /orders/1', 'GET /{list}/1', 'GET /orders/{proxy+}', '$default'],
     ['GET /items', '$default', 'GET /orders', 'POST /items'],
-  ])('%s gets %s, whatever the order of the routes', async (requestLine, selected, ...others) => {
+  ])('for %s: %s, whatever the order of the routes', async (requestLine, selected, ...others) => {
     for (const routeKeys of permutations([selected, ...others])) {
       expect(await select(routeKeys, requestLine), routeKeys.join(', ')).toMatchObject({ routeKey: selected });
     }
@@ -66,7 +70,7 @@ describe('the gateway selects the most specific route', () => {
     ['GET /orders/', 'GET /orders/{proxy+}'],
     ['GET /', 'ANY /{proxy+}'],
     ['OPTIONS *', 'ANY /'],
-  ])('%s does not get %s', async (requestLine, routeKey) => {
+  ])('%s does not match the route %s', async (requestLine, routeKey) => {
     expect(await select([routeKey], requestLine)).toBe(404);
   });
 });
@@ -79,11 +83,11 @@ describe('path parameters', () => {
     ['/orders/1%2F2', 'GET /orders/{id}', '/orders/1/2', { id: '1/2' }],
     ['/orders/%7Bid%7D', 'GET /orders/{id}', '/orders/{id}', { id: '{id}' }],
     ['/orders/a/%C3%BC//c/?q=1', 'GET /orders/{proxy+}', '/orders/a/ü//c/', { proxy: 'a/ü//c/' }],
-  ])('of %s for %s are decoded', async (target, routeKey, rawPath, pathParameters) => {
+  ])('of the path %s for the route %s are decoded', async (target, routeKey, rawPath, pathParameters) => {
     expect(await select([routeKey], `GET ${target}`)).toMatchObject({ routeKey, rawPath, pathParameters });
   });
 
-  test('are in the event of the authorizer, too, with the key of the route', async () => {
+  test("are in the authorizer's event, too, beside the route key", async () => {
     const routes = [{ ...route, routeKey: 'ANY /orders/{id}' }];
     const { port, event } = await start({}, { routes });
     await send(port, 'GET /orders/1', [token]);
@@ -92,7 +96,7 @@ describe('path parameters', () => {
     expect(routeArn).toMatch(/\/GET\/orders\/1$/);
   });
 
-  test('do not exist for a route without variables', async () => {
+  test('are not in the event if the route has no variables', async () => {
     expect(await select(['GET /orders'], 'GET /orders')).not.toHaveProperty('pathParameters');
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { TokenBucket } from '../gateway/throttle.ts';
 import { openRoute, send, start } from './kit/gateway.ts';
 
-/** A clock that stands still until a test moves it. */
+/** A clock that stands still until a test sets its `time`. */
 const stoppedClock = () => {
   const time = { milliseconds: 0 };
   return { time, clock: () => time.milliseconds };
@@ -10,7 +10,7 @@ const stoppedClock = () => {
 
 const takes = (bucket: TokenBucket, times: number): boolean[] => Array.from({ length: times }, () => bucket.take());
 
-test('a token bucket allows a burst, and then the rate', () => {
+test('a token bucket allows a burst of requests, and then as many as its rate allows', () => {
   const { time, clock } = stoppedClock();
   const bucket = new TokenBucket({ rate: 2, burst: 3 }, clock);
   expect(takes(bucket, 4)).toEqual([true, true, true, false]);
@@ -32,7 +32,7 @@ test('a token bucket never has more tokens than the burst', () => {
 test.each([
   { rate: 0, burst: 0 },
   { rate: 100, burst: 0 },
-])('a token bucket of %j allows nothing', (throttle) => {
+])('a token bucket with %j allows no requests', (throttle) => {
   const { time, clock } = stoppedClock();
   const bucket = new TokenBucket(throttle, clock);
   time.milliseconds = 3_600_000;
@@ -42,7 +42,7 @@ test.each([
 const throttled = { ...openRoute('GET /orders'), throttle: { rate: 1, burst: 1 } };
 const routes = [throttled, { ...throttled, routeKey: 'GET /items' }, openRoute('GET /free')];
 
-test('the gateway responds 429 to requests beyond the limits of their route, without a call of its function', async () => {
+test("the gateway responds 429 to requests beyond their route's limits, without calling the function", async () => {
   const { time, clock } = stoppedClock();
   const { port, events } = await start({}, { routes }, { throttleClock: clock });
   expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
@@ -55,7 +55,7 @@ test('the gateway responds 429 to requests beyond the limits of their route, wit
   expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
 });
 
-test('the gateway throttles only if it is asked to', async () => {
+test('the gateway does not throttle requests without a clock', async () => {
   const { port } = await start({}, { routes });
   for (const _ of [1, 2, 3]) expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
 });

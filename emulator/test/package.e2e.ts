@@ -26,13 +26,13 @@ const collect = (name: string, from = '', found = new Set<string>()): Set<string
   return found.add(place);
 };
 
-/** Makes a project with the packed emulator in `folder`. Its dependencies are copied, so npm needs no network. */
+/** Makes a project in `folder` with the packed emulator, and copies the dependencies there, so npm needs no network. */
 const install = async (folder: string): Promise<string> => {
   const npm = (...args: string[]) => {
     const options = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts', '--cache', path.join(folder, 'cache')];
     return promisify(execFile)('npm', [...args, ...options], { cwd: root });
   };
-  // `npm pack` builds in the package's folder, where another test may be packing too, so it packs a copy.
+  // `npm pack` builds in the package's folder, where another test may be packing too, so pack a copy of that folder.
   const source = path.join(folder, 'source');
   for (const part of ['emulator', 'LICENSE', 'tsconfig.json']) {
     await cp(path.join(root, part), path.join(source, part), { recursive: true });
@@ -47,7 +47,7 @@ const install = async (folder: string): Promise<string> => {
   for (const each of new Set(dependenciesOf('emulator').flatMap((name) => [...collect(name)]))) {
     await cp(path.join(root, each), path.join(project, each), { recursive: true });
   }
-  // Without these links, npm would install the packages that have commands again.
+  // The links to the packages' commands: without them, npm would install the packages that have commands again.
   await cp(path.join(modules, '.bin'), path.join(project, 'node_modules/.bin'), {
     recursive: true,
     verbatimSymlinks: true,

@@ -49,7 +49,7 @@ describe('a role', () => {
     [[allow('dynamodb:PutItem', 'arn:aws:dynamodb:*')], 'dynamodb:PutItem', orders, 'allowed'],
     [[allow('dynamodb:PutItem', 'arn:aws:*:table/Orders')], 'dynamodb:PutItem', orders, 'allowed'],
     [[allow('dynamodb:PutItem', 'arn:aws:dyna*table/Orders')], 'dynamodb:PutItem', orders, 'implicitly denied'],
-    // A dot is only a dot.
+    // A dot in a pattern matches only a dot.
     [[allow('dynamodb:PutItem', arn('table/Or.ers'))], 'dynamodb:PutItem', orders, 'implicitly denied'],
     [[allow('dynamodb:PutItem', arn('table/a.*'))], 'dynamodb:PutItem', arn('table/a.b'), 'allowed'],
 
@@ -65,7 +65,7 @@ describe('a role', () => {
     [[allow('*', '*'), deny('dynamodb:PutItem', arn('table/Items'))], 'dynamodb:PutItem', orders, 'allowed'],
     [[allow('*', '*'), deny('dynamodb:Delete*', '*')], 'dynamodb:PutItem', orders, 'allowed'],
     [[deny('dynamodb:Delete*', '*')], 'dynamodb:PutItem', orders, 'implicitly denied'],
-  ])('with %j, %s on %s is decided', (statements, action, resource, decision) => {
+  ])('with the statements %j decides about %s on %s: %s', (statements, action, resource, decision) => {
     expect(readRole(statements)(action, resource)).toBe(decision);
   });
 });
@@ -87,7 +87,7 @@ const headersOf = (operation: string, key = spec.name) => ({
   authorization: `AWS4-HMAC-SHA256 Credential=${key}/20261122/us-east-1/dynamodb/aws4_request, Signature=abc`,
 });
 
-/** What the store answers to an operation of a function that may do what `role` says. */
+/** The store's refusal of an operation by a function with this role; undefined if the operation is allowed. */
 const refusal = (role: Statement[], operation: string, body: unknown) =>
   makeGuard([{ ...spec, role }], 'own')(headersOf(operation), typeof body === 'string' ? body : JSON.stringify(body));
 
@@ -125,7 +125,7 @@ describe('a request', () => {
     ['UntagResource', { ResourceArn: orders }, [orders]],
     ['ListTagsOfResource', { ResourceArn: orders }, [orders]],
     ['PutItem', { TableName: orders }, [orders]],
-  ])('%s %j needs the permission for %j', (operation, body, resources) => {
+  ])('for %s with the body %j needs permission for %j', (operation, body, resources) => {
     expect(refusal([allow(`dynamodb:${operation}`, ...resources)], operation, body)).toBeUndefined();
     for (const missing of resources) {
       const others = resources.filter((each) => each !== missing);
@@ -134,7 +134,7 @@ describe('a request', () => {
     }
   });
 
-  test('that a policy denies is refused with the words of AWS', () => {
+  test('that a policy denies is refused in the words that AWS uses', () => {
     expect(refusal([allow('*', '*'), deny('dynamodb:PutItem', orders)], 'PutItem', { TableName: 'Orders' })).toEqual({
       __type: 'com.amazon.coral.service#AccessDeniedException',
       Message:
@@ -144,7 +144,7 @@ describe('a request', () => {
     });
   });
 
-  test('of one function is not judged by the role of another', () => {
+  test('is judged by the role of the function that sends it, not by the role of another function', () => {
     const guard = makeGuard(
       [
         { ...spec, name: 'Reader', role: [allow('dynamodb:GetItem', orders)] },
@@ -159,7 +159,7 @@ describe('a request', () => {
   });
 
   test.each(['', 'nonsense', 'null', '[]', '{}', '{"TableName":1}', '{"TableName":null}', '{"RequestItems":null}'])(
-    'with the body %j is left to dynalite, which refuses it',
+    'with the body %j is passed on to dynalite, which refuses it',
     (body) => {
       for (const operation of ['PutItem', 'Query', 'BatchGetItem', 'TagResource']) {
         expect(refusal([], operation, body)).toBeUndefined();
@@ -182,19 +182,19 @@ describe('a request', () => {
     ['DynamoDB_20120810.TransactWriteItems', 'TransactWriteItems'],
     ['DynamoDB_20120810.ExecuteStatement', 'ExecuteStatement'],
     ['DynamoDB_20120810.constructor', 'constructor'],
-    // The API of 2011, which dynalite would take.
+    // An operation in DynamoDB's API of 2011, which dynalite would accept.
     ['DynamoDB_20111205.PutItem', 'DynamoDB_20111205.PutItem'],
     [undefined, 'operations without a name'],
-  ])('for the target %s, which dynalite does not have, is refused with the way out', (target, name) => {
+  ])('for the target %s, which dynalite does not support, is refused with advice', (target, name) => {
     const guard = makeGuard([{ ...spec, role: [allow('*', '*')] }], 'own');
     expect(guard({ ...headersOf(''), 'x-amz-target': target }, '{}')).toEqual({
       __type: 'com.amazon.coral.service#UnknownOperationException',
-      message: `The embedded store (dynalite) does not have ${name}. Use a DynamoDB that has it, such as DynamoDB Local: pass \`store: { endpoint }\` (npm start: AWS_ENDPOINT_URL_DYNAMODB).`,
+      message: `The embedded store (dynalite) does not support ${name}. Use a DynamoDB that does, such as DynamoDB Local: pass \`store: { endpoint }\` (npm start: AWS_ENDPOINT_URL_DYNAMODB).`,
     });
   });
 });
 
-test('the operations that need a permission are those of dynalite', () => {
+test('the list of operations that need a permission has exactly the operations of dynalite', () => {
   const dynalite = path.dirname(createRequire(import.meta.url).resolve('dynalite/package.json'));
   const actions = globSync('actions/*.js', { cwd: dynalite }).map((file) => path.basename(file, '.js').toLowerCase());
   expect([...resourcesOf.keys()].map((operation) => operation.toLowerCase()).toSorted()).toEqual(actions.toSorted());

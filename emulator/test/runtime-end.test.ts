@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { functionOf, resultOf } from './kit/one-function.ts';
 
-/** A function whose handler runs `statements` if the event asks for it, and returns how many events it had. */
+/** A function whose handler runs `statements` if the event has `fail`, and returns how many events its instance had. */
 const countingFunction = (statements: string) =>
   functionOf(
     `let events = 0; exports.handler = async (event) => { events += 1; if (event.fail) { ${statements} } return events }`,
@@ -18,7 +18,7 @@ const rejection = {
 };
 const exception = { level: 'ERROR', message: { errorType: 'RangeError', errorMessage: 'late' } };
 
-describe('an event fails, its instance ends, and the next event has a new one, if the handler', () => {
+describe('an event fails, its instance ends, and the next event gets a new instance, if the handler', () => {
   test.each([
     ['can never settle', 'await new Promise(() => {})', 'Runtime.NodeJsExit: ', []],
     [
@@ -30,13 +30,13 @@ describe('an event fails, its instance ends, and the next event has a new one, i
     ['exits with code 0', 'process.exit(0)', 'Runtime.ExitError: Runtime exited without providing a reason', []],
     ['exits with code 3', 'process.exit(3)', 'Runtime.ExitError: Runtime exited with error: exit status 3', []],
     [
-      'leaves a promise rejected',
+      'leaves a rejected promise unhandled',
       "Promise.reject(new RangeError('late'))",
       'Runtime.UnhandledPromiseRejection: RangeError: late',
       [rejection],
     ],
     [
-      'throws outside its promise',
+      'throws in a timer',
       "setTimeout(() => { throw new RangeError('late') }); await new Promise((resolve) => setTimeout(resolve, 1e6))",
       'RangeError: late',
       [exception],
@@ -51,19 +51,20 @@ describe('an event fails, its instance ends, and the next event has a new one, i
 
 describe('after the response', () => {
   test.each([
-    ['a rejection', "Promise.reject(new RangeError('late'))", rejection],
-    ['an exception', "throw new RangeError('late')", exception],
-  ])('%s that nothing handles ends the instance, and is logged with the next event', async (_, statement, line) => {
+    ['rejection', "Promise.reject(new RangeError('late'))", rejection],
+    ['exception', "throw new RangeError('late')", exception],
+  ])('an unhandled %s ends the instance, and is logged with the next event', async (_, statement, line) => {
     const fn = await countingFunction(`setTimeout(() => { ${statement} }, 1)`);
     expect(resultOf(await fn.invoke({ fail: true }))).toBe(1);
-    // Further events may come before the timer fires, or while the instance ends; one of these then fails, as in Lambda.
+    // Further events may come before the timer fires, or while the instance ends; one of these then fails, as in
+    // Lambda.
     let next = await fn.invoke();
     while (next.log.length === 0) next = await fn.invoke();
     expect(next.log).toMatchObject([line]);
     expect(resultOf(await fn.invoke()), 'number of the event').toBeLessThanOrEqual(2);
   });
 
-  test('what a handler left running keeps the instance alive, and so does nothing at all', async () => {
+  test('the instance stays alive whether or not the handler left something running', async () => {
     const fn = await countingFunction('setInterval(() => {}, 1)');
     expect([await fn.invoke(), await fn.invoke({ fail: true }), await fn.invoke()].map(resultOf)).toEqual([1, 2, 3]);
   });

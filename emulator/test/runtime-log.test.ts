@@ -9,7 +9,7 @@ const logOf = async (statements: string, logLevel?: LogLevel) => {
   return (await fn.invoke()).log;
 };
 
-test('returns the lines of each event beside its result', async () => {
+test('an invocation returns the lines that the function logged beside the result', async () => {
   const fn = await functionOf("exports.handler = async () => { console.info({ outcome: 'stored' }); return 1 }");
   const expected = {
     result: '1',
@@ -19,7 +19,7 @@ test('returns the lines of each event beside its result', async () => {
   expect(await fn.invoke()).toEqual(expected);
 });
 
-describe('one value', () => {
+describe('a single logged value', () => {
   test.each([
     ["'100 %s'", '100 %s'],
     ['7', 7],
@@ -27,16 +27,16 @@ describe('one value', () => {
     ['{ a: [1] }', { a: [1] }],
     ['{ id: 2n ** 63n }', '{ id: 9223372036854775808n }'],
     ['(() => { const a = {}; a.a = a; return a })()', '<ref *1> { a: [Circular *1] }'],
-  ])('%s is logged as JSON represents it, or as text', async (code, message) => {
+  ])('%s becomes JSON, or text if JSON cannot represent it', async (code, message) => {
     expect(await logOf(`console.info(${code})`)).toEqual([{ functionName: 'Fn', level: 'INFO', message }]);
   });
 
-  test.each(["Symbol('s')", 'undefined'])('%s is logged as a line without a message', async (code) => {
+  test.each(["Symbol('s')", 'undefined'])('%s becomes a line without a message', async (code) => {
     expect(await logOf(`console.info(${code})`)).toEqual([{ functionName: 'Fn', level: 'INFO' }]);
   });
 });
 
-describe('several values', () => {
+describe('several values logged at once', () => {
   test('become text', async () => {
     expect(await logOf("console.info({ a: 1 }, 'and more'); console.info('%s!', 'no', 1)")).toMatchObject([
       { message: '{ a: 1 } and more' },
@@ -44,7 +44,7 @@ describe('several values', () => {
     ]);
   });
 
-  test('become text beside the description of an error', async () => {
+  test('become text; if one of them is an error, other fields of the line describe it', async () => {
     expect(await logOf("console.warn('failed:', new RangeError('boom'))")).toEqual([
       {
         functionName: 'Fn',
@@ -58,8 +58,8 @@ describe('several values', () => {
   });
 });
 
-describe('an error', () => {
-  test("is logged with its constructor's name, its stack's lines and its own enumerable fields, also a nested one", async () => {
+describe('a logged error', () => {
+  test("has its constructor's name, its stack's lines and its own enumerable fields, including other errors", async () => {
     const [line] = await logOf(`
       class OrderError extends TypeError { name = 'Renamed' }
       const error = new OrderError('boom', { cause: new Error('a cause is not enumerable') });
@@ -81,7 +81,7 @@ describe('an error', () => {
   });
 });
 
-describe('a level', () => {
+describe('the log level', () => {
   const all = "for (const level of ['trace', 'debug', 'log', 'info', 'warn', 'error', 'fatal']) console[level](level);";
   test.each<[LogLevel | undefined, string[]]>([
     [undefined, ['INFO', 'INFO', 'WARN', 'ERROR', 'FATAL']],
@@ -89,7 +89,7 @@ describe('a level', () => {
     ['DEBUG', ['DEBUG', 'INFO', 'INFO', 'WARN', 'ERROR', 'FATAL']],
     ['WARN', ['WARN', 'ERROR', 'FATAL']],
     ['FATAL', ['FATAL']],
-  ])('of at least %s is logged', async (logLevel, levels) => {
+  ])('%s makes the function log lines of the levels %j', async (logLevel, levels) => {
     expect((await logOf(all, logLevel)).map(({ level }) => level)).toEqual(levels);
   });
 });
@@ -101,14 +101,14 @@ describe('the runtime', () => {
     ['throw 7', { errorType: 'Error', errorMessage: '7' }],
     ['throw { code: 1 }', { errorType: 'Error', errorMessage: '[object Object]' }],
     ['throw undefined', { errorType: 'Error', errorMessage: 'undefined' }],
-  ])('logs the error of a handler after its own lines: %s', async (statement, message) => {
+  ])("logs a handler's error after the lines that the handler logged: %s", async (statement, message) => {
     expect(await logOf(`console.info('first'); ${statement}`)).toEqual([
       { functionName: 'Fn', level: 'INFO', message: 'first' },
       { functionName: 'Fn', level: 'ERROR', message: { ...message, stackTrace: expect.any(Array) } },
     ]);
   });
 
-  test('logs nothing if a handler returns an error response', async () => {
+  test('logs nothing itself if a handler returns an error response', async () => {
     expect(await logOf("console.error('stored nothing'); return { statusCode: 500 }")).toHaveLength(1);
   });
 

@@ -31,7 +31,7 @@ describe('the result', () => {
 });
 
 describe('the context', () => {
-  test('has the fields of Lambda, with the ARN and version of what was invoked', async () => {
+  test('has the fields that it has on Lambda, with the ARN and the version that were invoked', async () => {
     const { functions } = await functionOf(
       'exports.handler = async (_, context) => ({ ...context, env: process.env.AWS_LAMBDA_FUNCTION_VERSION })',
     );
@@ -57,7 +57,7 @@ describe('the context', () => {
     expect(resultOf(await fn.invoke())).toEqual([expect.stringMatching(/:000000000000:function:Fn$/), '$LATEST']);
   });
 
-  test('tells how much time is left', async () => {
+  test('tells how much time is left for the event', async () => {
     const fn = await functionOf('exports.handler = async (_, context) => context.getRemainingTimeInMillis()');
     const left = Number(resultOf(await fn.invoke()));
     expect(left, 'milliseconds left').toBeGreaterThan(0);
@@ -66,7 +66,7 @@ describe('the context', () => {
 });
 
 describe('the environment', () => {
-  test("has the function's own variables and Lambda's, and none of this process", async () => {
+  test("has the function's own variables and Lambda's, and none of the emulator's process", async () => {
     vi.stubEnv('NODE_COMPILE_CACHE', await folderWith({}));
     const fn = await functionOf('exports.handler = async () => ({ ...process.env })', {
       environment: { TABLE_NAME: 't', AWS_LAMBDA_FUNCTION_NAME: 'reserved' },
@@ -107,7 +107,7 @@ describe('the environment', () => {
     expect(first).not.toEqual(second);
   });
 
-  test('trusts the given certificate besides the default certificate authorities', async () => {
+  test('makes the function trust the given certificate besides the default certificate authorities', async () => {
     const { cert } = await generate([{ name: 'commonName', value: 'an issuer' }], { keyType: 'ec' });
     const code = "exports.handler = async () => require('node:tls').getCACertificates('default').length";
     const fn = await functionOf(code, {}, [cert]);
@@ -133,14 +133,22 @@ describe('the handler', () => {
 
   test.each([
     ['throws while it loads', "throw new Error('no TABLE_NAME')", 'Error: no TABLE_NAME'],
-    ['throws a value that is not an Error', 'throw 7', 'number: 7'],
+    ['throws a value that is not an Error while it loads', 'throw 7', 'number: 7'],
     ['does not parse', 'exports.handler = (', 'Runtime.UserCodeSyntaxError: SyntaxError: '],
     ['requires a missing module', "require('./gone')", "Runtime.ImportModuleError: Error: Cannot find module './gone'"],
     ['exports no handler', 'exports.other = 1', 'Runtime.HandlerNotFound: index.handler is undefined or not exported'],
-    ['exports a text', "exports.handler = 'x'", 'Runtime.HandlerNotFound: index.handler is not a function'],
-    ['takes a callback', 'exports.handler = (e, c, done) => done()', 'Runtime.CallbackHandlerDeprecated: '],
-    ['exits', 'process.exit(0)', 'Runtime.ExitError: Runtime exited without providing a reason'],
-  ])('rejects the warm-up and each event of a module that %s', async (_, code, reason) => {
+    [
+      'exports a string as its handler',
+      "exports.handler = 'x'",
+      'Runtime.HandlerNotFound: index.handler is not a function',
+    ],
+    [
+      'exports a handler that takes a callback',
+      'exports.handler = (e, c, done) => done()',
+      'Runtime.CallbackHandlerDeprecated: ',
+    ],
+    ['exits while it loads', 'process.exit(0)', 'Runtime.ExitError: Runtime exited without providing a reason'],
+  ])('makes the warm-up and each event fail if its module %s', async (_, code, reason) => {
     const fn = await functionOf(code);
     await expect(fn.functions.warmUp()).rejects.toThrow(
       expect.objectContaining({
@@ -154,14 +162,17 @@ describe('the handler', () => {
   test.each([
     ['index.js', 'exports.handler = () => 1;\nconst = 2;', /index\.js:2\)$/],
     ['index.mjs', 'export const handler = () => 1;\nconst = 2;', /index\.mjs\)$/],
-  ])('that does not parse is reported with its file, and its line if Node tells: %s', async (file, code, place) => {
-    await expect((await functionOf({ [file]: code })).functions.warmUp()).rejects.toThrow(place);
-  });
+  ])(
+    'is reported with its file, and its line if Node tells it, if its code does not parse: %s',
+    async (file, code, place) => {
+      await expect((await functionOf({ [file]: code })).functions.warmUp()).rejects.toThrow(place);
+    },
+  );
 
   test.each([
     ['index.js', "const { PutItemCommand } = require('@aws-sdk/client-dynamodb');"],
     ['index.mjs', "import { PutItemCommand } from '@aws-sdk/client-dynamodb';"],
-  ])('may import the AWS SDK without bundling it, as on Lambda: %s', async (file, statement) => {
+  ])("may import the AWS SDK's DynamoDB client without bundling it, as on Lambda: %s", async (file, statement) => {
     const exported = file.endsWith('.mjs') ? 'export const handler' : 'exports.handler';
     const fn = await functionOf({ [file]: `${statement} ${exported} = () => PutItemCommand.name` });
     expect(resultOf(await fn.invoke())).toBe('PutItemCommand');
@@ -170,17 +181,17 @@ describe('the handler', () => {
   test.each([
     ['index.js', "require('@aws-sdk/lib-dynamodb');"],
     ['index.mjs', "import '@aws-sdk/lib-dynamodb';"],
-  ])('is told to bundle another package of the AWS SDK: %s', async (file, statement) => {
+  ])('cannot import another package of the AWS SDK, and the error says to bundle it: %s', async (file, statement) => {
     const fn = await functionOf({ [file]: statement });
     await expect(fn.functions.warmUp()).rejects.toThrow(
-      /Cannot find (module|package) '@aws-sdk\/lib-dynamodb'.*Bundle it: the emulator provides only @aws-sdk\/client-dynamodb\./s,
+      /Cannot find (module|package) '@aws-sdk\/lib-dynamodb'.*Bundle that package with the function: the emulator provides only @aws-sdk\/client-dynamodb\./s,
     );
   });
 
   test.each([
     ["require('@aws-sdk/lib-dynamodb')", 'MODULE_NOT_FOUND'],
     ["await import('@aws-sdk/lib-dynamodb')", 'ERR_MODULE_NOT_FOUND'],
-  ])('gets the usual error code if an optional package is missing: %s', async (statement, code) => {
+  ])("gets Node's usual error code if an optional package is missing: %s", async (statement, code) => {
     const fn = await functionOf(
       `exports.handler = async () => { try { ${statement} } catch (error) { return error.code } }`,
     );

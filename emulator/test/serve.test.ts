@@ -38,7 +38,7 @@ describe('serve', () => {
     'rejects options without a template or a store: %j',
     async (change) => {
       await expect(serve(await options(change))).rejects.toThrow(
-        'serve() needs an app, or a template and the folder of its assets; and a store.',
+        'serve() needs a store, and either an app or a template with the folder of its assets.',
       );
     },
   );
@@ -58,7 +58,7 @@ describe('serve', () => {
     await (await serve({ ...mine, port: 0 })).close();
   });
 
-  test('serves the stack of an app that `stack` names', async () => {
+  test('serves the one stack of an app that the option `stack` names', async () => {
     const { store, assets } = (await options()) as ServeOptions & { assets: string };
     const { routeKeys, close } = await serve({ app: appOf(assets, 'Jobs', 'Api'), stack: 'Api', store });
     expect(routeKeys).toEqual([]);
@@ -69,7 +69,7 @@ describe('serve', () => {
     [[], undefined, 'The app must have one stack, but it has none. '],
     [['Jobs', 'Api'], undefined, 'The app must have one stack, but it has Jobs, Api. Pass the name of one as `stack`.'],
     [['Jobs', 'Api'], 'Ape', 'The app has no stack Ape. It has Jobs, Api.'],
-  ])('rejects an app with the stacks %j if `stack` is %s', async (names, stack, sentence) => {
+  ])('rejects an app with the stacks %j if the option `stack` is %s', async (names, stack, sentence) => {
     const { store, assets } = (await options()) as ServeOptions & { assets: string };
     await expect(serve({ app: appOf(assets, ...names), ...(stack && { stack }), store })).rejects.toThrow(sentence);
   });

@@ -43,9 +43,9 @@ const allowOn = (action: string, resource: string) => ({
 
 describe('a store that the user runs', () => {
   test.each<[what: string, status: 'CREATING' | undefined, created: number]>([
-    ['the start creates', undefined, 1],
-    ['somebody else is creating', 'CREATING', 0],
-  ])('is not ready before the table that %s is active', async (_, status, created) => {
+    ['the emulator creates', undefined, 1],
+    ['another process is creating', 'CREATING', 0],
+  ])('is not ready until the table that %s is active', async (_, status, created) => {
     const slow = await startSlowStore(status);
     const store = await openStore(slow, []);
     const ready = vi.fn();
@@ -58,13 +58,13 @@ describe('a store that the user runs', () => {
     await store.close();
   });
 
-  test('makes the start fail if the key of its table differs, and leaves the table unchanged', async () => {
+  test("makes the start fail if its table has a different key than the stack's, and leaves the table unchanged", async () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
     const store = await openStore(slow, []);
     const byName = { ...key, AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' as const }] };
     await expect(store.createTables([{ TableName: 'Orders', ...byName }])).rejects.toThrow(
-      `The store (${slow.endpoint}) cannot be used: its table Orders has a different key from the stack's`,
+      `The store (${slow.endpoint}) cannot be used: its table Orders has a different key than in the stack`,
     );
     expect(slow.created, 'tables created').toBe(0);
   });
@@ -73,10 +73,10 @@ describe('a store that the user runs', () => {
   const anybody = { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' };
 
   test.each<[what: string, environment: Record<string, string | undefined>, expected: object]>([
-    ['of the environment', credentials, credentials],
-    ['local and local, if the environment has none', {}, anybody],
-    ['local and local, if the secret is missing', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
-  ])('is used by the functions, with the credentials %s', async (_, environment, expected) => {
+    ['the credentials in the environment', credentials, credentials],
+    ['made-up credentials if the environment has none', {}, anybody],
+    ['made-up credentials if the environment has no secret', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
+  ])('is used by the functions with %s', async (_, environment, expected) => {
     const { endpoint } = await startSlowStore();
     for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
     const store = await openStore({ endpoint }, []);
@@ -99,7 +99,7 @@ describe('a store that the user runs', () => {
     },
   );
 
-  test('makes the start fail with one sentence and its remedy if nothing is at its address', async () => {
+  test('makes the start fail with a reason and a remedy if nothing listens at its address', async () => {
     const endpoint = 'http://127.0.0.1:9';
     await expect(openStore({ endpoint }, [])).rejects.toThrow(
       `The store (${endpoint}) cannot be used: connect ECONNREFUSED 127.0.0.1:9. Start it, or correct its address.`,
@@ -110,16 +110,19 @@ describe('a store that the user runs', () => {
     [200, 'text/html', '<!doctype html>'],
     [404, 'application/json', '{"message":"Not Found"}'],
     [400, 'text/plain', ''],
-  ])('makes the start fail with one sentence if a web site responds with %i %s %s', async (status, type, body) => {
-    const site = createServer((request, response) => {
-      request.resume();
-      response.writeHead(status, { 'content-type': type }).end(body);
-    });
-    const endpoint = `http://127.0.0.1:${await startServer(site)}`;
-    await expect(openStore({ endpoint }, [])).rejects.toThrow(
-      `The store (${endpoint}) cannot be used: its response is not one of DynamoDB. Correct its address.`,
-    );
-  });
+  ])(
+    'makes the start fail with a reason if a web site at its address responds with %i %s %s',
+    async (status, type, body) => {
+      const site = createServer((request, response) => {
+        request.resume();
+        response.writeHead(status, { 'content-type': type }).end(body);
+      });
+      const endpoint = `http://127.0.0.1:${await startServer(site)}`;
+      await expect(openStore({ endpoint }, [])).rejects.toThrow(
+        `The store (${endpoint}) cannot be used: it does not respond as DynamoDB does. Correct its address.`,
+      );
+    },
+  );
 
   test("makes the start fail with DynamoDB's own message if it refuses the credentials", async () => {
     const __type = 'com.amazon.coral.service#UnrecognizedClientException';
@@ -134,7 +137,7 @@ describe('a store that the user runs', () => {
     );
   });
 
-  test('makes the start fail with one sentence if it does not answer within 5 seconds', async () => {
+  test('makes the start fail with a reason if it does not respond within 5 seconds', async () => {
     const server = createServer();
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -187,7 +190,7 @@ describe('the embedded store', () => {
     return folder;
   };
 
-  /** Opens the store for the two functions. The test's end closes it, if the test has not. */
+  /** Opens the store for the functions Reader and Writer. It is closed at the end of the test, if not before. */
   const open = async (folder: string, tables: TableSpec[]) => {
     await using opened = new AsyncDisposableStack();
     const store = await openStore({ folder }, [reader, writer]);
@@ -198,7 +201,7 @@ describe('the embedded store', () => {
     return { ...store, close: () => stack.disposeAsync() };
   };
 
-  /** An SDK client as a function would have it. */
+  /** An SDK client with the settings that it would have in a function. */
   const clientOf = (store: Store, function_: FunctionSpec): DynamoDBClient => {
     const environment = store.environmentOf(function_);
     const client = new DynamoDBClient({
@@ -235,7 +238,7 @@ describe('the embedded store', () => {
       ExpressionAttributeValues: { ':v': { S: value } },
     });
 
-  test('has several tables and both kinds of index, also after a restart', async () => {
+  test('keeps several tables, with global and local indexes, across a restart', async () => {
     const folder = await newFolder();
     const first = await open(folder, [table, items]);
     const client = clientOf(first, writer);
@@ -257,20 +260,24 @@ describe('the embedded store', () => {
 
   test.each<[what: string, other: Partial<TableSpec>, difference: string]>([
     ['no indexes', { GlobalSecondaryIndexes: undefined, LocalSecondaryIndexes: undefined }, 'different indexes'],
-    ['one index less', { LocalSecondaryIndexes: undefined }, 'different indexes'],
-    ['another name', { GlobalSecondaryIndexes: [{ ...byDay, IndexName: 'byWeek' }] }, 'different indexes'],
+    ['one index fewer', { LocalSecondaryIndexes: undefined }, 'different indexes'],
     [
-      'another projection',
+      'an index with another name',
+      { GlobalSecondaryIndexes: [{ ...byDay, IndexName: 'byWeek' }] },
+      'different indexes',
+    ],
+    [
+      'an index with another projection',
       { GlobalSecondaryIndexes: [{ ...byDay, Projection: { ProjectionType: 'ALL' } }] },
       'different indexes',
     ],
     [
-      'other projected attributes',
+      'an index with other projected attributes',
       { GlobalSecondaryIndexes: [{ ...byDay, Projection: { ...byDay.Projection, NonKeyAttributes: ['note'] } }] },
       'different indexes',
     ],
     [
-      'another key',
+      'an index with another key',
       { GlobalSecondaryIndexes: [{ ...byDay, KeySchema: byDay.KeySchema.slice(0, 1) }] },
       'different indexes',
     ],
@@ -279,40 +286,43 @@ describe('the embedded store', () => {
       { AttributeDefinitions: [...table.AttributeDefinitions.slice(0, 3), attribute('total', 'S')] },
       'different indexes',
     ],
-    ['another key of the table', { KeySchema: keySchema('id', 'customer') }, 'a different key'],
-  ])('makes the start fail if the table that it has differs from the stack: %s', async (_, other, difference) => {
-    const folder = await newFolder();
-    const store = await open(folder, [table]);
-    await expect(store.createTables([{ ...table, ...other }])).rejects.toThrow(
-      `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} from the stack's; ` +
-        'use another store, or delete the table',
-    );
-  });
+    ['a table with another key', { KeySchema: keySchema('id', 'customer') }, 'a different key'],
+  ])(
+    'makes the start fail if its table was made for another definition: the stack now has %s',
+    async (_, other, difference) => {
+      const folder = await newFolder();
+      const store = await open(folder, [table]);
+      await expect(store.createTables([{ ...table, ...other }])).rejects.toThrow(
+        `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} than in the stack; ` +
+          'use another store, or delete the table',
+      );
+    },
+  );
 
-  test('accepts indexes and projected attributes in another order', async () => {
+  test('accepts a table whose indexes and projected attributes are in another order than in the stack', async () => {
     const byNight = { ...byDay, IndexName: 'byNight' };
     const reversed = { ...byDay, Projection: { ...byDay.Projection, NonKeyAttributes: ['name', 'note'] } };
     const store = await open(await newFolder(), [{ ...table, GlobalSecondaryIndexes: [byDay, byNight] }]);
     await store.createTables([{ ...table, GlobalSecondaryIndexes: [byNight, reversed] }]);
   });
 
-  test('makes the start fail if dynalite does not have such an index, and names the way out', async () => {
+  test('makes the start fail, with advice, if dynalite does not support an index', async () => {
     const folder = await newFolder();
     const twoHashKeys = { ...byDay, KeySchema: keySchema('day', 'total', 'HASH') };
     await expect(open(folder, [{ ...table, GlobalSecondaryIndexes: [twoHashKeys] }])).rejects.toThrow(
       `The store (dynalite, data in ${folder}) cannot be used: it refuses to create the table Orders: Invalid KeySchema: ` +
-        'The second KeySchemaElement is not a RANGE key type. If it is right for AWS, use a DynamoDB that accepts it: ' +
+        'The second KeySchemaElement is not a RANGE key type. If AWS accepts that table, use a DynamoDB that accepts it too: ' +
         'pass `store: { endpoint }` (npm start: AWS_ENDPOINT_URL_DYNAMODB).',
     );
   });
 
-  test('makes the start fail with one sentence if two tables have the same name', async () => {
+  test('makes the start fail with a reason if two tables have the same name', async () => {
     await expect(open(await newFolder(), [items, items])).rejects.toThrow(
       'it is already creating a table Items. If two tables of the stack have this name, rename one; otherwise start again.',
     );
   });
 
-  test('refuses what a role does not allow, unknown credentials and unknown operations, with an error for the SDK', async () => {
+  test('refuses what a role does not allow, unknown credentials and unknown operations, with errors that the SDK reads', async () => {
     const store = await open(await newFolder(), [table]);
     expect(store.enforcesRoles).toBe(true);
     const failures = await Promise.all(
@@ -332,7 +342,7 @@ describe('the embedded store', () => {
     ]);
   });
 
-  test('survives a function that is ended while it sends a request', async () => {
+  test('keeps working after a function has ended in the middle of a request', async () => {
     const store = await open(await newFolder(), [table]);
     const { port } = new URL(store.environmentOf(writer)['AWS_ENDPOINT_URL_DYNAMODB'] ?? '');
     const socket = connect(Number(port), '127.0.0.1');
@@ -342,7 +352,7 @@ describe('the embedded store', () => {
   });
 });
 
-test('a folder that another store uses is not opened again, and the advice deletes nothing', async () => {
+test('a folder that another store uses is not opened, and the message does not say to delete it', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const store = await openStore({ folder }, []);
@@ -368,16 +378,19 @@ test.each<[what: string, damage: (dynamodb: string) => Promise<void>, reason: st
     'EEXIST: file already exists',
     'Check its permissions, or choose another folder.',
   ],
-])('a folder that %s is not opened, and only damage is a reason to delete it', async (_, damage, why, advice) => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  const dynamodb = path.join(folder, 'dynamodb');
-  await damage(dynamodb);
-  const failure = await openStore({ folder }, []).catch(String);
-  expect(failure).toContain(`The data in ${dynamodb} cannot be read: ${why}`);
-  expect(String(failure).slice(-advice.length)).toBe(advice);
-  expect(String(failure).includes('Delete')).toBe(advice.startsWith('Delete'));
-});
+])(
+  'a folder that %s is not opened, and the message says to delete it only if it is damaged',
+  async (_, damage, why, advice) => {
+    const { folder, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    const dynamodb = path.join(folder, 'dynamodb');
+    await damage(dynamodb);
+    const failure = await openStore({ folder }, []).catch(String);
+    expect(failure).toContain(`The data in ${dynamodb} cannot be read: ${why}`);
+    expect(String(failure).slice(-advice.length)).toBe(advice);
+    expect(String(failure).includes('Delete')).toBe(advice.startsWith('Delete'));
+  },
+);
 
 test("a dynamodb folder with the user's files is not opened as a database", async () => {
   const { folder, remove } = await temporaryFolder();
@@ -385,7 +398,7 @@ test("a dynamodb folder with the user's files is not opened as a database", asyn
   const theirs = path.join(folder, 'dynamodb');
   await mkdir(theirs);
   await writeFile(path.join(theirs, '000007.log'), 'mine');
-  await expect(openStore({ folder }, [])).rejects.toThrow(`${theirs} has files that were not made here`);
+  await expect(openStore({ folder }, [])).rejects.toThrow(`${theirs} has files that the emulator did not create`);
   expect(await readdir(theirs)).toEqual(['000007.log']);
 });
 

@@ -36,10 +36,11 @@ const remove =
 
 const variable = (value: unknown): Change => set('Shop', { Environment: { Variables: { NAME: value } } });
 
-/** A change of the template, and what the message says about it. */
+/** A change to the template, and the message that refuses it. */
 type Row = [change: Change, message: string];
 
-const leaveOut = 'Leave it out of the template: put it into another stack, or let a context value of the app decide.';
+const leaveOut =
+  'Leave it out of the template: put it into another stack, or create it only if a context value of the app is set.';
 const onlyServed = 'only HTTP APIs, Lambda functions and DynamoDB tables are served';
 const leaveOutProperty = 'Leave that property out of the template.';
 
@@ -63,7 +64,7 @@ const types: Row[] = [
   ],
   [
     (resources) => Object.assign(resources['Orders'] ?? {}, { Condition: 'Always' }),
-    'Orders (AWS::DynamoDB::Table) cannot be served here: the condition Always decides whether it exists. Decide that in the app that makes the template.',
+    'Orders (AWS::DynamoDB::Table) cannot be served here: the condition Always decides whether it exists. Decide in the app that makes the template instead, and leave the Condition out.',
   ],
   [
     (resources) => Object.assign(resources['Orders'] ?? {}, { DependOn: 'Items' }),
@@ -128,17 +129,23 @@ const properties: Row[] = [
     'AWS::ApiGatewayV2::Integration',
     'RequestParameters',
     {},
-    'requests are not mapped here',
+    'parameter mapping of requests is not emulated',
   ),
   property('GetOrder', 'AWS::ApiGatewayV2::Route', 'ApiKeyRequired', true),
-  property('Orders', 'AWS::DynamoDB::Table', 'ImportSourceSpecification', {}, 'the items to import are in S3'),
+  property(
+    'Orders',
+    'AWS::DynamoDB::Table',
+    'ImportSourceSpecification',
+    {},
+    'the items to import are in S3, which is not emulated',
+  ),
   property('Orders', 'AWS::DynamoDB::Table', 'KinesisStreamSpecification', {}),
   property(
     'Items',
     'AWS::DynamoDB::GlobalTable',
     'ResourcePolicy',
     {},
-    'only the policies of the functions are enforced here, not those of a table',
+    "only the policies of the functions' roles are enforced here, not those of tables",
   ),
   [
     set('Items', { Replicas: [{ Region: 'us-east-1', ResourcePolicy: {} }] }),
@@ -168,7 +175,7 @@ const references: Row[] = [
   ],
   [
     variable({ 'Fn::Sub': 'https://${Pool.ProviderName}/keys' }),
-    `${inShop} Environment.Variables.NAME refers to ProviderName of Pool (AWS::Cognito::UserPool), which is unknown here. No user pool runs here: give the property the literal value of an issuer that does run.`,
+    `${inShop} Environment.Variables.NAME refers to ProviderName of Pool (AWS::Cognito::UserPool), which is unknown here. User pools are not emulated: give the property a literal value for another token issuer.`,
   ],
   [
     variable({ 'Fn::GetAtt': ['Orders', 'StreamArn'] }),
@@ -234,13 +241,13 @@ const references: Row[] = [
       `${inShop} Environment.Variables.NAME has a malformed ${Object.keys(malformed)[0]}. Write its value as ${form}.`,
     ],
   ),
-  [variable(['a']), `${inShop} its Environment.Variables.NAME is not text. Set it to text.`],
+  [variable(['a']), `${inShop} its Environment.Variables.NAME is not a string. Set it to a string.`],
 ];
 
 const functions: Row[] = [
   [
     set('Shop', { Runtime: 'python3.13' }),
-    `${inShop} its Runtime is python3.13. Use a Node.js runtime, such as nodejs24.x.`,
+    `${inShop} its Runtime python3.13 is not supported. Use a Node.js runtime, such as nodejs24.x.`,
   ],
   [
     set('Shop', { PackageType: 'Image' }),
@@ -248,27 +255,27 @@ const functions: Row[] = [
   ],
   [
     set('Shop', { Code: { ZipFile: 'exports.handler = () => {}' } }),
-    `${inShop} its Code is not an asset of the CDK. Deploy the code as a folder (in CDK: Code.fromAsset).`,
+    `${inShop} its Code is not a CDK asset. Deploy the code as a folder (in CDK: Code.fromAsset).`,
   ],
   [
     set('Shop', { LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'LOUD' } }),
-    `${inShop} its LoggingConfig.ApplicationLogLevel is "LOUD". Use TRACE, DEBUG, INFO, WARN, ERROR, FATAL.`,
+    `${inShop} its LoggingConfig.ApplicationLogLevel "LOUD" is not supported. Use one of TRACE, DEBUG, INFO, WARN, ERROR, FATAL.`,
   ],
   ...['soon', 0, -1, 901, 1.5].map(
     (value): Row => [
       set('Shop', { Timeout: value }),
-      `${inShop} its Timeout is ${JSON.stringify(value)}. Set it to a whole number from 1 to 900.`,
+      `${inShop} its Timeout ${JSON.stringify(value)} is not supported. Set it to a whole number from 1 to 900.`,
     ],
   ),
   ...[-1, 127, 10_241].map(
     (value): Row => [
       set('Shop', { MemorySize: value }),
-      `${inShop} its MemorySize is ${value}. Set it to a whole number from 128 to 10240.`,
+      `${inShop} its MemorySize ${value} is not supported. Set it to a whole number from 128 to 10240.`,
     ],
   ),
   [
     set('Shop', { ReservedConcurrentExecutions: 0 }),
-    `${inShop} its ReservedConcurrentExecutions is 0. Set it to a whole number of at least 1.`,
+    `${inShop} its ReservedConcurrentExecutions 0 is not supported. Set it to a whole number of at least 1.`,
   ],
   ...['_HANDLER', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SESSION_TOKEN', 'LAMBDA_TASK_ROOT'].map(
     (name): Row => [
@@ -278,19 +285,19 @@ const functions: Row[] = [
   ),
   [
     set('Shop', { Environment: { Variables: { AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:8000' } } }),
-    `${inShop} its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB is set here to the store in use. Leave it out of the template, and pass \`store: { endpoint }\`.`,
+    `${inShop} its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB must be left to the emulator, which sets it to the address of the store. Leave it out of the template, and pass \`store: { endpoint }\`.`,
   ],
   [
     add('Shop2', 'AWS::Lambda::Alias', { FunctionName: 'elsewhere', FunctionVersion: '$LATEST', Name: 'live' }),
-    'Shop2 (AWS::Lambda::Alias) cannot be served here: the template has no function elsewhere. Define it in the same stack.',
+    'Shop2 (AWS::Lambda::Alias) cannot be served here: the template has no function elsewhere. Define that function in the same stack.',
   ],
   [
     add('Shop2', 'AWS::Lambda::Version', { FunctionName: 'elsewhere' }),
-    'Shop2 (AWS::Lambda::Version) cannot be served here: the template has no function elsewhere. Define it in the same stack.',
+    'Shop2 (AWS::Lambda::Version) cannot be served here: the template has no function elsewhere. Define that function in the same stack.',
   ],
   [
     set('ShopLive', { FunctionVersion: '7' }),
-    'ShopLive (AWS::Lambda::Alias) cannot be served here: the template has no version 7 of Shop. Refer to an AWS::Lambda::Version of the same stack (in CDK: currentVersion).',
+    'ShopLive (AWS::Lambda::Alias) cannot be served here: the template has no version 7 of Shop. Refer to an AWS::Lambda::Version in the same stack (in CDK: currentVersion).',
   ],
   [
     remove('ShopVersion'),
@@ -298,10 +305,10 @@ const functions: Row[] = [
   ],
   [
     add('GuardLive', 'AWS::Lambda::Alias', { FunctionName: 'the-guard', FunctionVersion: '1', Name: 'live' }),
-    'GuardLive (AWS::Lambda::Alias) cannot be served here: the template has no version 1 of the-guard. Refer to an AWS::Lambda::Version of the same stack (in CDK: currentVersion).',
+    'GuardLive (AWS::Lambda::Alias) cannot be served here: the template has no version 1 of the-guard. Refer to an AWS::Lambda::Version in the same stack (in CDK: currentVersion).',
   ],
-  [set('Shop', { Handler: undefined }), `${inShop} it has no Handler. Set it.`],
-  [set('Shop', { Handler: {} }), `${inShop} its Handler is not text. Set it to text.`],
+  [set('Shop', { Handler: undefined }), `${inShop} it has no Handler. Set its Handler.`],
+  [set('Shop', { Handler: {} }), `${inShop} its Handler is not a string. Set it to a string.`],
 ];
 
 const inIntegration = 'ShopIntegration (AWS::ApiGatewayV2::Integration) cannot be served here:';
@@ -348,12 +355,12 @@ const api: Row[] = [
   ...['FETCH /orders', 'GET orders', 'GET /{id}x', 'GET /{path+}/x', 'GET /a//b', '$connect'].map(
     (routeKey): Row => [
       set('GetOrder', { RouteKey: routeKey }),
-      `${inRoute} its RouteKey is "${routeKey}". Write it as $default, or as METHOD /path, with parameters as whole segments: {name}, or {name+} at the end.`,
+      `${inRoute} its RouteKey "${routeKey}" is not supported. Write it as $default, or as METHOD /path, with parameters as whole segments: {name}, or {name+} at the end.`,
     ],
   ),
   [
     set('GetOrder', { Target: 'integrations/elsewhere' }),
-    `${inRoute} its Target integrations/elsewhere is not an integration of the template. Define it in the same stack.`,
+    `${inRoute} its Target integrations/elsewhere is not an integration of the template. Define that integration in the same stack.`,
   ],
   ...['JWT', 'AWS_IAM'].map(
     (type): Row => [
@@ -363,7 +370,7 @@ const api: Row[] = [
   ),
   [
     set('GetOrder', { AuthorizerId: 'elsewhere' }),
-    `${inRoute} its AuthorizerId is not an authorizer of the template. Define it in the same stack.`,
+    `${inRoute} its AuthorizerId is not an authorizer of the template. Define that authorizer in the same stack.`,
   ],
   [
     set('ShopIntegration', { IntegrationType: 'HTTP_PROXY' }),
@@ -375,7 +382,7 @@ const api: Row[] = [
   ],
   [
     set('ShopIntegration', { PayloadFormatVersion: '1.0' }),
-    `${inIntegration} its PayloadFormatVersion is "1.0", and only "2.0" is supported. Let the function read payload format 2.0.`,
+    `${inIntegration} its PayloadFormatVersion is "1.0", and only "2.0" is supported. Set it to 2.0, so that the function gets events in payload format 2.0.`,
   ],
   [
     set('ShopIntegration', { IntegrationUri: functionArn('Elsewhere') }),
@@ -391,7 +398,7 @@ const api: Row[] = [
   ],
   [
     set('GuardAuthorizer', { AuthorizerPayloadFormatVersion: '1.0' }),
-    `${inAuthorizer} its AuthorizerPayloadFormatVersion is "1.0", and only "2.0" is supported. Let the authorizer read payload format 2.0.`,
+    `${inAuthorizer} its AuthorizerPayloadFormatVersion is "1.0", and only "2.0" is supported. Set it to 2.0, so that the authorizer gets events in payload format 2.0.`,
   ],
   [
     set('GuardAuthorizer', { EnableSimpleResponses: false }),
@@ -404,7 +411,7 @@ const api: Row[] = [
   ...[49, 30_001, 60_000].map(
     (value): Row => [
       set('ShopIntegration', { TimeoutInMillis: value }),
-      `${inIntegration} its TimeoutInMillis is ${value}. Set it to a whole number from 50 to 30000.`,
+      `${inIntegration} its TimeoutInMillis ${value} is not supported. Set it to a whole number from 50 to 30000.`,
     ],
   ),
   [
@@ -413,29 +420,29 @@ const api: Row[] = [
   ],
   [
     set('Api', { CorsConfiguration: { AllowCredentials: 'yes' } }),
-    `${inApi} its CorsConfiguration.AllowCredentials is "yes". Set it to true or false.`,
+    `${inApi} its CorsConfiguration.AllowCredentials "yes" is not supported. Set it to true or false.`,
   ],
   ...['soon', -2, 86_401].map(
     (value): Row => [
       set('Api', { CorsConfiguration: { MaxAge: value } }),
-      `${inApi} its CorsConfiguration.MaxAge is ${JSON.stringify(value)}. Set it to a whole number from -1 to 86400.`,
+      `${inApi} its CorsConfiguration.MaxAge ${JSON.stringify(value)} is not supported. Set it to a whole number from -1 to 86400.`,
     ],
   ),
   [
     set('Api', { CorsConfiguration: { AllowOrigins: [{ a: 'b' }] } }),
-    `${inApi} its CorsConfiguration.AllowOrigins is not a list of texts. Set it to one.`,
+    `${inApi} its CorsConfiguration.AllowOrigins is not a list of strings. Set it to a list of strings.`,
   ],
   [
     set('Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 'many' } }),
-    `${inStage} its DefaultRouteSettings.ThrottlingBurstLimit is "many". Set it to a whole number of at least 0.`,
+    `${inStage} its DefaultRouteSettings.ThrottlingBurstLimit "many" is not supported. Set it to a whole number of at least 0.`,
   ],
   [
     set('Stage', { DefaultRouteSettings: { ThrottlingRateLimit: -0.5 } }),
-    `${inStage} its DefaultRouteSettings.ThrottlingRateLimit is -0.5. Set it to a number of at least 0.`,
+    `${inStage} its DefaultRouteSettings.ThrottlingRateLimit -0.5 is not supported. Set it to a number of at least 0.`,
   ],
   [
     set('GuardAuthorizer', { IdentitySource: ['$request.header.a', '$context.identity.sourceIp'] }),
-    `${inAuthorizer} its IdentitySource is $context.identity.sourceIp. Use $request.header.NAME or $request.querystring.NAME.`,
+    `${inAuthorizer} its IdentitySource $context.identity.sourceIp is not supported. Use $request.header.NAME or $request.querystring.NAME.`,
   ],
 ];
 
@@ -479,12 +486,12 @@ const roles: Row[] = [
   ].map(
     (document): Row => [
       set('ShopRole', { AssumeRolePolicyDocument: document }),
-      `${inRole} its AssumeRolePolicyDocument does not let Lambda assume it. Allow sts:AssumeRole to the service lambda.amazonaws.com.`,
+      `${inRole} its AssumeRolePolicyDocument does not let Lambda assume the role. Allow sts:AssumeRole to the service lambda.amazonaws.com.`,
     ],
   ),
   [
     set('ShopRole', { ManagedPolicyArns: ['arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess'] }),
-    `${inRole} its managed policy arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess is unknown here. Write its statements as a policy of the same stack.`,
+    `${inRole} its managed policy arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess is unknown here. Copy its statements into a policy in the same stack.`,
   ],
   [
     set('ShopRole', { PermissionsBoundary: 'arn' }),
@@ -492,7 +499,7 @@ const roles: Row[] = [
   ],
   [
     set('Shop', { Role: `arn:aws:iam::${account.id}:role/theirs` }),
-    `${inShop} its Role arn:aws:iam::${account.id}:role/theirs is not in the template. Define it in the same stack.`,
+    `${inShop} its Role arn:aws:iam::${account.id}:role/theirs is not in the template. Define that role in the same stack.`,
   ],
 ];
 
@@ -521,7 +528,7 @@ const duplicates: Row[] = [
 
 const tables: Row[] = ['T1', 'a/b', 'x'.repeat(256)].map((name) => [
   set('Orders', { TableName: name }),
-  `Orders (AWS::DynamoDB::Table) cannot be served here: its TableName is "${name}". Use 3 to 255 letters, digits, _, - and dots.`,
+  `Orders (AWS::DynamoDB::Table) cannot be served here: its TableName "${name}" is not valid. Use 3 to 255 letters, digits, _, - and dots.`,
 ]);
 
 describe('readTemplate refuses', () => {
@@ -533,7 +540,7 @@ describe('readTemplate refuses', () => {
     expect(messageOf(ordersTemplate(change))).toBe(message);
   });
 
-  test('every type and property that is on no list, with a line for each', () => {
+  test('all types and properties that are on no list, in a message with a line for each', () => {
     const template = ordersTemplate((resources) => {
       add('Queue', 'AWS::SQS::Queue')(resources);
       add('Topic', 'AWS::Kinesis::Stream')(resources);
@@ -551,7 +558,7 @@ describe('readTemplate refuses', () => {
   test('a template with a transform', () => {
     const template = { ...ordersTemplate(), Transform: 'AWS::Serverless-2016-10-31' };
     expect(messageOf(template)).toBe(
-      'The template has the Transform "AWS::Serverless-2016-10-31", which only CloudFormation can do. Serve the template that comes out of it.',
+      'The template has the Transform "AWS::Serverless-2016-10-31", which only CloudFormation can apply. Serve the transformed template.',
     );
   });
 });

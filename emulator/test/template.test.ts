@@ -9,7 +9,7 @@ const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
 const shop = { functionName: 'Shop', arn: `${functionArn('Shop')}:live`, version: '1' };
 
 describe('readTemplate', () => {
-  test('reads routes, with their authorizers, and CORS', () => {
+  test('reads routes, their authorizers, and the CORS configuration', () => {
     expect(read().api).toEqual({
       routes: [
         {
@@ -34,7 +34,7 @@ describe('readTemplate', () => {
     });
   });
 
-  test('reads functions, with all that the template refers to', () => {
+  test('reads functions, with the values of all references in their properties', () => {
     const [shopFunction, guard] = read().functions;
     expect(shopFunction).toEqual({
       name: 'Shop',
@@ -72,12 +72,12 @@ describe('readTemplate', () => {
     [{ LogFormat: 'Text' }, 'TRACE'],
     [{ LogFormat: 'JSON' }, 'INFO'],
     [{ LogFormat: 'JSON', ApplicationLogLevel: 'DEBUG' }, 'DEBUG'],
-  ])('reads from LoggingConfig %j the level %s', (logging, level) => {
+  ])('reads the log level from the LoggingConfig %j: %s', (logging, level) => {
     const { functions } = read(({ Shop }) => Object.assign(Shop?.Properties ?? {}, { LoggingConfig: logging }));
     expect(functions[0]?.logLevel).toBe(level);
   });
 
-  test("reads the statements about DynamoDB of all policies of a function's role", () => {
+  test("reads the DynamoDB statements of all policies of a function's role", () => {
     expect(read().functions[0]?.role).toEqual([
       { effect: 'Deny', actions: ['dynamodb:Scan'], resources: ['*'] },
       {
@@ -152,7 +152,7 @@ describe('readTemplate', () => {
     ['AWS::CloudWatch::Alarm', { Dimensions: [{ Name: 'FunctionName', Value: { Ref: 'Shop' } }] }],
     ['AWS::Cognito::UserPool', { LambdaConfig: { PreSignUp: 'arn:aws:lambda:eu-west-3:1:function:theirs' } }],
     ['AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'Shop@example.com' }],
-  ])('leaves %s with %j out, which invokes no function of the template', (Type, Properties) => {
+  ])('ignores %s with %j, which would invoke no function of the template', (Type, Properties) => {
     expect(() => read((resources) => Object.assign(resources, { Other: { Type, Properties } }))).not.toThrow();
   });
 
@@ -170,11 +170,11 @@ describe('readTemplate', () => {
     ['the greatest', 'ShopIntegration', { TimeoutInMillis: 30_000 }],
     ['the least', 'Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
     ['the least', 'Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
-  ])('reads %s numbers of %s: %j', (_, resource, properties) => {
+  ])('accepts %s numbers that AWS allows for %s: %j', (_, resource, properties) => {
     expect(() => read((resources) => Object.assign(resources[resource]?.Properties ?? {}, properties))).not.toThrow();
   });
 
-  test('reads the throttle of the stage, and that of a route in its place', () => {
+  test("reads the stage's throttle, and lets a route override parts of it", () => {
     const { api } = read(({ Stage }) => {
       Object.assign(Stage?.Properties ?? {}, {
         DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40, DetailedMetricsEnabled: true },
@@ -187,7 +187,7 @@ describe('readTemplate', () => {
     ]);
   });
 
-  test('takes the limits of an AWS account for what a throttle does not set', () => {
+  test('uses the limits of an AWS account in place of a limit that the throttle does not set', () => {
     const throttleOf = (settings: object) =>
       read(({ Stage }) => Object.assign(Stage?.Properties ?? {}, { DefaultRouteSettings: settings })).api.routes[0]
         ?.throttle;
@@ -207,7 +207,7 @@ describe('readTemplate', () => {
     expect(api.routes[0]?.routeKey).toBe(routeKey);
   });
 
-  test('returns no routes if the API has none, and the default time-out of an integration', () => {
+  test('returns no routes if the API has none, and the default timeout if an integration sets none', () => {
     const { api } = read((resources) => {
       delete resources['GetOrder'];
       delete resources['ShopIntegration']?.Properties['TimeoutInMillis'];
@@ -225,7 +225,7 @@ describe('readTemplate', () => {
     expect(api.routes[0]?.authorizer?.identitySources).toEqual([]);
   });
 
-  test('reads an alias of the unpublished version', () => {
+  test('reads an alias of $LATEST, the unpublished version', () => {
     const { api } = read(({ ShopLive }) => Object.assign(ShopLive?.Properties ?? {}, { FunctionVersion: '$LATEST' }));
     expect(api.routes[0]?.target).toEqual({ ...shop, version: '$LATEST' });
   });
@@ -234,7 +234,7 @@ describe('readTemplate', () => {
     ['a function', { 'Fn::GetAtt': ['Shop', 'Arn'] }, '$LATEST'],
     ['a version', { Ref: 'ShopVersion' }, '1'],
     ['an alias', { Ref: 'ShopLive' }, '1'],
-  ])('reads an integration of %s, whose permission names the same ARN', (_, invoked, version) => {
+  ])('reads an integration with %s if a permission names the same ARN', (_, invoked, version) => {
     const { api } = read(({ ShopIntegration, ShopPermission }) => {
       Object.assign(ShopIntegration?.Properties ?? {}, { IntegrationUri: invoked });
       Object.assign(ShopPermission?.Properties ?? {}, { FunctionName: invoked });

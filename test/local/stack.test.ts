@@ -71,7 +71,7 @@ describe('readTemplate', () => {
 
   test.each(['prod', 'dev'])('rejects the stack %s, whose authorizer needs its user pool', (kind) => {
     expect(() => readTemplate(templates[kind] as Template, '/assembly')).toThrow(
-      /^Authorizer\w+ \(AWS::Lambda::Function\) cannot be served here: Environment\.Variables\.ISSUER refers to ProviderURL of \w+ \(AWS::Cognito::UserPool\), which is unknown here\. No user pool runs here: give the property the literal value of an issuer that does run\.$/,
+      /^Authorizer\w+ \(AWS::Lambda::Function\) cannot be served here: Environment\.Variables\.ISSUER refers to ProviderURL of \w+ \(AWS::Cognito::UserPool\), which is unknown here\. User pools are not emulated: give the property a literal value for another token issuer\.$/,
     );
   });
 

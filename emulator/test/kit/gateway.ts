@@ -1,4 +1,4 @@
-/** Starts a gateway whose functions a test provides, and sends requests to it byte by byte. */
+/** Starts a gateway whose functions a test provides, and sends it requests as raw bytes. */
 import { connect } from 'node:net';
 import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
 import type { Outcome } from '../../lambda/functions.ts';
@@ -9,7 +9,7 @@ export type Response = { status: number; headers: Record<string, string>; body: 
 
 export const targetOf = (functionName: string): Target => ({ functionName, arn: functionName, version: '$LATEST' });
 
-/** POST /orders: the function Orders, behind the function Authorizer, which wants an Authorization header. */
+/** A route to the function Orders. Its authorizer is the function Authorizer, and needs an Authorization header. */
 export const route: RouteSpec = {
   routeKey: 'POST /orders',
   target: targetOf('Orders'),
@@ -23,10 +23,10 @@ export const openRoute = (routeKey: string): RouteSpec => ({ routeKey, target: t
 export const allow = { isAuthorized: true, context: { sub: 'me' } };
 export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(value), log: [] });
 
-/** What the functions return; `invoke` takes the place of all of them. */
+/** What the functions return. If `invoke` is set, it takes the place of both functions. */
 type Functions = { Authorizer?: unknown; Orders?: unknown; invoke?: (name: string) => Promise<Outcome> };
 
-/** Starts a gateway that serves `api` until the test ends. It keeps the events of the functions and its access log. */
+/** Starts a gateway that serves `api` until the test ends. @returns also the functions' events and the log */
 export const start = async (
   functions: Functions = {},
   api: Partial<ApiSpec> = {},
@@ -68,14 +68,14 @@ export const exchange = async (port: number, ...parts: (string | Buffer)[]): Pro
   };
 };
 
-/** Sends a request without a body. `requestLine` is written as in GET /orders. */
+/** Sends a request without a body. `requestLine` is, for example, GET /orders. */
 export const send = (port: number, requestLine: string, headers: string[] = []): Promise<Response> =>
   exchange(
     port,
     [`${requestLine} HTTP/1.1`, 'Host: api.example:80', 'Connection: close', ...headers, '', ''].join('\r\n'),
   );
 
-/** Sends a body to POST /orders, or to another target. */
+/** Sends a POST request with a body to /orders, or to another target. */
 export const post = (port: number, body: string | Buffer, headers: string[] = [], target = '/orders') =>
   exchange(
     port,

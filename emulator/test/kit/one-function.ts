@@ -1,4 +1,4 @@
-/** A function to test the runtime with. */
+/** Makes a function, with code from a test, to test the runtime with. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { onTestFinished, vi } from 'vitest';
@@ -6,10 +6,10 @@ import { Functions, type Outcome } from '../../lambda/functions.ts';
 import type { FunctionSpec } from '../../served-stack.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** In milliseconds: longer than any machine needs to pass an event to a worker thread. */
+/** The function's timeout, in milliseconds: longer than any machine needs to pass an event to a worker thread. */
 export const timeout = 300_000;
 
-/** Creates a folder with the given files, by path, and removes it when the test has finished. */
+/** Creates a folder with files, whose contents are given by path. Removes the folder when the test has finished. */
 export const folderWith = async (files: Record<string, string>): Promise<string> => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -22,8 +22,8 @@ export const folderWith = async (files: Record<string, string>): Promise<string>
 };
 
 /**
- * A function named Fn. A string is the code of its index.js; several files are given by path. Timers of this thread, which
- * enforce the time limits of functions, stand still until a test advances them.
+ * Makes a function named Fn. `code` is the code of its index.js, or the contents of its files by path. Timers of this
+ * thread, which enforce the time limits of functions, stand still until a test advances them.
  */
 export const functionOf = async (
   code: string | Record<string, string>,
@@ -54,7 +54,7 @@ export const functionOf = async (
   };
 };
 
-/** The result of an event, or an assertion error with the reason why there is none. */
+/** The result of an event. @throws Error with the reason if there is no result */
 export const resultOf = (outcome: Outcome): unknown => {
   if ('failure' in outcome) throw new Error(`There is no result: ${outcome.failure}`);
   return JSON.parse(outcome.result);

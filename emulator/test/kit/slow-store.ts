@@ -1,15 +1,15 @@
 import { createServer } from 'node:http';
 import { startServer } from './servers.ts';
 
-/** A key for a table: one number. */
+/** The key of a table: one attribute, `id`, which is a number. */
 export const key = {
   KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' as const }],
   AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' as const }],
 };
 
 /**
- * Starts a DynamoDB whose only table is CREATING until the test sets `status` to ACTIVE. Counts the calls that create the
- * table (`created`) and those that describe it (`described`).
+ * Starts a fake DynamoDB, whose only table is CREATING until the test sets `status` to ACTIVE. It counts the calls that
+ * create the table (`created`) and those that describe the table (`described`).
  */
 export const startSlowStore = async (status?: 'CREATING') => {
   const store: { endpoint: string; status?: 'CREATING' | 'ACTIVE' | undefined; described: number; created: number } = {

@@ -1,4 +1,4 @@
-/** Two handlers of one bundle: an authorizer, and the function behind it, which may not read the orders. */
+/** The handlers of an authorizer and of a function behind it. The function's role does not let it read the orders. */
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { APIGatewayProxyEventV2WithLambdaAuthorizer, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
 
