@@ -90,8 +90,10 @@ const failureBy = async (folder: string, { file, code, broken }: Break, millisec
   const whole = await readFile(target, 'utf8');
   await writeFile(target, whole.split(code).join(broken));
   let failure = await failureToPrepare(folder, milliseconds);
-  const parts = [`test/${file.replace(/\.\w+$/, '')}.`, `test/${path.dirname(file)}/`, 'test/'];
-  for (const part of parts) failure ??= await failureIn(folder, part, milliseconds);
+  const likely = file.startsWith('emulator/')
+    ? ['emulator/test/']
+    : [`test/${file.replace(/\.\w+$/, '')}.`, `test/${path.dirname(file)}/`];
+  for (const part of [...likely, 'test/']) failure ??= await failureIn(folder, part, milliseconds);
   await writeFile(target, whole);
   return failure;
 };
