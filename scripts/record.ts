@@ -60,7 +60,7 @@ try {
     for (const line of String(chunk).split('\n')) if (!/^(>.*|)$/.test(line)) show(line);
   });
   const ended = once(service, 'exit').then(() => {
-    throw new Error(`npm start ended before it served:\n${output}`);
+    throw new Error(`npm start exited before it was ready:\n${output}`);
   });
   while (!output.includes('Ctrl-C')) await Promise.race([once(service.stdout, 'data'), ended]);
 

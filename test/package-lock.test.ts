@@ -63,7 +63,7 @@ describe('every package of a lock file', () => {
     expect(emulator).toEqual({ name, version, license, engines, dependencies });
   });
 
-  test('is on a list if it has an install script, which package.json forbids (npm 11.16 and newer obey)', () => {
+  test('is in the list of known packages with an install script if it has one; package.json forbids them all', () => {
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],

@@ -81,7 +81,7 @@ export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
 export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
   `${functionArn(functionNameIn(alias.text('FunctionName')))}:${alias.text('Name')}`;
 
-/** The number of a function's published version. A template contains the code of only one version. */
+/** The version number of every published function, because a template contains the code of only one version. */
 export const onlyVersion = '1';
 
 type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;

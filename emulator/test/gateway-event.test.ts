@@ -59,7 +59,7 @@ describe('a function gets an event in payload format 2.0', () => {
     expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject({ isBase64Encoded: false });
   });
 
-  test('with the requestId that the header apigw-requestid of the response has', async () => {
+  test("with the requestId that is the response's apigw-requestid header", async () => {
     const { port, event } = await start();
     const { headers } = await post(port, '', [token]);
     expect(headers['apigw-requestid']).toBe(event<APIGatewayProxyEventV2>('Orders').requestContext.requestId);

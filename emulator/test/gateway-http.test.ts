@@ -112,7 +112,7 @@ describe('the gateway accepts', () => {
 });
 
 describe('the gateway responds to a request that expects', () => {
-  test('100-continue: with 100, and then with the response of the function', async () => {
+  test('100-continue: first with 100, then with what the function responds', async () => {
     const { port } = await start({}, { routes });
     const events: string[] = [];
     const headers = { expect: '100-continue', 'content-length': 2, connection: 'close' };

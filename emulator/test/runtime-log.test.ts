@@ -59,7 +59,7 @@ describe('several values logged at once', () => {
 });
 
 describe('a logged error', () => {
-  test("has its constructor's name, its stack's lines and its own enumerable fields, including other errors", async () => {
+  test("has its constructor's name, its stack lines and its own enumerable fields, even those that contain errors", async () => {
     const [line] = await logOf(`
       class OrderError extends TypeError { name = 'Renamed' }
       const error = new OrderError('boom', { cause: new Error('a cause is not enumerable') });

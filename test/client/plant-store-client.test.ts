@@ -476,7 +476,7 @@ describe('an abort signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('nothing while it is not aborted, and has no listener left after a call', async () => {
+  test('nothing if it is never aborted, and no listener is left on it after the call', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });

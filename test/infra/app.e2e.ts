@@ -132,7 +132,7 @@ describe('the app', () => {
     expect([code, said]).toEqual([1, ['The context value stage is "test", but it must be prod or dev.']]);
   });
 
-  test('runs on the Node.js in node_modules, even if cdk is global, or on the Node.js in PATH if there is none', async () => {
+  test('runs on the Node.js in node_modules, even if cdk is installed globally; without one, on the Node.js in PATH', async () => {
     const { folder, remove } = await temporaryFolder();
     onTestFinished(remove);
     const project = path.join(folder, 'a project');

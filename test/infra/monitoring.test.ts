@@ -1,4 +1,4 @@
-/** Tests what an operator reads about alarms and figures. alarms.test.ts tests what the alarms watch. */
+/** Tests the texts of the alarms and the dashboard, which operators read. alarms.test.ts tests what triggers an alarm. */
 import { describe, expect, test } from 'vitest';
 import { kinds, templateOf } from '../kit/stacks.ts';
 

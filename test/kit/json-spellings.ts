@@ -53,7 +53,7 @@ export const spellString = (gen: GeneratorValue, value: string): string => {
   return `"${characters.join('')}"`;
 };
 
-/** Spells an object of these fields, whose names and values are JSON text, with white space wherever JSON allows it. */
+/** Writes a JSON object with white space wherever JSON allows it. The names and values of `fields` are JSON text. */
 export const spellObject = (gen: GeneratorValue, fields: readonly [name: string, value: string][]): string => {
   const space = () => pick(gen, ['', '', ' ', '\n', '\r\n', '\t ']);
   const written = fields.map(([name, value]) => `${space()}${name}${space()}:${space()}${value}${space()}`);
