@@ -6,7 +6,8 @@ import { account } from '../account.ts';
 import { makeGuard } from '../dynamodb/guard.ts';
 import { resourcesOf } from '../dynamodb/operations.ts';
 import { readRole } from '../dynamodb/role.ts';
-import type { FunctionSpec, Statement } from '../served-stack.ts';
+import type { Statement } from '../served-stack.ts';
+import { functionSpec } from './kit/function-spec.ts';
 
 const arn = (resource: string, region = account.region): string =>
   `arn:aws:dynamodb:${region}:000000000000:${resource}`;
@@ -70,17 +71,7 @@ describe('a role', () => {
   });
 });
 
-const spec: FunctionSpec = {
-  name: 'AddOrder',
-  folder: '',
-  handler: '',
-  environment: {},
-  timeout: 0,
-  memoryMegabytes: 0,
-  logLevel: 'INFO',
-  role: [],
-  roleName: 'AddOrderRole',
-};
+const spec = { ...functionSpec, name: 'AddOrder', roleName: 'AddOrderRole' };
 
 const headersOf = (operation: string, key = spec.name) => ({
   'x-amz-target': `DynamoDB_20120810.${operation}`,

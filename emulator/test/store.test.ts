@@ -14,6 +14,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { account, tableArn } from '../account.ts';
 import { openStore, type Store } from '../dynamodb/store.ts';
 import type { FunctionSpec, TableSpec } from '../served-stack.ts';
+import { functionSpec } from './kit/function-spec.ts';
 import { startServer } from './kit/servers.ts';
 import { key, startSlowStore } from './kit/slow-store.ts';
 import { temporaryFolder } from './kit/temporary-folder.ts';
@@ -22,18 +23,6 @@ import { until } from './kit/until.ts';
 afterEach(() => {
   vi.useRealTimers();
 });
-
-const spec: FunctionSpec = {
-  name: 'Fn',
-  folder: '',
-  handler: '',
-  environment: {},
-  timeout: 0,
-  memoryMegabytes: 0,
-  logLevel: 'INFO',
-  role: [],
-  roleName: 'FnRole',
-};
 
 const allowOn = (action: string, resource: string) => ({
   effect: 'Allow' as const,
@@ -81,7 +70,7 @@ describe('a store that the user runs', () => {
     for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
     const store = await openStore({ endpoint }, []);
     expect(store.enforcesRoles).toBe(false);
-    expect(store.environmentOf(spec)).toEqual({
+    expect(store.environmentOf(functionSpec)).toEqual({
       AWS_ENDPOINT_URL_DYNAMODB: endpoint,
       AWS_REGION: account.region,
       ...expected,
@@ -181,8 +170,12 @@ describe('the embedded store', () => {
     LocalSecondaryIndexes: [byTotal],
   };
   const items: TableSpec = { TableName: 'Items', ...key };
-  const reader = { ...spec, name: 'Reader', role: [allowOn('dynamodb:Query', `${tableArn('Orders')}/index/*`)] };
-  const writer = { ...spec, name: 'Writer', role: [allowOn('dynamodb:*Item', tableArn('*'))] };
+  const reader = {
+    ...functionSpec,
+    name: 'Reader',
+    role: [allowOn('dynamodb:Query', `${tableArn('Orders')}/index/*`)],
+  };
+  const writer = { ...functionSpec, name: 'Writer', role: [allowOn('dynamodb:*Item', tableArn('*'))] };
 
   const newFolder = async (): Promise<string> => {
     const { folder, remove } = await temporaryFolder();

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { Functions, type Outcome } from '../../lambda/functions.ts';
 import type { FunctionSpec } from '../../served-stack.ts';
+import { functionSpec } from './function-spec.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** The function's timeout, in milliseconds: longer than any machine needs to pass an event to a worker thread. */
@@ -34,15 +35,9 @@ export const functionOf = async (
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const fn: FunctionSpec = {
-    name: 'Fn',
+    ...functionSpec,
     folder: await folderWith(typeof code === 'string' ? { 'index.js': code } : code),
-    handler: 'index.handler',
-    environment: {},
     timeout,
-    memoryMegabytes: 128,
-    logLevel: 'INFO',
-    role: [],
-    roleName: 'FnRole',
     ...spec,
   };
   const functions = new Functions([fn], certificates);
