@@ -19,7 +19,7 @@ export const makeBundles = (folder: string): Bundle[] => {
       bundle(name.startsWith('CreatePlant') ? 'createPlant' : 'authorizer', path.join(folder, 'index.js')),
   );
   const others = path.join(folder, 'others');
-  const app = new App({ outdir: others, context: { 'aws:cdk:enable-asset-metadata': true } });
+  const app = new App({ outdir: others });
   const stack = new Stack(app, 'Bench');
   const add = (id: string, bundling: BundlingOptions) =>
     new NodejsFunction(stack, id, {
@@ -47,11 +47,12 @@ const assetsOf = (app: App): { name: string; folder: string }[] => {
   const { directory, stacks } = app.synth();
   // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
   writeFileSync(path.join(directory, 'package.json'), '{"type":"commonjs"}');
-  return Object.entries<{ Type: string; Metadata?: Record<string, string> }>(stacks[0]?.template.Resources).flatMap(
-    ([name, { Type, Metadata }]) =>
-      Type === 'AWS::Lambda::Function'
-        ? { name, folder: path.join(directory, Metadata?.['aws:asset:path'] ?? '') }
-        : [],
+  type Resource = { Type: string; Properties: { Code: { S3Key: string } } };
+  // The CDK writes an asset to asset.HASH, and uploads it as HASH.zip.
+  return Object.entries<Resource>(stacks[0]?.template.Resources).flatMap(([name, { Type, Properties }]) =>
+    Type === 'AWS::Lambda::Function'
+      ? { name, folder: path.join(directory, `asset.${path.parse(Properties.Code.S3Key).name}`) }
+      : [],
   );
 };
 

@@ -13,7 +13,6 @@ export const makeApp = (folder: string, context: Record<string, string>): App =>
     outdir: folder,
     context: {
       ...(cdkJson as { context: object }).context,
-      'aws:cdk:enable-asset-metadata': true,
       ...context,
     },
     // `cdk synth` validates the template. Here, validation would take a third of the start-up time of `npm start`.
