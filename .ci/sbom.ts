@@ -8,8 +8,8 @@
 import { execFileSync } from 'node:child_process';
 import { globSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { bundleInputs } from '../infra/bundling.ts';
 import lock from '../package-lock.json' with { type: 'json' };
-import { bundleInputs } from '../scripts/bundle-inputs.ts';
 
 type Component = { 'bom-ref': string; licenses?: { license?: { id: string }; expression?: string }[] };
 type Sbom = {

@@ -6,17 +6,17 @@ import { type BuildOptions, build, buildSync, type OutputFile, stop } from 'esbu
 export const functions = fileURLToPath(new URL('../functions', import.meta.url));
 
 /**
- * SDK packages that no function uses, and the stubs below functions/ that replace them. The stubs save almost
- * half of the size and two fifths of the load time. docs/decisions/sdk-stubs.md says which test fails if the SDK changes.
+ * SDK packages that no function uses, and the stubs in sdk-stubs/ that replace them. The stubs save almost half of the
+ * size and two fifths of the load time. docs/decisions/sdk-stubs.md says which test fails if the SDK changes.
  */
-const replaced = {
-  '@aws-sdk/credential-provider-node': 'replaced/credentials.ts',
-  '@aws-sdk/middleware-endpoint-discovery': 'replaced/endpoint-discovery.ts',
-  '@smithy/core/event-streams': 'replaced/event-streams.ts',
+const stubs = {
+  '@aws-sdk/credential-provider-node': 'credentials.ts',
+  '@aws-sdk/middleware-endpoint-discovery': 'endpoint-discovery.ts',
+  '@smithy/core/event-streams': 'event-streams.ts',
 };
 
 /** Returns esbuild's options to bundle an entry with the lock file's SDK, instead of using the Lambda runtime's SDK. */
-export const esbuildOptions = (entry: string) =>
+const esbuildOptions = (entry: string) =>
   ({
     entryPoints: [path.join(functions, entry)],
     bundle: true,
@@ -27,7 +27,9 @@ export const esbuildOptions = (entry: string) =>
     format: 'cjs',
     // esbuild can tree-shake a library's ESM sources but not its CommonJS build; this saves 195 KB.
     mainFields: ['module', 'main'],
-    alias: Object.fromEntries(Object.entries(replaced).map(([part, file]) => [part, path.join(functions, file)])),
+    alias: Object.fromEntries(
+      Object.entries(stubs).map(([part, file]) => [part, path.join(import.meta.dirname, 'sdk-stubs', file)]),
+    ),
     logLevel: 'warning',
     write: false,
   }) satisfies BuildOptions;
@@ -49,4 +51,18 @@ export const bundle = (entry: string): Uint8Array => {
   const [file] = prebuilt.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles;
   if (file === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
   return file.contents;
+};
+
+/** Bundles an entry, and lists the source files and packages (as keys of package-lock.json) that contribute code to it. */
+export const bundleInputs = (entry: string): { bundle: Uint8Array; files: string[]; packages: string[] } => {
+  const { metafile, outputFiles } = buildSync({ ...esbuildOptions(entry), metafile: true });
+  const files = Object.values(metafile.outputs).flatMap((output) =>
+    Object.entries(output.inputs).flatMap(([input, { bytesInOutput }]) => (bytesInOutput > 0 ? [input] : [])),
+  );
+  const packageOf = (file: string): string[] => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [];
+  return {
+    bundle: Buffer.concat(outputFiles.map(({ contents }) => contents)),
+    files: files.filter((file) => packageOf(file).length === 0).sort(),
+    packages: [...new Set(files.flatMap(packageOf))].sort(),
+  };
 };

@@ -31,10 +31,11 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^functions\/plants\//,
     may: [/^functions\/plants\//, /^functions\/generated\/contract\.ts$/, /^@aws-sdk\/client-dynamodb$/],
   },
-  { of: /^functions\/replaced\//, may: [/^@aws-sdk\/credential-provider-env$/] },
   { of: /^functions\/auth\//, may: [/^functions\/auth\//, /^aws-jwt-verify\//, /^node:/] },
+  // The stubs become part of the bundles, so they may import nothing of the stack.
+  { of: /^infra\/sdk-stubs\//, may: [/^@aws-sdk\/credential-provider-env$/] },
   {
-    of: /^infra\//,
+    of: /^infra\/[^/]+$/,
     may: [/^infra\//, /^aws-cdk-lib/, /^(constructs|cdk-nag|cdk-monitoring-constructs|esbuild)$/, /^node:/],
   },
   // The emulator is a separate npm package, so it may import nothing else of the project.

@@ -1,7 +1,6 @@
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
-  // Not mutated: generated code, and SDK stubs, which only the bundles contain and no test of the sources runs.
-  mutate: ['functions/**/*.ts', '!functions/{generated,replaced}/**'],
+  mutate: ['functions/**/*.ts', '!functions/generated/**'],
   testRunner: 'vitest',
   plugins: ['@stryker-mutator/vitest-runner'],
   vitest: { configFile: '.ci/mutation/vitest.config.ts' },

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { defaultProvider } from '../../../functions/replaced/credentials.ts';
+import { defaultProvider } from '../../../infra/sdk-stubs/credentials.ts';
 
 test('the credential stub reads the credentials from the environment, only once', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'first');
