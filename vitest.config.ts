@@ -25,7 +25,7 @@ export const options = {
  * Tests that replace modules, keep variables or a fake clock for the whole file, or measure memory. Each file runs alone
  * in a worker.
  */
-const alone = 'authorizer.lambda|create-plant*|deployed-stack|endurance|store';
+const alone = '*.lambda|create-plant*|deployed-stack|endurance|store';
 
 const folders = ['test', 'emulator/test'];
 

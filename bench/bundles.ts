@@ -10,17 +10,17 @@ export type Bundle = { name: string; file: string; bytes: number };
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Bundles the service's functions as its stack does, and two other handlers with CDK's usual options. */
+/** Bundles the service's functions as its stack does (named after their operations), and two other handlers with CDK's usual options. */
 export const makeBundles = (folder: string): Bundle[] => {
   const service = path.join(folder, 'service');
   mkdirSync(service);
-  const own = assetsOf(makeApp(service, { issuer: 'https://issuer.example', audience: 'none' })).map(
-    ({ name, folder }) =>
-      bundle(name.startsWith('CreatePlant') ? 'createPlant' : 'authorizer', path.join(folder, 'index.js')),
-  );
+  const app = makeApp(service, { issuer: 'https://issuer.example', audience: 'none' });
+  // A function's logical id is the operation's name, capitalized, and a hash.
+  const nameOf = (id: string): string => id.charAt(0).toLowerCase() + id.slice(1).replace(/[\dA-F]{8}$/, '');
+  const own = assetsOf(app).map(({ id, folder }) => bundle(nameOf(id), path.join(folder, 'index.js')));
   const others = path.join(folder, 'others');
-  const app = new App({ outdir: others });
-  const stack = new Stack(app, 'Bench');
+  const otherApp = new App({ outdir: others });
+  const stack = new Stack(otherApp, 'Bench');
   const add = (id: string, bundling: BundlingOptions) =>
     new NodejsFunction(stack, id, {
       entry: path.join(root, 'bench', `${id}.lambda.ts`),
@@ -33,8 +33,8 @@ export const makeBundles = (folder: string): Bundle[] => {
   // An ESM bundle needs this well-known banner if it contains CommonJS libraries.
   const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
   add('usual', { format: OutputFormat.ESM, banner });
-  const assets = assetsOf(app);
-  const asset = (id: string): string => assets.find(({ name }) => name.startsWith(id))?.folder ?? '';
+  const assets = assetsOf(otherApp);
+  const asset = (name: string): string => assets.find(({ id }) => id.startsWith(name))?.folder ?? '';
   return [
     bundle('bare', path.join(asset('bare'), 'index.js')),
     bundle('usual', path.join(asset('usual'), 'index.mjs')),
@@ -43,15 +43,15 @@ export const makeBundles = (folder: string): Bundle[] => {
 };
 
 /** Synthesizes an app of one stack. @returns the logical id of each function, and the folder of its bundle */
-const assetsOf = (app: App): { name: string; folder: string }[] => {
+const assetsOf = (app: App): { id: string; folder: string }[] => {
   const { directory, stacks } = app.synth();
   // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
   writeFileSync(path.join(directory, 'package.json'), '{"type":"commonjs"}');
   type Resource = { Type: string; Properties: { Code: { S3Key: string } } };
   // The CDK writes an asset to asset.HASH, and uploads it as HASH.zip.
-  return Object.entries<Resource>(stacks[0]?.template.Resources).flatMap(([name, { Type, Properties }]) =>
+  return Object.entries<Resource>(stacks[0]?.template.Resources).flatMap(([id, { Type, Properties }]) =>
     Type === 'AWS::Lambda::Function'
-      ? { name, folder: path.join(directory, `asset.${path.parse(Properties.Code.S3Key).name}`) }
+      ? { id, folder: path.join(directory, `asset.${path.parse(Properties.Code.S3Key).name}`) }
       : [],
   );
 };

@@ -7,10 +7,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
-import { makeCertificate } from '../local/issuer.ts';
+import { operations } from '../functions/generated/contract.ts';
+import { makeCertificate } from '../local/certificate.ts';
 import { listen } from '../local/listen.ts';
 import lock from '../package-lock.json' with { type: 'json' };
-import { audience, claims, makeKey, type SigningKey, scope, sign } from '../test/kit/access-tokens.ts';
+import { audience, claims, makeKey, type SigningKey, sign } from '../test/kit/access-tokens.ts';
 import { authorizerEvent, proxyEvent } from '../test/kit/gateway-events.ts';
 import { type Bundle, makeBundles } from './bundles.ts';
 import { quantile } from './quantile.ts';
@@ -27,18 +28,23 @@ type Task = keyof typeof tasks;
 type Measure = (typeof tasks)[Task][number];
 const measures = Object.values(tasks).flat();
 
+/** The operation that the bare and the usual handler are compared with, because they put a plant as it does. */
+const [measured = ''] = Object.entries(operations).flatMap(([id, { method, path }]) =>
+  method === 'POST' && path === '/plants' ? id : [],
+);
+
 /** `bound` is the target in bench/README.md; `of` and `against` name the two bundles of the ratio. */
 type Target = { what: string; measure: Measure; of: string; against: string; bound: number; isLeast?: true };
 const targets: Target[] = [
-  { what: 'import', measure: 'import', of: 'createPlant', against: 'bare', bound: 0.75 },
-  { what: 'import', measure: 'import', of: 'createPlant', against: 'usual', bound: 0.35 },
+  { what: 'import', measure: 'import', of: measured, against: 'bare', bound: 0.75 },
+  { what: 'import', measure: 'import', of: measured, against: 'usual', bound: 0.35 },
   { what: 'import', measure: 'import', of: 'authorizer', against: 'bare', bound: 0.35 },
-  { what: 'spawn to first response', measure: 'first', of: 'createPlant', against: 'bare', bound: 0.85 },
-  { what: 'spawn to first response', measure: 'first', of: 'createPlant', against: 'usual', bound: 0.5 },
-  { what: 'CPU time of a warm request', measure: 'warm', of: 'createPlant', against: 'bare', bound: 1.05 },
-  { what: 'CPU time of a warm request', measure: 'warm', of: 'createPlant', against: 'usual', bound: 0.95 },
-  { what: 'throughput', measure: 'throughput', of: 'createPlant', against: 'bare', bound: 0.95, isLeast: true },
-  { what: 'throughput', measure: 'throughput', of: 'createPlant', against: 'usual', bound: 1.05, isLeast: true },
+  { what: 'spawn to first response', measure: 'first', of: measured, against: 'bare', bound: 0.85 },
+  { what: 'spawn to first response', measure: 'first', of: measured, against: 'usual', bound: 0.5 },
+  { what: 'CPU time of a warm request', measure: 'warm', of: measured, against: 'bare', bound: 1.05 },
+  { what: 'CPU time of a warm request', measure: 'warm', of: measured, against: 'usual', bound: 0.95 },
+  { what: 'throughput', measure: 'throughput', of: measured, against: 'bare', bound: 0.95, isLeast: true },
+  { what: 'throughput', measure: 'throughput', of: measured, against: 'usual', bound: 1.05, isLeast: true },
 ];
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-bench-'));
@@ -77,7 +83,6 @@ const environment = {
   ISSUER: url,
   JWKS_URI: `${url}/jwks`,
   AUDIENCE: audience,
-  REQUIRED_SCOPE: scope,
   SCOPE_CLAIM: 'scope',
 };
 const plant = JSON.stringify(proxyEvent('{"id":1234567,"name":"Swiss cheese plant","tag":"climber"}'));
@@ -88,8 +93,9 @@ const events: Record<string, string> = {
   'authorizer, ES256': await requestWith(signing.ES256),
 };
 
-/** The bare bundle is measured twice per round, and the authorizer once per algorithm. */
+/** The bare bundle is measured twice per round, the authorizer once per algorithm, and other operations not at all. */
 const contenders: Bundle[] = bundles.flatMap((bundle) => {
+  if (!['bare', 'usual', measured, 'authorizer'].includes(bundle.name)) return [];
   if (bundle.name === 'bare') return [bundle, { ...bundle, name: 'again' }];
   return bundle.name === 'authorizer' ? [bundle, { ...bundle, name: 'authorizer, ES256' }] : [bundle];
 });
@@ -153,8 +159,8 @@ const summary = (numbers: number[]) => ({
 
 const bytes = (name: string): number => bundles.find((bundle) => bundle.name === name)?.bytes ?? Number.NaN;
 const sizes = [
-  { of: 'createPlant', against: 'bare', bound: 0.62 },
-  { of: 'createPlant', against: 'usual', bound: 0.4 },
+  { of: measured, against: 'bare', bound: 0.62 },
+  { of: measured, against: 'usual', bound: 0.4 },
 ].map(({ of, against, bound }) => ({ what: 'bundle bytes', of, against, bound, median: bytes(of) / bytes(against) }));
 const timed = targets.map((target) => ({
   ...target,

@@ -7,7 +7,7 @@ import httpErrorHandler from '@middy/http-error-handler';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import validator from '@middy/validator';
 import { transpileSchema } from '@middy/validator/transpile';
-import { putUnlessOther } from '../functions/plants/plant-table.ts';
+import { putUnlessOther, toItem } from '../functions/plants/plant-table.ts';
 
 const client = new DynamoDBClient({});
 const logger = new Logger({ serviceName: 'plants' });
@@ -35,7 +35,7 @@ export const handler = middy<{ body: Plant }>()
     await client.send(
       new PutItemCommand({
         TableName: process.env['TABLE_NAME'],
-        ...putUnlessOther({ id, name, ...(tag !== undefined && { tag }) }),
+        ...putUnlessOther(toItem({ id, name, ...(tag !== undefined && { tag }) })),
       }),
     );
     logger.info('created');

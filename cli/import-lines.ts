@@ -1,7 +1,7 @@
 /** Sends the plants in a file (NDJSON: one JSON text per line) to the service. */
 import { createReadStream } from 'node:fs';
 import { pMapIterable } from 'p-map';
-import type { CreatePlantResult, NewPlant } from '../client/plant-store-client.ts';
+import type { NewPlant, Result } from '../client/plant-store-client.ts';
 
 /** The outcome of one line. `number` counts from 1; `end` is the byte offset in the file where the line ends. */
 export type ImportedLine = { number: number; end: number; text: string; failure?: Failure };
@@ -11,7 +11,7 @@ export type Failure = { error: number | string; message: string };
 
 type Line = { number: number; end: number; bytes: Buffer };
 
-export type Create = (plant: NewPlant) => Promise<CreatePlantResult>;
+export type Create = (plant: NewPlant) => Promise<Result<'createPlant'>>;
 
 /** Requests in progress at the same time: far fewer than a deployment accepts per second. */
 const concurrency = 16;
@@ -30,9 +30,9 @@ const perRequest = new Set([413, 429, 500, 502, 503, 504]);
 /** Ends an import, because every other line would fail for the same reason. */
 export class ImportEnded extends Error {
   override readonly name = 'ImportEnded';
-  readonly result: CreatePlantResult & { ok: false };
+  readonly result: Result<'createPlant'> & { ok: false };
 
-  constructor(result: CreatePlantResult & { ok: false }) {
+  constructor(result: Result<'createPlant'> & { ok: false }) {
     super(result.message);
     this.result = result;
   }
@@ -41,24 +41,31 @@ export class ImportEnded extends Error {
 /**
  * Creates the plants in a file, several at a time. Yields the lines in the file's order and skips blank ones.
  * @throws ImportEnded if no response comes, or if the response means that every other line would fail too
- * @throws a file-system error, and whatever `create` throws
+ * @throws a file-system error, and whatever `create` throws, except a RangeError
  */
 export const importLines = (file: string, create: Create): AsyncIterable<ImportedLine> =>
   pMapIterable(
     readLines(file),
     async ({ number, end, bytes }) => {
-      const text = bytes.toString().trim();
+      const line = { number, end, text: bytes.toString().trim() };
       const plant = readPlant(bytes);
-      if (typeof plant === 'string') return { number, end, text, failure: { error: 'not sent', message: plant } };
-      const result = await create(plant);
-      if (result.ok) return { number, end, text };
+      if (typeof plant === 'string') return { ...line, failure: { error: 'not sent', message: plant } };
+      const result = await create(plant).catch(onlyRangeError);
+      if (result instanceof RangeError) return { ...line, failure: { error: 'not sent', message: result.message } };
+      if (result.ok) return line;
       const { error, message } = result;
       if (error === 'no answer' || (error === 'gateway' && !perRequest.has(result.status)))
         throw new ImportEnded(result);
-      return { number, end, text, failure: { error, message } };
+      return { ...line, failure: { error, message } };
     },
     { concurrency, backpressure },
   );
+
+/** The client throws a RangeError for a number that it cannot send exactly. It concerns that one line. */
+const onlyRangeError = (error: unknown): RangeError => {
+  if (error instanceof RangeError) return error;
+  throw error;
+};
 
 /** node:readline would split lines at U+2028, which JSON may contain, and replace invalid UTF-8 with U+FFFD. */
 async function* readLines(file: string): AsyncGenerator<Line> {
@@ -90,31 +97,20 @@ const tooLong = (number: number): Error =>
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses one line and checks only what the client needs; the service validates the rest.
+ * Parses one line. The client and the service check its fields.
  * @returns the plant, or the reason why the line cannot be sent
  */
 const readPlant = (bytes: Buffer): NewPlant | string => {
   let value: unknown;
   try {
-    value = parseExact(utf8.decode(bytes));
+    value = JSON.parse(utf8.decode(bytes), exactInteger);
   } catch {
     return 'the line is not JSON in UTF-8';
   }
   if (!(value instanceof Object) || Array.isArray(value)) return 'the line is JSON, but not an object';
-  if ('id' in value && typeof value.id === 'number') return 'id must be an integer written in digits only';
   return value as NewPlant;
 };
 
-/** Like JSON.parse, but a top-level `id` written in digits becomes a bigint, because a double would round it. */
-const parseExact = (text: string): unknown => {
-  const ids = new Map<unknown, string>();
-  const plant: unknown = JSON.parse(
-    text,
-    function (this: unknown, key, value: unknown, { source = '' }: { source?: string } = {}) {
-      if (key === 'id' && typeof value === 'number') ids.set(this, source);
-      return value;
-    },
-  );
-  const digits = ids.get(plant) ?? '';
-  return plant instanceof Object && /^-?\d+$/.test(digits) ? { ...plant, id: BigInt(digits) } : plant;
-};
+/** Makes a bigint of each integer written in digits, because a double would round large ones. */
+const exactInteger = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
+  typeof value === 'number' && /^-?\d+$/.test(source) ? BigInt(source) : value;

@@ -5,11 +5,13 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { SingleBar } from 'cli-progress';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { toJson } from '../client/json.ts';
 import {
-  type CreatePlantResult,
   createPlantStoreClient,
+  type NewPlant,
   type PlantStoreClient,
+  type Result,
   type Token,
 } from '../client/plant-store-client.ts';
 import { fetchToken, readSession } from '../local/session.ts';
@@ -17,7 +19,7 @@ import { dataFolder } from '../local/settings.ts';
 import { FailedLines } from './failed-lines.ts';
 import { ImportEnded, importLines } from './import-lines.ts';
 
-type Target = { url?: string; token?: string };
+type Target = { url?: string | undefined; token?: string | undefined };
 
 const rerunAdvice = 'Run it again: plants that are already stored are not stored twice.';
 
@@ -46,7 +48,7 @@ const readToken = (target: Target): string => {
 };
 
 /** Says in one sentence what failed and what to do about it. */
-const explain = (result: CreatePlantResult & { ok: false }, url: string): string => {
+const explain = (result: Result<'createPlant'> & { ok: false }, url: string): string => {
   const { error, message } = result;
   if (error === 'no answer')
     return `Nothing answers at ${url} (${message}): check --url, or start the service: npm start`;
@@ -74,11 +76,11 @@ const sentence = (error: unknown): string => (error instanceof Error ? error.mes
 /** npm runs scripts in the project's folder; INIT_CWD is the folder in which the user called npm. */
 const resolveForCaller = (file: string): string => path.resolve(process.env['INIT_CWD'] ?? '', file);
 
-const add = async ({ id, name, tag, ...target }: Target & { id: bigint; name: string; tag?: string }) => {
-  const { url, createPlant } = await connect(target);
-  const result = await createPlant({ id, name, ...(tag !== undefined && { tag }) });
+const add = async ({ url: service, token, ...plant }: Target & NewPlant) => {
+  const { url, createPlant } = await connect({ url: service, token });
+  const result = await createPlant(plant);
   if (!result.ok) throw new Error(explain(result, url));
-  console.log(JSON.stringify(result.plant));
+  console.log(toJson(result.body));
 };
 
 const importFile = async (given: string, target: Target): Promise<void> => {
@@ -150,11 +152,14 @@ const command = (name: string, description: string): Command =>
     .option('--url <url>', 'the service to use instead of the local one; needs an access token', httpUrl)
     .option('--token <token>', 'the access token, instead of ACCESS_TOKEN; other users of this machine may see it');
 
-command('add', 'Adds a plant and prints it.')
-  .requiredOption('--id <integer>', 'identifies the plant; a 64-bit integer', integer)
-  .requiredOption('--name <text>', 'any text')
-  .option('--tag <text>', 'any text')
-  .action(add);
+/** The options of `plant add`: one for each field of the contract, with the same name. */
+const fields: Record<keyof NewPlant, Option> = {
+  id: new Option('--id <integer>', 'identifies the plant; a 64-bit integer').argParser(integer).makeOptionMandatory(),
+  name: new Option('--name <text>', 'any text').makeOptionMandatory(),
+  tag: new Option('--tag <text>', 'any text'),
+};
+const addCommand = command('add', 'Adds a plant and prints it.').action(add);
+for (const option of Object.values(fields)) addCommand.addOption(option);
 
 command('import', 'Adds the plants in a file with one JSON object per line. Running it again is safe.')
   .argument('<file>', 'has lines such as {"id":7,"name":"Moss"}; lines that fail are written to <file>.failed.ndjson')

@@ -7,19 +7,18 @@ import { fetchToken, readSession } from '../local/session.ts';
 import { dataFolder } from '../local/settings.ts';
 import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
 
-const { stack } = new Command('token')
+const { stack, scope } = new Command('token')
   .description('Prints an access token for the running local service, or for a stack in the AWS account.')
   .option('--stack <name>', 'the name of a deployed stack, such as PlantStore')
+  .option('--scope <scope>', 'the scopes to ask for, separated by spaces (default: all scopes of the contract)')
   .showHelpAfterError('See: npm run -s token -- --help')
   .parse()
-  .opts<{ stack?: string }>();
+  .opts<{ stack?: string; scope?: string }>();
 
 try {
-  const token =
-    stack === undefined
-      ? await fetchToken(readSession(dataFolder()))
-      : await fetchDeployedToken(await readDeployedIssuer(stack), console.error);
-  console.log(token);
+  const source = stack === undefined ? readSession(dataFolder()) : await readDeployedIssuer(stack);
+  const asked = { ...source, ...(scope !== undefined && { scope }) };
+  console.log(stack === undefined ? await fetchToken(asked) : await fetchDeployedToken(asked, console.error));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);

@@ -8,6 +8,7 @@ import { issuerKeys } from './auth/issuer-keys.ts';
 import type { Refusal } from './auth/unverified-token.ts';
 import { verifyToken } from './auth/verify-token.ts';
 import { fromEnvironment } from './environment.ts';
+import { scopes } from './generated/contract.ts';
 
 type AuthorizerResult =
   | APIGatewaySimpleAuthorizerResult
@@ -19,14 +20,18 @@ const rules = {
   issuer: fromEnvironment('ISSUER'),
   // AUDIENCE is `none` only for the stack's own issuer or with the setting `audience=none`; both skip the check.
   audience: audience === 'none' ? null : audience,
-  scope: fromEnvironment('REQUIRED_SCOPE'),
   scopeClaims: fromEnvironment('SCOPE_CLAIM').split(','),
 };
 
-/** Allows a request that has a valid bearer token. @throws Error if the issuer's keys cannot be fetched */
-export const handler = async ({ headers }: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
-  const bearer = bearerToken(headers?.['authorization']);
-  const verdict = 'refused' in bearer ? bearer : await verifyToken(bearer.token, rules, keys);
+/**
+ * Allows a request whose bearer token is valid and has the scopes that the contract requires for the route.
+ * @throws Error if the issuer's keys cannot be fetched
+ */
+export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
+  if (!Object.hasOwn(scopes, event.routeKey)) return refuse('unknown route');
+  const requiredScopes = scopes[event.routeKey] ?? [];
+  const bearer = bearerToken(event.headers?.['authorization']);
+  const verdict = 'refused' in bearer ? bearer : await verifyToken(bearer.token, { ...rules, requiredScopes }, keys);
   if ('refused' in verdict) return refuse(verdict.refused);
   const { sub = '', client_id, azp } = verdict.claims;
   console.info({ outcome: 'allowed' });

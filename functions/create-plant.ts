@@ -1,5 +1,11 @@
-import { type NewPlant, type Plant, toPlant } from './plants/plant.ts';
-import type { AddPlant, Outcome } from './plants/plant-table.ts';
+import { type AllFields, type NewPlant, type Plant, toPlant } from './plants/plant.ts';
+import { type AddPlant, type Outcome, PlantConflict, PlantTooLarge } from './plants/plant-table.ts';
+
+/** The errors of this operation, with their responses. functions/http/errors.ts has those of every operation. */
+export const errors = [
+  [PlantConflict, { status: 409, error: 40901, message: 'the id belongs to a plant with other content' }],
+  [PlantTooLarge, { status: 413, error: 41301, message: 'the plant must be at most 400 KB' }],
+] as const;
 
 /**
  * The operation createPlant: stores a plant, then returns it as responses show it.
@@ -7,7 +13,7 @@ import type { AddPlant, Outcome } from './plants/plant-table.ts';
  */
 export const createPlant =
   (addPlant: AddPlant) =>
-  async (newPlant: NewPlant, deadline: AbortSignal): Promise<{ outcome: Outcome; plant: Plant }> => ({
+  async (newPlant: NewPlant, deadline: AbortSignal): Promise<{ outcome: Outcome; plant: AllFields<Plant> }> => ({
     outcome: await addPlant(newPlant, deadline),
     plant: toPlant(newPlant),
   });

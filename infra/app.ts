@@ -2,19 +2,16 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { PlantStoreStack } from './plant-store-stack.ts';
-import { readSettings, type Settings } from './settings.ts';
-
-const settingsOf = (app: App): Settings => {
-  try {
-    return readSettings(app.node);
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    process.exit(1);
-  }
-};
+import { ConfigurationError, readSettings } from './settings.ts';
 
 const app = new App();
-new PlantStoreStack(app, settingsOf(app));
+try {
+  new PlantStoreStack(app, readSettings(app.node));
+} catch (error) {
+  if (!(error instanceof ConfigurationError)) throw error;
+  console.error(error.message);
+  process.exit(1);
+}
 // A finding that is not acknowledged fails the synthesis. The template lists the acknowledged ones with their reasons.
 const audit = { writeSuppressionsToCloudFormation: true };
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app, audit), new ServerlessChecks(app, audit));

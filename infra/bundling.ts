@@ -46,22 +46,21 @@ export const prebuildBundles = async (): Promise<void> => {
   await stop();
 };
 
-/** Returns an entry of functions/ bundled as one JavaScript file. @example bundle('create-plant.lambda.ts') */
+/** Returns an entry of functions/ bundled as one JavaScript file. @example bundle('authorizer.lambda.ts') */
 export const bundle = (entry: string): Uint8Array => {
   const [file] = prebuilt.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles;
   if (file === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
   return file.contents;
 };
 
-/** Bundles an entry, and lists the source files and packages (as keys of package-lock.json) that contribute code to it. */
-export const bundleInputs = (entry: string): { bundle: Uint8Array; files: string[]; packages: string[] } => {
-  const { metafile, outputFiles } = buildSync({ ...esbuildOptions(entry), metafile: true });
+/** Lists the source files and packages (as keys of package-lock.json) that contribute code to the bundle of an entry. */
+export const bundleInputs = (entry: string): { files: string[]; packages: string[] } => {
+  const { metafile } = buildSync({ ...esbuildOptions(entry), metafile: true });
   const files = Object.values(metafile.outputs).flatMap((output) =>
     Object.entries(output.inputs).flatMap(([input, { bytesInOutput }]) => (bytesInOutput > 0 ? [input] : [])),
   );
   const packageOf = (file: string): string[] => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [];
   return {
-    bundle: Buffer.concat(outputFiles.map(({ contents }) => contents)),
     files: files.filter((file) => packageOf(file).length === 0).sort(),
     packages: [...new Set(files.flatMap(packageOf))].sort(),
   };

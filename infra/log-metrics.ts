@@ -1,57 +1,46 @@
+/** Metrics counted from the functions' own log lines, which docs/operate/runbook.md lists. */
 import { Stack } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
-import { FilterPattern, MetricFilter } from 'aws-cdk-lib/aws-logs';
-import { Construct } from 'constructs';
+import { FilterPattern, type MetricFilterOptions } from 'aws-cdk-lib/aws-logs';
 import type { ServiceFunction } from './service-function.ts';
-
-type Functions = { createPlant: ServiceFunction; authorizer: ServiceFunction };
-
-/** Metrics counted from the functions' own log lines, which docs/operate/runbook.md lists. */
-export class LogMetrics extends Construct {
-  /** Counts createPlant's responses with status 500, which Lambda does not count as errors. */
-  readonly faults: Metric;
-  readonly keysNotFetched: Metric;
-  /** Plants stored, by outcome; plants refused or failed, by `error`; tokens refused, by reason. */
-  readonly outcomes: IMetric[];
-
-  constructor(scope: Construct, id: string, { createPlant, authorizer }: Functions) {
-    super(scope, id);
-    const stored = ['created', 'repeated', 'stored'].map(outcomeIs).join(' || ');
-    this.faults = this.#count(createPlant, 'Faults', `${outcomeIs('failed')} && $.message.error = 50001`);
-    this.keysNotFetched = this.#count(authorizer, 'KeysNotFetched', outcomeIs('keys not fetched'));
-    this.outcomes = [
-      this.#countBy('outcome', createPlant, 'Stored', stored),
-      this.#countBy('error', createPlant, 'Refused', outcomeIs('refused')),
-      this.#countBy('error', createPlant, 'Failed', outcomeIs('failed')),
-      this.#countBy('reason', authorizer, 'TokensRefused', outcomeIs('refused')),
-    ];
-  }
-
-  #count({ log }: ServiceFunction, metricName: string, lines: string): Metric {
-    const filter = new MetricFilter(this, metricName, {
-      logGroup: log,
-      metricNamespace: Stack.of(this).stackName,
-      metricName,
-      filterPattern: FilterPattern.literal(`{ ${lines} }`),
-      defaultValue: 0,
-    });
-    return filter.metric({ statistic: Stats.SUM });
-  }
-
-  /** Counts log lines by the value of one field. @returns a search that also finds values that appear later */
-  #countBy(field: string, { log }: ServiceFunction, metricName: string, lines: string): IMetric {
-    const namespace = Stack.of(this).stackName;
-    new MetricFilter(this, metricName, {
-      logGroup: log,
-      metricNamespace: namespace,
-      metricName,
-      filterPattern: FilterPattern.literal(`{ ${lines} }`),
-      dimensions: { [field]: `$.message.${field}` },
-    });
-    const search = `{"${namespace}","${field}"} MetricName="${metricName}"`;
-    return new MathExpression({ expression: `SEARCH('${search}', 'Sum', 300)`, usingMetrics: {}, label: metricName });
-  }
-}
 
 /** Lambda's JSON log format puts the object that a function logs into `message`. */
 const outcomeIs = (outcome: string): string => `$.message.outcome = "${outcome}"`;
+
+/** Counts an operation's responses with status 500, which Lambda does not count as errors. A 503 has the level WARN. */
+export const faults = (operation: ServiceFunction): Metric =>
+  count(operation, 'Faults', `${outcomeIs('failed')} && $.level = "ERROR"`);
+
+export const keysNotFetched = (authorizer: ServiceFunction): Metric =>
+  count(authorizer, 'KeysNotFetched', outcomeIs('keys not fetched'));
+
+/** Counts the tokens that the authorizer refuses, by reason. */
+export const refusals = (authorizer: ServiceFunction): IMetric =>
+  countBy('reason', authorizer, 'Refused', outcomeIs('refused'));
+
+/** Counts an operation's requests: those that succeeded by outcome, the others by `error`. */
+export const outcomes = (operation: ServiceFunction): IMetric[] => {
+  const succeeded = '$.message.outcome = "*" && $.message.outcome != "refused" && $.message.outcome != "failed"';
+  return [
+    countBy('outcome', operation, 'Succeeded', succeeded),
+    countBy('error', operation, 'Refused', outcomeIs('refused')),
+    countBy('error', operation, 'Failed', outcomeIs('failed')),
+  ];
+};
+
+const count = ({ log, node }: ServiceFunction, kind: string, lines: string, more?: Partial<MetricFilterOptions>) =>
+  log
+    .addMetricFilter(kind, {
+      metricNamespace: Stack.of(log).stackName,
+      metricName: `${node.id}${kind}`,
+      filterPattern: FilterPattern.literal(`{ ${lines} }`),
+      ...(more ?? { defaultValue: 0 }),
+    })
+    .metric({ statistic: Stats.SUM });
+
+/** Counts log lines by the value of one field. @returns a search that also finds values that appear later */
+const countBy = (field: string, of: ServiceFunction, kind: string, lines: string): IMetric => {
+  const { namespace, metricName } = count(of, kind, lines, { dimensions: { [field]: `$.message.${field}` } });
+  const search = `{"${namespace}","${field}"} MetricName="${metricName}"`;
+  return new MathExpression({ expression: `SEARCH('${search}', 'Sum', 300)`, usingMetrics: {}, label: metricName });
+};

@@ -1,59 +1,30 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
-import {
-  HttpApi,
-  HttpMethod,
-  HttpStage,
-  type IHttpRouteAuthorizer,
-  LogGroupLogDestination,
-} from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpApi, HttpStage, type IHttpRouteAuthorizer, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
-import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
-import { MathExpression, type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { ServiceLog } from './service-log.ts';
 import type { Settings } from './settings.ts';
 
-type PlantApiProps = { authorizer: IFunction; createPlant: IFunction } & Pick<Settings, 'stage' | 'throttle'>;
+type PlantApiProps = { authorizer: IFunction } & Pick<Settings, 'stage' | 'throttle'>;
 
-/** The HTTP API of schemas/openapi.yaml. Its authorizer guards every route, including routes added later. */
+/** The HTTP API, at first without routes. Its authorizer guards every route that is added. */
 export class PlantApi extends HttpApi {
-  readonly accessLog: ServiceLog;
-
-  constructor(scope: Construct, id: string, { authorizer, createPlant, stage, throttle }: PlantApiProps) {
+  constructor(scope: Construct, id: string, { authorizer, stage, throttle }: PlantApiProps) {
     super(scope, id, {
       apiName: Stack.of(scope).stackName,
       createDefaultStage: false,
       defaultAuthorizer: bearerAuth(authorizer),
     });
-    this.addRoutes({
-      path: '/plants',
-      methods: [HttpMethod.POST],
-      integration: new HttpLambdaIntegration('CreatePlant', createPlant),
-    });
-    this.accessLog = new ServiceLog(this, 'AccessLog', stage);
+    const accessLog = new ServiceLog(this, 'AccessLog', stage);
     new HttpStage(this, 'Stage', {
       httpApi: this,
       stageName: '$default',
       autoDeploy: true,
       throttle,
       detailedMetricsEnabled: true,
-      accessLogSettings: { destination: new LogGroupLogDestination(this.accessLog), format: accessLogFormat },
-    });
-  }
-
-  /** Returns a metric that counts some of the requests (`some`) as a percentage of all requests. */
-  metricShare(some: Metric): MathExpression {
-    // Each metric needs an id that is unique within its graph.
-    const id = `answers${some.metricName}`;
-    return new MathExpression({
-      expression: `IF(all > 0, 100 * FILL(${id}, 0) / all, 0)`,
-      usingMetrics: {
-        [id]: some.with({ statistic: Stats.SUM }),
-        all: this.metricCount({ statistic: Stats.SUM }),
-      },
-      label: some.metricName,
+      accessLogSettings: { destination: new LogGroupLogDestination(accessLog), format: accessLogFormat },
     });
   }
 }

@@ -4,19 +4,7 @@ import { AssetHashType, DockerImage, type Duration, RemovalPolicy } from 'aws-cd
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import {
-  Alias,
-  ApplicationLogLevel,
-  Architecture,
-  Code,
-  type IFunction,
-  type IVersion,
-  Function as LambdaFunction,
-  LoggingFormat,
-  Runtime,
-  SystemLogLevel,
-  Tracing,
-} from 'aws-cdk-lib/aws-lambda';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { bundle, functions } from './bundling.ts';
@@ -32,13 +20,13 @@ type ServiceFunctionProps = {
 };
 
 /** A Lambda function of this service. All functions are built and run with the same options. */
-export class ServiceFunction extends LambdaFunction {
+export class ServiceFunction extends lambda.Function {
   readonly log: ServiceLog;
   /** The alias that callers invoke. It points to the version rolled out last, or to two versions during a roll-out. */
-  readonly live: IFunction;
+  readonly live: lambda.IFunction;
   /** CDK declares the time-out as optional, but this class always sets it. */
   declare readonly timeout: Duration;
-  readonly #alias: Alias;
+  readonly #alias: lambda.Alias;
 
   constructor(scope: Construct, id: string, { entry, environment, timeout, stage }: ServiceFunctionProps) {
     const log = new ServiceLog(scope, `${id}Logs`, stage);
@@ -48,8 +36,8 @@ export class ServiceFunction extends LambdaFunction {
     super(scope, id, {
       code: bundled(entry),
       handler: 'index.handler',
-      runtime: Runtime.NODEJS_24_X,
-      architecture: Architecture.ARM_64,
+      runtime: lambda.Runtime.NODEJS_24_X,
+      architecture: lambda.Architecture.ARM_64,
       // 1,769 MB are one whole core. docs/decisions/function-settings.md explains size, log format and no pre-warming.
       memorySize: 1_769,
       timeout,
@@ -61,10 +49,10 @@ export class ServiceFunction extends LambdaFunction {
         removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       },
       logGroup: log,
-      loggingFormat: LoggingFormat.JSON,
-      applicationLogLevelV2: ApplicationLogLevel.INFO,
-      systemLogLevelV2: SystemLogLevel.INFO,
-      tracing: Tracing.ACTIVE,
+      loggingFormat: lambda.LoggingFormat.JSON,
+      applicationLogLevelV2: lambda.ApplicationLogLevel.INFO,
+      systemLogLevelV2: lambda.SystemLogLevel.INFO,
+      tracing: lambda.Tracing.ACTIVE,
     });
     acknowledge(
       role.node.findChild('DefaultPolicy'),
@@ -78,8 +66,11 @@ export class ServiceFunction extends LambdaFunction {
     );
     this.log = log;
     // CDK's class types do not fit its interfaces under exactOptionalPropertyTypes, so `as` is needed.
-    this.#alias = new Alias(this, 'Live', { aliasName: 'live', version: this.currentVersion as IVersion });
-    this.live = this.#alias as IFunction;
+    this.#alias = new lambda.Alias(this, 'Live', {
+      aliasName: 'live',
+      version: this.currentVersion as lambda.IVersion,
+    });
+    this.live = this.#alias as lambda.IFunction;
   }
 
   /** Sends a new version 10 % of the calls for five minutes, then all. If an alarm goes off, CodeDeploy rolls back. */
@@ -109,8 +100,8 @@ export class ServiceFunction extends LambdaFunction {
 }
 
 /** Makes a function's code, index.js. CDK's NodejsFunction makes the same through npx, which is slower than esbuild. */
-const bundled = (entry: string): Code =>
-  Code.fromAsset(functions, {
+const bundled = (entry: string): lambda.Code =>
+  lambda.Code.fromAsset(functions, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       // CDK requires an image in case `tryBundle` returns false, which it never does.

@@ -2,7 +2,7 @@ import { Aws, Duration, Fn, RemovalPolicy } from 'aws-cdk-lib';
 import { Mfa, OAuthScope, ResourceServerScope, UserPool } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import type { TrustedIssuer } from './settings.ts';
+import { ConfigurationError, type TrustedIssuer } from './settings.ts';
 
 /** A Cognito user pool without users. Its one machine client gets tokens with the client_credentials grant. */
 export class TokenIssuer extends Construct implements TrustedIssuer {
@@ -11,14 +11,18 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
   /** Cognito's access tokens have no `aud`. */
   readonly audience = 'none';
   readonly scopeClaim = 'scope';
-  readonly userPoolId: string;
-  readonly clientId: string;
-  /** The URL where the client posts its id and secret (HTTP Basic) to get a token. */
-  readonly tokenUrl: string;
+  /** Outputs of the stack. A client gets a token from `TokenUrl`, where it posts its id and secret (HTTP Basic). */
+  readonly outputs: { TokenUrl: string; ClientId: string; UserPoolId: string };
 
-  constructor(parent: Construct, id: string, scope: string) {
+  /** @param scopes all scopes of the contract. @throws ConfigurationError if a Cognito resource server cannot have them */
+  constructor(parent: Construct, id: string, scopes: string[]) {
     super(parent, id);
-    const [identifier = '', scopeName = ''] = scope.split('/');
+    const [, identifier] = /^([\w.:-]+)\/[\w.:-]+(?: \1\/[\w.:-]+)*$/.exec(scopes.join(' ')) ?? [];
+    if (identifier === undefined) {
+      throw new ConfigurationError(
+        `Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has ${scopes.join(' ')}.`,
+      );
+    }
     const pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
       // The rules for sign-in protect users that someone creates by hand, though their tokens lack the scope anyway.
@@ -39,23 +43,25 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
       'AwsSolutions-COG8',
       'The plus plan, which costs money per token, protects the passwords of users. The pool has no users.',
     );
-    const permission = new ResourceServerScope({ scopeName, scopeDescription: 'Add plants' });
-    const resourceServer = pool.addResourceServer('Api', { identifier, scopes: [permission] });
+    const permissions = scopes.map((scope) => {
+      const scopeName = scope.slice(identifier.length + 1);
+      return new ResourceServerScope({ scopeName, scopeDescription: `${scopeName} ${identifier}` });
+    });
+    const resourceServer = pool.addResourceServer('Api', { identifier, scopes: permissions });
     const client = pool.addClient('Machine', {
       generateSecret: true,
       accessTokenValidity: Duration.hours(1),
       oAuth: {
         flows: { clientCredentials: true },
-        scopes: [OAuthScope.resourceServer(resourceServer, permission)],
+        scopes: permissions.map((permission) => OAuthScope.resourceServer(resourceServer, permission)),
       },
     });
     // A domain prefix must be unique in its region across all accounts; the UUID in the stack's id makes it so.
     const stackUuid = Fn.select(2, Fn.split('/', Aws.STACK_ID));
     const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `plants-${stackUuid}` } });
-    this.tokenUrl = `${domain.baseUrl()}/oauth2/token`;
     this.issuer = pool.userPoolProviderUrl;
     this.jwksUri = `${this.issuer}/.well-known/jwks.json`;
-    this.userPoolId = pool.userPoolId;
-    this.clientId = client.userPoolClientId;
+    const TokenUrl = `${domain.baseUrl()}/oauth2/token`;
+    this.outputs = { TokenUrl, ClientId: client.userPoolClientId, UserPoolId: pool.userPoolId };
   }
 }

@@ -1,11 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:https';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
-import { generate } from 'selfsigned';
+import { scopes } from '../functions/generated/contract.ts';
+import { makeCertificate } from './certificate.ts';
 import { closeServer, listen } from './listen.ts';
 
-/** What a client needs to get a token, and what the stack needs to verify one. `certificate` (PEM) is self-signed. */
+/**
+ * What a client needs to get a token, and what the stack needs to verify one. `scope` is every scope of the contract,
+ * separated by spaces; `certificate` (PEM) is self-signed.
+ */
 export type LocalIssuer = {
   issuer: string;
   jwksUri: string;
@@ -19,7 +23,7 @@ export type LocalIssuer = {
 };
 
 const audience = 'urn:plant-store';
-const scope = 'plants/create';
+const allScopes = [...new Set(Object.values(scopes).flat())].join(' ');
 const clientId = 'local-client';
 
 /** Lifetime of a token in seconds, the same as Cognito's default. */
@@ -28,8 +32,9 @@ const tokenLifetime = 3_600;
 /**
  * Starts a real OpenID provider on a free port: client_credentials, signed access tokens (RFC 9068). Signing key,
  * client secret and certificate are new at each start. It uses https because the authorizer fetches keys by https only.
+ * @param scope is what the client may ask for, separated by spaces
  */
-export const startIssuer = async (): Promise<LocalIssuer> => {
+export const startIssuer = async (scope = allScopes): Promise<LocalIssuer> => {
   const { key, certificate } = await makeCertificate();
   const server = createServer({ key, cert: certificate });
   const issuer = `https://127.0.0.1:${await listen(server, 0)}`;
@@ -65,7 +70,7 @@ export const startIssuer = async (): Promise<LocalIssuer> => {
       },
     },
     jwks: { keys: [{ ...(await exportJWK(signing.privateKey)), alg: 'ES256', use: 'sig', kid: 'local' }] },
-    scopes: [scope],
+    scopes: scope.split(' '),
     ttl: { ClientCredentials: tokenLifetime },
   });
   server.on('request', provider.callback());
@@ -81,18 +86,6 @@ export const startIssuer = async (): Promise<LocalIssuer> => {
     certificate,
     close: () => closeServer(server),
   };
-};
-
-/**
- * Makes a self-signed certificate for 127.0.0.1 and its private key, both in PEM. Its name is unique, because TLS finds
- * a trusted certificate by name: if names were equal, it would try an earlier one and reject this one.
- */
-export const makeCertificate = async (): Promise<{ key: string; certificate: string }> => {
-  const { private: key, cert: certificate } = await generate(
-    [{ name: 'commonName', value: `Plant Store local issuer ${randomUUID()}` }],
-    { keyType: 'ec', extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }] },
-  );
-  return { key, certificate };
 };
 
 /** Stores nothing: client_credentials with signed tokens needs no storage, and the default adapter logs a warning. */

@@ -1,6 +1,7 @@
 /** The lines that `npm start` prints. */
 
 import type { AccessLogEntry } from 'http-api-emulator';
+import type { ExampleRequest } from './contract.ts';
 import { dataFolder } from './settings.ts';
 
 /** A logical id without the hash that CDK appends to it. */
@@ -14,14 +15,15 @@ export const accessLine = ({ method, path, status, milliseconds, requestId, erro
     ...(error ? [error.replaceAll(/\s+/g, ' ')] : []),
   ].join(' | ');
 
-/** A curl command that works in any POSIX shell on this machine, in any folder. */
-export const curlLine = (url: string): string => {
+/** Returns a curl command that sends the request. It works in any POSIX shell on this machine, in any folder. */
+export const curlLine = (url: string, { method, path, body }: ExampleRequest): string => {
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
   const dataDir = process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : '';
+  // Without -X, curl sends a POST if it has data, and a GET if it has none.
+  const isUsual = method === (body === undefined ? 'GET' : 'POST');
   return [
-    `curl -sSi ${url}/plants`,
+    `curl -sSi${isUsual ? '' : ` -X ${method}`} ${url}${path}`,
     `-H "authorization: Bearer $(${dataDir}npm --prefix ${quote(process.cwd())} run -s token)"`,
-    `-H 'content-type: application/json'`,
-    `-d '{"id":1,"name":"Swiss cheese plant","tag":"climber"}'`,
+    ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quote(body)}`]),
   ].join(' ');
 };

@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { FolderError, lockFolder, serve } from 'http-api-emulator';
 import { prebuildBundles } from '../infra/bundling.ts';
+import { exampleRequest, readContract } from './contract.ts';
 import { accessLine, curlLine } from './lines.ts';
 import { closeServer, listen } from './listen.ts';
 import { referencePage } from './reference.ts';
@@ -60,10 +61,11 @@ const start = async (): Promise<void> => {
   cleanUps.push(await lockFolder(dataFolder()));
   removeStaleSession(dataFolder());
 
-  // Importing these two modules takes half of the start-up time, so they load late and while the functions are bundled.
-  const [{ startIssuer }, { makeApp }] = await Promise.all([
+  // Importing the first two takes half of the start-up time, so they load late and while the functions are bundled.
+  const [{ startIssuer }, { makeApp }, contract] = await Promise.all([
     import('./issuer.ts'),
     import('./stack.ts'),
+    readContract(),
     prebuildBundles(),
   ]);
 
@@ -72,10 +74,10 @@ const start = async (): Promise<void> => {
   cleanUps.push(issuer.close);
 
   say('Serving the stack ...');
-  const { issuer: issuerUrl, audience, jwksUri, scope } = issuer;
+  const { issuer: issuerUrl, audience, jwksUri } = issuer;
   const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
   const emulator = await serve({
-    app: makeApp(temporaryFolder(), { issuer: issuerUrl, audience, jwksUri, scope }),
+    app: makeApp(temporaryFolder(), { issuer: issuerUrl, audience, jwksUri }),
     store: endpoint ? { endpoint } : { folder: dataFolder() },
     certificates: [issuer.certificate],
     port,
@@ -85,12 +87,12 @@ const start = async (): Promise<void> => {
   cleanUps.push(emulator.close);
   const { url } = emulator;
 
-  const { tokenUrl, clientId, clientSecret, certificate } = issuer;
+  const { tokenUrl, clientId, clientSecret, scope, certificate } = issuer;
   cleanUps.push(writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate }));
 
   say(`Serving ${emulator.routeKeys.join(', ')} at ${url} (store: ${emulator.store}).`);
   if (!emulator.enforcesRoles) say('You run the store yourself, so the permissions of the functions are not checked.');
-  say(`Try it, in another terminal:\n\n${curlLine(url)}\n`);
+  say(`Try it, in another terminal:\n\n${curlLine(url, exampleRequest(contract))}\n`);
   say(`Or in a browser: ${url}/docs`);
   say('Ctrl-C stops the service. One line per request:');
 };

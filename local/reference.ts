@@ -1,6 +1,7 @@
 /** Serves an interactive page of the contract at /docs of the local service. A deployment has no such page. */
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readContract, toJson } from './contract.ts';
 
 type Content = { type: string; body: string | Buffer };
 type Source = (origin: string, newToken: () => Promise<string>) => Promise<Content>;
@@ -56,21 +57,15 @@ const file =
 const page: Source = async (origin, newToken) => {
   const [html, contract, token] = await Promise.all([
     readFile(new URL('reference/page.html', import.meta.url), 'utf8'),
-    readContract(origin),
+    contractOf(origin),
     newToken(),
   ]);
-  const data = toJson({
-    token,
-    contract: { ...contract, paths: JSON.parse(toJson(contract['paths'], examplesAsText)) },
-  });
+  const data = toJson({ token, contract: withExamplesAsText(contract) });
   // Escape every `<`, so that no text of the contract can close the script element around the data.
   return { type: 'text/html', body: html.replace('"DATA"', () => data.replaceAll('<', '\\u003c')) };
 };
 
-const openapi: Source = async (origin) => ({
-  type: 'application/json',
-  body: toJson(await readContract(origin)),
-});
+const openapi: Source = async (origin) => ({ type: 'application/json', body: toJson(await contractOf(origin)) });
 
 /** Every path that is served. The list is fixed, so no file name is built from a client's request. */
 const sources = new Map<string, Source>([
@@ -82,27 +77,33 @@ const sources = new Map<string, Source>([
   ['/openapi.json', openapi],
 ]);
 
-/** Reads schemas/openapi.yaml, with `origin` as its server. Integers become bigints, since one example exceeds 2^53. */
-const readContract = async (origin: string): Promise<Record<string, unknown>> => {
-  // yaml is imported here, not at the top, so that the start does not wait for it.
-  const { parse } = await import('yaml');
-  const contract = parse(await readFile(new URL('../schemas/openapi.yaml', import.meta.url), 'utf8'), {
-    intAsBigInt: true,
-  }) as Record<string, unknown>;
-  return { ...contract, servers: [{ url: origin }] };
-};
+/** Reads the contract, with `origin` as its server. */
+const contractOf = async (origin: string): Promise<object> => ({
+  ...(await readContract()),
+  servers: [{ url: origin }],
+});
 
-declare global {
-  interface JSON {
-    /** Node.js has had JSON.rawJSON since version 21; TypeScript does not declare it yet. */
-    rawJSON: (text: string) => unknown;
-  }
-}
+type WithExamples = { in?: string; schema: object; example?: unknown; examples?: Record<string, { value: unknown }> };
 
-const exact = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? JSON.rawJSON(`${value}`) : value);
-
-const toJson = (value: unknown, change = exact): string => JSON.stringify(value, change);
+/** A parameter, header or media type has examples beside its schema. A schema's own examples are left as they are. */
+const hasExamples = (value: unknown): value is WithExamples =>
+  value instanceof Object && 'schema' in value && ('example' in value || 'examples' in value);
 
 /** Turns examples into text: Swagger UI would round their numbers, but shows and sends text unchanged. */
-const examplesAsText = (key: string, value: unknown): unknown =>
-  key === 'value' ? JSON.stringify(value, exact, 2) : exact(key, value);
+export const withExamplesAsText = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withExamplesAsText);
+  if (!(value instanceof Object)) return value;
+  const fields = Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withExamplesAsText(field)]));
+  if (!hasExamples(value)) return fields;
+  const { in: place, example, examples = {} } = value;
+  const asText = place === undefined ? (each: unknown) => toJson(each, 2) : parameterText;
+  const texts = Object.entries(examples).map(([name, each]) => [name, { ...each, value: asText(each.value) }]);
+  return {
+    ...fields,
+    ...(example !== undefined && { example: asText(example) }),
+    ...(texts.length > 0 && { examples: Object.fromEntries(texts) }),
+  };
+};
+
+/** Swagger UI shows a list as one input for each element. */
+const parameterText = (value: unknown): unknown => (Array.isArray(value) ? value.map(String) : String(value));

@@ -83,10 +83,11 @@ export class NoTokenEndpoint extends Error {
 /**
  * Gets an access token by OAuth 2.0 client credentials (RFC 6749 section 4.4); the secret is sent by HTTP Basic. If
  * `source.certificate` is set, the whole process trusts it from then on.
+ * @param scope is what the token may do, separated by spaces: all that the client may ask for, or a part of it
  * @throws NoTokenEndpoint, or Error if the issuer refuses; both with a one-sentence message for the user
  */
-export const fetchToken = async (source: TokenSource): Promise<string> => {
-  const { tokenUrl, clientId, clientSecret, scope, certificate } = source;
+export const fetchToken = async (source: TokenSource, scope = source.scope): Promise<string> => {
+  const { tokenUrl, clientId, clientSecret, certificate } = source;
   if (certificate !== undefined) tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
   const response = await fetch(tokenUrl, {
     method: 'POST',

@@ -36,7 +36,7 @@ describe('a reader of the READMEs', () => {
     const [commands = ''] = blocks('From the command line', 'sh');
     expect(await shell(commands)).toMatchObject({ code: 0, stdout: expect.stringContaining('1 stored, 0 failed') });
 
-    const [source = ''] = globSync('client/*.ts', { cwd: root });
+    const [source = ''] = globSync('client/*-client.ts', { cwd: root });
     const client = pathToFileURL(path.join(root, source)).href;
     const file = path.join(home.folder, 'plant.mjs');
     const token = await fetchToken(readSession(home.folder));

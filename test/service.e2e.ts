@@ -6,7 +6,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPlantStoreClient, type NewPlant, type Token } from '../client/plant-store-client.ts';
 import { fetchToken, readSession } from '../local/session.ts';
-import { expectInContract } from './kit/contract.ts';
+import { expectInContract, operationFor, operations } from './kit/contract.ts';
 import { dynamoDbError, type Faults, onFirstRequest, startFaultyStore } from './kit/faulty-store.ts';
 import { startLocalService, temporaryFolder } from './kit/local-service.ts';
 import { isOverQuota, isUnavailable, retryWhile } from './kit/over-quota.ts';
@@ -118,16 +118,18 @@ describe('a token', () => {
   });
 });
 
-test.each([
-  ['GET', '/plants'],
-  ['DELETE', '/plants'],
-  ['POST', '/'],
-  ['POST', '/plants/1'],
-])('the service answers %s %s with 404', async (method, path) => {
-  const headers = { authorization: `Bearer ${reached.token}` };
-  const { status, body } = await untilAnswered(() => request(path, { method, headers }));
-  expect({ status, body }).toEqual({ status: 404, body: { message: 'Not Found' } });
-});
+const requests = ['/', '/no-route', ...operations.map(({ path }) => path.replaceAll(/\{.*?\}/g, '1'))].flatMap((path) =>
+  ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, path] as const),
+);
+
+test.each(requests.filter(([method, path]) => operationFor(method, path) === undefined))(
+  'the service answers %s %s with 404',
+  async (method, path) => {
+    const headers = { authorization: `Bearer ${reached.token}` };
+    const { status, body } = await untilAnswered(() => request(path, { method, headers }));
+    expect({ status, body }).toEqual({ status: 404, body: { message: 'Not Found' } });
+  },
+);
 
 describe('the client', () => {
   const create = (plant: NewPlant, token: Token = reached.token) =>

@@ -5,6 +5,7 @@ import { type Algorithm, isAlgorithm } from './algorithms.ts';
 
 /** The reasons for refusing a request. The words are stable, because the log and its metrics use them. */
 export type Refusal =
+  | 'unknown route'
   | 'no bearer token'
   | 'too long'
   | 'not a signed JWT'

@@ -8,8 +8,9 @@ export type TokenRules = {
   issuer: string;
   /** The expected `aud`. Null skips the check, for issuers whose tokens have no `aud` (Cognito). */
   audience: string | null;
-  scope: string;
-  /** The claims that may contain the scope. Their names differ from issuer to issuer. */
+  /** The scopes that a token must have, all of them. */
+  requiredScopes: readonly string[];
+  /** The claims that may contain scopes. Their names differ from issuer to issuer. */
   scopeClaims: readonly string[];
 };
 
@@ -42,12 +43,12 @@ const keysNamed = async (kid: string, { current, renewed }: IssuerKeys): Promise
 };
 
 const verifyWith = ({ jwk, publicKey }: IssuerKey, token: string, rules: TokenRules): Verdict => {
-  const { issuer, audience, scope, scopeClaims } = rules;
+  const { issuer, audience, requiredScopes, scopeClaims } = rules;
   try {
     const options = { issuer, audience, graceSeconds: clockSkew, customJwtCheck: assertNotExpired };
     const claims = verifyJwtSync(token, jwk, options, () => publicKey);
     const scopes = grantedScopes(claims, scopeClaims);
-    return scopes.includes(scope) ? { claims, scopes } : { refused: 'scope' };
+    return requiredScopes.every((scope) => scopes.includes(scope)) ? { claims, scopes } : { refused: 'scope' };
   } catch (error) {
     if (error instanceof JwtExpiredError) return { refused: 'expired' };
     if (error instanceof JwtInvalidAudienceError) return { refused: 'audience' };

@@ -1,15 +1,18 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import type { Error as ErrorBody } from '../generated/contract.ts';
+import type { ErrorBody } from '../generated/contract.ts';
 import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
+import { jsonResponse } from './json-response.ts';
+
+export type ErrorClass = new (...args: never[]) => Error;
 
 /** An error class from outside http/ and the catalogue entry for its errors. */
-export type Translation = readonly [errorClass: new (...args: never[]) => Error, entry: CatalogueEntry];
+export type Translation = readonly [errorClass: ErrorClass, entry: CatalogueEntry];
 
 /**
  * Turns any thrown error into the catalogue's status and body, and logs one line. Clients never see an error's cause;
  * the cause of a 5xx goes to the log. Register this middleware first, because Middy runs `onError` hooks in reverse.
- * @example .use(errorResponse([[PlantConflict, errors.conflict]]))
+ * @example .use(errorResponse([[StoreUnavailable, errors.storeUnavailable]]))
  */
 export const errorResponse = (
   translations: readonly Translation[],
@@ -35,14 +38,8 @@ const log = ({ entry: { status, error } }: CatalogueError, thrown: unknown): voi
   else console.error({ outcome: 'failed', error, cause: evidence(thrown) });
 };
 
-const toResponse = ({ entry, message }: CatalogueError): APIGatewayProxyStructuredResultV2 => {
-  const body: ErrorBody = { error: entry.error, message };
-  return {
-    statusCode: entry.status,
-    headers: { 'content-type': 'application/json', ...entry.headers },
-    body: JSON.stringify(body),
-  };
-};
+const toResponse = ({ entry: { status, error, headers }, message }: CatalogueError) =>
+  jsonResponse(status, { error, message } satisfies ErrorBody, headers);
 
 /** The logged metadata of an AWS SDK call: its status, its attempts, and the request id that AWS Support asks for. */
 type ServiceMetadata = { httpStatusCode?: number; attempts?: number; requestId?: string };

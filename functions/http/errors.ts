@@ -1,7 +1,7 @@
 export type CatalogueEntry = { status: number; error: number; message: string; headers?: Record<string, string> };
 
 /**
- * All errors that the service returns, each with an example in schemas/openapi.yaml. `error` is permanent and starts
+ * The errors that any operation may return, each with an example in schemas/openapi.yaml. `error` is permanent and starts
  * with the three digits of the HTTP status; `message` is for people.
  */
 export const errors = {
@@ -12,13 +12,8 @@ export const errors = {
       'the request body must be JSON in UTF-8 without a byte order mark, at most 2,000 levels deep, without __proto__ or ' +
       'constructor.prototype',
   },
-  notValid: { status: 400, error: 40002, message: 'the request body does not follow the contract' },
-  conflict: { status: 409, error: 40901, message: 'the id belongs to a plant with other content' },
-  tooLarge: {
-    status: 413,
-    error: 41301,
-    message: 'the request body must be at most 1 MiB, and the plant at most 400 KB',
-  },
+  notValid: { status: 400, error: 40002, message: 'the request does not follow the contract' },
+  tooLarge: { status: 413, error: 41301, message: 'the request body must be at most 1 MiB' },
   notJsonType: {
     status: 415,
     error: 41501,

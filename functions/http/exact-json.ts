@@ -17,13 +17,13 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
 
 /**
  * Returns the number written in `source`, as a bigint if its nearest double, `value`, might differ. A number that only
- * rounding made whole (1.0000000000000000001) becomes NaN, which no integer check accepts.
+ * rounding made whole (1.0000000000000000001) becomes NaN, which no check accepts. Beyond 19 digits it stays a double.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
   // A double holds any 15 digits exactly. But it rounds 1e-400 to 0, so only a literal without 1-9 really means 0.
   const isExact = source.length <= 15 && Number.isSafeInteger(value) && (value !== 0 || !/[1-9]/.test(source));
   if (isExact || !Number.isInteger(value)) return value;
-  return integerOf(source) ?? Number.NaN;
+  return integerOf(source) ?? (Number.isSafeInteger(value) ? Number.NaN : value);
 };
 
 /**

@@ -12,9 +12,9 @@ const outputs = { ClientId: 'machine', UserPoolId: 'eu-central-1_pool', Scope: '
 /** Starts the fake endpoints. `secret` is Cognito's response; `asked` lists the requests they received. */
 const startAccount = async (
   secret: { status: number; body: object } = { status: 200, body: { UserPoolClient: { ClientSecret: 'shh' } } },
+  // How often the token endpoint first responds with a 404, as that of a new Cognito domain does.
+  notReady = 1,
 ) => {
-  // The first response of the token endpoint is a 404, as from a new Cognito domain.
-  let notReady = 1;
   const asked: string[] = [];
   const regions = new Set<string>();
   const server = createServer(async (request, response) => {
@@ -64,6 +64,13 @@ test("npm run token -- --stack prints only the token of the stack's issuer to st
     request,
   ]);
   expect([...regions]).toEqual(['eu-central-1']);
+});
+
+test('npm run token -- --stack --scope asks the issuer of the stack for that scope', async () => {
+  const { asked, environment } = await startAccount(undefined, 0);
+  const args = [programs.token, '--stack', 'PlantStore', '--scope', 'plants/read'];
+  expect(await run(process.execPath, args, environment).ended).toEqual({ code: 0, stdout: 'a.b.c\n', stderr: '' });
+  expect(asked.at(-1)).toMatch(/ grant_type=client_credentials&scope=plants%2Fread$/);
 });
 
 const noRegion = 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1';

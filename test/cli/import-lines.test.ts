@@ -3,11 +3,11 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Create, ImportEnded, type ImportedLine, importLines } from '../../cli/import-lines.ts';
-import type { CreatePlantResult, NewPlant } from '../../client/plant-store-client.ts';
+import { createPlantStoreClient, type NewPlant, type Result } from '../../client/plant-store-client.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { plants, toJson } from '../kit/plants.ts';
 
-const stored: CreatePlantResult = { ok: true, plant: { name: 'x' } };
+const stored: Result<'createPlant'> = { ok: true, status: 200, body: { name: 'x' } };
 
 /** Imports a file with this content. @returns the plants passed to `create`, and the imported lines */
 const importText = async (content: string | Buffer, create: Create = async () => stored) => {
@@ -40,9 +40,9 @@ test('an import does not end a line at U+2028 or U+2029, which JSON allows in st
   expect(created).toEqual([{ id: 1n, name: 'a\u2028b\u2029c' }]);
 });
 
-test('an import reads only the id of the plant itself as a bigint', async () => {
-  const { created } = await importText('{"name":{"id":2},"id":9007199254740993,"tag":[{"id":3}]}\n{"":{"id":4}}');
-  expect(created).toEqual([{ name: { id: 2 }, id: 9007199254740993n, tag: [{ id: 3 }] }, { '': { id: 4 } }]);
+test('an import reads each integer that is written in digits as a bigint', async () => {
+  const { created } = await importText('{"name":{"id":2.5},"id":-9007199254740993,"tag":[{"age":3}]}\n{"":1e3}');
+  expect(created).toEqual([{ name: { id: 2.5 }, id: -9007199254740993n, tag: [{ age: 3n }] }, { '': 1000 }]);
 });
 
 test('an import returns the lines in order, each with its line number and the byte offset of its end', async () => {
@@ -80,11 +80,19 @@ test.each([
   [Buffer.from('{"id":1,"name":"\xe9"}', 'latin1'), 'the line is not JSON in UTF-8'],
   ['null', 'the line is JSON, but not an object'],
   ['[{"id":1}]', 'the line is JSON, but not an object'],
-  ['{"id":9007199254740993.0,"name":"x"}', 'id must be an integer written in digits only'],
 ])('an import does not send the invalid line %s', async (content, message) => {
   const { created, lines } = await importText(content);
   expect(created).toEqual([]);
   expect(lines).toMatchObject([{ number: 1, failure: { error: 'not sent', message } }]);
+});
+
+test('an import reports the line of a plant that the client cannot send exactly, and goes on', async () => {
+  const client = createPlantStoreClient({ baseUrl: 'http://127.0.0.1:9', token: 'a.b.c' });
+  const create: Create = async (plant) => (plant.name === 'Moss' ? stored : client.createPlant(plant));
+  const { lines } = await importText('{"id":9007199254740993.0,"name":"x"}\n{"id":1,"name":"Moss"}', create);
+  const message = expect.stringMatching(/^id is the number 9007199254740992, which is /);
+  expect(lines).toMatchObject([{ failure: { error: 'not sent', message } }, { number: 2 }]);
+  expect(lines[1]?.failure).toBeUndefined();
 });
 
 test.each([
@@ -101,7 +109,7 @@ test('an import reads a line of 1 MiB', async () => {
 });
 
 describe('a failure', () => {
-  test.each<[CreatePlantResult & { ok: false }]>([
+  test.each<[Result<'createPlant'> & { ok: false }]>([
     [{ ok: false, error: 40901, status: 409, message: 'taken' }],
     [{ ok: false, error: 50301, status: 503, message: 'later' }],
     [{ ok: false, error: 'gateway', status: 413, message: 'Request Entity Too Large' }],
@@ -117,7 +125,7 @@ describe('a failure', () => {
     expect(lines[1]?.failure).toBeUndefined();
   });
 
-  test.each<[CreatePlantResult & { ok: false }]>([
+  test.each<[Result<'createPlant'> & { ok: false }]>([
     [{ ok: false, error: 'no answer', message: 'gone', cause: undefined }],
     [{ ok: false, error: 'gateway', status: 403, message: 'Forbidden' }],
     [{ ok: false, error: 'gateway', status: 404, message: 'Not Found' }],

@@ -9,7 +9,7 @@ import { answer, startScriptedService } from '../kit/scripted-service.ts';
 /** A program that compiles only if it handles every error code, and if each `@ts-expect-error` line is an error. */
 const sample = `
 import { createPlantStoreClient } from 'plant-store-client';
-import type { CreatePlantResult, ErrorCode, NewPlant, Plant } from 'plant-store-client';
+import type { ErrorCode, NewPlant, OperationId, Plant, Result } from 'plant-store-client';
 
 const token = async ({ refused }: { refused: boolean }) => (refused ? 'new' : 'old');
 const client = createPlantStoreClient({ baseUrl: process.argv[2] ?? '', token });
@@ -18,12 +18,14 @@ const moss: NewPlant = { id: 9223372036854775807n, name: 'Moss' };
 // @ts-expect-error An id is not a string.
 const wrongId: NewPlant = { id: '1', name: 'Moss' };
 // @ts-expect-error The contract has no error 40099.
-const wrongCode: ErrorCode = 40099;
+const wrongCode: ErrorCode<'createPlant'> = 40099;
+// @ts-expect-error The contract has no operation of this name.
+const wrongOperation: OperationId = 'waterPlant';
 
-const tell = (result: CreatePlantResult): string => {
-  // @ts-expect-error A failed result has no plant.
-  result.plant;
-  if (result.ok) return result.plant.name;
+const tell = (result: Result<'createPlant'>): string => {
+  // @ts-expect-error A failed result has no body.
+  result.body;
+  if (result.ok) return result.body.name;
   switch (result.error) {
     case 40001: case 40002: case 40901: case 41301: case 41501: case 41502: case 50001: case 50301: case 50302: case 'gateway':
       return \`\${result.status} \${result.message}\`;

@@ -39,7 +39,7 @@ const brokenOff: typeof stored = (response) => {
 };
 const thrown = { thrown: 'enough' };
 
-describe.each(runtimes)('the client on %s', (_, folder, program, args) => {
+describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => {
   const home = path.resolve('.ci/runtimes/node_modules', folder);
 
   const call = async (file: string, how: Call): Promise<unknown> => {
@@ -64,9 +64,17 @@ describe.each(runtimes)('the client on %s', (_, folder, program, args) => {
 
   test('sends an id exactly, and the token', async ({ file }) => {
     const { baseUrl, received } = await startScriptedService(stored);
-    expect(await call(file, { baseUrl })).toEqual({ ok: true, plant });
+    expect(await call(file, { baseUrl })).toEqual({ ok: true, status: 200, body: plant });
     const body = '{"id":9223372036854775807,"name":"Löwenzahn 🌱","tag":""}';
     expect(received).toEqual([{ authorization: 'Bearer a.b.c', body }]);
+  });
+
+  test('returns an integer beyond 2^53 as a bigint, but on Node.js 20 as a rounded number', async ({ file }) => {
+    const { baseUrl } = await startScriptedService((response) =>
+      response.end('{"name":"Löwenzahn 🌱","tag":"","since":9007199254740993}'),
+    );
+    const since = runtime === 'Node.js 20' ? 9007199254740992 : '9007199254740993n';
+    expect(await call(file, { baseUrl })).toEqual({ ok: true, status: 200, body: { ...plant, since } });
   });
 
   test.for([301, 302, 303, 307, 308])('does not follow a redirect: %i', async (status, { file }) => {
@@ -100,7 +108,7 @@ describe.each(runtimes)('the client on %s', (_, folder, program, args) => {
     ['a 429', answer(429, { message: 'later' }, { 'retry-after': '0' })],
   ])('sends a plant again after %s', async ([, script], { file }) => {
     const { baseUrl, received } = await startScriptedService(script, stored);
-    expect(await call(file, { baseUrl })).toEqual({ ok: true, plant });
+    expect(await call(file, { baseUrl })).toEqual({ ok: true, status: 200, body: plant });
     expect(received, 'requests').toHaveLength(2);
     expect(received[1]).toEqual(received[0]);
   });
@@ -120,7 +128,7 @@ describe.each(runtimes)('the client on %s', (_, folder, program, args) => {
 
   test('gets a new token after a 403', async ({ file }) => {
     const { baseUrl, received } = await startScriptedService(answer(403, { message: 'Forbidden' }), stored);
-    expect(await call(file, { baseUrl, token: 'function' })).toEqual({ ok: true, plant });
+    expect(await call(file, { baseUrl, token: 'function' })).toEqual({ ok: true, status: 200, body: plant });
     expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
 

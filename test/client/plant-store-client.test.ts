@@ -39,7 +39,8 @@ test('the client sends a plant with the token, and returns the stored plant', as
   const { createPlant } = createPlantStoreClient({ baseUrl: `${baseUrl}/`, token });
   expect(await createPlant({ id: 1, name: 'Moss', tag: 'green' })).toEqual({
     ok: true,
-    plant: { name: 'Moss', tag: 'green' },
+    status: 200,
+    body: { name: 'Moss', tag: 'green' },
   });
   expect(received).toEqual([{ authorization: 'Bearer a.b.c', body: '{"id":1,"name":"Moss","tag":"green"}' }]);
 });

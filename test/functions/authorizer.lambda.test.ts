@@ -12,7 +12,7 @@ let issuer: LocalIssuer;
 let token: string;
 beforeAll(async () => {
   issuer = await startIssuer();
-  token = await fetchToken(issuer);
+  token = await fetchToken(issuer, 'plants/create');
 });
 afterAll(() => issuer.close());
 
@@ -35,7 +35,6 @@ const load = async (environment: Record<string, string | undefined> = {}) => {
     ISSUER: issuer.issuer,
     JWKS_URI: issuer.jwksUri,
     AUDIENCE: issuer.audience,
-    REQUIRED_SCOPE: issuer.scope,
     SCOPE_CLAIM: 'scope',
     ...environment,
   };
@@ -45,13 +44,17 @@ const load = async (environment: Record<string, string | undefined> = {}) => {
 };
 
 /** Returns the response to a token with these claims, signed with a new key. An undefined claim is omitted. */
-const responseTo = async (change: Record<string, unknown>, environment: Record<string, string> = {}) => {
+const responseTo = async (
+  change: Record<string, unknown>,
+  environment: Record<string, string> = {},
+  event: { routeKey?: string } = {},
+) => {
   const key = await makeKey('ES256', 'other');
   const keySet = new TextEncoder().encode(JSON.stringify({ keys: [key.jwk] })).buffer;
   vi.spyOn(SimpleFetcher.prototype, 'fetch').mockResolvedValue(keySet);
   const handler = await load(environment);
   const signed = await sign(key, claims({ iss: issuer.issuer, aud: issuer.audience, ...change }));
-  return handler(authorizerEvent(`Bearer ${signed}`));
+  return handler({ ...authorizerEvent(`Bearer ${signed}`), ...event });
 };
 
 describe('the authorizer', () => {
@@ -117,10 +120,49 @@ describe('the authorizer', () => {
     expect(logged).toEqual([{ outcome: 'refused', reason: 'no bearer token' }]);
   });
 
-  test('requires the scope in REQUIRED_SCOPE', async () => {
-    const handler = await load({ REQUIRED_SCOPE: 'plants/delete' });
-    expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({ isAuthorized: false });
-    expect(logged).toEqual([{ outcome: 'refused', reason: 'scope' }]);
+  describe('for a route', () => {
+    const scopes = { 'GET /open': [], 'GET /one': ['a/read'], 'PUT /two': ['a/read', 'a/write'] };
+    beforeEach(() => {
+      vi.doMock('../../functions/generated/contract.ts', () => ({ scopes }));
+    });
+    afterEach(() => {
+      vi.doUnmock('../../functions/generated/contract.ts');
+    });
+
+    /** Returns whether a token with this scope may call the route, and what was logged. */
+    const verdictFor = async (routeKey: string, scope: string) => {
+      logged.length = 0;
+      const { isAuthorized } = await responseTo({ scope }, {}, { routeKey });
+      return { isAuthorized, logged };
+    };
+    const allowed = { isAuthorized: true, logged: [{ outcome: 'allowed' }] };
+    const refused = (reason: string) => ({ isAuthorized: false, logged: [{ outcome: 'refused', reason }] });
+
+    test('with one scope, requires a token that has it', async () => {
+      expect(await verdictFor('GET /one', 'a/read')).toEqual(allowed);
+      expect(await verdictFor('GET /one', 'a/write')).toEqual(refused('scope'));
+    });
+
+    test('with two scopes, requires a token that has both', async () => {
+      expect(await verdictFor('PUT /two', 'a/write a/read')).toEqual(allowed);
+      expect(await verdictFor('PUT /two', 'a/read')).toEqual(refused('scope'));
+      expect(await verdictFor('PUT /two', 'a/write')).toEqual(refused('scope'));
+    });
+
+    test('without scopes, still requires a valid token', async () => {
+      expect(await verdictFor('GET /open', 'anything')).toEqual(allowed);
+      const handler = await load();
+      expect(await handler({ ...authorizerEvent('Bearer a.b.c'), routeKey: 'GET /open' })).toEqual({
+        isAuthorized: false,
+      });
+    });
+
+    test.each(['$default', 'POST /plants', 'get /one', 'GET /one/', 'constructor', '__proto__', ''])(
+      'that is not in the contract, refuses every token: %j',
+      async (routeKey) => {
+        expect(await verdictFor(routeKey, 'a/read a/write')).toEqual(refused('unknown route'));
+      },
+    );
   });
 
   test('requires the audience in AUDIENCE', async () => {
@@ -177,7 +219,7 @@ describe('the authorizer', () => {
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toThrow('cannot be fetched');
   });
 
-  test.each(['ISSUER', 'JWKS_URI', 'AUDIENCE', 'REQUIRED_SCOPE', 'SCOPE_CLAIM'])(
+  test.each(['ISSUER', 'JWKS_URI', 'AUDIENCE', 'SCOPE_CLAIM'])(
     'does not start if %s is missing or empty',
     async (name) => {
       for (const value of [undefined, '']) await expect(load({ [name]: value })).rejects.toThrow(name);

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import cdkJson from '../../cdk.json' with { type: 'json' };
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { externalIssuer, kinds } from '../kit/stacks.ts';
+import { operationNames } from '../kit/template.ts';
 
 /** Runs the CDK app as `npx cdk` does. @returns its exit code and the lines it printed */
 const runApp = async (environment: Record<string, string>, { umask = '022', command = cdkJson.app } = {}) => {
@@ -46,9 +47,11 @@ const modesIn = async (folder: string) => {
 
 const nameOf = ({ stage }: Record<string, string>): string => (stage === 'dev' ? 'PlantStore-dev' : 'PlantStore');
 
+const functions = ['Authorizer', ...operationNames.map(([, name]) => name)];
+
 /** The lines that a successful synthesis prints. */
 const bundling = (context: Record<string, string>): string[] =>
-  ['CreatePlant', 'Authorizer'].map((each) => `Bundling asset ${nameOf(context)}/${each}/Code/Stage...`);
+  functions.map((each) => `Bundling asset ${nameOf(context)}/${each}/Code/Stage...`);
 
 const readTemplate = (folder: string, context: Record<string, string>): Promise<string> =>
   readFile(path.join(folder, `${nameOf(context)}.template.json`), 'utf8');
@@ -95,7 +98,7 @@ describe('the app', () => {
     'makes bundles of $what that Lambda can read and other users cannot change, with umask $umask',
     async ({ what, umask }) => {
       const { changeable, bundles } = await modesIn(folderOf(what));
-      expect(bundles).toEqual([0o644, 0o644]);
+      expect(bundles).toEqual(functions.map(() => 0o644));
       // With umask 000, other users may change the other files of the assembly.
       expect(changeable.filter((file) => umask !== '000' || file.startsWith('asset.'))).toEqual([]);
     },

@@ -2,33 +2,42 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
-import { bundleInputs } from '../../infra/bundling.ts';
+import { scopes } from '../../functions/generated/contract.ts';
+import { bundle, bundleInputs } from '../../infra/bundling.ts';
 import { makeApp } from '../../local/stack.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { externalIssuer } from '../kit/stacks.ts';
 
-const budgets: Record<string, { bytes: number; packages: string[] }> = {
-  CreatePlant: {
-    bytes: 187_000,
-    packages: [
-      '@aws-sdk/client-dynamodb',
-      '@aws-sdk/core',
-      '@aws-sdk/credential-provider-env',
-      '@aws-sdk/dynamodb-codec',
-      '@aws/lambda-invoke-store',
-      '@middy/core',
-      '@middy/http-json-body-parser',
-      '@middy/util',
-      '@middy/validator',
-      '@middy/validator/node_modules/@middy/util',
-      '@smithy/core',
-      '@smithy/node-http-handler',
-      '@smithy/signature-v4',
-      '@smithy/types',
-    ],
-  },
-  Authorizer: { bytes: 14_500, packages: ['aws-jwt-verify'] },
+/** The budget of every operation. An operation need not use all of these packages. */
+const operation = {
+  // createPlant's own budget is smaller, because bench/README.md promises its start time.
+  bytes: 195_000,
+  packages: [
+    '@aws-sdk/client-dynamodb',
+    '@aws-sdk/core',
+    '@aws-sdk/credential-provider-env',
+    '@aws-sdk/dynamodb-codec',
+    '@aws/lambda-invoke-store',
+    '@middy/core',
+    '@middy/http-json-body-parser',
+    '@middy/util',
+    '@middy/validator',
+    '@middy/validator/node_modules/@middy/util',
+    '@smithy/core',
+    '@smithy/node-http-handler',
+    '@smithy/signature-v4',
+    '@smithy/types',
+  ],
 };
+
+/** The authorizer's budget. Its bundle has the routes with their scopes, in about 100 bytes each. */
+const authorizer = { bytes: 14_400 + 100 * Object.keys(scopes).length, packages: ['aws-jwt-verify'] };
+
+const budgetOf = (name: string) => (name === 'Authorizer' ? authorizer : operation);
+
+test('the bundle of createPlant is not larger than its own budget', () => {
+  expect(deployed.find(({ name }) => name === 'CreatePlant')?.code.length).toBeLessThanOrEqual(188_000);
+});
 
 const deployed = inject('stack').functions.map(({ name, folder }) => ({
   name: name.replace(/[\dA-F]{8}$/, ''),
@@ -38,7 +47,7 @@ const deployed = inject('stack').functions.map(({ name, folder }) => ({
 
 const made = readdirSync(new URL('../../functions', import.meta.url))
   .filter((file) => file.endsWith('.lambda.ts'))
-  .map((entry) => ({ entry, ...bundleInputs(entry) }));
+  .map((entry) => ({ entry, bundle: bundle(entry), ...bundleInputs(entry) }));
 
 test('every entry is deployed as one function', () => {
   const functions = made.map(({ entry, bundle }) => [
@@ -48,24 +57,26 @@ test('every entry is deployed as one function', () => {
   expect(functions).toEqual(made.map(({ entry }) => [entry, [expect.any(String)]]));
 });
 
-test('every deployed function has a budget for its bundle', () => {
-  expect(Object.keys(budgets).sort()).toEqual(deployed.map(({ name }) => name).sort());
+test('every package that operations may use is in the bundle of one', () => {
+  const used = made.filter(({ entry }) => entry !== 'authorizer.lambda.ts').flatMap(({ packages }) => packages);
+  expect(operation.packages.filter((name) => !used.includes(`node_modules/${name}`))).toEqual([]);
 });
 
 describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
   const inputs = made.find(({ bundle }) => code.equals(bundle));
 
   test('is not larger than its budget', () => {
-    expect(code.length, `bytes of ${name}, of which this is the budget`).toBeLessThanOrEqual(budgets[name]?.bytes ?? 0);
+    expect(code.length, `bytes of ${name}, of which this is the budget`).toBeLessThanOrEqual(budgetOf(name).bytes);
   });
 
   test('is the only file that is deployed', () => {
     expect(readdirSync(folder)).toEqual(['index.js']);
   });
 
-  test('contains exactly the packages on its list, so that nobody adds one by accident', () => {
+  test('contains only packages on its list, so that nobody adds one by accident', () => {
     const packages = inputs?.packages.map((location) => location.replace('node_modules/', ''));
-    expect(packages).toEqual(budgets[name]?.packages);
+    expect(packages).not.toEqual([]);
+    expect(packages?.filter((each) => !budgetOf(name).packages.includes(each))).toEqual([]);
   });
 
   test('contains no file that is only for development', () => {

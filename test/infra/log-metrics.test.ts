@@ -1,7 +1,7 @@
 /** Tests the metrics counted from the functions' log lines, and the dashboard that shows them. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ofType, prod, propertiesOf } from '../kit/template.ts';
+import { ofType, operationNames, prod, propertiesOf } from '../kit/template.ts';
 
 type Filter = {
   LogGroupName: { Ref: string };
@@ -18,14 +18,16 @@ test('each metric counts the log lines of one function that have certain outcome
     FilterPattern,
     ...(metric?.Dimensions ?? []).map(({ Value }) => Value),
   ]);
-  const stored = ['created', 'repeated', 'stored'].map((word) => `$.message.outcome = "${word}"`).join(' || ');
+  const others = '$.message.outcome != "refused" && $.message.outcome != "failed"';
   expect(counted).toEqual([
-    ['CreatePlantLogs', 'Faults', '{ $.message.outcome = "failed" && $.message.error = 50001 }'],
-    ['AuthorizerLogs', 'KeysNotFetched', '{ $.message.outcome = "keys not fetched" }'],
-    ['CreatePlantLogs', 'Stored', `{ ${stored} }`, '$.message.outcome'],
-    ['CreatePlantLogs', 'Refused', '{ $.message.outcome = "refused" }', '$.message.error'],
-    ['CreatePlantLogs', 'Failed', '{ $.message.outcome = "failed" }', '$.message.error'],
-    ['AuthorizerLogs', 'TokensRefused', '{ $.message.outcome = "refused" }', '$.message.reason'],
+    ['AuthorizerLogs', 'AuthorizerKeysNotFetched', '{ $.message.outcome = "keys not fetched" }'],
+    ['AuthorizerLogs', 'AuthorizerRefused', '{ $.message.outcome = "refused" }', '$.message.reason'],
+    ...operationNames.flatMap(([, name]) => [
+      [`${name}Logs`, `${name}Faults`, '{ $.message.outcome = "failed" && $.level = "ERROR" }'],
+      [`${name}Logs`, `${name}Succeeded`, `{ $.message.outcome = "*" && ${others} }`, '$.message.outcome'],
+      [`${name}Logs`, `${name}Refused`, '{ $.message.outcome = "refused" }', '$.message.error'],
+      [`${name}Logs`, `${name}Failed`, '{ $.message.outcome = "failed" }', '$.message.error'],
+    ]),
   ]);
 });
 
@@ -41,10 +43,12 @@ test("each log metric is in the stack's namespace, adds 1 for a matching line, a
 test('the runbook names every outcome that a log metric counts', () => {
   const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
   const rows = filters.flatMap(({ LogGroupName, FilterPattern }) =>
-    [...FilterPattern.matchAll(/outcome = "([^"]+)"/g)].map(
-      ([, outcome]) => `| ${LogGroupName.Ref.replace('Logs', '')} | \`{"outcome":"${outcome}"`,
-    ),
+    [...FilterPattern.matchAll(/outcome = "([\w ]+)"/g)].map(([, outcome]) => {
+      const who = LogGroupName.Ref === 'AuthorizerLogs' ? 'Authorizer' : 'an operation';
+      return `| ${who} | \`{"outcome":"${outcome}"`;
+    }),
   );
+  expect(rows).not.toEqual([]);
   const text = runbook.replaceAll(/ +\|/g, ' |');
   expect(rows.filter((row) => !text.includes(row))).toEqual([]);
 });
@@ -57,13 +61,15 @@ test('the only dashboard shows the log metrics, and its name includes the region
   const [, parts] = (DashboardBody as { 'Fn::Join': [string, unknown[]] })['Fn::Join'];
   const text = parts.map((part) => (typeof part === 'string' ? part : 'X')).join('');
   const { widgets } = JSON.parse(text) as { widgets: { properties: { title?: string; metrics?: unknown[] } }[] };
-  const logged = widgets.find(({ properties }) => properties.title?.startsWith('Plants and tokens'));
+  const logged = widgets.find(({ properties }) => properties.title === 'Outcomes, from the log');
   expect(logged?.properties.metrics).toMatchObject(
     [
-      ['Stored', 'outcome'],
-      ['Refused', 'error'],
-      ['Failed', 'error'],
-      ['TokensRefused', 'reason'],
+      ['AuthorizerRefused', 'reason'],
+      ...operationNames.flatMap(([, name]) => [
+        [`${name}Succeeded`, 'outcome'],
+        [`${name}Refused`, 'error'],
+        [`${name}Failed`, 'error'],
+      ]),
     ].map(([metric, dimension]) => [
       { expression: `SEARCH('{"PlantStore","${dimension}"} MetricName="${metric}"', 'Sum', 300)` },
     ]),

@@ -1,6 +1,7 @@
 /** Tests every role and every policy of the stack in full. */
 import { expect, test } from 'vitest';
-import { arn, byFunction, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
+import { grants } from '../../infra/grants.ts';
+import { arn, byFunction, byOperation, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
 
 const assumedBy = (Service: string) => ({
   AssumeRolePolicyDocument: {
@@ -12,7 +13,14 @@ const assumedBy = (Service: string) => ({
 const allow = (Action: string | string[], Resource: unknown) => ({ Action, Effect: 'Allow', Resource });
 
 /** What each function may do, apart from writing its log and its trace. */
-const own: Record<string, object[]> = { CreatePlant: [allow('dynamodb:PutItem', arn('Plants'))] };
+const own: Record<string, object[]> = byOperation((name, id) => {
+  const [first = '', ...more] = grants[id].toSorted();
+  return [[name, first === '' ? [] : [allow(more.length === 0 ? first : [first, ...more], arn('Plants'))]]];
+});
+
+test('createPlant may put items and do nothing else with the table', () => {
+  expect(grants.createPlant).toEqual(['dynamodb:PutItem']);
+});
 
 test('each function has a role for Lambda, and one for CodeDeploy', () => {
   expect(propertiesOf('AWS::IAM::Role')).toEqual(

@@ -1,5 +1,6 @@
 /** Tests what the settings change in the stack. The other files of this folder test the rest, once, on `prod`. */
 import { expect, test } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
 import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 import { byFunction, functionNames, ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
@@ -95,10 +96,13 @@ test('the table, the logs and the function versions outlive a prod stack; nothin
   expect(keptOf(templates.dev)).toEqual([]);
 });
 
-test('the outputs name the URL of the service, its scope and its issuer', () => {
+test('the outputs name the URL of the service, all scopes of the contract and the issuer', () => {
   const { Outputs } = templates.prodWithIssuer;
   expect(Object.keys(Outputs).sort()).toEqual(['ApiUrl', 'DashboardUrl', 'Issuer', 'Scope', 'TableName']);
-  expect(Outputs).toMatchObject({ TableName: { Value: ref('Plants') }, Scope: { Value: 'plants/create' } });
+  expect(Outputs).toMatchObject({ TableName: { Value: ref('Plants') } });
+  const scopes = String(Outputs['Scope']?.Value).split(' ');
+  expect(scopes).toContain('plants/create');
+  expect(scopes.sort()).toEqual([...new Set(Object.values(operations).flatMap((each) => each.scopes))].sort());
 });
 
 test('alarms are mailed to the address that the CDK context names', () => {

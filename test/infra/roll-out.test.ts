@@ -1,6 +1,6 @@
 /** Tests how `prod` shifts traffic to a new version of a function. */
 import { expect, test } from 'vitest';
-import { byFunction, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
+import { byFunction, byOperation, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
 
 const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');
 
@@ -27,8 +27,8 @@ test('every function is rolled out in steps, and an alarm rolls it back', () => 
   );
 });
 
-test('a function is rolled back by its own alarms only: on errors, and createPlant also on faults in its log', () => {
-  const more: Record<string, string[]> = { CreatePlant: ['CreatePlantFaults'] };
+test('a function is rolled back by its own alarms only: on errors, and an operation also on faults in its log', () => {
+  const more: Record<string, string[]> = byOperation((name) => [[name, [`${name}Faults`]]]);
   const alarms = Object.entries(groups).map(([name, { AlarmConfiguration }]) => {
     const { Alarms } = AlarmConfiguration as { Alarms: { Name: { Ref: string } }[] };
     return [name, Alarms.map(({ Name }) => prod.Resources[Name.Ref]?.Properties['AlarmName'])];

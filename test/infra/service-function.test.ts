@@ -1,8 +1,12 @@
 /** Tests the functions, their versions and their logs. permissions.test.ts tests what they may do. */
 import { expect, test } from 'vitest';
-import { byFunction, propertiesOf, ref } from '../kit/template.ts';
+import { byFunction, byOperation, functionNames, operationNames, propertiesOf, ref } from '../kit/template.ts';
 
 const functions = propertiesOf('AWS::Lambda::Function');
+
+test('the functions are the authorizer and one for each operation of the contract', () => {
+  expect(functionNames.sort()).toEqual(['Authorizer', ...operationNames.map(([, name]) => name)].sort());
+});
 
 test('every function runs on Node 24 and arm64, is traced, and logs JSON to a separate log group', () => {
   expect(functions).toMatchObject(
@@ -33,8 +37,12 @@ test('no function reserves concurrency, which would cap it and take it from all 
   );
 });
 
-test('the environment of createPlant names its table and nothing else', () => {
-  expect(functions['CreatePlant']?.['Environment']).toEqual({ Variables: { TABLE_NAME: ref('Plants') } });
+test('the environment of each operation names the table and nothing else', () => {
+  expect(functions).toMatchObject(
+    byOperation((name) => [[name, { Environment: { Variables: { TABLE_NAME: ref('Plants') } } }]]),
+  );
+  const variables = operationNames.map(([, name]) => functions[name]?.['Environment'] as { Variables: object });
+  expect(variables.flatMap(({ Variables }) => Object.keys(Variables))).toEqual(operationNames.map(() => 'TABLE_NAME'));
 });
 
 test("the authorizer's time-out is below API Gateway's and above the time to fetch keys", () => {
@@ -42,10 +50,13 @@ test("the authorizer's time-out is below API Gateway's and above the time to fet
   expect(functions['Authorizer']?.['Timeout'], 'seconds of the authorizer').toBeGreaterThan(3);
 });
 
-test("createPlant's time-out is below API Gateway's and above createPlant's deadline", () => {
-  expect(functions['CreatePlant']?.['Timeout'], 'seconds of createPlant').toBeLessThan(30);
-  expect(functions['CreatePlant']?.['Timeout'], 'seconds of createPlant').toBeGreaterThan(2.5);
-});
+test.each(operationNames)(
+  "the time-out of %s is below API Gateway's and above the deadline of operations",
+  (_, name) => {
+    expect(functions[name]?.['Timeout'], 'seconds').toBeLessThan(30);
+    expect(functions[name]?.['Timeout'], 'seconds').toBeGreaterThan(2.5);
+  },
+);
 
 test('every function is called through its alias `live`', () => {
   expect(propertiesOf('AWS::Lambda::Alias')).toMatchObject(

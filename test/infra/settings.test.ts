@@ -8,7 +8,7 @@ const read = (context: Record<string, unknown>) => {
   return readSettings(node);
 };
 
-const defaults = { stage: 'prod', scope: 'plants/create', throttle: { rateLimit: 500, burstLimit: 1_000 } };
+const defaults = { stage: 'prod', throttle: { rateLimit: 500, burstLimit: 1_000 } };
 
 describe('the settings', () => {
   test('have defaults if the context is empty', () => {
@@ -46,12 +46,11 @@ describe('the settings', () => {
     expect(() => read({ issuer, audience })).toThrow('jwksUri is not set, but it must be an https:// URL');
   });
 
-  test.each(['create', 'write:plants', 'https://api.example/plants.create'])(
-    'accept the scope "%s" of an external issuer',
-    (scope) => {
-      expect(read({ issuer: 'https://a.example', audience: 'api', scope }).scope).toBe(scope);
-    },
-  );
+  test('refuse the key scope of older versions, in a sentence that says where the scopes are now', () => {
+    expect(() => read({ scope: 'plants/create' })).toThrow(
+      'The context value scope is "plants/create", but it must be left out: schemas/openapi.yaml has the scopes of each operation.',
+    );
+  });
 
   test.each(['https://a.example', 'https://a.example/'])('default to the usual URL for the keys of %s', (issuer) => {
     expect(read({ issuer, audience: 'api' }).externalIssuer).toEqual({
@@ -98,7 +97,7 @@ describe('the settings', () => {
     ['issuer', { issuer: 'https://a.example#x' }, '"https://a.example#x"'],
     ['issuer', { issuer: 'https://[a' }, '"https://[a"'],
     ['audience', { issuer: 'https://a.example' }, 'not set'],
-    ['audience', { issuer: 'https://a.example', jwksUri: 'https://a.example/keys', scope: 'create' }, 'not set'],
+    ['audience', { issuer: 'https://a.example', jwksUri: 'https://a.example/keys' }, 'not set'],
     ['audience', { issuer: 'https://a.example', audience: ' ' }, '" "'],
     ['audience', { issuer: 'https://a.example', audience: 'api ' }, '"api "'],
     ['audience', { issuer: 'https://a.example', audience: '' }, '""'],
@@ -116,9 +115,6 @@ describe('the settings', () => {
     ['scopeClaim', { issuer: 'https://a.example', audience: 'api', scopeClaim: ['scp'] }, '["scp"]'],
     ['scope', { scope: '' }, '""'],
     ['scope', { issuer: 'https://a.example', audience: 'none', scope: 'a b' }, '"a b"'],
-    ['scope', { issuer: 'https://a.example', audience: 'none', scope: 'pflanzen/säen' }, '"pflanzen/säen"'],
-    ['scope', { scope: 'plants' }, '"plants"'],
-    ['scope', { scope: 'plants/create plants/read' }, '"plants/create plants/read"'],
     ['scope', { scope: ['plants/create'] }, '["plants/create"]'],
   ])('refuse a wrong %s, in a sentence with its key, its value and what is allowed: %j', (key, context, value) => {
     expect(() => read(context)).toThrow(

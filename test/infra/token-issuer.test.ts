@@ -1,5 +1,9 @@
 /** Tests whose tokens the authorizer trusts: those of the issuer in the context, or of the stack's own user pool. */
+import { App, Stack } from 'aws-cdk-lib';
+import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import { expect, test } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
+import { TokenIssuer } from '../../infra/token-issuer.ts';
 import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 import { ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
@@ -17,7 +21,6 @@ test('the authorizer trusts the external issuer that the context names', () => {
       ISSUER: externalIssuer.issuer,
       JWKS_URI: externalIssuer.jwksUri,
       AUDIENCE: externalIssuer.audience,
-      REQUIRED_SCOPE: 'plants/create',
       SCOPE_CLAIM: 'scope',
     },
   });
@@ -32,7 +35,6 @@ test("the authorizer trusts the stack's own user pool and any audience if the co
       ISSUER: issuer,
       JWKS_URI: { 'Fn::Join': ['', [issuer, '/.well-known/jwks.json']] },
       AUDIENCE: 'none',
-      REQUIRED_SCOPE: 'plants/create',
       SCOPE_CLAIM: 'scope',
     },
   });
@@ -46,26 +48,57 @@ test('the authorizer looks for the scope in the claims that the context names', 
   expect(variables(withIssuer({ scopeClaim: 'scp,roles' }))).toMatchObject({ Variables: { SCOPE_CLAIM: 'scp,roles' } });
 });
 
-test('the authorizer requires the scope that the context names, and the user pool grants it', () => {
-  const template = withoutHashes(templateOf({ scope: 'garden/plant' }).toJSON());
-  expect(variables(template)).toMatchObject({ Variables: { REQUIRED_SCOPE: 'garden/plant' } });
-  expect(propertiesOf('AWS::Cognito::UserPoolResourceServer', template)).toMatchObject({
-    TokenIssuerPoolApi: { Identifier: 'garden', Scopes: [{ ScopeName: 'plant' }] },
+/** Makes a user pool for these scopes. @returns the properties of its resource server and its client */
+const poolFor = (scopes: string[]) => {
+  const stack = new Stack(new App(), 'Test');
+  new TokenIssuer(stack, 'TokenIssuer', scopes);
+  const template = withoutHashes(CdkTemplate.fromStack(stack).toJSON());
+  const server = propertiesOf('AWS::Cognito::UserPoolResourceServer', template)['TokenIssuerPoolApi'];
+  const client = propertiesOf('AWS::Cognito::UserPoolClient', template)['TokenIssuerPoolMachine'];
+  return { server, client };
+};
+
+test("the user pool's resource server and its client have all scopes, each with a description", () => {
+  const { server, client } = poolFor(['garden/plant', 'garden/water.all']);
+  expect(server).toMatchObject({
+    Identifier: 'garden',
+    Scopes: [
+      { ScopeName: 'plant', ScopeDescription: 'plant garden' },
+      { ScopeName: 'water.all', ScopeDescription: 'water.all garden' },
+    ],
   });
+  const scope = (name: string) => ({ 'Fn::Join': ['', [ref('TokenIssuerPoolApi'), `/${name}`]] });
+  expect(client?.['AllowedOAuthScopes']).toEqual([scope('plant'), scope('water.all')]);
 });
 
-test('the user pool issues tokens for an hour, with this scope only, to one machine client with a secret', () => {
+test.each([
+  ['plants'],
+  ['plants/create', 'garden/water'],
+  ['plants/create', 'plantsX/read'],
+  ['plants/create/all'],
+  ['create:plants'],
+])('the user pool is refused, in one sentence, for scopes that Cognito cannot have: %j', (...scopes) => {
+  expect(() => poolFor(scopes)).toThrow(
+    `Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has ${scopes.join(' ')}.`,
+  );
+});
+
+test('the user pool issues tokens for an hour, with the scopes of the contract only, to one machine client with a secret', () => {
+  const names = [...new Set(Object.values(operations).flatMap(({ scopes }) => scopes))].map(
+    (scope) => scope.split('/')[1],
+  );
+  expect(names).toContain('create');
   expect(propertiesOf('AWS::Cognito::UserPoolResourceServer', cognito)).toEqual({
     TokenIssuerPoolApi: expect.objectContaining({
       Identifier: 'plants',
-      Scopes: [expect.objectContaining({ ScopeName: 'create' })],
+      Scopes: names.map((ScopeName) => expect.objectContaining({ ScopeName })),
     }),
   });
   expect(propertiesOf('AWS::Cognito::UserPoolClient', cognito)).toEqual({
     TokenIssuerPoolMachine: expect.objectContaining({
       AllowedOAuthFlows: ['client_credentials'],
       AllowedOAuthFlowsUserPoolClient: true,
-      AllowedOAuthScopes: [{ 'Fn::Join': ['', [ref('TokenIssuerPoolApi'), '/create']] }],
+      AllowedOAuthScopes: names.map((name) => ({ 'Fn::Join': ['', [ref('TokenIssuerPoolApi'), `/${name}`]] })),
       GenerateSecret: true,
       AccessTokenValidity: 60,
       TokenValidityUnits: { AccessToken: 'minutes' },

@@ -1,5 +1,5 @@
 /**
- * Creates a plant with the client, configured by the JSON argument, and prints the outcome as JSON.
+ * Creates a plant with the client, configured by the JSON argument, and prints the outcome as JSON, bigints as '1n'.
  * Any JavaScript runtime can run this script. It runs in the project that installed-client.ts makes, not here.
  */
 import process from 'node:process';
@@ -28,4 +28,5 @@ const { createPlant } = createPlantStoreClient({ baseUrl, token: tokens[token] }
 const outcome = await createPlant({ id: 2n ** 63n - 1n, name: 'Löwenzahn 🌱', tag: '' }, { signal: end.signal }).catch(
   (error: Error) => ({ thrown: error.message }),
 );
-console.log(JSON.stringify({ ...outcome, cause: undefined }));
+const printable = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
+console.log(JSON.stringify({ ...outcome, cause: undefined }, printable));

@@ -1,39 +1,97 @@
+/** Reads schemas/openapi.yaml for tests, and checks responses by it. */
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 
-type MediaType = { schema: { $ref?: string }; examples: Record<string, { value: unknown }> };
-type ResponseSpec = {
-  description: string;
-  headers?: Record<string, unknown>;
-  content: { 'application/json': MediaType };
-};
-type Operation = {
+type Examples = Record<string, { value: unknown }>;
+type MediaType = { schema: object; examples: Examples; example?: unknown };
+type Content = { 'application/json': MediaType };
+type ResponseObject = { description: string; headers?: Record<string, object>; content: Content };
+type OperationObject = {
   operationId: string;
-  security?: unknown;
-  requestBody: { required: boolean; content: { 'application/json': MediaType } };
-  responses: Record<string, ResponseSpec>;
+  security: Record<string, string[]>[];
+  parameters?: Parameter[];
+  requestBody: { required: boolean; content: Content };
+  responses: Record<string, ResponseObject>;
+};
+
+export type Parameter = { name: string; in: string; required?: boolean; schema: object; example?: unknown };
+
+/** A schema and its examples by name. Both are undefined for a response without a body. */
+type Body = { schema?: object; examples?: Examples };
+
+/** An operation of the contract. `headers` has the names of a response's declared headers in lower case. */
+export type Operation = {
+  id: string;
+  method: string;
+  path: string;
+  routeKey: string;
+  security: Record<string, string[]>[];
+  parameters: Parameter[];
+  requestBody?: Body;
+  responses: ({ status: number; headers: string[] } & Body)[];
 };
 
 export type Contract = {
   openapi: string;
   info: { version: string };
   security: unknown;
-  paths: Record<string, Record<string, Operation>>;
+  paths: Record<string, Record<string, OperationObject>>;
   components: { schemas: Record<string, object>; securitySchemes: Record<string, object> };
 };
 
 /** The parsed schemas/openapi.yaml. */
 export const contract = parse(readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
 
-export const createPlantOperation = contract.paths['/plants']?.['post'] as Operation;
+/** Replaces all references but those to schemas with what they refer to. */
+const resolved = <T>(document: Contract, value: T): T => {
+  if (Array.isArray(value)) return value.map((item) => resolved(document, item)) as T;
+  if (!(value instanceof Object)) return value;
+  const { $ref = '' } = value as { $ref?: string };
+  const [, kind = '', name = ''] = /^#\/components\/(?!schemas)(\w+)\/(.+)$/.exec($ref) ?? [];
+  const components: Record<string, Record<string, unknown>> = document.components;
+  if (name !== '') return resolved(document, components[kind]?.[name]) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, resolved(document, field)])) as T;
+};
+
+/** createPlant as the contract describes it, with its shared responses in place. */
+export const createPlantOperation = resolved(contract, contract.paths['/plants']?.['post'] as OperationObject);
+
+const bodyOf = ({ schema, examples = {}, example }: MediaType): Body => ({
+  schema,
+  examples: example === undefined ? examples : { example: { value: example } },
+});
+
+/** Lists the operations of a contract, with what they refer to in place. */
+export const operationsOf = (document: Contract): Operation[] =>
+  Object.entries(resolved(document, document.paths)).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([, { operationId }]) => operationId !== undefined)
+      .map(([key, { operationId: id, security, parameters = [], requestBody, responses }]) => ({
+        id,
+        method: key.toUpperCase(),
+        path,
+        routeKey: `${key.toUpperCase()} ${path}`,
+        security,
+        parameters: [...((item['parameters'] ?? []) as Parameter[]), ...parameters],
+        ...(requestBody && { requestBody: bodyOf(requestBody.content['application/json']) }),
+        responses: Object.entries(responses).map(([status, { headers = {}, content }]) => ({
+          status: Number(status),
+          headers: Object.keys(headers).map((name) => name.toLowerCase()),
+          ...(content && bodyOf(content['application/json'])),
+        })),
+      })),
+  );
+
+/** Every operation of the contract. */
+export const operations = operationsOf(contract);
 
 const ajv = new Ajv2020({
   allErrors: true,
   strictTypes: false,
   formats: { int32: true, int64: true },
-  keywords: ['components'],
+  keywords: ['components', 'example'],
 });
 ajv.addSchema({ $id: 'openapi', components: contract.components }, undefined, false, false);
 
@@ -41,30 +99,48 @@ ajv.addSchema({ $id: 'openapi', components: contract.components }, undefined, fa
 export const compile = (schema: object): ValidateFunction =>
   ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')));
 
-const validators = new Map(
-  Object.entries(createPlantOperation.responses).map(([status, { content }]) => [
-    Number(status),
-    // The contract allows unknown fields in a response, but the service must not send any.
-    compile({ ...content['application/json'].schema, unevaluatedProperties: false }),
-  ]),
-);
+/** The values of all examples of a body. */
+export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 
-/** The status and `error` of every example in the contract. */
-const documentedErrors = Object.entries(createPlantOperation.responses).flatMap(([status, { content }]) =>
-  Object.values(content['application/json'].examples).flatMap(({ value }) =>
-    value instanceof Object && 'error' in value ? [[Number(status), value.error]] : [],
+/** For each route and status: whether the contract allows a body, and the error numbers in the examples. */
+const documented = new Map(
+  operations.flatMap(({ routeKey, responses }) =>
+    responses.map(({ status, ...body }) => [
+      `${routeKey} ${status}`,
+      {
+        // The contract allows unknown fields in a response, but the service must not send any.
+        validate: body.schema && compile({ ...body.schema, unevaluatedProperties: false }),
+        errors: examplesOf(body).flatMap((value) => (value instanceof Object && 'error' in value ? value.error : [])),
+      },
+    ]),
   ),
 );
 
 /**
- * Fails if the contract does not allow this response of POST /plants: the status is not documented, the body does not
- * match the schema exactly, or no example of the status has its `error`.
+ * Fails if the contract does not allow this response of a route: the status is not documented, the body does not match
+ * the schema exactly, or no example of the status has its `error`.
  */
-export const expectInContract = (status: number, contentType: string | null | undefined, body: string): void => {
-  const validate = validators.get(status);
-  expect(validate, `status ${status} is in schemas/openapi.yaml`).toBeDefined();
+export const expectInContract = (
+  status: number,
+  contentType: string | null | undefined,
+  body: string,
+  routeKey = 'POST /plants',
+): void => {
+  const { validate, errors } = documented.get(`${routeKey} ${status}`) ?? {};
+  expect(errors, `${routeKey} has the status ${status} in schemas/openapi.yaml`).toBeDefined();
+  if (validate === undefined) {
+    expect(body, `body of ${routeKey} with ${status}`).toBe('');
+    return;
+  }
   expect(contentType, 'content type').toBe('application/json');
   const value = JSON.parse(body);
-  expect(validate?.(value), `${body}: ${JSON.stringify(validate?.errors)}`).toBe(true);
-  if (value.error !== undefined) expect(documentedErrors).toContainEqual([status, value.error]);
+  expect(validate(value), `${body}: ${JSON.stringify(validate.errors)}`).toBe(true);
+  if (value?.error !== undefined) expect(errors).toContain(value.error);
 };
+
+/** Returns the operation that the gateway would choose for a request, if the contract has one. */
+export const operationFor = (method: string, path: string): Operation | undefined =>
+  operations.find(
+    (operation) =>
+      operation.method === method && new RegExp(`^${operation.path.replaceAll(/\{[^}]*\}/g, '[^/]+')}$`).test(path),
+  );

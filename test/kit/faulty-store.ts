@@ -4,7 +4,7 @@ import { closeServer, listen } from '../../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 import { closedDuring } from './servers.ts';
 
-/** A PutItem call at the proxy. */
+/** A call for one item (PutItem, GetItem, DeleteItem and the like) at the proxy. */
 type Call = {
   response: ServerResponse;
   /** Counts the calls for this plant, from 1. */
@@ -13,8 +13,8 @@ type Call = {
   request: number;
   /** The time of the call's signature, by the sender's clock, in milliseconds since the epoch. */
   signedAt: number;
-  /** Puts the item into the store. @returns the store's response, which the caller has not received yet */
-  put: () => Promise<StoreResponse>;
+  /** Passes the call on to the store. @returns the store's response, which the caller has not received yet */
+  perform: () => Promise<StoreResponse>;
 };
 type StoreResponse = { status: number; requestId: string; body: string };
 
@@ -23,9 +23,9 @@ export type Fault = (call: Call) => unknown;
 export type FaultyStore = PlantsStore & Faults;
 
 export type Faults = {
-  /** Injects `fault` into all later calls that put a plant with this id. Without `fault`, the calls succeed again. */
+  /** Injects `fault` into all later calls for the plant with this id. Without `fault`, the calls succeed again. */
   fail: (id: string, fault?: Fault) => void;
-  /** Returns the number of calls that put the plant with this id, or any plant if `id` is undefined. */
+  /** Returns the number of calls for the plant with this id, or any plant if `id` is undefined. */
   calls: (id?: string) => number;
   /** Refuses connections while `during` runs. */
   refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
@@ -41,22 +41,23 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
   const proxy = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
     const { host, connection, 'content-length': length, ...headers } = request.headers as Record<string, string>;
-    const put = async (): Promise<StoreResponse> => {
+    const perform = async (): Promise<StoreResponse> => {
       const stored = await fetch(store.endpoint, { method: 'POST', headers, body });
       const requestId = stored.headers.get('x-amzn-requestid') ?? '';
       return { status: stored.status, requestId, body: await stored.text() };
     };
     const signedAt = readBasicDate(headers['x-amz-date'] ?? '');
-    if (!headers['x-amz-target']?.endsWith('.PutItem')) {
-      await pass({ response, number: 1, request: 1, signedAt, put });
+    const { Item, Key } = JSON.parse(body.toString());
+    const id: string | undefined = (Item ?? Key)?.id.N;
+    if (id === undefined) {
+      await pass({ response, number: 1, request: 1, signedAt, perform });
       return;
     }
-    const id: string = JSON.parse(body.toString()).Item.id.N;
     const number = (calls.get(id) ?? 0) + 1;
     calls.set(id, number);
     const known = requests.get(id) ?? new Set();
     requests.set(id, known.add(headers['amz-sdk-invocation-id'] ?? ''));
-    await (faults.get(id) ?? pass)({ response, number, request: known.size, signedAt, put });
+    await (faults.get(id) ?? pass)({ response, number, request: known.size, signedAt, perform });
   });
   const port = await listen(proxy, 0);
 
@@ -80,8 +81,8 @@ const readBasicDate = (text: string): number =>
 const jsonType = { 'content-type': 'application/x-amz-json-1.0' };
 
 /** Injects no fault: the call reaches the store and the caller gets the store's response. */
-export const pass: Fault = async ({ response, put }) => {
-  const { status, requestId, body } = await put();
+export const pass: Fault = async ({ response, perform }) => {
+  const { status, requestId, body } = await perform();
   response.writeHead(status, { ...jsonType, 'x-amzn-requestid': requestId }).end(body);
 };
 
@@ -93,12 +94,12 @@ export const delayed =
     await fault(call);
   };
 
-/** Puts the item at once, but sends the response late. */
+/** Performs the call at once, but sends the response late. */
 export const delayResponse =
   (milliseconds: number): Fault =>
   async (call) => {
-    const response = await call.put();
-    await delayed(milliseconds, pass)({ ...call, put: async () => response });
+    const response = await call.perform();
+    await delayed(milliseconds, pass)({ ...call, perform: async () => response });
   };
 
 /**
@@ -113,7 +114,7 @@ export const clockAhead =
     await (Math.abs(now - call.signedAt) > 5 * 60_000 ? dynamoDbError(400, 'InvalidSignatureException') : pass)(call);
   };
 
-/** Puts nothing and returns a DynamoDB error, whose message must not reach the client or the log. */
+/** Performs nothing and returns a DynamoDB error, whose message must not reach the client or the log. */
 export const dynamoDbError =
   (status: number, type: string): Fault =>
   ({ response }) =>
@@ -132,25 +133,25 @@ export const drip: Fault = ({ response }) => {
   response.on('close', () => clearInterval(drops));
 };
 
-export const loseResponse: Fault = async ({ response, put }) => {
-  await put();
+export const loseResponse: Fault = async ({ response, perform }) => {
+  await perform();
   response.destroy();
 };
 
-/** Puts the item, then closes the connection in the middle of the response. */
-export const truncateResponse: Fault = async ({ response, put }) => {
-  await put();
+/** Performs the call, then closes the connection in the middle of the response. */
+export const truncateResponse: Fault = async ({ response, perform }) => {
+  await perform();
   response.writeHead(200, { ...jsonType, 'content-length': '1000' });
   response.write('{"Attributes":{', () => response.destroy());
 };
 
-/** Puts the item, then returns invalid JSON with the word "secret", which must not reach the client or the log. */
-export const corruptResponse: Fault = async ({ response, put }) => {
-  await put();
+/** Performs the call, then returns invalid JSON with the word "secret", which must not reach the client or the log. */
+export const corruptResponse: Fault = async ({ response, perform }) => {
+  await perform();
   response.writeHead(200, jsonType).end('x\n    at secret');
 };
 
-/** Returns 200 with an empty object and puts nothing, as a captive portal may. */
+/** Returns 200 with an empty object and performs nothing, as a captive portal may. */
 export const captivePortal: Fault = ({ response }) => response.writeHead(200, jsonType).end('{}');
 
 export const sendNonHttp: Fault = ({ response }) => response.socket?.end('secret nonsense\r\n\r\n');

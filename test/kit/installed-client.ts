@@ -13,7 +13,7 @@ export const installClient = async (folder: string): Promise<string> => {
   };
   // `npm pack` builds in client/dist, where another test may be packing too, so this packs a copy.
   const source = path.join(folder, 'source');
-  for (const part of ['client', 'LICENSE', 'tsconfig.json']) {
+  for (const part of ['client', 'functions/generated/contract.ts', 'LICENSE', 'package.json', 'tsconfig.json']) {
     await cp(part, path.join(source, part), { recursive: true });
   }
   await symlink(path.resolve('node_modules'), path.join(source, 'node_modules'));

@@ -13,11 +13,13 @@ export const answer =
 /** Starts a service that sends these responses, one per request, and then repeats the last one. */
 export const startScriptedService = async (...responses: [Respond, ...Respond[]]) => {
   const received: Received[] = [];
+  const requests: IncomingMessage[] = [];
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
+    requests.push(request);
     received.push({ authorization: request.headers.authorization, body });
     const [next = responses[0]] = responses.length > 1 ? responses.splice(0, 1) : responses;
     next(response, request);
   });
-  return { baseUrl: `http://127.0.0.1:${await startServer(server)}`, received };
+  return { baseUrl: `http://127.0.0.1:${await startServer(server)}`, received, requests };
 };

@@ -1,5 +1,6 @@
 /** Reads a stack's template for tests. What all kinds of stack share is tested on `prod` only. */
 import { inject } from 'vitest';
+import { type OperationId, operations } from '../../functions/generated/contract.ts';
 
 export type Resource = {
   Type: string;
@@ -36,6 +37,16 @@ export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 /** The functions of the stack. Tests derive every list that has an entry for each function from these names. */
 export const functionNames = Object.keys(ofType('AWS::Lambda::Function'));
 
+/** The function of each operation of the contract: `CreatePlant` for createPlant. */
+export const operationNames = (Object.keys(operations) as OperationId[]).map(
+  (id) => [id, id.charAt(0).toUpperCase() + id.slice(1)] as const,
+);
+
 /** Joins the entries that `make` returns for each function into one record, by resource name. */
 export const byFunction = <T>(make: (name: string) => [resource: string, value: T][]): Record<string, T> =>
   Object.fromEntries(functionNames.flatMap(make));
+
+/** Joins the entries that `make` returns for each operation into one record, by resource name. */
+export const byOperation = <T>(
+  make: (name: string, id: OperationId) => [resource: string, value: T][],
+): Record<string, T> => Object.fromEntries(operationNames.flatMap(([id, name]) => make(name, id)));

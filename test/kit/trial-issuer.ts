@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import { makeCertificate } from '../../local/issuer.ts';
+import { makeCertificate } from '../../local/certificate.ts';
 import { closeServer, listen } from '../../local/listen.ts';
 import { makeKey, type SigningKey } from './access-tokens.ts';
 import { closedDuring } from './servers.ts';

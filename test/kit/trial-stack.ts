@@ -32,24 +32,25 @@ export type TrialStack = {
   /** Resends after a 503, as the contract advises: on a busy machine the service may run out of time. */
   send: Send;
   /** Sets a function's time-out for later events, in milliseconds. */
-  setFunctionTimeout: (functionName: FunctionName, timeout: number) => void;
+  setFunctionTimeout: (which: FunctionName, timeout: number) => void;
   /** Invokes a function directly, without the gateway. */
-  invoke: (functionName: FunctionName, event: unknown) => Promise<Outcome>;
+  invoke: (which: FunctionName, event: unknown) => Promise<Outcome>;
   close: () => Promise<void>;
 };
 
 type Send = (body: string, headers?: Record<string, string>) => Promise<PlantResponse>;
 
-type FunctionName = 'CreatePlant' | 'Authorizer';
+/** The authorizer, or the function of the operation with this route. */
+export type FunctionName = 'authorizer' | `${string} /${string}`;
+
+/** What is different from the deployed functions: from the authorizer, and from each operation's function. */
+type Changes = { authorizer?: Change; operations?: Change };
 
 /** A time-out in milliseconds that only a function that hangs can reach. */
 export const longTimeout = 300_000;
 
-/** Starts the stack. `storeEndpoint` is the DynamoDB endpoint for createPlant. */
-export const startTrialStack = async (
-  storeEndpoint: string,
-  change: Partial<Record<FunctionName, Change>> = {},
-): Promise<TrialStack> => {
+/** Starts the stack. `storeEndpoint` is the DynamoDB endpoint for the operations. */
+export const startTrialStack = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
   const undo: (() => unknown)[] = [];
   const close = async (): Promise<void> => {
     for (const each of undo.reverse()) await each();
@@ -58,25 +59,28 @@ export const startTrialStack = async (
   undo.push(remove);
   const issuer = await startTrialIssuer();
   undo.push(issuer.close);
-  const own: Record<FunctionName, Record<string, string>> = {
-    CreatePlant: {
+  const own: Record<keyof Changes, Record<string, string>> = {
+    operations: {
       AWS_ENDPOINT_URL_DYNAMODB: storeEndpoint,
       AWS_REGION: 'us-east-1',
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',
       TABLE_NAME: 'plants',
     },
-    Authorizer: { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: audience },
+    authorizer: { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: audience },
   };
   const { functions: specs, api } = inject('stack');
-  const fullName = (name: FunctionName): string => specs.find((spec) => spec.name.startsWith(name))?.name ?? '';
+  const fullName = (which: FunctionName): string => {
+    const route = api.routes.find(({ routeKey }) => which === 'authorizer' || routeKey === which);
+    return (which === 'authorizer' ? route?.authorizer?.target : route?.target)?.functionName ?? '';
+  };
 
   const changed = async (spec: FunctionSpec): Promise<FunctionSpec> => {
-    const name = spec.name === fullName('Authorizer') ? 'Authorizer' : 'CreatePlant';
-    const { wrapper, environment = {} } = change[name] ?? {};
-    const all = { ...spec, timeout: longTimeout, environment: { ...spec.environment, ...own[name], ...environment } };
+    const kind = spec.name === fullName('authorizer') ? 'authorizer' : 'operations';
+    const { wrapper, environment = {} } = changes[kind] ?? {};
+    const all = { ...spec, timeout: longTimeout, environment: { ...spec.environment, ...own[kind], ...environment } };
     if (wrapper === undefined) return all;
-    const wrapped = path.join(folder, name);
+    const wrapped = path.join(folder, spec.name);
     await mkdir(wrapped);
     await writeFile(path.join(wrapped, 'package.json'), '{"type":"commonjs"}');
     const bundle = JSON.stringify(path.join(spec.folder, 'index.js'));

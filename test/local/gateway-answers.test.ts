@@ -1,13 +1,18 @@
-import { test } from 'vitest';
+import { describe, test } from 'vitest';
 import { responses } from '../../emulator/gateway/response.ts';
-import { expectInContract } from '../kit/contract.ts';
+import { expectInContract, operations } from '../kit/contract.ts';
 
-/** POST /plants never gets these: they are for other paths, other methods or malformed HTTP. */
+/** No operation gets these: they are for other paths, other methods or malformed HTTP. */
 const ofOtherRequests = ['badRequest', 'notFound', 'noContent', 'expectationFailed'];
 
-test.each(Object.entries(responses).filter(([name]) => !ofOtherRequests.includes(name)))(
-  'the gateway gives POST /plants only responses that the contract has: %s',
-  (_, { status, headers, body }) => {
-    expectInContract(status, String(headers['content-type']), String(body));
-  },
-);
+describe.each(operations)('$routeKey', ({ routeKey, requestBody }) => {
+  // Without a body, only a client that sends one anyway is told that it is too large.
+  const others = [...ofOtherRequests, ...(requestBody ? [] : ['bodyTooLarge'])];
+
+  test.each(Object.entries(responses).filter(([name]) => !others.includes(name)))(
+    'gets only responses from the gateway that the contract has: %s',
+    (_, { status, headers, body }) => {
+      expectInContract(status, String(headers['content-type']), String(body), routeKey);
+    },
+  );
+});

@@ -1,5 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { scopes } from '../../functions/generated/contract.ts';
 import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
 import { fetchToken } from '../../local/session.ts';
 
@@ -30,8 +31,13 @@ test('a process that trusts one local issuer can trust the next one, too', async
   expect(decodeJwt(await fetchToken(next)).iss).toBe(next.issuer);
 });
 
-test('the local issuer grants only its own scope', async () => {
-  expect(decodeJwt(await fetchToken({ ...issuer, scope: 'plants/delete' }))).not.toHaveProperty('scope');
+test('the local issuer grants all scopes of the contract, the part of them that is asked for, and no others', async () => {
+  expect(issuer.scope.split(' ')).toEqual([...new Set(Object.values(scopes).flat())]);
+  const garden = await startIssuer('plants/create plants/read');
+  onTestFinished(garden.close);
+  expect(decodeJwt(await fetchToken(garden))).toMatchObject({ scope: 'plants/create plants/read' });
+  expect(decodeJwt(await fetchToken(garden, 'plants/read'))).toMatchObject({ scope: 'plants/read' });
+  expect(decodeJwt(await fetchToken(garden, 'plants/delete'))).not.toHaveProperty('scope');
 });
 
 test.each([

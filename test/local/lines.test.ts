@@ -45,10 +45,12 @@ describe('the curl command that npm start prints', () => {
       .split('\n');
   };
 
+  const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
+
   test.each([undefined, "/srv/Tom's plants"])('gets its token from the service with the data folder %s', (folder) => {
     vi.stubEnv('DATA_DIR', folder);
     vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");
-    expect(words(curlLine('http://127.0.0.1:3000'))).toEqual([
+    expect(words(curlLine('http://127.0.0.1:3000', moss))).toEqual([
       '-sSi',
       'http://127.0.0.1:3000/plants',
       '-H',
@@ -56,7 +58,24 @@ describe('the curl command that npm start prints', () => {
       '-H',
       'content-type: application/json',
       '-d',
-      '{"id":1,"name":"Swiss cheese plant","tag":"climber"}',
+      moss.body,
+    ]);
+  });
+
+  test.each<[method: string, body: string | undefined, options: string[]]>([
+    ['GET', undefined, []],
+    ['DELETE', undefined, ['-X', 'DELETE']],
+    ['PUT', '{}', ['-X', 'PUT']],
+  ])('sends a %s request with the body %s', (method, body, options) => {
+    const request = { method, path: '/plants/1', ...(body !== undefined && { body }) };
+    const data = body === undefined ? [] : ['-H', 'content-type: application/json', '-d', body];
+    expect(words(curlLine('http://127.0.0.1:3000', request))).toEqual([
+      '-sSi',
+      ...options,
+      'http://127.0.0.1:3000/plants/1',
+      '-H',
+      expect.stringMatching(/^authorization: Bearer /),
+      ...data,
     ]);
   });
 });

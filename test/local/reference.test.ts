@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { gateway } from '../../emulator/gateway/server.ts';
-import { referencePage } from '../../local/reference.ts';
+import { referencePage, withExamplesAsText } from '../../local/reference.ts';
 import { contract } from '../kit/contract.ts';
 import { startServer } from '../kit/servers.ts';
 
@@ -46,6 +46,29 @@ test('GET /docs returns a page with the contract, this address as its server, an
     contract: { info: contract.info, servers: [{ url: `http://127.0.0.1:${port}` }] },
   });
   expect(dataOf(await ask('/docs?again')).token).toBe('token-2');
+});
+
+test('the page at /docs has the examples of parameters and bodies as text, whose numbers Swagger UI does not round', () => {
+  const schema = { type: 'integer', examples: [1n] };
+  const parameter = { name: 'id', in: 'path', schema };
+  const id = 2n ** 53n + 1n;
+  expect(
+    withExamplesAsText([
+      { ...parameter, example: id },
+      { ...parameter, examples: { one: { value: id }, other: { value: 'Moss' } } },
+      { ...parameter, in: 'query', example: [id, true] },
+      { content: { 'application/json': { schema, examples: { one: { summary: 'One', value: { id } } } } } },
+    ]),
+  ).toEqual([
+    { ...parameter, example: '9007199254740993' },
+    { ...parameter, examples: { one: { value: '9007199254740993' }, other: { value: 'Moss' } } },
+    { ...parameter, in: 'query', example: ['9007199254740993', 'true'] },
+    {
+      content: {
+        'application/json': { schema, examples: { one: { summary: 'One', value: '{\n  "id": 9007199254740993\n}' } } },
+      },
+    },
+  ]);
 });
 
 test('the page at /docs refers only to files that the local service serves', async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readTemplate } from '../../emulator/template/read-template.ts';
+import { operations } from '../../functions/generated/contract.ts';
+import { grants } from '../../infra/grants.ts';
 import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
+import { operationNames } from '../kit/template.ts';
 
 type Template = Parameters<typeof readTemplate>[0];
 
@@ -16,44 +19,35 @@ describe('readTemplate', () => {
     'reads everything that it needs to serve from the stack %s',
     (kind) => {
       const { api, functions, tables } = readTemplate(templates[kind] as Template, '/assembly');
-      const createPlant = functions.find(({ name }) => name.startsWith('CreatePlant'));
-      const authorizer = functions.find(({ name }) => name.startsWith('Authorizer'));
+      /** The function whose logical id is this construct's id and a hash. */
+      const find = (construct: string) => functions.find(({ name }) => name.replace(/[\dA-F]{8}$/, '') === construct);
+      const authorizer = find('Authorizer');
+      const alias = (construct: string) => ({
+        functionName: find(construct)?.name,
+        arn: expect.stringMatching(`:function:${construct}.*:live$`),
+        version: '1',
+      });
       expect(api).toEqual({
-        routes: [
-          {
-            routeKey: 'POST /plants',
-            target: {
-              functionName: createPlant?.name,
-              arn: expect.stringMatching(/:function:CreatePlant.*:live$/),
-              version: '1',
-            },
-            timeout: 30_000,
-            throttle: { rate: 500, burst: 1_000 },
-            authorizer: {
-              target: {
-                functionName: authorizer?.name,
-                arn: expect.stringMatching(/:function:Authorizer.*:live$/),
-                version: '1',
-              },
-              identitySources: ['$request.header.Authorization'],
-            },
-          },
-        ],
+        routes: operationNames.map(([id, name]) => ({
+          routeKey: `${operations[id].method} ${operations[id].path}`,
+          target: alias(name),
+          timeout: 30_000,
+          throttle: { rate: 500, burst: 1_000 },
+          authorizer: { target: alias('Authorizer'), identitySources: ['$request.header.Authorization'] },
+        })),
       });
-      expect(createPlant).toMatchObject({
-        handler: 'index.handler',
-        timeout: 5_000,
-        memoryMegabytes: 1_769,
-        logLevel: 'INFO',
-      });
-      expect(createPlant?.environment).toEqual({ TABLE_NAME: tables[0]?.TableName });
-      expect(createPlant?.role).toEqual([
-        {
-          effect: 'Allow',
-          actions: ['dynamodb:PutItem'],
-          resources: [expect.stringMatching(`:table/${tables[0]?.TableName}$`)],
-        },
-      ]);
+      for (const [id, name] of operationNames) {
+        expect(find(name)).toMatchObject({
+          handler: 'index.handler',
+          timeout: 5_000,
+          memoryMegabytes: 1_769,
+          logLevel: 'INFO',
+        });
+        expect(find(name)?.environment).toEqual({ TABLE_NAME: tables[0]?.TableName });
+        const resources = [expect.stringMatching(`:table/${tables[0]?.TableName}$`)];
+        const actions = grants[id].toSorted();
+        expect(find(name)?.role).toEqual(actions.length === 0 ? [] : [{ effect: 'Allow', actions, resources }]);
+      }
       expect(authorizer?.environment).toMatchObject({
         ISSUER: externalIssuer.issuer,
         AUDIENCE: externalIssuer.audience,

@@ -1,16 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
-import { errors } from '../../functions/http/errors.ts';
+import type { Translation } from '../../functions/http/error-response.ts';
+import { type CatalogueEntry, errors } from '../../functions/http/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { compile, contract, createPlantOperation } from '../kit/contract.ts';
-
-const mediaTypes = [
-  ['the request body', createPlantOperation.requestBody.content['application/json']] as const,
-  ...Object.entries(createPlantOperation.responses).map(
-    ([status, { content }]) => [status, content['application/json']] as const,
-  ),
-];
+import { compile, contract, createPlantOperation, examplesOf, type Operation, operations } from '../kit/contract.ts';
 
 describe('schemas/openapi.yaml', () => {
   test('is a valid OpenAPI 3.1.0 document, of the version in package.json', async () => {
@@ -25,17 +19,19 @@ describe('schemas/openapi.yaml', () => {
     });
   });
 
-  test('has one operation, which requires a bearer token, as the whole service does', () => {
-    expect(Object.entries(contract.paths).map(([path, item]) => [path, Object.keys(item)])).toEqual([
-      ['/plants', ['post']],
-    ]);
-    expect(createPlantOperation).toMatchObject({ operationId: 'createPlant' });
-    expect(createPlantOperation).not.toHaveProperty('security');
+  test('requires a bearer token for everything', () => {
     expect(contract.security).toEqual([{ bearerAuth: [] }]);
     expect(contract.components.securitySchemes['bearerAuth']).toMatchObject({ type: 'http', scheme: 'bearer' });
   });
 
-  test('requires a NewPlant and returns a Plant or an Error, with the schemas of the contract', () => {
+  test('has createPlant at POST /plants, for tokens with the scope plants/create', () => {
+    expect(createPlantOperation).toMatchObject({
+      operationId: 'createPlant',
+      security: [{ bearerAuth: ['plants/create'] }],
+    });
+  });
+
+  test('lets createPlant require a NewPlant and return a Plant or an Error, with the schemas of the contract', () => {
     const { requestBody, responses } = createPlantOperation;
     const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
     expect(requestBody).toMatchObject({ required: true });
@@ -66,33 +62,68 @@ describe('schemas/openapi.yaml', () => {
     const validate = compile({ $ref: `#/components/schemas/${name}` });
     expect(validate(value), `${JSON.stringify(value)} is a ${name}`).toBe(valid);
   });
+});
 
-  test.each(mediaTypes)('has examples of %s, and they follow its schema', (_, { schema, examples }) => {
-    const validate = compile(schema);
-    const faults = Object.entries(examples).filter(([, { value }]) => !validate(value));
+/** The examples of errors in the contract, with their statuses. */
+const documentedErrors = ({ responses }: Operation): CatalogueEntry[] =>
+  responses.flatMap(({ status, ...body }) =>
+    examplesOf(body).flatMap((value) => {
+      const isError = value instanceof Object && 'error' in value && 'message' in value;
+      return isError ? { status, error: Number(value.error), message: String(value.message) } : [];
+    }),
+  );
+
+const { notJson, notValid, tooLarge, notJsonType, encoded, ...ofAll } = errors;
+
+/** Returns the errors that an operation can send: those of its kind of request, and those that its file exports. */
+const catalogueOf = async ({ id, parameters, requestBody }: Operation): Promise<CatalogueEntry[]> => {
+  const file = id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const { errors: own }: { errors: Translation[] } = await import(`../../functions/${file}.ts`);
+  return [
+    ...Object.values(ofAll),
+    ...(requestBody ? [notJson, notValid, tooLarge, notJsonType, encoded] : []),
+    ...(parameters.length > 0 && !requestBody ? [notValid] : []),
+    ...own.map(([, entry]) => entry),
+  ];
+};
+
+describe.each(operations)('$routeKey in schemas/openapi.yaml', (operation) => {
+  const { parameters, requestBody, responses } = operation;
+
+  test('requires one scope or several', () => {
+    expect(operation.security).toEqual([{ bearerAuth: expect.arrayContaining([expect.stringMatching(/^\S+$/)]) }]);
+  });
+
+  test('has examples of each parameter and each body, and they follow its schema', () => {
+    const bodies = [...(requestBody ? [requestBody] : []), ...responses].filter(({ schema }) => schema !== undefined);
+    const all = [
+      ...parameters.map(({ schema, example }) => ({ schema, examples: [example] })),
+      ...bodies.map((body) => ({ schema: body.schema ?? {}, examples: examplesOf(body) })),
+    ];
+    expect(all.filter(({ examples }) => examples.length === 0)).toEqual([]);
+    const faults = all.flatMap(({ schema, examples }) => {
+      const validate = compile(schema);
+      return examples.filter((example) => !validate(example));
+    });
     expect(faults).toEqual([]);
-    expect(Object.keys(examples)).not.toEqual([]);
   });
 
-  test('has an example of every error in the catalogue, with its status and message, and of no other error', () => {
-    const documented = mediaTypes
-      .flatMap(([status, { examples }]) => Object.values(examples).map(({ value }) => ({ status, value })))
-      .flatMap(({ status, value }) => ('error' in (value as object) ? [{ status, ...(value as object) }] : []));
-    const catalogue = Object.values(errors).map(({ status, error, message }) => ({
-      status: String(status),
+  test('has an example of every error that it can send, with its status and message, and of no other error', async () => {
+    const catalogue = (await catalogueOf(operation)).map(({ status, error, message }) => ({
+      status,
       error,
-      message: error === errors.notValid.error ? expect.any(String) : message,
+      message: error === notValid.error ? expect.any(String) : message,
     }));
-    expect(documented).toEqual(catalogue);
+    const documented = documentedErrors(operation);
+    expect(documented).toEqual(expect.arrayContaining(catalogue));
+    for (const error of documented) expect(catalogue).toContainEqual(error);
   });
 
-  test('declares, for each status, exactly the headers that its errors have', () => {
-    const documented = Object.entries(createPlantOperation.responses).flatMap(([status, { headers = {} }]) =>
-      Object.keys(headers).map((name) => `${status} ${name.toLowerCase()}`),
+  test('declares, for each status, exactly the headers that its errors have', async () => {
+    const sent = (await catalogueOf(operation)).flatMap(({ status, headers = {} }) =>
+      Object.keys(headers).map((name) => `${status} ${name}`),
     );
-    const sent = Object.values(errors).flatMap((entry) =>
-      'headers' in entry ? Object.keys(entry.headers).map((name) => `${entry.status} ${name}`) : [],
-    );
+    const documented = responses.flatMap(({ status, headers }) => headers.map((name) => `${status} ${name}`));
     expect(documented.sort()).toEqual([...new Set(sent)].sort());
   });
 });

@@ -6,7 +6,7 @@ import { authorizerEvent, proxyEvent } from '../kit/gateway-events.ts';
 import { retryWhile } from '../kit/over-quota.ts';
 import { progress, report, trialSize } from '../kit/scale.ts';
 import { startServer } from '../kit/servers.ts';
-import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { type FunctionName, type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /** The resources that a function could leak, measured after a garbage collection. Memory is in bytes. */
 type Holdings = { heap: number; buffers: number; handles: Record<string, number>; listeners: number };
@@ -36,13 +36,13 @@ const warmUp = trialSize(20_000, 500);
 const tolerance = 1024 * 1024;
 
 /** Calls `ask` for every request. @returns what the instance holds after the warm-up, and at the end */
-const endure = async (name: 'CreatePlant' | 'Authorizer', stack: TrialStack, ask: (turn: number) => Promise<void>) => {
+const endure = async (which: FunctionName, stack: TrialStack, ask: (turn: number) => Promise<void>) => {
   const holdings = async (): Promise<Holdings> => {
-    const outcome = await stack.invoke(name, 'holdings');
+    const outcome = await stack.invoke(which, 'holdings');
     if (!('result' in outcome)) throw new Error(outcome.failure);
     return JSON.parse(outcome.result);
   };
-  const tick = progress(name, requests);
+  const tick = progress(which, requests);
   for (let turn = 0; turn < warmUp; turn += 1) await ask(turn);
   const before = await holdings();
   for (let turn = 0; turn < requests; turn += 1) {
@@ -50,7 +50,7 @@ const endure = async (name: 'CreatePlant' | 'Authorizer', stack: TrialStack, ask
     tick();
   }
   const after = await holdings();
-  report(`${name}, ${requests} requests: ${JSON.stringify(before)} before, ${JSON.stringify(after)} after`);
+  report(`${which}, ${requests} requests: ${JSON.stringify(before)} before, ${JSON.stringify(after)} after`);
   return { before, after };
 };
 
@@ -61,7 +61,7 @@ const expectHeld = ({ before, after }: { before: Holdings; after: Holdings }): v
   expect(after.listeners, 'listeners').toBe(before.listeners);
 };
 
-test(`createPlant leaks no memory, handle or listener in ${requests} requests`, async () => {
+test(`POST /plants leaks no memory, handle or listener in ${requests} requests`, async () => {
   // The store responds at once; the name of the plant selects its response.
   const store = createServer(async (request, response) => {
     const { Item } = JSON.parse(Buffer.concat(await request.toArray()).toString());
@@ -72,7 +72,7 @@ test(`createPlant leaks no memory, handle or listener in ${requests} requests`, 
     response.end(JSON.stringify(body));
   });
   const stack = await startTrialStack(`http://127.0.0.1:${await startServer(store)}`, {
-    CreatePlant: { wrapper: open },
+    operations: { wrapper: open },
   });
   onTestFinished(stack.close);
   /** Body and expected status of every hundredth request, by its last two digits; of every thousandth, by its last three. */
@@ -84,10 +84,10 @@ test(`createPlant leaks no memory, handle or listener in ${requests} requests`, 
     5: [`{"id":1,"name":"${'x'.repeat(10_000)}"}`, 200],
     501: ['{"id":1,"name":"lost"}', 503],
   };
-  const held = await endure('CreatePlant', stack, async (turn) => {
+  const held = await endure('POST /plants', stack, async (turn) => {
     const [body, status] = bodies[turn % 1_000] ?? bodies[turn % 100] ?? [`{"id":${turn},"name":"Moss"}`, 200];
     const statusOf = async () => {
-      const outcome = await stack.invoke('CreatePlant', proxyEvent(body));
+      const outcome = await stack.invoke('POST /plants', proxyEvent(body));
       return 'result' in outcome && JSON.parse(outcome.result).statusCode;
     };
     expect(await retryWhile(statusOf, (code) => code !== status && code === 503), 'status').toBe(status);
@@ -96,7 +96,7 @@ test(`createPlant leaks no memory, handle or listener in ${requests} requests`, 
 });
 
 test(`the authorizer leaks no memory, handle or listener in ${requests} requests`, async () => {
-  const stack = await startTrialStack('http://127.0.0.1:9', { Authorizer: { wrapper: open } });
+  const stack = await startTrialStack('http://127.0.0.1:9', { authorizer: { wrapper: open } });
   onTestFinished(stack.close);
   const { issuer, key } = stack.issuer;
   const scarce: Record<number, string> = {
@@ -106,9 +106,9 @@ test(`the authorizer leaks no memory, handle or listener in ${requests} requests
     4: await sign(key, claims({ iss: issuer }), { kid: 'unknown' }),
     5: 'a.b.c',
   };
-  const held = await endure('Authorizer', stack, async (turn) => {
+  const held = await endure('authorizer', stack, async (turn) => {
     const token = scarce[turn % 10];
-    const outcome = await stack.invoke('Authorizer', authorizerEvent(`Bearer ${token ?? stack.token}`));
+    const outcome = await stack.invoke('authorizer', authorizerEvent(`Bearer ${token ?? stack.token}`));
     expect('result' in outcome && JSON.parse(outcome.result).isAuthorized, 'isAuthorized').toBe(token === undefined);
   });
   expectHeld(held);

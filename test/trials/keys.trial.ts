@@ -31,7 +31,7 @@ let key: SigningKey;
 let stranger: SigningKey;
 let next: SigningKey;
 let validToken: string;
-const startStack = (): Promise<TrialStack> => startTrialStack(store.endpoint, { Authorizer: { wrapper: clocked } });
+const startStack = (): Promise<TrialStack> => startTrialStack(store.endpoint, { authorizer: { wrapper: clocked } });
 /** Signs a token issued at `epoch`, the start of the trial, since the function's clock starts there in each test. */
 const signed = (by: SigningKey, change = {}, of = stack): Promise<string> =>
   sign(by, claims({ iss: of.issuer.issuer, iat: Math.floor(epoch / 1000), exp: inSeconds(4 * 3_600), ...change }));

@@ -4,7 +4,7 @@ import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { newId } from '../kit/responses.ts';
 import { report } from '../kit/scale.ts';
-import { type Handler, longTimeout, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { type FunctionName, type Handler, longTimeout, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /** Wraps a handler so that it misbehaves as x-authorizer or x-function says. Without the header, it works as usual. */
 const misbehaving =
@@ -47,8 +47,8 @@ let stack: TrialStack;
 beforeAll(async () => {
   store = await startPlantsStore('plants');
   stack = await startTrialStack(store.endpoint, {
-    CreatePlant: { wrapper: misbehaving },
-    Authorizer: { wrapper: misbehaving },
+    operations: { wrapper: misbehaving },
+    authorizer: { wrapper: misbehaving },
   });
 });
 afterAll(async () => {
@@ -65,10 +65,10 @@ const post = (headers?: Record<string, string>) =>
 const hanging = new Set(['never answers', 'loops for ever', 'closes its message ports']);
 
 /** Posts a plant, with a time-out of only 400 ms for a function that hangs and so would use up any time-out. */
-const misbehave = async (name: 'CreatePlant' | 'Authorizer', misbehaviour: string, headers: Record<string, string>) => {
-  if (hanging.has(misbehaviour)) stack.setFunctionTimeout(name, 400);
+const misbehave = async (which: FunctionName, misbehaviour: string, headers: Record<string, string>) => {
+  if (hanging.has(misbehaviour)) stack.setFunctionTimeout(which, 400);
   const answer = await post(headers);
-  stack.setFunctionTimeout(name, longTimeout);
+  stack.setFunctionTimeout(which, longTimeout);
   return answer;
 };
 
@@ -112,10 +112,10 @@ test.each<[misbehaviour: string, answer: [number, string]]>([
   ['undefined', [200, 'null']],
   ['"rubbish"', [200, '"rubbish"']],
   ['{ name: "rubbish" }', [200, '{"name":"rubbish"}']],
-])('the gateway recovers from a createPlant that misbehaves: %s', async (misbehaviour, answer) => {
-  expect(await misbehave('CreatePlant', misbehaviour, { 'x-function': misbehaviour })).toEqual(answer);
+])('the gateway recovers from an operation that misbehaves: %s', async (misbehaviour, answer) => {
+  expect(await misbehave('POST /plants', misbehaviour, { 'x-function': misbehaviour })).toEqual(answer);
   expect(await post()).toEqual(served);
-  report(`createPlant: ${misbehaviour}: ${answer[0]}, the next: 200`);
+  report(`POST /plants: ${misbehaviour}: ${answer[0]}, the next: 200`);
 });
 
 test.each<[misbehaviour: string, answer: [number, string]]>([
@@ -132,7 +132,7 @@ test.each<[misbehaviour: string, answer: [number, string]]>([
   ['{ isAuthorized: true, context: null }', failed],
   ['{ principalId: "me", policyDocument: { Statement: [{ Effect: "Allow" }] } }', failed],
 ])('the gateway recovers from an authorizer that misbehaves: %s', async (misbehaviour, answer) => {
-  expect(await misbehave('Authorizer', misbehaviour, { 'x-authorizer': misbehaviour })).toEqual(answer);
+  expect(await misbehave('authorizer', misbehaviour, { 'x-authorizer': misbehaviour })).toEqual(answer);
   expect(await post()).toEqual(served);
   report(`authorizer: ${misbehaviour}: ${answer[0]}, the next: 200`);
 });

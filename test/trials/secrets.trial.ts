@@ -37,7 +37,7 @@ beforeAll(async () => {
   store = await startFaultyStore('plants');
   // The most verbose log levels of Lambda and the SDK.
   const environment = { AWS_LAMBDA_LOG_LEVEL: 'TRACE', LOG_LEVEL: 'trace', DEBUG: '*' };
-  stack = await startTrialStack(store.endpoint, { CreatePlant: { environment }, Authorizer: { environment } });
+  stack = await startTrialStack(store.endpoint, { operations: { environment }, authorizer: { environment } });
 });
 afterAll(async () => {
   await stack.close();
@@ -103,7 +103,7 @@ test('the service writes no secret of a request to a log line or an error respon
       `Bearer ${await sign(stack.issuer.key, claims({ iss: stack.issuer.issuer, exp: mark }))}`,
       `Bearer ${await sign(stack.issuer.key, `"${mark}"`)}`,
     ].map((authorization) => ({ body: plant(), headers: { authorization } })),
-    // createPlant refuses these bodies.
+    // POST /plants refuses these bodies.
     ...[
       mark,
       `{"${mark}`,

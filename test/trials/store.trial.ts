@@ -1,4 +1,4 @@
-/** Tests createPlant with a store that fails. */
+/** Tests POST /plants with a store that fails. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -42,7 +42,7 @@ const inTime =
 let store: FaultyStore;
 let stack: TrialStack;
 const startStack = (environment: Record<string, string> = {}): Promise<TrialStack> =>
-  startTrialStack(store.endpoint, { CreatePlant: { wrapper: inTime, environment } });
+  startTrialStack(store.endpoint, { operations: { wrapper: inTime, environment } });
 beforeAll(async () => {
   store = await startFaultyStore('plants');
   stack = await startStack();
@@ -88,7 +88,7 @@ const failAtRandom =
 
 const creates = trialSize(1_000, 60);
 
-test(`createPlant stores every acknowledged plant as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
+test(`POST /plants stores every acknowledged plant as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
   const plants = somePlants(creates, seed);
   for (const { id } of plants) store.fail(String(id), failAtRandom(String(id)));
   const [before, size] = [store.calls(), await store.size()];

@@ -77,7 +77,7 @@ const atGateway = (authorization: string): Promise<number> =>
 
 /** Sends the authorizer a header that a gateway might refuse. @returns `isAuthorized` or the failure, and the reason */
 const atFunction = async (authorization: string): Promise<{ verdict: unknown; reason: unknown }> => {
-  const outcome = await stack.invoke('Authorizer', authorizerEvent(authorization));
+  const outcome = await stack.invoke('authorizer', authorizerEvent(authorization));
   const [line] = outcome.log.map(({ message }) => message as { reason?: string });
   const verdict = 'result' in outcome ? JSON.parse(outcome.result).isAuthorized : outcome.failure;
   return { verdict, reason: line?.reason };

@@ -28,7 +28,7 @@ const verify = async ({ header, claims }: Shape, rules: TokenRules) => {
 const settings = (issuer: string, audience: string | null, scope: string, scopeClaim = 'scope'): TokenRules => ({
   issuer,
   audience,
-  scope,
+  requiredScopes: [scope],
   scopeClaims: scopeClaim.split(','),
 });
 

@@ -50,7 +50,7 @@ const keys: IssuerKeys = {
   renewed: async () => held,
 };
 
-const rules: TokenRules = { issuer, audience, scope, scopeClaims: ['scope'] };
+const rules: TokenRules = { issuer, audience, requiredScopes: [scope], scopeClaims: ['scope'] };
 
 const verify = (token: string, change: Partial<TokenRules> = {}) => {
   fetches = 0;

@@ -22,7 +22,7 @@ const responseTo = async (thrown: unknown) => {
   const handler = middy()
     .use(
       errorResponse([
-        [Taken, errors.conflict],
+        [Taken, errors.tooLarge],
         [Busy, errors.storeUnavailable],
       ]),
     )
@@ -52,8 +52,8 @@ test('errorResponse sends Retry-After only with 503', async () => {
 
 test('errorResponse maps an error class and its subclasses to their entry in the catalogue', async () => {
   class TakenTwice extends Taken {}
-  expect(await responseTo(new Taken())).toMatchObject({ status: 409, error: 40901 });
-  expect(await responseTo(new TakenTwice())).toMatchObject({ status: 409, error: 40901 });
+  expect(await responseTo(new Taken())).toMatchObject({ status: 413, error: 41301 });
+  expect(await responseTo(new TakenTwice())).toMatchObject({ status: 413, error: 41301 });
   expect(await responseTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });
 });
 

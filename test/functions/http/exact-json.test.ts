@@ -23,3 +23,8 @@ test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
     expect(readings(number), 'readings').toBe(1);
   },
 );
+
+test('parseExactly keeps a number beyond 19 digits as a double, which a field of type number may be', () => {
+  expect(parseExactly('[1e20, -123456789012345678901]')).toEqual([1e20, -123456789012345680000]);
+  expect(parseExactly('[1.0000000000000000001]'), 'a number that only rounding made whole').toEqual([Number.NaN]);
+});

@@ -2,14 +2,9 @@ import { Agent } from 'node:http';
 import { Socket } from 'node:net';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
 import type { NewPlant } from '../../../functions/plants/plant.ts';
-import {
-  addPlantTo,
-  PlantConflict,
-  PlantTooLarge,
-  StoreUnavailable,
-  storeLimits,
-} from '../../../functions/plants/plant-table.ts';
+import { addPlantTo, PlantConflict, PlantTooLarge } from '../../../functions/plants/plant-table.ts';
 import { startEventLoopClock } from '../../kit/event-loop-clock.ts';
 import {
   clockAhead,
@@ -34,12 +29,12 @@ afterAll(() => store.close());
 
 /** Returns an `addPlant` with a new client, because a client that has met many faults has no retries left. */
 const adder = (config: DynamoDBClientConfig = {}) =>
-  add('plants', new DynamoDBClient({ ...anyCredentials, ...storeLimits, endpoint: store.endpoint, ...config }));
+  addWith(new DynamoDBClient({ ...anyCredentials, ...storeLimits, endpoint: store.endpoint, ...config }));
 
-const add =
-  (...to: Parameters<typeof addPlantTo>) =>
+const addWith =
+  (client: DynamoDBClient) =>
   (plant: NewPlant, deadline = abortAfter(2_300)) =>
-    addPlantTo(...to)(plant, deadline);
+    addPlantTo({ name: 'plants', client })(plant, deadline);
 
 /** Replaces AbortSignal.timeout, which ignores the fake clock. */
 const abortAfter = (milliseconds: number): AbortSignal => {
@@ -112,7 +107,7 @@ describe.concurrent('addPlant', () => {
       const fault = Object.assign(new Error(code), { code });
       const client = new DynamoDBClient({ ...anyCredentials, ...storeLimits, maxAttempts: 1 });
       client.middlewareStack.add(() => () => Promise.reject(fault), { step: 'finalizeRequest', priority: 'low' });
-      const error = await add('plants', client)({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
+      const error = await addWith(client)({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
       expect(error.constructor).toBe(errorClass);
       expect(errorClass === Error ? error : error.cause).toBe(fault);
     },

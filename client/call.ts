@@ -1,0 +1,58 @@
+/** Calls any operation: says which arguments it takes, gets the token, and sends the request. */
+import { type Operation, requestOf } from './request.ts';
+import { type Outcome, send } from './send.ts';
+
+export type { Outcome };
+
+/**
+ * An access token, or a function that returns one. The client calls the function for every call of an operation, so the
+ * function should cache its token. If the service refuses the token (401 or 403), the client calls the function once
+ * more, with `refused: true`; the function should then get a new token. The operation throws whatever the function
+ * throws.
+ */
+export type Token = string | ((hint: { refused: boolean }) => string | Promise<string>);
+
+export type Options = { signal?: AbortSignal };
+
+/** The types of an operation, as functions/generated/contract.ts has them. */
+type OperationTypes = { parameters: object; body: unknown; response: unknown; errorCode: number };
+
+export type Call<Types extends OperationTypes> = (
+  ...args: [...ParametersArgument<Types['parameters']>, ...BodyArgument<Types['body']>, options?: Options]
+) => Promise<Outcome<Types['response'], Types['errorCode']>>;
+
+type ParametersArgument<Parameters> = keyof Parameters extends never
+  ? []
+  : Partial<Parameters> extends Parameters
+    ? [parameters?: Parameters]
+    : [parameters: Parameters];
+
+type BodyArgument<Body> = [Body] extends [undefined] ? [] : [body: Body];
+
+/** Returns the function that calls the operation at `baseUrl`. Its arguments are those of `Call`. */
+export const callOf =
+  (operation: Operation, baseUrl: string, token: Token) =>
+  async (...args: unknown[]): Promise<Outcome<unknown, number>> => {
+    const parameters = operation.parameters.length > 0 ? args.shift() : {};
+    const body = operation.body && args.shift();
+    const [{ signal } = {}] = args as [Options?];
+    // This copies the arguments: the caller may change them before the client sends them, perhaps for the second time.
+    const request = requestOf(operation, baseUrl, parameters ?? {}, body);
+    const sendWith = (accessToken: string) => send(operation, request, accessToken, signal);
+    if (typeof token === 'string') return sendWith(token);
+    const result = await sendWith(await untilAborted(() => token({ refused: false }), signal));
+    if (result.ok || result.error !== 'gateway' || ![401, 403].includes(result.status)) return result;
+    return sendWith(await untilAborted(() => token({ refused: true }), signal));
+  };
+
+/** Runs `work` and waits for its result, or until the signal is aborted. @throws `signal.reason` */
+const untilAborted = async <T>(work: () => T | Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+  if (signal === undefined) return work();
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    const done = (async () => work())().then(resolve, reject);
+    void done.finally(() => signal.removeEventListener('abort', abort));
+  });
+};

@@ -1,0 +1,36 @@
+/** Like JSON.stringify, but writes a bigint as its digits. */
+export const toJson = (value: unknown): string | undefined => {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if ('toJSON' in value && typeof value.toJSON === 'function') return toJson(value.toJSON());
+  if (Array.isArray(value)) return `[${Array.from(value, (item) => toJson(item) ?? 'null').join()}]`;
+  const fields = Object.entries(value).flatMap(([name, field]) => {
+    const json = toJson(field);
+    return json === undefined ? [] : [`${JSON.stringify(name)}:${json}`];
+  });
+  return `{${fields.join()}}`;
+};
+
+/** Like JSON.parse, but makes bigints of integers that a number would round, and returns undefined for invalid JSON. */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text, exactInteger);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Node.js 20 does not pass `source`, the digits in the text: there, an integer beyond ±(2^53 - 1) is rounded. */
+const exactInteger = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
+  typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value;
+
+/** Compares two values that came from JSON. */
+export const isEqual = (one: unknown, other: unknown): boolean => {
+  if (!(one instanceof Object && other instanceof Object)) return one === other;
+  const names = Object.keys(one);
+  return (
+    Array.isArray(one) === Array.isArray(other) &&
+    names.length === Object.keys(other).length &&
+    names.every((name) => isEqual(Reflect.get(one, name), Reflect.get(other, name)))
+  );
+};

@@ -1,0 +1,64 @@
+/** Makes the request of an operation from its parameters and its body. */
+import { toJson } from './json.ts';
+
+/** An operation, as functions/generated/contract.ts describes it. */
+export type Operation = {
+  method: string;
+  path: string;
+  parameters: readonly { name: string; in: 'path' | 'query' | 'header'; type: string }[];
+  /** The fields of the request body and their types. Empty if the contract does not list all fields. */
+  body?: Readonly<Record<string, string>>;
+  /** The 2xx responses. Without `requires`, the response has no body. */
+  responses: readonly { status: number; requires?: readonly string[]; repeats?: readonly string[] }[];
+  errorCodes: readonly number[];
+};
+
+export type HttpRequest = { url: string; headers: Record<string, string>; body?: string };
+
+/** @throws RangeError if a value cannot be sent exactly, or not as a part of the path */
+export const requestOf = (operation: Operation, baseUrl: string, parameters: object, body: unknown): HttpRequest => {
+  const values = operation.parameters.flatMap(({ name, in: place, type }) => {
+    const given: unknown = Reflect.get(parameters, name);
+    mustBeExact(name, type, given);
+    const texts = [given].flat().filter((value) => value !== undefined);
+    return texts.map((value) => ({ name, place, text: String(value) }));
+  });
+  const path = operation.path.replaceAll(/\{([^}]*)\}/g, (_, name) =>
+    segment(name, values.find((value) => value.place === 'path' && value.name === name)?.text),
+  );
+  const query = values
+    .filter(({ place }) => place === 'query')
+    .map(({ name, text }) => `${encodeURIComponent(name)}=${encodeURIComponent(text)}`);
+  const headers = Object.fromEntries(
+    values.filter(({ place }) => place === 'header').map(({ name, text }) => [name, text]),
+  );
+  const url = `${baseUrl}${path}${query.length > 0 ? '?' : ''}${query.join('&')}`;
+  const json = operation.body && bodyOf(operation.body, body);
+  if (json === undefined) return { url, headers };
+  return { url, headers: { ...headers, 'content-type': 'application/json' }, body: json };
+};
+
+const mustBeExact = (name: string, type: string, given: unknown): void => {
+  const inexact = [given].flat().find((value) => typeof value === 'number' && !Number.isSafeInteger(value));
+  if (type !== 'int64' || inexact === undefined) return;
+  throw new RangeError(
+    `${name} is the number ${inexact}, which is not an integer, or too large to be exact: use a bigint, such as 9007199254740993n.`,
+  );
+};
+
+/** A URL with an empty segment, or with dots alone, has another path. */
+const segment = (name: string, text = ''): string => {
+  if (['', '.', '..'].includes(text)) throw new RangeError(`The path parameter ${name} must not be '${text}'.`);
+  return encodeURIComponent(text);
+};
+
+/** Writes the fields of the contract as JSON, and no others. */
+const bodyOf = (types: Readonly<Record<string, string>>, body: unknown): string | undefined => {
+  if (Object.keys(types).length === 0) return toJson(body);
+  const fields = Object.entries(types).map(([name, type]) => {
+    const value: unknown = Reflect.get(body as object, name);
+    mustBeExact(name, type, value);
+    return [name, value];
+  });
+  return toJson(Object.fromEntries(fields));
+};

@@ -1,0 +1,114 @@
+/** Sends a request, again if that may help, and tells what came of it. */
+// ky handles Retry-After, bounded retries, time-outs and abort; openapi-fetch leaves them to its caller. Its companion
+// openapi-typescript needs a compiler API that TypeScript 7 lacks, so scripts/compile-contract.ts makes the types.
+import ky, { isHTTPError, isTimeoutError, type RetryOptions } from 'ky';
+import { isEqual, parseJson } from './json.ts';
+import type { HttpRequest, Operation } from './request.ts';
+
+/** Described at `Result` in plant-store-client.ts. */
+export type Outcome<Body, ErrorCode> = { ok: true; status: number; body: Body } | Failure<ErrorCode>;
+
+type Failure<ErrorCode> =
+  | { ok: false; error: ErrorCode; status: number; message: string }
+  | { ok: false; error: 'gateway'; status: number; message: string }
+  | { ok: false; error: 'no answer'; message: string; cause: unknown };
+
+export const send = async (
+  operation: Operation,
+  { url, headers, body }: HttpRequest,
+  token: string,
+  signal: AbortSignal | undefined,
+): Promise<Outcome<unknown, number>> => {
+  // fetch refuses a token with an invalid character too, but its error message quotes the token.
+  if (!/^[\x21-\x7e]*$/.test(token))
+    throw new TypeError('The access token contains a character that tokens cannot contain.');
+  try {
+    const response = await ky(url, {
+      method: operation.method,
+      headers: { ...headers, authorization: `Bearer ${token}` },
+      ...(body !== undefined && { body }),
+      // A redirect could turn a POST into a GET, or send the token to another address.
+      redirect: 'manual',
+      fetch: fetchWhole,
+      retry: retry(operation),
+      ...(signal && { signal }),
+    });
+    return outcome(operation, response.status, await response.text(), body);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (isHTTPError(error)) return failure(operation, error.response.status, error.data);
+    if (error instanceof NoAnswer) return noAnswer(error.cause);
+    if (isTimeoutError(error)) return noAnswer(new DOMException('no answer within 10 seconds', 'TimeoutError'));
+    throw error;
+  }
+};
+
+/** Thrown if fetch failed or the response body ended too early. `cause` is what fetch threw. */
+class NoAnswer extends Error {}
+
+const retry = (operation: Operation): RetryOptions => ({
+  limit: 2,
+  // The service promises for each operation, whatever its method, that sending a request again is safe.
+  methods: [operation.method.toLowerCase()],
+  statusCodes: [429, 500, 502, 503, 504],
+  afterStatusCodes: [429, 500, 502, 503, 504],
+  maxRetryAfter: 10_000,
+  retryOnTimeout: true,
+  jitter: true,
+  shouldRetry: ({ error }) => {
+    if (error instanceof NoAnswer) return true;
+    if (!isHTTPError(error) || error.response.status !== 500) return undefined;
+    // A 500 with an error number is a bug of the service: the same request would fail again.
+    return failure(operation, 500, error.data).error === 'gateway' ? undefined : false;
+  },
+});
+
+/** Like fetch, but waits for the whole response body, so that ky's time-out and retries cover the body too. */
+const fetchWhole: typeof fetch = async (...request) => {
+  try {
+    const response = await fetch(...request);
+    await response.clone().arrayBuffer();
+    return response;
+  } catch (cause) {
+    // ky recognizes network errors by their messages, and does not know Bun's.
+    throw new NoAnswer('no answer', { cause });
+  }
+};
+
+/** A 2xx from anything else at that address, such as a captive portal, must not count as a success. */
+const outcome = (operation: Operation, status: number, text: string, sent = ''): Outcome<unknown, number> => {
+  const body = parseJson(text);
+  const response = operation.responses.find((each) => each.status === status);
+  const { requires, repeats = [] } = response ?? {};
+  const hasFields = () =>
+    body !== undefined &&
+    requires?.every((field) => Object.hasOwn(Object(body), field)) &&
+    repeats.every((field) => isEqual(Reflect.get(Object(body), field), Reflect.get(Object(parseJson(sent)), field)));
+  const isSuccess = response && (requires === undefined ? text === '' : hasFields());
+  return isSuccess ? { ok: true, status, body } : failure(operation, status, body);
+};
+
+/** `cause` must not be one of ky's own errors: they contain the request with its token, and callers may log them. */
+const noAnswer = (cause: unknown): Failure<number> => ({
+  ok: false,
+  error: 'no answer',
+  message: innermost(cause),
+  cause,
+});
+
+/** Returns the message of the innermost cause, because Node's own message is only "fetch failed". */
+const innermost = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause !== undefined) return innermost(error.cause);
+  // If Node.js tried several addresses, its error has an empty message.
+  return error.message || ('code' in error ? String(error.code) : error.name);
+};
+
+const failure = ({ errorCodes }: Operation, status: number, body: unknown): Failure<number> => {
+  const { error, message } = body instanceof Object ? (body as { error?: unknown; message?: unknown }) : {};
+  if (status < 400 || typeof message !== 'string') {
+    return { ok: false, error: 'gateway', status, message: 'the response is not from the Plant Store' };
+  }
+  const code = errorCodes.find((each) => each === error && Math.floor(each / 100) === status);
+  return { ok: false, error: code ?? 'gateway', status, message };
+};

@@ -1,0 +1,19 @@
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+
+declare global {
+  interface JSON {
+    /** Node.js has had JSON.rawJSON since version 21; TypeScript does not declare it yet. */
+    rawJSON: (text: string) => unknown;
+  }
+}
+
+/** Returns a response with a JSON body. A bigint in it keeps all its digits. @example jsonResponse(200, plant) */
+export const jsonResponse = (
+  statusCode: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): APIGatewayProxyStructuredResultV2 => ({
+  statusCode,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(body, (_, value) => (typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value)),
+});

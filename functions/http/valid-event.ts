@@ -1,0 +1,54 @@
+import type { MiddlewareObj } from '@middy/core';
+import validator from '@middy/validator';
+import type { Ajv, ErrorObject } from 'ajv';
+import { CatalogueError, errors } from './errors.ts';
+import { type EventParameter, parseParameters } from './parameters.ts';
+
+export type { EventParameter };
+
+export type Validator<Event> = { (event: unknown): event is Event; errors?: ErrorObject[] | null };
+
+/**
+ * Checks an event's parameters and parsed body against the contract. The argument is a module of functions/generated/.
+ * @throws CatalogueError notValid, whose message names every invalid field and the rule it breaks
+ * @example .use(validEvent(contract))
+ */
+export const validEvent = <Event>(contract: {
+  validate: Validator<Event>;
+  parameters: readonly EventParameter[];
+}): MiddlewareObj<Event> => {
+  // @middy/validator's types ask for an Ajv instance, but it documents, and calls, a compiled validator.
+  const { before } = validator({ eventSchema: contract.validate as unknown as Ajv });
+  return {
+    before: async (request) => {
+      parseParameters(request.event as object, contract.parameters);
+      try {
+        await before?.(request);
+      } catch (error) {
+        if ((error as { statusCode?: unknown }).statusCode !== 400) throw error;
+        throw new CatalogueError(errors.notValid, sentence(contract.validate.errors ?? []));
+      }
+    },
+  };
+};
+
+const sentence = (violations: ErrorObject[]): string => [...new Set(violations.map(clause))].join('; ');
+
+const clause = ({ instancePath, params, message }: ErrorObject): string => {
+  const { missingProperty: missing, allowedValues, allowedValue = allowedValues } = params;
+  const field = missing ?? params['additionalProperty'] ?? params['unevaluatedProperty'];
+  if (field !== undefined) return `${nameOf(`${instancePath}/${field}`)} is ${missing ? 'required' : 'not allowed'}`;
+  return `${nameOf(instancePath)} ${message}${allowedValue === undefined ? '' : `: ${JSON.stringify(allowedValue)}`}`;
+};
+
+/** How messages name a part of the event. Fields of the body have no prefix. */
+const nameOf = (path: string): string => {
+  const [, part = '', ...field] = path.split('/');
+  return `${prefixes[part] ?? ''}${field.join('/')}` || 'the request body';
+};
+
+const prefixes: Record<string, string> = {
+  pathParameters: 'the path parameter ',
+  queryStringParameters: 'the query parameter ',
+  headers: 'the header ',
+};

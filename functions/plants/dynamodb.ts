@@ -1,0 +1,128 @@
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  type PutItemCommandOutput,
+} from '@aws-sdk/client-dynamodb';
+import { fromEnvironment } from '../environment.ts';
+
+/** DynamoDB gave no final response: a write may or may not have happened. Calling again is safe. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/** A table, and the client that reaches it. */
+export type Table = { name: string; client: DynamoDBClient };
+
+/**
+ * One call and two retries, for broken connections, lost responses and throttling. After about 17 failing requests in a
+ * row, an instance has used up the SDK's retry quota (docs/operate/runbook.md) and no longer retries.
+ */
+const maxAttempts = 3;
+
+/** Milliseconds to wait for a connection. TCP resends a lost packet only after a second, so a new attempt is faster. */
+const connectionTimeout = 500;
+
+/** Milliseconds from an attempt to its response headers: 100 times the usual, yet three attempts fit the deadline. */
+const requestTimeout = 700;
+
+/** Limits for the DynamoDB client. By default the SDK waits forever, and `requestTimeout` alone only logs a warning. */
+export const storeLimits = {
+  maxAttempts,
+  requestHandler: { connectionTimeout, requestTimeout, throwOnRequestTimeout: true },
+} satisfies DynamoDBClientConfig;
+
+/**
+ * Given so that the SDK does not look for these settings in the environment and in config files (10 % of the first
+ * request). It therefore ignores AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and the like.
+ */
+const explicitConfig = (): DynamoDBClientConfig => ({
+  region: fromEnvironment('AWS_REGION'),
+  retryMode: 'standard',
+  useDualstackEndpoint: false,
+  useFipsEndpoint: false,
+  accountIdEndpointMode: 'preferred',
+  authSchemePreference: [],
+  userAgentAppId: async () => undefined,
+  disableClockSkewCorrection: false,
+  // The local run sets AWS_ENDPOINT_URL_DYNAMODB to the address of its store.
+  ...(process.env['AWS_ENDPOINT_URL_DYNAMODB'] && { endpoint: process.env['AWS_ENDPOINT_URL_DYNAMODB'] }),
+  ignoreConfiguredEndpointUrls: true,
+});
+
+/** Returns the table of this name, in the region of the environment. @example openTable(fromEnvironment('TABLE_NAME')) */
+export const openTable = (name: string): Table => {
+  const client = new DynamoDBClient({ ...explicitConfig(), ...storeLimits });
+  // The SDK's logger middleware copies each request and response for a logger, but this client has no logger.
+  client.middlewareStack.remove('loggerMiddleware');
+  return { name, client };
+};
+
+type Metadata = PutItemCommandOutput['$metadata'];
+
+/**
+ * Waits for DynamoDB's response to a command.
+ * @throws StoreUnavailable if there is none, or a temporary error; else the SDK's error
+ * @example await answered(client.send(command, { abortSignal: deadline }))
+ */
+export const answered = async <Output extends { $metadata: Metadata }>(sent: Promise<Output>): Promise<Output> => {
+  try {
+    const output = await sent;
+    assertDynamoDB(output.$metadata);
+    return output;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) assertDynamoDB(error.$metadata);
+    if (isTemporary(error)) throw new StoreUnavailable('DynamoDB did not answer', { cause: error });
+    throw error;
+  }
+};
+
+/** Every DynamoDB response has a request id. A response without one does not prove what happened to the item. */
+const assertDynamoDB = ({ requestId }: Metadata): void => {
+  if (requestId === undefined) throw new StoreUnavailable('The response is not from DynamoDB');
+};
+
+/**
+ * Names and codes of temporary errors, for which trying again may help. Errors that `isTemporary` does not recognize
+ * are faults of ours: access denied, a missing table, an invalid request, no credentials, no region.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
+ */
+const temporaryErrors = new Set([
+  // Our clock was wrong; the SDK has corrected it by the response's date. A wrong secret key would cause this error
+  // too, but Lambda takes its keys from the function's role.
+  'InvalidSignatureException',
+  // DynamoDB returns the following errors with status 400, although they are temporary.
+  'LimitExceededException',
+  'ProvisionedThroughputExceededException',
+  'ReplicatedWriteConflictException',
+  'RequestLimitExceeded',
+  'RequestTimeoutException',
+  'Throttling',
+  'ThrottlingException',
+  'TransactionConflictException',
+  // The deadline aborted the call to DynamoDB.
+  'AbortError',
+  // `connectionTimeout` or `requestTimeout`, or a broken connection, for which the SDK uses the same name.
+  'TimeoutError',
+]);
+
+/**
+ * Codes of connections that failed: those of system calls (ECONNRESET), of a response that is not HTTP or not TLS, and of
+ * one that broke off. Certificate errors are not among them, because they are faults of ours.
+ */
+const connectionErrors = /^(?:E(?!RR_)[A-Z_]+|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
+
+/** An error with status 200 means that the SDK could not read DynamoDB's response. */
+const isTemporary = (error: unknown): boolean => {
+  const { name, code = '', $response: { statusCode = 0 } = {} } = error as SdkError;
+  return (
+    statusCode === 200 ||
+    statusCode === 429 ||
+    statusCode >= 500 ||
+    temporaryErrors.has(name) ||
+    connectionErrors.test(code)
+  );
+};
+
+/** The fields of an SDK error that `isTemporary` reads. */
+type SdkError = { name: string; code?: string; $response?: { statusCode?: number } };

@@ -1,0 +1,180 @@
+/** Reads the operations of an OpenAPI document. What this service does not support is an error, never ignored. */
+
+export type Schema = { [keyword: string]: unknown };
+
+/** Where a parameter is, and the property of the gateway's event (payload 2.0) that contains it. */
+export const eventProperties = { path: 'pathParameters', query: 'queryStringParameters', header: 'headers' } as const;
+
+export type Parameter = { name: string; in: keyof typeof eventProperties; required: boolean; schema: Schema };
+
+/** `schema` is that of the JSON body, if the response has one. */
+export type Response = { status: number; schema?: Schema; errorCodes: number[] };
+
+/** `id` is the operationId; `body` is the schema of the JSON request body, if there is one. */
+export type Operation = {
+  id: string;
+  method: string;
+  path: string;
+  scopes: string[];
+  parameters: Parameter[];
+  body?: Schema;
+  responses: Response[];
+};
+
+export type Contract = {
+  paths: Record<string, Record<string, unknown>>;
+  components: { schemas: Record<string, Schema>; [kind: string]: Record<string, Schema> };
+};
+
+type Reference = { $ref?: string };
+type MediaType = { schema?: Schema; example?: unknown; examples?: Record<string, { value: unknown }> };
+type Content = { content?: Record<string, MediaType> };
+type OperationObject = {
+  operationId?: string;
+  security?: Record<string, string[]>[];
+  parameters?: (Partial<Omit<Parameter, 'in'>> & { in?: string } & Reference & Schema)[];
+  requestBody?: Content & Reference & { required?: boolean };
+  responses?: Record<string, Content & Reference>;
+};
+
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
+
+/** Keys of a path item that are not methods. `trace` is missing because API Gateway does not support it. */
+const otherKeys = ['summary', 'description', 'parameters'];
+
+/** Lists the operations in the contract's order. @throws Error that names the operation and what is not supported */
+export const readOperations = (contract: Contract): Operation[] => {
+  const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([key, value]) => {
+      if (otherKeys.includes(key)) return [];
+      if (!methods.includes(key))
+        throw new Error(`${path} in schemas/openapi.yaml has ${key}, which is not supported.`);
+      const shared = (item['parameters'] ?? []) as OperationObject['parameters'];
+      return [new OperationReader(contract, key.toUpperCase(), path, value as OperationObject).read(shared)];
+    }),
+  );
+  const repeated = operations.find(({ id }, index) => operations.findIndex((other) => other.id === id) !== index);
+  if (repeated) throw new Error(`Two operations in schemas/openapi.yaml have the operationId ${repeated.id}.`);
+  return operations;
+};
+
+/** Follows a schema's $ref, if it has one. */
+export const resolve = <T extends Reference>(contract: Contract, value: T): T => {
+  if (value.$ref === undefined) return value;
+  const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec(value.$ref) ?? [];
+  const target = contract.components[kind]?.[name];
+  if (target === undefined) throw new Error(`schemas/openapi.yaml refers to ${value.$ref}, which does not exist.`);
+  return resolve(contract, target as T);
+};
+
+class OperationReader {
+  readonly #contract: Contract;
+  readonly #method: string;
+  readonly #path: string;
+  readonly #object: OperationObject;
+
+  constructor(contract: Contract, method: string, path: string, object: OperationObject) {
+    this.#contract = contract;
+    this.#method = method;
+    this.#path = path;
+    this.#object = object;
+  }
+
+  read(shared: OperationObject['parameters'] = []): Operation {
+    const body = this.#body();
+    return {
+      id: this.#id(),
+      method: this.#method,
+      path: this.#path,
+      scopes: this.#scopes(),
+      parameters: this.#parameters(shared),
+      ...(body && { body }),
+      responses: this.#responses(),
+    };
+  }
+
+  #refuse(problem: string): Error {
+    return new Error(`${this.#method} ${this.#path} in schemas/openapi.yaml ${problem}.`);
+  }
+
+  #id(): string {
+    const { operationId = '' } = this.#object;
+    if (!/^[a-z][A-Za-z\d]*$/.test(operationId)) throw this.#refuse('needs an operationId such as createPlant');
+    return operationId;
+  }
+
+  /** An operation must say who may call it, so that nobody gets in because a scope was forgotten. */
+  #scopes(): string[] {
+    const [requirement, ...alternatives] = this.#object.security ?? [];
+    const { bearerAuth: scopes, ...others } = requirement ?? {};
+    if (scopes === undefined || alternatives.length > 0 || Object.keys(others).length > 0)
+      throw this.#refuse('needs exactly one entry in security, such as "- bearerAuth: [plants/create]"');
+    // RFC 6749 section 3.3 allows these characters in a scope.
+    const invalid = scopes.find((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope));
+    if (invalid !== undefined)
+      throw this.#refuse(`requires ${JSON.stringify(invalid)}, which is not one OAuth 2.0 scope`);
+    return scopes;
+  }
+
+  #parameters(shared: NonNullable<OperationObject['parameters']>): Parameter[] {
+    const byKey = new Map<string, Parameter>();
+    // An operation's parameter replaces that of its path with the same place and name.
+    for (const each of [...shared, ...(this.#object.parameters ?? [])]) {
+      const parameter = this.#parameter(resolve(this.#contract, each));
+      byKey.set(`${parameter.in} ${parameter.name}`, parameter);
+    }
+    const parameters = [...byKey.values()];
+    const inPath = [...this.#path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name);
+    const declared = parameters.filter((each) => each.in === 'path').map(({ name }) => name);
+    if (inPath.toSorted().join() !== declared.toSorted().join())
+      throw this.#refuse(
+        `has the path parameters ${inPath.join(', ') || 'none'}, but declares ${declared.join(', ') || 'none'}`,
+      );
+    return parameters;
+  }
+
+  #parameter({ name = '', in: place = '', required = false, schema, ...others }: Schema): Parameter {
+    const { description, example, examples, deprecated, ...unsupported } = others;
+    const what = `the parameter ${String(name)}`;
+    if (!(String(place) in eventProperties)) throw this.#refuse(`has ${what} in ${place}, which is not supported`);
+    const [keyword] = Object.keys(unsupported);
+    if (keyword !== undefined) throw this.#refuse(`has ${what} with ${keyword}, which is not supported`);
+    if (!(schema instanceof Object)) throw this.#refuse(`has ${what} without a schema`);
+    return {
+      // Header names are case-insensitive, and the gateway's event has them in lower case.
+      name: place === 'header' ? String(name).toLowerCase() : String(name),
+      in: place as Parameter['in'],
+      required: required === true,
+      schema: schema as Schema,
+    };
+  }
+
+  #body(): Schema | undefined {
+    if (this.#object.requestBody === undefined) return undefined;
+    const { required, content } = resolve(this.#contract, this.#object.requestBody);
+    if (required !== true) throw this.#refuse('has a body that is not required, which is not supported');
+    return this.#jsonSchema('a request body', content);
+  }
+
+  #responses(): Response[] {
+    return Object.entries(this.#object.responses ?? {}).map(([status, reference]) => {
+      if (!/^[2345]\d\d$/.test(status)) throw this.#refuse(`has the response ${status}, which is not supported`);
+      const { content } = resolve(this.#contract, reference);
+      const { example, examples = {} } = content?.['application/json'] ?? {};
+      return {
+        status: Number(status),
+        ...(content && { schema: this.#jsonSchema(`the response ${status}`, content) }),
+        errorCodes: [{ value: example }, ...Object.values(examples)].flatMap(({ value }) =>
+          value instanceof Object && 'error' in value && Number(status) >= 400 ? [Number(value.error)] : [],
+        ),
+      };
+    });
+  }
+
+  #jsonSchema(what: string, content: Content['content'] = {}): Schema {
+    const { 'application/json': json, ...others } = content;
+    if (json?.schema === undefined || Object.keys(others).length > 0)
+      throw this.#refuse(`has ${what} that is not application/json with a schema`);
+    return json.schema;
+  }
+}

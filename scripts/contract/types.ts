@@ -1,0 +1,166 @@
+/** Makes TypeScript of the contract: the types of its schemas and operations, and what clients and the stack read. */
+import { compile } from 'json-schema-to-typescript';
+import { type Contract, eventProperties, type Operation, resolve, type Schema } from './operations.ts';
+import { isAlwaysThere, mapSchemas } from './validators.ts';
+
+const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+
+/** A schema's name as a type. Names that would hide a global type, such as Error, end in Body. */
+const typeName = (name: string): string => (name in globalThis ? `${name}Body` : name);
+
+const integersAs =
+  (tsType: string) =>
+  (schema: Schema): Schema =>
+    [schema['type']].flat().includes('integer') && schema['format'] === 'int64'
+      ? { ...schema, tsType: [schema['type']].flat().includes('null') ? `${tsType} | null` : tsType }
+      : schema;
+
+/** Returns the source of generated/contract.ts. */
+export const compileTypes = async (contract: Contract, operations: Operation[]): Promise<string> => {
+  const schemas = Object.fromEntries(
+    Object.entries(contract.components.schemas).map(([name, schema]) => [name, { title: typeName(name), ...schema }]),
+  );
+  const bodies = mapSchemas(schemas, integersAs('number | bigint')) as Record<string, Schema>;
+  const interfaces = Object.assign({}, ...operations.map((operation) => interfacesOf(contract, operation)));
+  const named = { ...Object.fromEntries(Object.keys(bodies).map((name) => [name, ref(name)])), ...interfaces };
+  const types = await compile({ ...object(named), ...{ components: { schemas: bodies } } }, 'Schemas', {
+    additionalProperties: false,
+    bannerComment: '',
+    format: false,
+  });
+  return `${types}\n${operationTypes(operations)}\n${operationConstants(contract, operations)}`;
+};
+
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+
+const object = (properties: Record<string, unknown>, required = Object.keys(properties)): Schema => ({
+  type: 'object',
+  required,
+  properties,
+  additionalProperties: false,
+});
+
+/** The schemas of an operation's types. A parameter of format int64 is always a bigint in an event. */
+const interfacesOf = (contract: Contract, { id, parameters, body, responses }: Operation): Record<string, Schema> => {
+  const name = capitalize(id);
+  const places = Object.entries(eventProperties).flatMap(([place, property]) => {
+    const here = parameters.filter((parameter) => parameter.in === place);
+    const schemas = Object.fromEntries(here.map((each) => [each.name, inlined(contract, each.schema)]));
+    const required = here.filter(isAlwaysThere(contract)).map((each) => each.name);
+    return here.length > 0 ? [[property, mapSchemas(object(schemas, required), integersAs('bigint'))]] : [];
+  });
+  const sent = Object.fromEntries(parameters.map((each) => [each.name, inlined(contract, each.schema)]));
+  const required = parameters.filter((each) => each.required).map((each) => each.name);
+  return {
+    [`${name}Event`]: { title: `${name}Event`, ...object({ ...Object.fromEntries(places), ...(body && { body }) }) },
+    [`${name}Parameters`]: {
+      title: `${name}Parameters`,
+      ...(mapSchemas(object(sent, required), integersAs('number | bigint')) as Schema),
+    },
+    ...(body && { [`${name}Request`]: { title: `${name}Request`, ...object({ body }) } }),
+    [`${name}Responses`]: {
+      title: `${name}Responses`,
+      ...object(
+        Object.fromEntries(
+          responses
+            .filter(({ status }) => status < 300)
+            .map(({ status, schema }) => [String(status), schema ?? { tsType: 'undefined' }]),
+        ),
+      ),
+    },
+  };
+};
+
+/** A parameter's schema may be a reference, and its integers have another type than those of a body. */
+const inlined = (contract: Contract, schema: Schema): Schema => {
+  const { items, title, ...others } = resolve(contract, schema);
+  return items instanceof Object ? { ...others, items: inlined(contract, items as Schema) } : others;
+};
+
+/** What a client of each operation sends and gets. */
+const operationTypes = (operations: Operation[]): string => {
+  const lines = operations.map(({ id, body, responses }) => {
+    const name = capitalize(id);
+    const codes = errorCodesOf(responses).join(' | ') || 'never';
+    const request = `parameters: ${name}Parameters; body: ${body ? `${name}Request['body']` : 'undefined'}`;
+    return `  ${id}: { ${request}; response: ${name}Responses[keyof ${name}Responses]; errorCode: ${codes} };`;
+  });
+  return `/** For each operation: its parameters, its body, the body of its 2xx responses, and its error numbers. */
+export interface Operations {\n${lines.join('\n')}\n}\n\nexport type OperationId = keyof Operations;\n`;
+};
+
+const errorCodesOf = (responses: Operation['responses']): number[] => [
+  ...new Set(responses.flatMap(({ errorCodes }) => errorCodes)),
+];
+
+/** The values that the stack, the authorizer and the client read. */
+const operationConstants = (contract: Contract, operations: Operation[]): string => {
+  const routes = operations.map(({ method, path, scopes }) => [`${method} ${path}`, scopes]);
+  const constants = operations.map(({ id, method, path, scopes, parameters, body, responses }) => [
+    id,
+    {
+      method,
+      path,
+      scopes,
+      parameters: parameters.map(({ name, in: place, schema }) => ({
+        name,
+        in: place,
+        type: typeOf(contract, schema),
+      })),
+      ...(body && { body: bodyFields(contract, body) }),
+      responses: responses
+        .filter(({ status }) => status < 300)
+        .map(({ status, schema }) => ({ status, ...(schema && fieldsOf(contract, schema, body)) })),
+      errorCodes: errorCodesOf(responses),
+    },
+  ]);
+  return `/** The scopes that a token needs for each route. */
+export const scopes: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(Object.fromEntries(routes), null, 2)};
+
+export const operations = ${JSON.stringify(Object.fromEntries(constants), null, 2)} as const;
+`;
+};
+
+/** The fields that a response must have, and those that must equal the request's, because both are the same schema. */
+const fieldsOf = (contract: Contract, schema: Schema, body: Schema | undefined) => {
+  const { required, properties } = flattened(contract, schema);
+  const includes = (whole: Schema, part: Schema): boolean =>
+    whole['$ref'] === part['$ref'] || branches(resolve(contract, whole)).some((branch) => includes(branch, part));
+  const isEcho = body !== undefined && schema['$ref'] !== undefined && includes(body, schema);
+  return { requires: required, repeats: isEcho ? Object.keys(properties) : [] };
+};
+
+/** The fields that a request body may have, and their types. Empty if the schema does not list all of them. */
+const bodyFields = (contract: Contract, body: Schema): Record<string, string> => {
+  const { properties, isOpen } = flattened(contract, body);
+  const types = Object.entries(properties).map(([name, schema]) => [name, typeOf(contract, schema)]);
+  return isOpen ? {} : Object.fromEntries(types);
+};
+
+/** A value's type, or int64; for a list, that of its items. */
+const typeOf = (contract: Contract, schema: Schema): string => {
+  const { type = 'any', format, items } = resolve(contract, schema);
+  if (items instanceof Object) return typeOf(contract, items as Schema);
+  return format === 'int64' ? format : [type].flat().join(' or ');
+};
+
+const branches = (schema: Schema): Schema[] => (schema['allOf'] ?? []) as Schema[];
+
+/** Keywords that allow an object more fields than its `properties`. */
+const openKeywords = [
+  ...['additionalProperties', 'unevaluatedProperties', 'patternProperties'],
+  ...['anyOf', 'oneOf', 'then', 'else', 'dependentSchemas'],
+];
+
+type Fields = { required: string[]; properties: Record<string, Schema>; isOpen: boolean };
+
+/** An object's fields, those of `allOf` included. */
+const flattened = (contract: Contract, schema: Schema): Fields => {
+  const resolved = resolve(contract, schema);
+  const parts = branches(resolved).map((branch) => flattened(contract, branch));
+  return {
+    required: [...((resolved['required'] ?? []) as string[]), ...parts.flatMap(({ required }) => required)],
+    properties: Object.assign({}, resolved['properties'], ...parts.map(({ properties }) => properties)),
+    isOpen: openKeywords.some((keyword) => resolved[keyword] ?? false) || parts.some(({ isOpen }) => isOpen),
+  };
+};

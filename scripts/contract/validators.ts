@@ -1,0 +1,179 @@
+/** Compiles a validator for the events of each operation. Ajv at run time would take half of a cold start. */
+import { _, Ajv2020, type CodeKeywordDefinition, type KeywordCxt } from 'ajv/dist/2020.js';
+import { _Code, type Name } from 'ajv/dist/compile/codegen/code.js';
+import standaloneCode from 'ajv/dist/standalone/index.js';
+import addFormats from 'ajv-formats';
+import { build } from 'esbuild';
+import { type Contract, eventProperties, type Operation, resolve, type Schema } from './operations.ts';
+
+/** Applies `change` to every object inside `value`, innermost first. */
+export const mapSchemas = (value: unknown, change: (schema: Schema) => Schema): unknown => {
+  if (Array.isArray(value)) return value.map((item) => mapSchemas(item, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return change(Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapSchemas(item, change)])));
+};
+
+/**
+ * The values that a number in the contract may have. `condition` is JavaScript in which `x` is the number. An int64 may
+ * be a bigint; other numbers are converted to doubles.
+ */
+type Range = { integer: boolean; int64: boolean; orNull: boolean; condition: string; text: string };
+
+/** Checks numbers. functions/http/exact-json.ts makes bigints of some, which Ajv's own keywords do not know. */
+const range: CodeKeywordDefinition = {
+  keyword: 'range',
+  schemaType: 'object',
+  code(context: KeywordCxt) {
+    const { integer, int64, orNull, condition } = context.schema as Range;
+    const { gen, data, it } = context;
+    if (!int64) {
+      gen.if(_`typeof ${data} === "bigint"`, () => {
+        gen.assign(data as Name, _`Number(${data})`);
+        gen.assign(_`${it.parentData}[${it.parentDataProperty}]` as Name, data);
+      });
+    }
+    const isNumber = `(typeof x === "bigint" || Number.${integer ? 'isSafeInteger' : 'isFinite'}(x))`;
+    const isValid = `${orNull ? 'x === null || ' : ''}${isNumber} && ${condition}`;
+    const parts = `!(${isValid})`.split(/\bx\b/).flatMap((part) => [data as Name, part]);
+    context.fail(new _Code(parts.slice(1)));
+  },
+  error: { message: ({ schema }) => `must be ${(schema as Range).text}` },
+};
+
+/** UTF-8 cannot encode an unpaired surrogate, so the store would keep U+FFFD instead of the text that was sent. */
+const wellFormed: CodeKeywordDefinition = {
+  keyword: 'wellFormed',
+  type: 'string',
+  schemaType: 'boolean',
+  code(context) {
+    context.fail(_`!${context.data}.isWellFormed()`);
+  },
+  error: { message: 'must not contain unpaired surrogates' },
+};
+
+/** The limits of each integer format. Without a format, an integer must be one that a double represents exactly. */
+const integerLimits: Record<string, [min: bigint, max: bigint]> = {
+  int32: [-(2n ** 31n), 2n ** 31n - 1n],
+  // https://spec.openapis.org/registry/format/int64
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
+};
+const safeIntegers: [min: bigint, max: bigint] = [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)];
+
+const annotations = ['title', 'description', 'default', 'deprecated', 'example', 'examples', 'enum', 'const'];
+
+const withOwnKeywords = (schema: Schema): Schema => {
+  const types = [schema['type']].flat();
+  const [type, ...others] = types.filter((each) => each !== 'null');
+  const isNumber = types.includes('integer') || types.includes('number');
+  if (isNumber && others.length > 0)
+    throw new Error(`The type ${types.join(' or ')} in schemas/openapi.yaml is not supported.`);
+  if (types.includes('string')) return { ...schema, wellFormed: true };
+  if (!isNumber) return schema;
+  return numberSchema(schema, type === 'integer', types.includes('null'));
+};
+
+const numberSchema = (schema: Schema, integer: boolean, orNull: boolean): Schema => {
+  const { type, format = '', minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...others } = schema;
+  const unsupported = Object.keys(others).find((keyword) => !annotations.includes(keyword));
+  if (unsupported) throw new Error(`${unsupported} of a number in schemas/openapi.yaml is not supported.`);
+  const [least, most] = integer ? (integerLimits[String(format)] ?? safeIntegers) : [];
+  // Any other limit replaces the format's, unless it is wider.
+  const min = typeof minimum === 'number' && (least === undefined || minimum > least) ? minimum : least;
+  const max = typeof maximum === 'number' && (most === undefined || maximum < most) ? maximum : most;
+  const literal = (limit: unknown) =>
+    typeof limit === 'bigint' && !Number.isSafeInteger(Number(limit)) ? `${limit}n` : `${limit}`;
+  const limits = [
+    { limit: min, operator: '>=', words: `of at least ${min}` },
+    { limit: max, operator: '<=', words: `of at most ${max}` },
+    { limit: exclusiveMinimum, operator: '>', words: `above ${exclusiveMinimum}` },
+    { limit: exclusiveMaximum, operator: '<', words: `below ${exclusiveMaximum}` },
+  ].filter(({ limit }) => limit !== undefined);
+  const condition = limits.map(({ limit, operator }) => `x ${operator} ${literal(limit)}`).join(' && ') || 'true';
+  const words = limits.map((each) => each.words).join(' and ');
+  const isRange = limits.length === 2 && limits.every(({ operator }) => operator.endsWith('='));
+  const text = [integer ? 'an integer' : 'a number', isRange ? `from ${min} to ${max}` : words, orNull && 'or null'];
+  return {
+    ...others,
+    range: { integer, int64: format === 'int64', orNull, condition, text: text.filter(Boolean).join(' ') },
+  };
+};
+
+/** The schema of an operation's event, after its parameters and its body have been parsed. */
+const eventSchema = (contract: Contract, { parameters, body }: Operation): Schema => {
+  const places = Object.entries(eventProperties).flatMap(([place, property]) => {
+    const here = parameters.filter((parameter) => parameter.in === place);
+    const required = here.filter(isAlwaysThere(contract)).map(({ name }) => name);
+    const properties = Object.fromEntries(here.map(({ name, schema }) => [name, schema]));
+    return here.length > 0 ? [[property, { type: 'object', required, properties }]] : [];
+  });
+  const properties = { ...Object.fromEntries(places), ...(body && { body }) };
+  return { type: 'object', required: Object.keys(properties), properties };
+};
+
+/** Returns whether a parameter has a value in every valid event: it is required, or has a default. */
+export const isAlwaysThere =
+  (contract: Contract) =>
+  ({ required, schema }: Operation['parameters'][number]): boolean =>
+    required || resolve(contract, schema)['default'] !== undefined;
+
+/** How the text of a parameter becomes a value, for functions/http/parameters.ts. */
+const parameterList = (contract: Contract, { parameters }: Operation): object[] =>
+  parameters.map(({ name, in: place, schema }) => {
+    const { type, items, default: value } = resolve(contract, schema);
+    const item = type === 'array' ? resolve(contract, items as Schema) : resolve(contract, schema);
+    const scalar = item['type'];
+    if (!['string', 'integer', 'number', 'boolean'].includes(String(scalar)) || (type === 'array' && place !== 'query'))
+      throw new Error(`The parameter ${name} in schemas/openapi.yaml has a type that is not supported.`);
+    return {
+      name,
+      property: eventProperties[place],
+      type: item['format'] === 'int64' ? 'int64' : scalar,
+      isList: type === 'array',
+      ...(value !== undefined && { default: value }),
+    };
+  });
+
+/** Returns a JavaScript module for each operation: `validate` checks an event, `parameters` says how to parse it. */
+export const compileValidators = async (
+  contract: Contract,
+  operations: Operation[],
+): Promise<Record<string, string>> => {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    strictRequired: false,
+    allowUnionTypes: true,
+    code: { source: true, esm: true, lines: true },
+    keywords: [range, wellFormed, 'components', 'example'],
+  });
+  addFormats.default(ajv);
+  const converted = {
+    $id: 'contract',
+    components: { schemas: mapSchemas(contract.components.schemas, withOwnKeywords) },
+  };
+  ajv.addSchema(converted, undefined, false, false);
+  const modules = operations.map(async (operation) => {
+    const text = JSON.stringify(mapSchemas(eventSchema(contract, operation), withOwnKeywords));
+    const validate = ajv.compile(JSON.parse(text.replaceAll('"#/components/', '"contract#/components/')));
+    const parameters = `export const parameters = ${JSON.stringify(parameterList(contract, operation))};\n`;
+    return [operation.id, parameters + (await bundled(inSentences(standaloneCode.default(ajv, validate))))];
+  });
+  return Object.fromEntries(await Promise.all(modules));
+};
+
+/** Completes Ajv's messages: `must be string,null` becomes `must be a string or null`. Nothing reads a schemaPath. */
+const inSentences = (code: string): string =>
+  code
+    .replaceAll(/(?<=\{instancePath(?::[^,]*)?,)schemaPath:"[^"]*",/g, '')
+    .replaceAll(/(?<=message:"must be )[a-z]+(?:,[a-z]+)*(?=")/g, (types) => types.split(',').map(named).join(' or '))
+    .replaceAll('message:"must NOT', 'message:"must not');
+
+const named = (type: string): string =>
+  ({ boolean: 'true or false', null: 'null', array: 'an array', object: 'an object' })[type] ?? `a ${type}`;
+
+/** Ajv's code loads some of its parts with `require`, which an ES module does not have. */
+const bundled = async (code: string): Promise<string> => {
+  const stdin = { contents: code, resolveDir: import.meta.dirname };
+  const { outputFiles } = await build({ stdin, bundle: true, format: 'esm', platform: 'node', write: false });
+  return outputFiles.map(({ text }) => text).join('');
+};

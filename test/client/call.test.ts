@@ -1,0 +1,360 @@
+/** Tests the client's calls of operations that are not in the contract: the client must know any operation. */
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { type Call, callOf } from '../../client/call.ts';
+import type { PlantStoreClient, Result } from '../../client/plant-store-client.ts';
+import type { Operation } from '../../client/request.ts';
+import { answer, startScriptedService } from '../kit/scripted-service.ts';
+
+type Plant = { name: string; isToxic?: boolean; heights?: number[]; origin?: object; serial?: number | bigint };
+
+const base = { parameters: [], responses: [{ status: 200, requires: [] }], errorCodes: [40002, 40401, 50001] };
+
+/** Operations of all kinds, with the types that scripts/compile-contract.ts would make of them. */
+const operations = {
+  listPlants: {
+    ...base,
+    method: 'GET',
+    path: '/plants',
+    parameters: [
+      { name: 'limit', in: 'query', type: 'integer' },
+      { name: 'tag', in: 'query', type: 'string' },
+      { name: 'isToxic', in: 'query', type: 'boolean' },
+      { name: 'above', in: 'query', type: 'number' },
+      { name: 'if-match', in: 'header', type: 'string' },
+    ],
+  },
+  getPlant: {
+    ...base,
+    method: 'GET',
+    path: '/shops/{shop}/plants/{id}',
+    parameters: [
+      { name: 'id', in: 'path', type: 'int64' },
+      { name: 'shop', in: 'path', type: 'string' },
+    ],
+    responses: [{ status: 200, requires: ['name'], repeats: [] }],
+  },
+  updatePlant: {
+    ...base,
+    method: 'PUT',
+    path: '/plants/{id}',
+    parameters: [
+      { name: 'id', in: 'path', type: 'int64' },
+      { name: 'dry-run', in: 'query', type: 'boolean' },
+    ],
+    body: { name: 'string', isToxic: 'boolean', heights: 'number', origin: 'object', serial: 'int64' },
+    responses: [
+      { status: 200, requires: ['name'], repeats: ['name', 'isToxic', 'heights', 'origin', 'serial'] },
+      { status: 201, requires: ['name'], repeats: ['name'] },
+    ],
+  },
+  deletePlant: {
+    ...base,
+    method: 'DELETE',
+    path: '/plants/{id}',
+    parameters: [{ name: 'id', in: 'path', type: 'int64' }],
+    responses: [{ status: 204 }, { status: 202 }],
+  },
+  labelPlants: { ...base, method: 'PATCH', path: '/labels', body: {} },
+  health: { ...base, method: 'GET', path: '/health' },
+} satisfies Record<string, Operation>;
+
+type Operations = {
+  listPlants: {
+    parameters: { limit?: number; tag?: string[]; isToxic?: boolean; above?: number; 'if-match'?: string };
+    body: undefined;
+    response: Plant[];
+    errorCode: 40002;
+  };
+  getPlant: { parameters: { id: number | bigint; shop: string }; body: undefined; response: Plant; errorCode: 40401 };
+  updatePlant: {
+    parameters: { id: number | bigint; 'dry-run'?: boolean };
+    body: Plant;
+    response: Plant;
+    errorCode: 40401 | 50001;
+  };
+  deletePlant: { parameters: { id: number | bigint }; body: undefined; response: undefined; errorCode: 40401 };
+  labelPlants: { parameters: object; body: unknown; response: unknown; errorCode: never };
+  health: { parameters: object; body: undefined; response: unknown; errorCode: 50001 };
+};
+
+type Client = { [Id in keyof Operations]: Call<Operations[Id]> };
+
+/** Starts a service that sends these responses. @returns a client of it, and the requests that it receives */
+const start = async (...script: Parameters<typeof startScriptedService>) => {
+  const { baseUrl, received, requests } = await startScriptedService(...script);
+  const calls = Object.entries(operations).map(([id, operation]) => [id, callOf(operation, baseUrl, 'a.b.c')]);
+  const client: Client = Object.fromEntries(calls);
+  return { client, received, requests };
+};
+
+const moss = { name: 'Moss' };
+
+describe('a call sends', () => {
+  test.each<[what: string, url: string, parameters: Operations['listPlants']['parameters']]>([
+    ['no query if there are no parameters', '/plants', {}],
+    [
+      'the query parameters in the order of the contract',
+      '/plants?limit=10&isToxic=false',
+      { isToxic: false, limit: 10 },
+    ],
+    ['each item of a list', '/plants?tag=a&tag=b', { tag: ['a', 'b'] }],
+    ['nothing for an empty list', '/plants', { tag: [] }],
+    ['an empty text', '/plants?tag=', { tag: [''] }],
+    ['special characters encoded', '/plants?tag=a%26b%3Dc%2B%20%C3%A9%2Cd', { tag: ['a&b=c+ é,d'] }],
+    ['a number of any size, except for an int64', '/plants?above=1e%2B300', { above: 1e300 }],
+  ])('%s', async (_, url, parameters) => {
+    const { client, requests } = await start(answer(200, [moss]));
+    expect(await client.listPlants(parameters)).toEqual({ ok: true, status: 200, body: [moss] });
+    expect(requests.map((request) => `${request.method} ${request.url}`)).toEqual([`GET ${url}`]);
+  });
+
+  test('no parameter that is undefined, and none that the contract does not have', async () => {
+    const { client, requests } = await start(answer(200, []));
+    await Reflect.apply(client.listPlants, undefined, [{ limit: undefined, 'if-match': undefined, colour: 'green' }]);
+    await client.listPlants();
+    expect(requests.map(({ url, headers }) => [url, headers['if-match']])).toEqual([
+      ['/plants', undefined],
+      ['/plants', undefined],
+    ]);
+  });
+
+  test('header parameters beside the token', async () => {
+    const { client, requests } = await start(answer(200, []));
+    await client.listPlants({ 'if-match': '"7"' });
+    expect(requests[0]?.headers).toMatchObject({ 'if-match': '"7"', authorization: 'Bearer a.b.c' });
+  });
+
+  test.each<[path: string, parameters: Operations['getPlant']['parameters']]>([
+    ['/shops/a/plants/-9223372036854775808', { id: -9223372036854775808n, shop: 'a' }],
+    ['/shops/a/plants/9007199254740991', { id: Number.MAX_SAFE_INTEGER, shop: 'a' }],
+    ['/shops/a%2F..%2Fb%3Fc%23d%20%25/plants/0', { id: -0, shop: 'a/../b?c#d %' }],
+    ['/shops/.../plants/1', { id: 1, shop: '...' }],
+  ])('the path parameters encoded, in the path: %s', async (path, parameters) => {
+    const { client, requests } = await start(answer(200, moss));
+    expect(await client.getPlant(parameters)).toEqual({ ok: true, status: 200, body: moss });
+    expect(requests.map(({ url }) => url)).toEqual([path]);
+  });
+
+  test('the path parameters, the query and the body together', async () => {
+    const { client, requests, received } = await start(answer(200, moss));
+    expect(await client.updatePlant({ 'dry-run': true, id: 7n }, moss)).toMatchObject({ ok: true });
+    expect(requests).toMatchObject([
+      { method: 'PUT', url: '/plants/7?dry-run=true', headers: { 'content-type': 'application/json' } },
+    ]);
+    expect(requests[0]?.headers).not.toHaveProperty('dry-run');
+    expect(received).toMatchObject([{ body: '{"name":"Moss"}' }]);
+  });
+
+  test.each<keyof Client>(['listPlants', 'getPlant', 'deletePlant', 'health'])(
+    'neither a body nor a content type if the operation has no body: %s',
+    async (id) => {
+      const { client, requests, received } = await start(answer(200, moss));
+      await Reflect.apply(client[id], undefined, [{ id: 1, shop: 'a' }]);
+      expect(received).toMatchObject([{ body: '' }]);
+      expect(Object.keys(requests[0]?.headers ?? {})).not.toContain('content-type');
+    },
+  );
+
+  test.each<[json: string, body: unknown]>([
+    [
+      '[{"id":9223372036854775807,"tags":["a",null]},true]',
+      [{ id: 9223372036854775807n, tags: ['a', undefined] }, true],
+    ],
+    ['{"a\\"b":"2027-01-01T00:00:00.000Z"}', { 'a"b': new Date('2027-01-01T00:00:00Z'), c: undefined }],
+    ['[null,null]', [Number.NaN, ...Array(1)]],
+    ['"\\ud800"', '\ud800'],
+  ])('any body as JSON if the contract does not list its fields: %s', async (json, body) => {
+    const { client, received } = await start(answer(200, null));
+    expect(await client.labelPlants(body)).toEqual({ ok: true, status: 200, body: null });
+    expect(received).toMatchObject([{ body: json }]);
+  });
+
+  test('the arguments as they were at the call, even if the caller changes them while the token is fetched', async () => {
+    const { baseUrl, requests, received } = await startScriptedService(answer(200, { name: 'Moss', heights: [1] }));
+    const token = Promise.withResolvers<string>();
+    const [parameters, plant] = [{ id: 7 }, { name: 'Moss', heights: [1] }];
+    const result = callOf(operations.updatePlant, baseUrl, () => token.promise)(parameters, plant);
+    parameters.id = 8;
+    plant.heights.push(2);
+    token.resolve('a.b.c');
+    expect(await result).toMatchObject({ ok: true });
+    expect([requests[0]?.url, received[0]?.body]).toEqual(['/plants/7', '{"name":"Moss","heights":[1]}']);
+  });
+});
+
+describe('a call throws and sends nothing if', () => {
+  test.each([2 ** 53, 0.5, Number.NaN])('an int64 is the number %s', async (inexact) => {
+    const { client, received } = await start(answer(200, moss));
+    await expect(client.getPlant({ id: inexact, shop: 'a' })).rejects.toThrow(/^id is the number/);
+    await expect(client.updatePlant({ id: 1 }, { name: 'Moss', serial: inexact })).rejects.toThrow(RangeError);
+    expect(received).toEqual([]);
+  });
+
+  test.each(['', '.', '..', undefined])('a path parameter is %j, which would change the path', async (shop) => {
+    const { client, received } = await start(answer(200, moss));
+    await expect(Reflect.apply(client.getPlant, undefined, [{ id: 1, shop }])).rejects.toThrow(RangeError);
+    expect(received).toEqual([]);
+  });
+
+  test('its signal is aborted, whatever its arguments are', async () => {
+    const { client, received } = await start(answer(200, moss));
+    const options = { signal: AbortSignal.abort(new Error('enough')) };
+    const calls = [
+      client.health(options),
+      client.listPlants({}, options),
+      client.getPlant({ id: 1, shop: 'a' }, options),
+      client.updatePlant({ id: 1 }, moss, options),
+      client.labelPlants(moss, options),
+    ];
+    for (const result of await Promise.allSettled(calls))
+      expect(result).toMatchObject({ reason: options.signal.reason });
+    expect(received).toEqual([]);
+  });
+});
+
+describe('a call succeeds', () => {
+  test('without a body, if the contract has none', async () => {
+    const { client } = await start((response) => response.writeHead(204).end());
+    expect(await client.deletePlant({ id: 1 })).toEqual({ ok: true, status: 204, body: undefined });
+  });
+
+  test('with each status that the contract has', async () => {
+    const { client } = await start(answer(201, moss));
+    expect(await client.updatePlant({ id: 1 }, moss)).toEqual({ ok: true, status: 201, body: moss });
+  });
+
+  test.each<Plant>([
+    { name: 'Moss', isToxic: false, heights: [1, 0.5], origin: { country: 'NZ', found: { year: 1900 } } },
+    { name: 'Moss', heights: [], origin: {}, serial: 7n },
+    { name: 'Moss', serial: 9223372036854775807n },
+  ])('if all fields are as they were sent: %o', async (plant) => {
+    // The service sends the fields in another order.
+    const { client } = await start((response, _) => {
+      const fields = Object.entries(plant).toReversed();
+      const json = fields.map(
+        ([name, value]) => `"${name}":${typeof value === 'bigint' ? value : JSON.stringify(value)}`,
+      );
+      response.end(`{${json.join()}}`);
+    });
+    expect(await client.updatePlant({ id: 1 }, plant)).toMatchObject({ ok: true });
+  });
+
+  test('with integers beyond 2^53 as bigints, and other numbers as numbers', async () => {
+    const json =
+      '[{"id":9007199254740993,"near":9007199254740991,"large":1e300,"text":"9007199254740993","ids":[-9223372036854775808]}]';
+    const { client } = await start((response) => response.end(json));
+    const [id, ids] = [9007199254740993n, [-9223372036854775808n]];
+    const near = Number.MAX_SAFE_INTEGER;
+    expect(await client.health()).toMatchObject({ body: [{ id, near, large: 1e300, text: '9007199254740993', ids }] });
+  });
+});
+
+describe('a call does not succeed if the response', () => {
+  const foreign = { ok: false, error: 'gateway', message: 'the response is not from the Plant Store' };
+
+  test.each<[what: string, sent: Plant, body: object]>([
+    ['another boolean', { name: 'Moss', isToxic: false }, { name: 'Moss', isToxic: true }],
+    ['no boolean', { name: 'Moss', isToxic: false }, { name: 'Moss' }],
+    ['a longer list', { name: 'Moss', heights: [1] }, { name: 'Moss', heights: [1, 2] }],
+    ['a shorter list', { name: 'Moss', heights: [1, 2] }, { name: 'Moss', heights: [1] }],
+    ['an object in place of a list', { name: 'Moss', heights: [1] }, { name: 'Moss', heights: { 0: 1 } }],
+    ['an object with another field', { name: 'Moss', origin: { a: 1 } }, { name: 'Moss', origin: { b: 1 } }],
+    [
+      'an object with another value',
+      { name: 'Moss', origin: { a: { b: 1 } } },
+      { name: 'Moss', origin: { a: { b: 2 } } },
+    ],
+    ['null in place of an object', { name: 'Moss', origin: {} }, { name: 'Moss', origin: null }],
+    ['a field that was not sent', { name: 'Moss' }, { name: 'Moss', heights: [] }],
+  ])('has %s', async (_, sent, body) => {
+    const { client } = await start(answer(200, body));
+    expect(await client.updatePlant({ id: 1 }, sent)).toEqual({ ...foreign, status: 200 });
+  });
+
+  test('has another integer that the nearest number cannot tell from the one that was sent', async () => {
+    const { client } = await start((response) => response.end('{"name":"Moss","serial":9007199254740993}'));
+    expect(await client.updatePlant({ id: 1 }, { name: 'Moss', serial: 9007199254740992n })).toMatchObject({
+      ok: false,
+    });
+  });
+
+  test.each<[what: string, status: number, text: string]>([
+    ['a body where the contract has none', 202, '<html>'],
+    ['the status of another operation', 200, '{"name":"Moss"}'],
+    ['a 2xx that the contract does not have', 205, ''],
+  ])('has %s', async (_, status, text) => {
+    const { client } = await start((response) => response.writeHead(status).end(text));
+    expect(await client.deletePlant({ id: 1 })).toEqual({ ...foreign, status });
+  });
+
+  test.each([{ welcome: 'to our wireless network' }, [moss], null, 'Moss'])(
+    'lacks a field that the contract requires: %j',
+    async (body) => {
+      const { client } = await start(answer(200, body));
+      expect(await client.getPlant({ id: 1, shop: 'a' })).toEqual({ ...foreign, status: 200 });
+    },
+  );
+
+  test('is no JSON', async () => {
+    const { client } = await start((response) => response.end('<html>'));
+    expect(await client.listPlants()).toEqual({ ...foreign, status: 200 });
+  });
+
+  test.each<[status: number, error: number, result: number | 'gateway']>([
+    [404, 40401, 40401],
+    [409, 40901, 'gateway'],
+  ])('is a %i with the error %i: %s', async (status, error, result) => {
+    const { client } = await start(answer(status, { error, message: 'no' }));
+    expect(await client.deletePlant({ id: 1 })).toEqual({ ok: false, status, error: result, message: 'no' });
+  });
+});
+
+describe('a request is sent again', () => {
+  const fault = answer(500, { error: 50001, message: 'the fault is ours' }, { 'retry-after': '0' });
+  const busy = answer(503, { message: 'later' }, { 'retry-after': '0' });
+
+  test.each<keyof Client>(['listPlants', 'updatePlant', 'labelPlants'])('whatever its method: %s', async (id) => {
+    const { client, requests } = await start(busy, (response) => response.destroy(), answer(200, moss));
+    expect(await Reflect.apply(client[id], undefined, [{ id: 1 }, moss])).toMatchObject({ ok: true });
+    expect(new Set(requests.map(({ method, url }) => `${method} ${url}`)).size, 'different requests').toBe(1);
+    expect(requests, 'requests').toHaveLength(3);
+  });
+
+  test('but not after a 500 with an error number of the operation', async () => {
+    const { client, requests } = await start(fault);
+    expect(await client.getPlant({ id: 1, shop: 'a' })).toMatchObject({ error: 50001 });
+    expect(requests, 'requests').toHaveLength(1);
+  });
+});
+
+test('the compiler checks the arguments of each operation, and knows its result', async () => {
+  const { client } = await start(answer(200, [moss]));
+  const check = async (): Promise<void> => {
+    // @ts-expect-error An operation with a required parameter needs it.
+    await client.getPlant();
+    // @ts-expect-error getPlant has two parameters.
+    await client.getPlant({ id: 1 });
+    // @ts-expect-error An id is not a string.
+    await client.getPlant({ id: '1', shop: 'a' });
+    // @ts-expect-error updatePlant needs a body.
+    await client.updatePlant({ id: 1 });
+    // @ts-expect-error A plant needs a name.
+    await client.updatePlant({ id: 1 }, {});
+    // @ts-expect-error listPlants has no parameter of this name.
+    await client.listPlants({ colour: 'green' });
+    // @ts-expect-error health has no parameters.
+    await client.health({ id: 1 });
+    // @ts-expect-error The options come after the parameters.
+    await client.getPlant({ signal: new AbortController().signal });
+  };
+  expect(check).toBeTypeOf('function');
+  const listed = await client.listPlants();
+  if (listed.ok) expectTypeOf(listed.body).toEqualTypeOf<Plant[]>();
+  else expectTypeOf(listed.error).toEqualTypeOf<40002 | 'gateway' | 'no answer'>();
+  const updated = await client.updatePlant({ id: 1 }, moss);
+  if (!updated.ok) expectTypeOf(updated.error).toEqualTypeOf<40401 | 50001 | 'gateway' | 'no answer'>();
+  const deleted = await client.deletePlant({ id: 1 });
+  if (deleted.ok) expectTypeOf(deleted.body).toEqualTypeOf<undefined>();
+  type Created = Awaited<ReturnType<PlantStoreClient['createPlant']>>;
+  expectTypeOf<Created>().toEqualTypeOf<Result<'createPlant'>>();
+});

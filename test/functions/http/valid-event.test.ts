@@ -1,0 +1,187 @@
+import middy from '@middy/core';
+import { describe, expect, test } from 'vitest';
+import { CatalogueError, errors } from '../../../functions/http/errors.ts';
+import { type Validator, validEvent } from '../../../functions/http/valid-event.ts';
+import type { Schema } from '../../../scripts/contract/operations.ts';
+import { compiled, contractWith, jsonBody } from '../../kit/compiled-contract.ts';
+import { lambdaContext } from '../../kit/gateway-events.ts';
+
+type Change = { id?: string; query?: string; headers?: Record<string, string>; body?: unknown };
+
+/** Runs validEvent with the event of `PUT /things/{id}`. @returns the changed event, or the message for the client */
+const check = async (operation: Awaited<ReturnType<typeof compiled>>, { id = '1', query, headers, body }: Change) => {
+  const event = {
+    pathParameters: { id },
+    rawQueryString: query ?? '',
+    ...(query !== undefined && { queryStringParameters: {} }),
+    headers: { host: 'a.example', ...headers },
+    body,
+  };
+  const handler = middy<object, unknown>()
+    .use(validEvent(operation))
+    .handler((valid) => valid);
+  return handler(event, lambdaContext).catch((error: CatalogueError) => {
+    expect(error).toBeInstanceOf(CatalogueError);
+    expect(error.entry).toBe(errors.notValid);
+    return error.message;
+  });
+};
+
+test('validEvent passes on the error of a validator that throws', async () => {
+  const validate = (() => {
+    throw new TypeError('oops');
+  }) as unknown as Validator<object>;
+  const handler = middy<object, unknown>()
+    .use(validEvent({ validate, parameters: [] }))
+    .handler(() => 'let in');
+  await expect(handler({}, lambdaContext)).rejects.toThrow(TypeError);
+});
+
+describe('validEvent, for a body with fields of all JSON Schema types,', async () => {
+  const fields: Record<string, Schema> = {
+    array: { type: 'array', items: { type: 'string', maxLength: 3 }, maxItems: 2, uniqueItems: true },
+    boolean: { type: 'boolean' },
+    constant: { const: 'x' },
+    date: { type: 'string', format: 'date' },
+    int32: { type: 'integer', format: 'int32' },
+    int64: { type: 'integer', format: 'int64', minimum: 1 },
+    integer: { type: 'integer' },
+    nothing: { type: 'null' },
+    number: { type: 'number' },
+    object: {
+      type: 'object',
+      required: ['deep'],
+      properties: { deep: { type: 'integer', format: 'int64' } },
+      additionalProperties: false,
+    },
+    range: { type: 'number', minimum: 0, exclusiveMaximum: 100 },
+    string: { type: 'string', pattern: '^[a-z]*$' },
+    stringOrNull: { type: ['string', 'null'] },
+    integerOrNull: { type: ['integer', 'null'], minimum: 0, maximum: 9 },
+    word: { enum: ['big', 'small'] },
+  };
+  const schemas = { Every: { type: 'object', required: ['boolean'], properties: fields } };
+  const operation = await compiled(contractWith(jsonBody({ $ref: '#/components/schemas/Every' }), schemas));
+
+  test.each<[field: string, value: unknown, message: string]>([
+    ['array', 'x', 'array must be an array'],
+    ['array', ['abcd'], 'array/0 must not have more than 3 characters'],
+    ['array', ['a', 'b', 'c'], 'array must not have more than 2 items'],
+    ['array', [7], 'array/0 must be a string'],
+    ['boolean', 'true', 'boolean must be true or false'],
+    ['constant', 'y', 'constant must be equal to constant: "x"'],
+    ['date', 'today', 'date must match format "date"'],
+    ['int32', 2 ** 31, 'int32 must be an integer from -2147483648 to 2147483647'],
+    ['int32', 10n ** 18n, 'int32 must be an integer from -2147483648 to 2147483647'],
+    ['int64', 0, 'int64 must be an integer from 1 to 9223372036854775807'],
+    ['int64', 2n ** 63n, 'int64 must be an integer from 1 to 9223372036854775807'],
+    ['int64', 1.5, 'int64 must be an integer from 1 to 9223372036854775807'],
+    ['integer', 2n ** 53n, 'integer must be an integer from -9007199254740991 to 9007199254740991'],
+    ['nothing', 0, 'nothing must be null'],
+    ['number', '1', 'number must be a number'],
+    ['number', Number.NaN, 'number must be a number'],
+    ['object', [], 'object must be an object'],
+    ['object', {}, 'object/deep is required'],
+    ['object', { deep: 1, other: 2 }, 'object/other is not allowed'],
+    ['object', { deep: null }, 'object/deep must be an integer from -9223372036854775808 to 9223372036854775807'],
+    ['range', 100, 'range must be a number of at least 0 and below 100'],
+    ['range', 100n, 'range must be a number of at least 0 and below 100'],
+    ['string', true, 'string must be a string'],
+    ['string', 'A', 'string must match pattern "^[a-z]*$"'],
+    ['string', '\ud800', 'string must not contain unpaired surrogates'],
+    ['stringOrNull', 7, 'stringOrNull must be a string or null'],
+    ['integerOrNull', 10, 'integerOrNull must be an integer from 0 to 9 or null'],
+    ['word', 'tall', 'word must be equal to one of the allowed values: ["big","small"]'],
+  ])('says which rule the field %s breaks with the value %o', async (field, value, message) => {
+    const said = await check(operation, { body: { boolean: true, [field]: value } });
+    expect(String(said).split('; ')).toContain(message);
+    expect(said).not.toMatch(/undefined|NOT/);
+  });
+
+  test('says that the body is not an object, and names a field that is missing', async () => {
+    expect(await check(operation, { body: [] })).toBe('the request body must be an object');
+    expect(await check(operation, { body: {} })).toBe('boolean is required');
+  });
+
+  test('accepts every value that the contract allows, and makes numbers of bigints except for an int64', async () => {
+    const body = {
+      array: ['a', 'abc'],
+      boolean: false,
+      constant: 'x',
+      date: '2026-11-22',
+      int32: 5n,
+      int64: 2n ** 63n - 1n,
+      integer: 9007199254740991n,
+      nothing: null,
+      number: 10n ** 18n,
+      object: { deep: 7n },
+      range: 99.5,
+      string: 'x',
+      stringOrNull: null,
+      integerOrNull: null,
+      word: 'big',
+      unknown: 1n,
+    };
+    const valid = await check(operation, { body: structuredClone(body) });
+    expect(valid).toMatchObject({ body: { ...body, int32: 5, integer: 9007199254740991, number: 1e18 } });
+  });
+});
+
+describe('validEvent, for parameters,', async () => {
+  const query = (name: string, schema: Schema, required = false) => ({ name, in: 'query', required, schema });
+  const parameters = [
+    { name: 'id', in: 'path', required: true, schema: { $ref: '#/components/schemas/Id' } },
+    query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
+    query('name', { type: 'string' }),
+    query('tag', { type: 'array', items: { type: 'string' } }),
+    query('after', { type: 'integer', format: 'int64' }),
+    query('near', { type: 'number' }),
+    query('all', { type: 'boolean' }, true),
+    { name: 'X-Trace', in: 'header', schema: { type: 'string' } },
+  ];
+  const operation = await compiled(contractWith({ parameters }, { Id: { type: 'integer', format: 'int64' } }));
+  const parsed = async (change: Change) => {
+    const { pathParameters, queryStringParameters, headers } = Object(await check(operation, change));
+    return { pathParameters, queryStringParameters, headers };
+  };
+
+  test('replaces their text with exact values, and fills in defaults', async () => {
+    expect(await parsed({ id: '9223372036854775807', query: 'all=true', headers: { 'x-trace': '7' } })).toEqual({
+      pathParameters: { id: 9223372036854775807n },
+      queryStringParameters: { all: true, limit: 20 },
+      headers: { host: 'a.example', 'x-trace': '7' },
+    });
+    const all = 'all=false&limit=5&name=a%2Cb+c&tag=x%2Cy&tag=&after=-1&near=1.5e3';
+    expect((await parsed({ query: all })).queryStringParameters).toEqual({
+      all: false,
+      limit: 5,
+      name: 'a,b c',
+      tag: ['x,y', ''],
+      after: -1n,
+      near: 1_500,
+    });
+  });
+
+  const idRange = 'the path parameter id must be an integer from -9223372036854775808 to 9223372036854775807';
+  test.each(['', 'x', '1.0', '1e3', '007', '-', '+1', ' 1', '0x1', '9223372036854775808', '１'])(
+    'refuses %j as an int64 in the path',
+    async (id) => {
+      expect(await check(operation, { id, query: 'all=true' })).toBe(idRange);
+    },
+  );
+
+  test.each([
+    ['', 'the query parameter all is required'],
+    ['all=yes', 'the query parameter all must be true or false'],
+    ['all=true&all=true', 'the query parameter all must be true or false'],
+    ['all=true&limit=0', 'the query parameter limit must be an integer from 1 to 100'],
+    ['all=true&limit=', 'the query parameter limit must be an integer from 1 to 100'],
+    ['all=true&limit=5&limit=6', 'the query parameter limit must be an integer from 1 to 100'],
+    ['all=true&name=a&name=b', 'the query parameter name must be a string'],
+    ['all=true&near=Infinity', 'the query parameter near must be a number'],
+    ['all=true&near=1e999', 'the query parameter near must be a number'],
+    ['all=true&after=9007199254740993.0', idRange.replace('path parameter id', 'query parameter after')],
+  ])('refuses the query string %j with a message that names the parameter', async (query, message) => {
+    expect(await check(operation, { query })).toBe(message);
+  });
+});

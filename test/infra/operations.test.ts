@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
+import { listOperations } from '../../infra/operations.ts';
+
+describe('listOperations', () => {
+  test('names the function, the entry file and the route of createPlant', () => {
+    expect(listOperations(operations)).toContainEqual(
+      expect.objectContaining({
+        id: 'createPlant',
+        name: 'CreatePlant',
+        entry: 'create-plant.lambda.ts',
+        method: 'POST',
+        path: '/plants',
+        scopes: ['plants/create'],
+      }),
+    );
+  });
+
+  test('says in one sentence which entry file an operation lacks', () => {
+    const waterAllPlants = { method: 'PUT', path: '/plants', scopes: ['plants/water'] } as const;
+    expect(() => listOperations({ ...operations, waterAllPlants })).toThrow(
+      expect.objectContaining({
+        name: 'ConfigurationError',
+        message: expect.stringMatching(
+          /^The contract has the operation waterAllPlants, but functions\/water-all-plants\.lambda\.ts does not exist\.$/,
+        ),
+      }),
+    );
+  });
+});

@@ -1,0 +1,32 @@
+/** Compiles the contract of a test, as `npm ci` compiles schemas/openapi.yaml. */
+import type { EventParameter, Validator } from '../../functions/http/valid-event.ts';
+import { type Contract, readOperations, type Schema } from '../../scripts/contract/operations.ts';
+import { compileValidators } from '../../scripts/contract/validators.ts';
+
+/** Returns a contract with one operation, `PUT /things/{id}`, changed by `change`. */
+export const contractWith = (change: object, schemas: Record<string, Schema> = {}): Contract => ({
+  paths: {
+    '/things/{id}': {
+      put: {
+        operationId: 'putThing',
+        security: [{ bearerAuth: ['things/put'] }],
+        parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'integer', format: 'int64' } }],
+        responses: { 200: { description: 'done' } },
+        ...change,
+      },
+    },
+  },
+  components: { schemas },
+});
+
+export const jsonBody = (schema: Schema) => ({
+  requestBody: { required: true, content: { 'application/json': { schema } } },
+});
+
+/** Returns the generated module of the contract's operation. */
+export const compiled = async (
+  contract: Contract,
+): Promise<{ validate: Validator<object>; parameters: EventParameter[] }> => {
+  const { putThing = '' } = await compileValidators(contract, readOperations(contract));
+  return import(`data:text/javascript,${encodeURIComponent(putThing)}`);
+};

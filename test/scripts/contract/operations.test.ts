@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { readOperations } from '../../../scripts/contract/operations.ts';
+import { compiled, contractWith, jsonBody } from '../../kit/compiled-contract.ts';
+
+const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
+const operation = 'PUT /things/{id} in schemas/openapi.yaml';
+
+test.each<[change: object, message: string]>([
+  [{ operationId: undefined }, `${operation} needs an operationId such as createPlant.`],
+  [{ operationId: 'put-thing' }, `${operation} needs an operationId such as createPlant.`],
+  ...[undefined, [], [{}], [{ apiKey: [] }], [{ bearerAuth: ['a'] }, {}]].map((security): [object, string] => [
+    { security },
+    `${operation} needs exactly one entry in security, such as "- bearerAuth: [plants/create]".`,
+  ]),
+  [
+    { security: [{ bearerAuth: ['two words'] }] },
+    `${operation} requires "two words", which is not one OAuth 2.0 scope.`,
+  ],
+  [{ parameters: [] }, `${operation} has the path parameters id, but declares none.`],
+  [{ parameters: [id, { ...id, name: 'x' }] }, `${operation} has the path parameters id, but declares id, x.`],
+  [
+    { parameters: [id, { ...id, name: 'c', in: 'cookie' }] },
+    `${operation} has the parameter c in cookie, which is not supported.`,
+  ],
+  [
+    { parameters: [id, { ...id, name: 'q', in: 'query', style: 'pipeDelimited' }] },
+    `${operation} has the parameter q with style, which is not supported.`,
+  ],
+  [{ parameters: [{ name: 'id', in: 'path', required: true }] }, `${operation} has the parameter id without a schema.`],
+  [
+    { requestBody: { content: { 'application/json': { schema: {} } } } },
+    `${operation} has a body that is not required, which is not supported.`,
+  ],
+  [
+    { requestBody: { required: true, content: { 'text/plain': { schema: {} } } } },
+    `${operation} has a request body that is not application/json with a schema.`,
+  ],
+  [{ responses: { default: { description: 'x' } } }, `${operation} has the response default, which is not supported.`],
+  [
+    { responses: { 200: { $ref: '#/components/responses/Gone' } } },
+    'schemas/openapi.yaml refers to #/components/responses/Gone, which does not exist.',
+  ],
+])('the contract is refused with a clear message if the operation has %j', (change, message) => {
+  expect(() => readOperations(contractWith(change))).toThrow(message);
+});
+
+test('the contract is refused if a path has a method that API Gateway does not have', () => {
+  expect(() => readOperations({ paths: { '/x': { trace: {} } }, components: { schemas: {} } })).toThrow(
+    '/x in schemas/openapi.yaml has trace, which is not supported.',
+  );
+});
+
+test('the contract is refused if two operations have the same operationId', () => {
+  const [[path = '', item = {}] = []] = Object.entries(contractWith({}).paths);
+  const twice = { ...contractWith({}), paths: { [path]: item, '/other/{id}': item } };
+  expect(() => readOperations(twice)).toThrow('Two operations in schemas/openapi.yaml have the operationId putThing.');
+});
+
+test.each([
+  [{ type: 'integer', multipleOf: 5 }, 'multipleOf of a number'],
+  [{ type: ['integer', 'string'] }, 'The type integer or string'],
+])('the contract is refused if the body is %j, rather than left unchecked', async (schema, what) => {
+  await expect(compiled(contractWith(jsonBody(schema)))).rejects.toThrow(
+    `${what} in schemas/openapi.yaml is not supported.`,
+  );
+});
+
+test.each([{ type: 'object' }, { type: ['string', 'null'] }, { type: 'array', items: { type: 'object' } }])(
+  'the contract is refused if a parameter is %j, rather than left unchecked',
+  async (schema) => {
+    const contract = contractWith({ parameters: [id, { name: 'q', in: 'query', schema }] });
+    await expect(compiled(contract)).rejects.toThrow(
+      'The parameter q in schemas/openapi.yaml has a type that is not supported.',
+    );
+  },
+);
+
+test('a parameter of the operation replaces the one of its path with the same name and place', () => {
+  const contract = contractWith({ parameters: [{ ...id, schema: { type: 'integer' } }] });
+  Object.assign(contract.paths['/things/{id}'] ?? {}, {
+    parameters: [id, { name: 'q', in: 'query', schema: { type: 'boolean' } }],
+  });
+  expect(readOperations(contract)[0]?.parameters.map(({ name, schema }) => [name, schema])).toEqual([
+    ['id', { type: 'integer' }],
+    ['q', { type: 'boolean' }],
+  ]);
+});

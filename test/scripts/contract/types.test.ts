@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import type { Contract, Operation, Schema } from '../../../scripts/contract/operations.ts';
+import { compileTypes } from '../../../scripts/contract/types.ts';
+
+const int64 = { type: 'integer', format: 'int64' };
+const schemas: Record<string, Schema> = {
+  Id: int64,
+  Named: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+};
+const named = { $ref: '#/components/schemas/Named' };
+const contract: Contract = { paths: {}, components: { schemas } };
+
+/** Returns what functions/generated/contract.ts says about an operation with these parts. */
+const describeOperation = async (parts: Partial<Operation>): Promise<unknown> => {
+  const operation = { id: 'tryIt', method: 'PUT', path: '/', scopes: [], parameters: [], responses: [], ...parts };
+  const source = await compileTypes(contract, [operation]);
+  const [, json = ''] = /^export const operations = (\{.*\}) as const;$/ms.exec(source) ?? [];
+  return JSON.parse(json).tryIt;
+};
+
+test.each<[fields: object, body: Schema]>([
+  [
+    { a: 'int64', b: 'int64', c: 'int64' },
+    { properties: { a: int64, b: { $ref: '#/components/schemas/Id' }, c: { type: 'array', items: int64 } } },
+  ],
+  [
+    { a: 'string or null', b: 'integer', c: 'any' },
+    { properties: { a: { type: ['string', 'null'] }, b: { type: 'integer' }, c: {} } },
+  ],
+  [
+    { id: 'int64', name: 'string' },
+    { allOf: [{ properties: { id: int64 } }, named], additionalProperties: false },
+  ],
+  // The client sends a body of unlisted fields as it is, so that none is lost.
+  [{}, { properties: { a: int64 }, additionalProperties: true }],
+  [{}, { allOf: [named, { anyOf: [named, { properties: { a: int64 } }] }] }],
+  [{}, { type: 'array', items: named }],
+])('the contract for clients lists the fields %j of the body %j', async (fields, body) => {
+  expect(await describeOperation({ body })).toHaveProperty('body', fields);
+});
+
+test('the contract for clients has no body if the operation has none', async () => {
+  expect(await describeOperation({})).not.toHaveProperty('body');
+});
