@@ -11,7 +11,7 @@ import { newId } from './kit/responses.ts';
 import { startServer } from './kit/servers.ts';
 
 /** Files of the user in the data folder. */
-const mine = ['assembly/index.js', 'bundles/notes.txt', 'plants.json'];
+const mine = ['assembly/index.js', 'bundles/notes.txt', 'notes.json'];
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
 let service: LocalService;
@@ -39,7 +39,7 @@ afterAll(async () => {
   await home.remove();
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error|warning/i) });
   // After the stop, neither a session file, which has a secret, nor a temporary folder is left.
-  expect(left).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'plants.json']);
+  expect(left).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'notes.json']);
   expect(contents, 'files of the user').toEqual(mine.map(() => 'mine'));
   expect(homeMode, 'mode of the data folder').toBe(0o755);
 });

@@ -1,0 +1,35 @@
+/** A noun in kebab-case, with its plural. */
+export type Noun = { singular: string; plural: string };
+
+const pluralOf = (singular: string): string => {
+  if (/[^sui]s$/.test(singular)) throw new Error(`${singular} looks like a plural. Give the singular, or both.`);
+  if (/(?:s|x|z|ch|sh)$/.test(singular)) return `${singular}es`;
+  return /[^aeiou]y$/.test(singular) ? `${singular.slice(0, -1)}ies` : `${singular}s`;
+};
+
+/** @throws Error with a sentence for the user, unless the arguments are a noun in kebab-case and perhaps its plural */
+export const readNoun = (singular = '', plural = pluralOf(singular)): Noun => {
+  if (singular === '') throw new Error('Give a noun: npm run rename -- order, or: npm run rename -- person people');
+  const odd = [singular, plural].find((name) => !/^[a-z]{2,}(?:-[a-z]+)*$/.test(name));
+  if (odd !== undefined) throw new Error(`${odd} is not a noun in lower case, such as order or customer-order.`);
+  if (singular === plural) throw new Error(`${singular}: the code needs a plural that differs from the singular.`);
+  if (/plant/.test(singular + plural)) throw new Error(`${singular}: the new name must not contain "plant".`);
+  return { singular, plural };
+};
+
+const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** How each style spells the words of a name. */
+export const styles = {
+  kebab: (words: string[]) => words.join('-'),
+  flat: (words: string[]) => words.join(''),
+  constant: (words: string[]) => words.join('_').toUpperCase(),
+  pascal: (words: string[]) => words.map(capitalized).join(''),
+  camel: ([first = '', ...others]: string[]) => first + others.map(capitalized).join(''),
+  spaced: (words: string[]) => words.join(' '),
+  title: (words: string[]) => words.map(capitalized).join(' '),
+  sentence: (words: string[]) => capitalized(words.join(' ')),
+};
+
+export const takesAn = ({ singular }: Noun): boolean =>
+  /^(?:[aeio]|u(?!ni|s[aeiu]|t[ei]|r[aeiu])|hour|honou?r|heir)/.test(singular) && !/^(?:eu|one|once)/.test(singular);

@@ -1,0 +1,52 @@
+import { type Noun, styles, takesAn } from './noun.ts';
+
+/** What a character of a file belongs to. Words in `prose` are left alone. */
+export type Kind = 'code' | 'text' | 'prose';
+
+const found = /[pP]lant(?:s(?![a-z]))?|PLANT(?:S(?![A-Z]))?/g;
+/** An article right before the noun, perhaps on the line before it in a comment. */
+const article = /\ba(?:[\s-]+|\s+(?:\*|\/\/)\s+)["'(`]?$/i;
+const fileName = /^(?:\.\w+)*\.(?:c?js|mjs|ts|json|ndjson|ya?ml|md)\b/;
+
+/** Whether a lower-case word is part of a path, a URL, a scope, a pattern for these, or a command. */
+const isInPath = (before: string, after: string): boolean =>
+  /[-/@=:|／]$|\b(?:run|run -s|Usage:) $/.test(before) ||
+  /^(?:[-/@|%／]|\\[./\\-])/.test(after) ||
+  fileName.test(after);
+
+/** Chooses how a word is spelled between `before` and `after`. Only for names of several words it makes a difference. */
+const styleOf = (word: string, before: string, after: string, kind: Kind): keyof typeof styles => {
+  const isPart = /^\w/.test(after);
+  if (word === word.toUpperCase()) return 'constant';
+  if (word.startsWith('P')) {
+    if (kind === 'code' || isPart || /\w$/.test(before)) return 'pascal';
+    if (/^ [A-Z]/.test(after)) return 'title';
+    return /(?:^|[.?!*/#'"`]\s*|: )$/.test(before) && /^ [a-z]/.test(after) ? 'sentence' : 'pascal';
+  }
+  if (/[A-Za-z]$/.test(before) || /^[a-z]/.test(after)) return 'flat';
+  if (kind === 'code' || isPart) return 'camel';
+  if (isInPath(before, after)) return 'kebab';
+  if (/\w\.$/.test(before) || /^\.\w/.test(after)) return 'camel';
+  if (/["'`.]$/.test(before) && /^["'`]/.test(after)) return 'kebab';
+  const isKey = /\n *$/.test(before) && /^:\s/.test(after);
+  return isKey || (/[([{]$/.test(before) && /^[)\]},]/.test(after)) ? 'camel' : 'spaced';
+};
+
+/** Replaces plant and plants in whatever spelling. `kindAt` tells what the character at an index belongs to. */
+export const respell = (text: string, noun: Noun, kindAt: (index: number) => Kind): string => {
+  let respelled = '';
+  let end = 0;
+  for (const { 0: word, index } of text.matchAll(found)) {
+    const kind = kindAt(index);
+    const before = text.slice(Math.max(0, index - 40), index);
+    const after = text.slice(index + word.length, index + word.length + 20);
+    // Names such as createPlant and plant-store are no prose.
+    if (kind === 'prose' && !/[\w/-]$/.test(before) && !/^[\w-]/.test(after)) continue;
+    const name = /s$/i.test(word) ? noun.plural : noun.singular;
+    let between = text.slice(end, index);
+    if (takesAn(noun)) between = between.replace(article, (a) => `${a.charAt(0)}n${a.slice(1)}`);
+    respelled += between + styles[styleOf(word, before, after, kind)](name.split('-'));
+    end = index + word.length;
+  }
+  return respelled + text.slice(end);
+};
