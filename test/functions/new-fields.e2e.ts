@@ -1,0 +1,122 @@
+/** Tests, on a copy, what new fields of a plant cost: the contract, and what the compiler then names. */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { proxyEvent } from '../kit/gateway-events.ts';
+import { run, temporaryFolder } from '../kit/local-service.ts';
+import { startPlantsStore } from '../kit/plants-store.ts';
+
+const fields = ['evergreen', 'colours', 'light'];
+
+type Edit = [file: string, before: string, after: string];
+
+const contract: Edit = [
+  'schemas/openapi.yaml',
+  '          description: The rules for `name` apply to `tag`, too.\n',
+  `          description: The rules for \`name\` apply to \`tag\`, too.
+        evergreen: { type: boolean }
+        colours: { type: array, items: { type: string } }
+        light: { type: number, minimum: 0, maximum: 100 }
+`,
+];
+
+const handled: Edit[] = [
+  ['functions/plants/plant.ts', '({ name, tag }: NewPlant)', '({ name, tag, evergreen, colours, light }: NewPlant)'],
+  ['functions/plants/plant.ts', '=> ({ name, tag })', '=> ({ name, tag, evergreen, colours, light })'],
+  ['functions/plants/plant-table.ts', '({ id, name, tag }:', '({ id, name, tag, evergreen, colours, light }:'],
+  [
+    'functions/plants/plant-table.ts',
+    '  tag: tag === undefined ? undefined : { S: tag },\n',
+    `  tag: tag === undefined ? undefined : { S: tag },
+  evergreen: evergreen === undefined ? undefined : { BOOL: evergreen },
+  colours: colours === undefined ? undefined : { L: colours.map((S) => ({ S })) },
+  light: light === undefined ? undefined : { N: String(light) },
+`,
+  ],
+  [
+    'cli/plant.ts',
+    "  tag: new Option('--tag <text>', 'any text'),\n",
+    `  tag: new Option('--tag <text>', 'any text'),
+  evergreen: new Option('--evergreen'),
+  colours: new Option('--colours <text...>'),
+  light: new Option('--light <number>').argParser(Number),
+`,
+  ],
+];
+
+let copy: Awaited<ReturnType<typeof temporaryFolder>>;
+let store: Awaited<ReturnType<typeof startPlantsStore>>;
+beforeAll(async () => {
+  [copy, store] = await Promise.all([temporaryFolder(), startPlantsStore('plants')]);
+  const listed = execFileSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { encoding: 'utf8' });
+  for (const file of listed.split('\0').filter((each) => each !== '' && existsSync(each)))
+    await cp(file, path.join(copy.folder, file));
+  await symlink(path.resolve('node_modules'), path.join(copy.folder, 'node_modules'));
+});
+afterAll(() => Promise.all([copy.remove(), store.close()]));
+
+/** Runs a file in the copy with Node.js. */
+const node = (environment: Record<string, string>, ...args: string[]) =>
+  run('sh', ['-c', 'cd "$0" && exec "$@"', copy.folder, process.execPath, ...args], environment).ended;
+
+const apply = async ([file, before, after]: Edit) => {
+  const target = path.join(copy.folder, file);
+  const parts = (await readFile(target, 'utf8')).split(before);
+  expect(parts.length, `${file} contains ${before} once`).toBe(2);
+  await writeFile(target, parts.join(after));
+};
+
+/** Returns the new fields that the compiler names, for each file with an error. */
+const namedByCompiler = async (): Promise<Record<string, string[]>> => {
+  const { stdout } = await node({}, 'node_modules/typescript/bin/tsc', '--pretty', 'false');
+  const errors = stdout.split('\n').filter((line) => line.includes(': error '));
+  return Object.fromEntries(
+    errors.map((error) => [error.replace(/\(.*/, ''), fields.filter((field) => error.includes(field))]),
+  );
+};
+
+/** Invokes createPlant of the copy. @returns the status and the body of its response */
+const create = async (plant: object) => {
+  const code = `
+    const { handler } = await import('./functions/create-plant.lambda.ts');
+    console.info = () => {};
+    const context = { getRemainingTimeInMillis: () => 5_000 };
+    const { statusCode, body } = await handler(JSON.parse(process.env.EVENT), context);
+    console.log(statusCode, body);`;
+  const environment = {
+    EVENT: JSON.stringify(proxyEvent(JSON.stringify(plant))),
+    TABLE_NAME: 'plants',
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    AWS_ENDPOINT_URL_DYNAMODB: store.endpoint,
+  };
+  const { stdout, stderr } = await node(environment, '--input-type=module', '--eval', code);
+  return stdout + stderr;
+};
+
+test('the compiler names each place that must handle a new field, and then createPlant stores and returns it', async () => {
+  await apply(contract);
+  expect(await node({}, 'scripts/compile-contract.ts')).toMatchObject({ code: 0, stderr: '' });
+  expect(await namedByCompiler()).toEqual({
+    'cli/plant.ts': fields,
+    'functions/plants/plant-table.ts': fields,
+    'functions/plants/plant.ts': fields,
+  });
+
+  for (const edit of handled) await apply(edit);
+  expect(await namedByCompiler()).toEqual({});
+  const plant = { name: 'Moss', evergreen: false, colours: ['green', ''], light: 12.5 };
+  expect(await create({ id: 1, ...plant })).toBe(`200 ${JSON.stringify(plant)}\n`);
+  expect(await store.read('1')).toEqual({
+    id: { N: '1' },
+    name: { S: 'Moss' },
+    evergreen: { BOOL: false },
+    colours: { L: [{ S: 'green' }, { S: '' }] },
+    light: { N: '12.5' },
+  });
+  expect(await create({ id: 1, ...plant, light: 13 })).toContain('"error":40901');
+  expect(await create({ id: 2, ...plant, light: 101, evergreen: 'no' })).toMatch(/^400 .*"evergreen must.*light must/);
+});
