@@ -59,16 +59,16 @@ const poolFor = (scopes: string[]) => {
 };
 
 test("the user pool's resource server and its client have all scopes, each with a description", () => {
-  const { server, client } = poolFor(['garden/plant', 'garden/water.all']);
+  const { server, client } = poolFor(['garden/dig', 'garden/water.all']);
   expect(server).toMatchObject({
     Identifier: 'garden',
     Scopes: [
-      { ScopeName: 'plant', ScopeDescription: 'plant garden' },
+      { ScopeName: 'dig', ScopeDescription: 'dig garden' },
       { ScopeName: 'water.all', ScopeDescription: 'water.all garden' },
     ],
   });
   const scope = (name: string) => ({ 'Fn::Join': ['', [ref('TokenIssuerPoolApi'), `/${name}`]] });
-  expect(client?.['AllowedOAuthScopes']).toEqual([scope('plant'), scope('water.all')]);
+  expect(client?.['AllowedOAuthScopes']).toEqual([scope('dig'), scope('water.all')]);
 });
 
 test.each([
