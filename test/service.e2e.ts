@@ -143,7 +143,7 @@ describe('the client', () => {
 
   test('stores a plant with an id beyond 2^53, even if sent again, and rejects a different plant with that id', async () => {
     const id = 2n ** 62n + BigInt.asIntN(62, BigInt(newId()));
-    const stored = { ok: true, plant: { name: 'Löwenzahn 🌱', tag: '' } };
+    const stored = { ok: true, status: 200, body: { name: 'Löwenzahn 🌱', tag: '' } };
     expect(await create({ id, name: 'Löwenzahn 🌱', tag: '' })).toEqual(stored);
     expect(await create({ id, name: 'Löwenzahn 🌱', tag: '' })).toEqual(stored);
     expect(await create({ id, name: 'Moss' })).toMatchObject({ ok: false, status: 409, error: 40901 });
