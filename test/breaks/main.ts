@@ -2,11 +2,10 @@
  * `npm run breaks` applies the breaks of breaks.ts to a copy of the project, one at a time, and prints which of them
  * `npm test` notices. `npm run breaks -- functions/auth` tries only the files whose path starts with functions/auth.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { constants, existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { copyProject, startIn } from '../../scripts/project-copy.ts';
 import { type Break, breaks } from './breaks.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -23,37 +22,10 @@ const mustApply = async (): Promise<void> => {
   if (stale.length > 0 || chosen.length === 0) throw new Error(`${stale.length} breaks cannot be applied.`);
 };
 
-/** Copies the project, with node_modules: a link would not do, because the tests of the bundles compare real paths. */
-const copyTo = async (folder: string): Promise<void> => {
-  const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
-  const files = listed.split('\n').filter((file) => file !== '' && existsSync(path.join(root, file)));
-  for (const file of [...files, 'node_modules']) {
-    stop.signal.throwIfAborted();
-    const options = { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE };
-    await cp(path.join(root, file), path.join(folder, file), options);
-  }
-  // Some tests ask git for the project's files.
-  execFileSync('git', ['init', '--quiet'], { cwd: folder });
-  await writeFile(path.join(folder, '.git/info/exclude'), '.tmp\n');
-};
-
 /** Runs npm. @returns its exit code, or undefined if the time limit ended npm and all that npm had started */
 const run = async (folder: string, command: string[], milliseconds: number): Promise<number | null | undefined> => {
-  stop.signal.throwIfAborted();
-  const env = { ...process.env, TMPDIR: path.join(folder, '.tmp') };
-  // `detached` makes a process group, so that `end` also kills the services that the tests start.
-  const child = spawn('npm', command, { cwd: folder, env, stdio: 'ignore', detached: true });
   const bound = AbortSignal.any([stop.signal, AbortSignal.timeout(milliseconds)]);
-  const end = () => {
-    try {
-      process.kill(-(child.pid ?? 0), 'SIGKILL');
-    } catch {
-      // The process group has already ended.
-    }
-  };
-  bound.addEventListener('abort', end);
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  bound.removeEventListener('abort', end);
+  const code = await startIn(folder, ['npm', ...command], bound).ended;
   stop.signal.throwIfAborted();
   return bound.aborted ? undefined : code;
 };
@@ -79,8 +51,7 @@ const failureIn = async (folder: string, part: string, milliseconds: number): Pr
 
 /** Generates the files that are made from the contract, as in a fresh clone. @returns the failure, or undefined */
 const failureToPrepare = async (folder: string, milliseconds: number): Promise<string | undefined> => {
-  for (const room of ['functions', 'client'])
-    await rm(path.join(folder, room, 'generated'), { recursive: true, force: true });
+  await rm(path.join(folder, 'functions/generated'), { recursive: true, force: true });
   return (await run(folder, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';
 };
 
@@ -99,8 +70,7 @@ const failureBy = async (folder: string, { file, code, broken }: Break, millisec
 };
 
 const tryAll = async (folder: string): Promise<void> => {
-  await copyTo(folder);
-  await mkdir(path.join(folder, '.tmp'));
+  await copyProject(folder, stop.signal);
   const started = performance.now();
   const failure = (await failureToPrepare(folder, 600_000)) ?? (await failureIn(folder, 'test/', 1_800_000));
   if (failure !== undefined) throw new Error(`npm test fails without any break: ${failure}`);

@@ -1,0 +1,85 @@
+/** Tests how `npm run guide` reads and applies code blocks. .ci/run follows the guide itself, in a copy. */
+import { describe, expect, test } from 'vitest';
+import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from '../../scripts/guide/blocks.ts';
+
+const guide = `Text.
+
+\`\`\`ts functions/create-plant.ts
+export {};
+
+\`\`\`
+
+\`\`\`diff infra/grants.ts
+ one
+-two
++second
+
++third
+\`\`\`
+
+\`\`\`sh
+npm test
+\`\`\`
+`;
+
+const [made = never(), changed = never()] = readBlocks(guide);
+
+function never(): never {
+  throw new Error('A block is missing.');
+}
+
+test('a guide has a block for each fence that names a file', () => {
+  expect(readBlocks(guide)).toEqual([
+    { file: 'functions/create-plant.ts', isChange: false, lines: ['export {};', ''] },
+    { file: 'infra/grants.ts', isChange: true, lines: [' one', '-two', '+second', '', '+third'] },
+  ]);
+});
+
+describe('a block', () => {
+  test('makes a new file', () => {
+    expect(applyBlock(made, undefined)).toBe('export {};\n\n');
+  });
+
+  test('is refused if the file that it makes exists', () => {
+    expect(() => applyBlock(made, '')).toThrow('functions/create-plant.ts exists already.');
+  });
+
+  test('replaces the old lines by the new ones, and keeps empty lines', () => {
+    expect(applyBlock(changed, 'zero\none\ntwo\n\nfour\n')).toBe('zero\none\nsecond\n\nthird\nfour\n');
+    expect(applyBlock(changed, 'one\ntwo\n\n')).toBe('one\nsecond\n\nthird\n');
+  });
+
+  test.each([
+    ['twice', 'one\ntwo\n\none\ntwo\n\n'],
+    ['not at all', 'one\ntwo\nthree\n'],
+    ['only as parts of longer lines', 'zero one\ntwo\n\n'],
+  ])('is refused if its file has the old lines %s', (_, text) => {
+    expect(() => applyBlock(changed, text)).toThrow(
+      /^infra\/grants\.ts must have these lines exactly once:\none\ntwo\n/,
+    );
+  });
+});
+
+test('a block is refused if the file that it changes does not exist', () => {
+  expect(() => applyBlock(changed, undefined)).toThrow('infra/grants.ts must have these lines');
+});
+
+describe('the price of a guide', () => {
+  const line = (file: string) => ({ file, isChange: true, lines: ['+x', ' y'] });
+
+  test('counts each changed file once, added lines with blank ones, and no documents', () => {
+    const price = priceOf([made, changed, line('infra/grants.ts'), line('CHANGELOG.md')]);
+    expect(sentenceOf(price)).toBe('new files 1, changed files 1, lines 5, existing tests edited 0');
+    expect(isWithinTarget(price), 'is within the target').toBe(true);
+  });
+
+  test.each([
+    ['an edited test', [line('test/start.test.ts')]],
+    ['an edited test of the emulator', [line('emulator/test/serve.test.ts')]],
+    ['five new files', ['a', 'b', 'c', 'd', 'e'].map((file) => ({ ...made, file }))],
+    ['five changed files', ['a', 'b', 'c', 'd', 'e'].map(line)],
+    ['151 lines', [{ ...made, lines: Array<string>(151).fill('') }]],
+  ])('is over the target with %s', (_, blocks) => {
+    expect(isWithinTarget(priceOf(blocks)), 'is within the target').toBe(false);
+  });
+});
