@@ -68,13 +68,11 @@ const apply = async ([file, before, after]: Edit) => {
   await writeFile(target, parts.join(after));
 };
 
-/** Returns the new fields that the compiler names, for each file with an error. */
-const namedByCompiler = async (): Promise<Record<string, string[]>> => {
+/** Returns the errors of the compiler: for each, its file and the new fields that it names. */
+const namedByCompiler = async (): Promise<[file: string, fields: string[]][]> => {
   const { stdout } = await node({}, 'node_modules/typescript/bin/tsc', '--pretty', 'false');
   const errors = stdout.split('\n').filter((line) => line.includes(': error '));
-  return Object.fromEntries(
-    errors.map((error) => [error.replace(/\(.*/, ''), fields.filter((field) => error.includes(field))]),
-  );
+  return errors.map((error) => [error.replace(/\(.*/, ''), fields.filter((field) => error.includes(field))]);
 };
 
 /** Invokes createPlant of the copy. @returns the status and the body of its response */
@@ -100,14 +98,13 @@ const create = async (plant: object) => {
 test('the compiler names each place that must handle a new field, and then createPlant stores and returns it', async () => {
   await apply(contract);
   expect(await node({}, 'scripts/compile-contract.ts')).toMatchObject({ code: 0, stderr: '' });
-  expect(await namedByCompiler()).toEqual({
-    'cli/plant.ts': fields,
-    'functions/plants/plant-table.ts': fields,
-    'functions/plants/plant.ts': fields,
-  });
+  const places = ['cli/plant.ts', 'functions/plants/plant-table.ts', 'functions/plants/plant.ts'];
+  const named = await namedByCompiler();
+  for (const place of places) expect(named).toContainEqual([place, fields]);
 
   for (const edit of handled) await apply(edit);
-  expect(await namedByCompiler()).toEqual({});
+  // Operations other than createPlant may have more places, in these files or others, that this test does not handle.
+  expect(await namedByCompiler()).toHaveLength(named.length - places.length);
   const plant = { name: 'Moss', evergreen: false, colours: ['green', ''], light: 12.5 };
   expect(await create({ id: 1, ...plant })).toBe(`200 ${JSON.stringify(plant)}\n`);
   expect(await store.read('1')).toEqual({
