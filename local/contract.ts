@@ -14,7 +14,10 @@ type Operation = {
   requestBody?: { content: Record<string, MediaType> };
 };
 
-export type Contract = { paths: Record<string, Record<string, Operation>>; [key: string]: unknown };
+export type Contract = {
+  paths: Record<string, Record<string, Operation>>;
+  components?: { parameters?: Record<string, unknown> };
+};
 
 /** Reads the contract. Integers become bigints, since one example exceeds 2^53. */
 export const readContract = async (): Promise<Contract> => {

@@ -1,7 +1,7 @@
 /** Serves an interactive page of the contract at /docs of the local service. A deployment has no such page. */
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readContract, toJson } from './contract.ts';
+import { type Contract, readContract, toJson } from './contract.ts';
 
 type Content = { type: string; body: string | Buffer };
 type Source = (origin: string, newToken: () => Promise<string>) => Promise<Content>;
@@ -60,7 +60,7 @@ const page: Source = async (origin, newToken) => {
     contractOf(origin),
     newToken(),
   ]);
-  const data = toJson({ token, contract: withExamplesAsText(contract) });
+  const data = toJson({ token, contract: forSwaggerUi(contract) });
   // Escape every `<`, so that no text of the contract can close the script element around the data.
   return { type: 'text/html', body: html.replace('"DATA"', () => data.replaceAll('<', '\\u003c')) };
 };
@@ -78,7 +78,7 @@ const sources = new Map<string, Source>([
 ]);
 
 /** Reads the contract, with `origin` as its server. */
-const contractOf = async (origin: string): Promise<object> => ({
+const contractOf = async (origin: string): Promise<Contract & { servers: object[] }> => ({
   ...(await readContract()),
   servers: [{ url: origin }],
 });
@@ -89,17 +89,27 @@ type WithExamples = { in?: string; schema: object; example?: unknown; examples?:
 const hasExamples = (value: unknown): value is WithExamples =>
   value instanceof Object && 'schema' in value && ('example' in value || 'examples' in value);
 
-/** Turns examples into text: Swagger UI would round their numbers, but shows and sends text unchanged. */
-export const withExamplesAsText = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withExamplesAsText);
-  if (!(value instanceof Object)) return value;
-  const fields = Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withExamplesAsText(field)]));
-  if (!hasExamples(value)) return fields;
-  const { in: place, example, examples = {} } = value;
+/**
+ * Changes what Swagger UI gets wrong. It would round the numbers in examples, but shows and sends text unchanged; and
+ * it does not find a parameter of a whole path that is given by reference.
+ */
+export const forSwaggerUi = (contract: Contract): unknown => {
+  const change = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(change);
+    if (!(value instanceof Object)) return value;
+    const { $ref } = value as { $ref?: string };
+    const [, parameter] = /^#\/components\/parameters\/(.+)$/.exec($ref ?? '') ?? [];
+    if (parameter !== undefined) return change(contract.components?.parameters?.[parameter]);
+    const fields = Object.fromEntries(Object.entries(value).map(([key, field]) => [key, change(field)]));
+    return hasExamples(value) ? { ...fields, ...examplesAsText(value) } : fields;
+  };
+  return change(contract);
+};
+
+const examplesAsText = ({ in: place, example, examples = {} }: WithExamples): Partial<WithExamples> => {
   const asText = place === undefined ? (each: unknown) => toJson(each, 2) : parameterText;
   const texts = Object.entries(examples).map(([name, each]) => [name, { ...each, value: asText(each.value) }]);
   return {
-    ...fields,
     ...(example !== undefined && { example: asText(example) }),
     ...(texts.length > 0 && { examples: Object.fromEntries(texts) }),
   };

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from './guide/blocks.ts';
-import { copyProject, startIn } from './project-copy.ts';
+import { copyProject, type ProjectCopy, startIn } from './project-copy.ts';
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
@@ -16,14 +16,14 @@ const checks: [string, ...string[]][] = [
   ['npm', 'run', 'lint'],
   ['npm', 'run', 'lint:prose'],
   ['npm', 'run', 'typecheck'],
-  ['npx', 'cdk', 'synth', '--quiet', '--output', '.tmp/cdk.out'],
+  ['npx', 'cdk', 'synth', '--quiet'],
   ['npm', 'test'],
   ['npm', 'run', 'test:browser'],
 ];
 
 const guide = path.resolve(process.argv[2] ?? 'docs/add-an-operation.md');
 
-const apply = async (folder: string, markdown: string): Promise<void> => {
+const apply = async ({ folder }: ProjectCopy, markdown: string): Promise<void> => {
   for (const block of readBlocks(markdown)) {
     const file = path.join(folder, block.file);
     const text = await readFile(file, 'utf8').catch(() => undefined);
@@ -42,25 +42,25 @@ const step = async (name: string, run: () => Promise<{ isGood: boolean; output: 
   return isGood;
 };
 
-const check = (folder: string, command: [string, ...string[]]): Promise<boolean> =>
+const check = (copy: ProjectCopy, command: [string, ...string[]]): Promise<boolean> =>
   step(command.join(' '), async () => {
-    const { ended, output } = startIn(folder, command, stop.signal);
+    const { ended, output } = startIn(copy, command, stop.signal);
     return { isGood: (await ended) === 0, output: output() };
   });
 
 /** Runs the shell blocks beside `npm start`. What they print must be in their comments, which end the commands' lines. */
-const request = async (folder: string, markdown: string): Promise<{ isGood: boolean; output: string }> => {
+const request = async (copy: ProjectCopy, markdown: string): Promise<{ isGood: boolean; output: string }> => {
   const scripts = [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, script = '']) => script);
   const expected = scripts.flatMap((script) => [...script.matchAll(/ # (.*)$/gm)].map(([, line = '']) => line));
   const end = new AbortController();
   const signal = AbortSignal.any([stop.signal, end.signal]);
-  const environment = { DATA_DIR: path.join(folder, '.tmp/data') };
-  const service = startIn(folder, ['npm', 'start'], signal, { ...environment, PORT: '0' });
+  const environment = { DATA_DIR: path.join(copy.temporary, 'data') };
+  const service = startIn(copy, ['npm', 'start'], signal, { ...environment, PORT: '0' });
   try {
     await until(() => service.output().includes('Ctrl-C'), service.ended);
     const url = /at (http:\S+)/.exec(service.output())?.[1] ?? '';
     const script = scripts.join('').replaceAll('http://127.0.0.1:3000', url);
-    const { ended, output } = startIn(folder, ['sh', '-c', script], signal, environment);
+    const { ended, output } = startIn(copy, ['sh', '-c', script], signal, environment);
     await ended;
     const isGood = output().trimEnd() === expected.join('\n');
     return { isGood, output: `printed:\n${output()}\nnot:\n${expected.join('\n')}\n${service.output()}` };
@@ -77,24 +77,24 @@ const until = async (condition: () => boolean, ended: Promise<unknown>): Promise
   while (!condition() && !isOver) await new Promise((resolve) => setTimeout(resolve, 100));
 };
 
-const follow = async (folder: string): Promise<boolean> => {
+const follow = async (parent: string): Promise<boolean> => {
   const markdown = await readFile(guide, 'utf8');
-  await copyProject(folder, stop.signal);
-  await apply(folder, markdown);
-  let isGood = await check(folder, ['npm', 'run', 'prepare']);
-  for (const command of isGood ? checks : []) isGood = (await check(folder, command)) && isGood;
-  if (/^```sh$/m.test(markdown)) isGood = (await step('the requests', () => request(folder, markdown))) && isGood;
+  const copy = await copyProject(parent, stop.signal);
+  await apply(copy, markdown);
+  let isGood = await check(copy, ['npm', 'run', 'prepare']);
+  for (const command of isGood ? checks : []) isGood = (await check(copy, command)) && isGood;
+  if (/^```sh$/m.test(markdown)) isGood = (await step('the requests', () => request(copy, markdown))) && isGood;
   const price = priceOf(readBlocks(markdown));
   console.log(sentenceOf(price));
   return isGood && isWithinTarget(price);
 };
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-guide-'));
+const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-guide-'));
 try {
-  if (!(await follow(folder))) process.exitCode = 1;
+  if (!(await follow(parent))) process.exitCode = 1;
 } catch (error) {
   console.error(stop.signal.aborted ? 'Stopped.' : error instanceof Error ? error.message : error);
   process.exitCode = 1;
 } finally {
-  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  await rm(parent, { recursive: true, force: true, maxRetries: 5 });
 }

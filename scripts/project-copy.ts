@@ -1,27 +1,31 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { constants, existsSync } from 'node:fs';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
 
+/** A copy of the project. Its commands leave temporary files in `temporary`, which is not part of the copy. */
+export type ProjectCopy = { folder: string; temporary: string };
+
 /**
- * Copies the project to a folder, in which its commands can run: all files that git does not ignore, and node_modules.
+ * Copies the project into `parent`: all files that git does not ignore, and node_modules. Its commands can run there.
  * @param signal stops the copying, which then rejects
  */
-export const copyProject = async (folder: string, signal: AbortSignal): Promise<void> => {
+export const copyProject = async (parent: string, signal: AbortSignal): Promise<ProjectCopy> => {
+  const copy = { folder: path.join(parent, 'project'), temporary: path.join(parent, 'tmp') };
+  await mkdir(copy.temporary);
   const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
   const files = listed.split('\n').filter((file) => file !== '' && existsSync(path.join(root, file)));
   // node_modules is copied too: a link would not do, because the tests of the bundles compare real paths.
   for (const file of [...files, 'node_modules']) {
     signal.throwIfAborted();
     const options = { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE };
-    await cp(path.join(root, file), path.join(folder, file), options);
+    await cp(path.join(root, file), path.join(copy.folder, file), options);
   }
   // Some tests ask git for the project's files.
-  execFileSync('git', ['init', '--quiet'], { cwd: folder });
-  await mkdir(path.join(folder, '.tmp'));
-  await writeFile(path.join(folder, '.git/info/exclude'), '.tmp\n');
+  execFileSync('git', ['init', '--quiet'], { cwd: copy.folder });
+  return copy;
 };
 
 /** A command that runs in a copy. `output` returns all that it has printed. */
@@ -29,13 +33,13 @@ export type Running = { ended: Promise<number | null>; output: () => string };
 
 /** Starts a command in a copy. When `signal` is aborted, it and all that it has started end at once. */
 export const startIn = (
-  folder: string,
+  { folder, temporary }: ProjectCopy,
   [command, ...args]: [string, ...string[]],
   signal: AbortSignal,
   environment: Record<string, string> = {},
 ): Running => {
   signal.throwIfAborted();
-  const env = { ...process.env, TMPDIR: path.join(folder, '.tmp'), ...environment };
+  const env = { ...process.env, TMPDIR: temporary, ...environment };
   // `detached` makes a process group, so that `end` also kills what the command has started.
   const child = spawn(command, args, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';

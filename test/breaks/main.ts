@@ -5,7 +5,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { copyProject, startIn } from '../../scripts/project-copy.ts';
+import { copyProject, type ProjectCopy, startIn } from '../../scripts/project-copy.ts';
 import { type Break, breaks } from './breaks.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -23,9 +23,9 @@ const mustApply = async (): Promise<void> => {
 };
 
 /** Runs npm. @returns its exit code, or undefined if the time limit ended npm and all that npm had started */
-const run = async (folder: string, command: string[], milliseconds: number): Promise<number | null | undefined> => {
+const run = async (copy: ProjectCopy, command: string[], milliseconds: number): Promise<number | null | undefined> => {
   const bound = AbortSignal.any([stop.signal, AbortSignal.timeout(milliseconds)]);
-  const code = await startIn(folder, ['npm', ...command], bound).ended;
+  const code = await startIn(copy, ['npm', ...command], bound).ended;
   stop.signal.throwIfAborted();
   return bound.aborted ? undefined : code;
 };
@@ -34,11 +34,11 @@ type Test = { status: string; fullName: string };
 type Report = { testResults: { name: string; message: string; assertionResults: Test[] }[] };
 
 /** Runs the test files of `npm test` whose path contains `part`. @returns the first failure, or undefined */
-const failureIn = async (folder: string, part: string, milliseconds: number): Promise<string | undefined> => {
-  const report = path.join(folder, '.tmp/report.json');
+const failureIn = async (copy: ProjectCopy, part: string, milliseconds: number): Promise<string | undefined> => {
+  const report = path.join(copy.temporary, 'report.json');
   await rm(report, { force: true });
   const options = ['--bail=1', '--passWithNoTests', '--reporter=json', `--outputFile=${report}`];
-  const code = await run(folder, ['test', '--', ...options, part], milliseconds);
+  const code = await run(copy, ['test', '--', ...options, part], milliseconds);
   if (code === 0) return undefined;
   if (code === undefined) return `tests that hang (ended after ${Math.round(milliseconds / 1000)} s)`;
   const { testResults }: Report = JSON.parse(await readFile(report, 'utf8').catch(() => '{"testResults":[]}'));
@@ -46,39 +46,39 @@ const failureIn = async (folder: string, part: string, milliseconds: number): Pr
     ...assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => `${name}: ${fullName}`),
     ...(message ? [`${name}: ${message.split('\n')[0]}`] : []),
   ]);
-  return failed[0]?.replace(`${folder}/`, '') ?? 'the set-up of the tests';
+  return failed[0]?.replace(`${copy.folder}/`, '') ?? 'the set-up of the tests';
 };
 
 /** Generates the files that are made from the contract, as in a fresh clone. @returns the failure, or undefined */
-const failureToPrepare = async (folder: string, milliseconds: number): Promise<string | undefined> => {
-  await rm(path.join(folder, 'functions/generated'), { recursive: true, force: true });
-  return (await run(folder, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';
+const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promise<string | undefined> => {
+  await rm(path.join(copy.folder, 'functions/generated'), { recursive: true, force: true });
+  return (await run(copy, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';
 };
 
 /** Runs the likely tests first: those named after the file, then those of its folder, then all tests. */
-const failureBy = async (folder: string, { file, code, broken }: Break, milliseconds: number) => {
-  const target = path.join(folder, file);
+const failureBy = async (copy: ProjectCopy, { file, code, broken }: Break, milliseconds: number) => {
+  const target = path.join(copy.folder, file);
   const whole = await readFile(target, 'utf8');
   await writeFile(target, whole.split(code).join(broken));
-  let failure = await failureToPrepare(folder, milliseconds);
+  let failure = await failureToPrepare(copy, milliseconds);
   const likely = file.startsWith('emulator/')
     ? ['emulator/test/']
     : [`test/${file.replace(/\.\w+$/, '')}.`, `test/${path.dirname(file)}/`];
-  for (const part of [...likely, 'test/']) failure ??= await failureIn(folder, part, milliseconds);
+  for (const part of [...likely, 'test/']) failure ??= await failureIn(copy, part, milliseconds);
   await writeFile(target, whole);
   return failure;
 };
 
-const tryAll = async (folder: string): Promise<void> => {
-  await copyProject(folder, stop.signal);
+const tryAll = async (parent: string): Promise<void> => {
+  const copy = await copyProject(parent, stop.signal);
   const started = performance.now();
-  const failure = (await failureToPrepare(folder, 600_000)) ?? (await failureIn(folder, 'test/', 1_800_000));
+  const failure = (await failureToPrepare(copy, 600_000)) ?? (await failureIn(copy, 'test/', 1_800_000));
   if (failure !== undefined) throw new Error(`npm test fails without any break: ${failure}`);
   // A test that hangs fails by itself at Vitest's time-out. An endless loop does not, so this limit ends it.
   const bound = 3 * Math.ceil(performance.now() - started) + 120_000;
   let [noticed, surprises] = [0, 0];
   for (const one of chosen) {
-    const failure = await failureBy(folder, one, bound);
+    const failure = await failureBy(copy, one, bound);
     if (failure !== undefined) noticed += 1;
     const isSurprise = (failure === undefined) !== (one.unseen !== undefined);
     if (isSurprise) surprises += 1;
@@ -89,13 +89,13 @@ const tryAll = async (folder: string): Promise<void> => {
   if (surprises > 0) throw new Error(`${surprises} results differ from those in breaks.ts.`);
 };
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-breaks-'));
+const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-breaks-'));
 try {
   await mustApply();
-  await tryAll(folder);
+  await tryAll(parent);
 } catch (error) {
   console.error(stop.signal.aborted ? 'Stopped.' : error instanceof Error ? error.message : error);
   process.exitCode = 1;
 } finally {
-  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  await rm(parent, { recursive: true, force: true, maxRetries: 5 });
 }

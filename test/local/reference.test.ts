@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { gateway } from '../../emulator/gateway/server.ts';
-import { referencePage, withExamplesAsText } from '../../local/reference.ts';
+import { forSwaggerUi, referencePage } from '../../local/reference.ts';
 import { contract } from '../kit/contract.ts';
 import { startServer } from '../kit/servers.ts';
 
@@ -52,23 +52,38 @@ test('the page at /docs has the examples of parameters and bodies as text, whose
   const schema = { type: 'integer', examples: [1n] };
   const parameter = { name: 'id', in: 'path', schema };
   const id = 2n ** 53n + 1n;
-  expect(
-    withExamplesAsText([
+  const get = {
+    parameters: [
       { ...parameter, example: id },
       { ...parameter, examples: { one: { value: id }, other: { value: 'Moss' } } },
       { ...parameter, in: 'query', example: [id, true] },
-      { content: { 'application/json': { schema, examples: { one: { summary: 'One', value: { id } } } } } },
-    ]),
-  ).toEqual([
-    { ...parameter, example: '9007199254740993' },
-    { ...parameter, examples: { one: { value: '9007199254740993' }, other: { value: 'Moss' } } },
-    { ...parameter, in: 'query', example: ['9007199254740993', 'true'] },
-    {
-      content: {
-        'application/json': { schema, examples: { one: { summary: 'One', value: '{\n  "id": 9007199254740993\n}' } } },
+    ],
+    requestBody: { content: { 'application/json': { schema, examples: { one: { summary: 'One', value: { id } } } } } },
+  };
+  expect(forSwaggerUi({ paths: { '/plants': { get } } })).toMatchObject({
+    paths: {
+      '/plants': {
+        get: {
+          parameters: [
+            { ...parameter, example: '9007199254740993' },
+            { ...parameter, examples: { one: { value: '9007199254740993' }, other: { value: 'Moss' } } },
+            { ...parameter, in: 'query', example: ['9007199254740993', 'true'] },
+          ],
+          requestBody: {
+            content: { 'application/json': { examples: { one: { value: '{\n  "id": 9007199254740993\n}' } } } },
+          },
+        },
       },
     },
-  ]);
+  });
+});
+
+test('the page at /docs has a parameter in place of a reference to it, which Swagger UI might not follow', () => {
+  const parameters = { Id: { name: 'id', in: 'path', example: 1n, schema: {} } };
+  const item = { parameters: [{ $ref: '#/components/parameters/Id' }] as object };
+  expect(forSwaggerUi({ paths: { '/plants/{id}': item }, components: { parameters } })).toMatchObject({
+    paths: { '/plants/{id}': { parameters: [{ name: 'id', in: 'path', example: '1' }] } },
+  });
 });
 
 test('the page at /docs refers only to files that the local service serves', async () => {
