@@ -62,7 +62,8 @@ const request = async (copy: ProjectCopy, markdown: string): Promise<{ isGood: b
     const script = scripts.join('').replaceAll('http://127.0.0.1:3000', url);
     const { ended, output } = startIn(copy, ['sh', '-c', script], signal, environment);
     await ended;
-    const isGood = output().trimEnd() === expected.join('\n');
+    const printed = output().trim().split('\n');
+    const isGood = printed.map((line) => line.trim()).join('\n') === expected.join('\n');
     return { isGood, output: `printed:\n${output()}\nnot:\n${expected.join('\n')}\n${service.output()}` };
   } finally {
     end.abort();
