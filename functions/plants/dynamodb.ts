@@ -107,10 +107,11 @@ const temporaryErrors = new Set([
 ]);
 
 /**
- * Codes of connections that failed: those of system calls (ECONNRESET), of a response that is not HTTP or not TLS, and of
- * one that broke off. Certificate errors are not among them, because they are faults of ours.
+ * Codes of connections that failed, of a response that is not HTTP or not TLS, and of one that broke off. Others are
+ * faults of ours, such as certificate errors and EMFILE.
  */
-const connectionErrors = /^(?:E(?!RR_)[A-Z_]+|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
+const connectionErrors =
+  /^(?:E(?:ADDRNOTAVAIL|AI_AGAIN|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|PIPE|PROTO|TIMEDOUT)|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
 
 /** An error with status 200 means that the SDK could not read DynamoDB's response. */
 const isTemporary = (error: unknown): boolean => {

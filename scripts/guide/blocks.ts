@@ -1,13 +1,14 @@
-/** The code blocks of a guide, whose fences say which file they make (```ts FILE) or change (```diff FILE). */
+/** The code blocks of a guide, whose fences name a file: ```diff and ```yaml change it, all others make it. */
+import { isMap, parseDocument } from 'yaml';
 
-/** For a change, `lines` begin with a space (kept), a minus (removed) or a plus (added). */
-export type Block = { file: string; isChange: boolean; lines: string[] };
+/** The lines of a `diff` begin with a space (kept), a minus (removed) or a plus (added). A `yaml` block is inserted. */
+export type Block = { file: string; kind: 'new' | 'diff' | 'yaml'; lines: string[] };
 
 /** Returns the blocks of a document that name a file. */
 export const readBlocks = (markdown: string): Block[] =>
   [...markdown.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)].map(([, language, file = '', text = '']) => ({
     file,
-    isChange: language === 'diff',
+    kind: language === 'diff' || language === 'yaml' ? language : 'new',
     lines: text.split('\n').slice(0, -1),
   }));
 
@@ -20,22 +21,44 @@ const side = ({ lines }: Block, sign: '-' | '+'): string =>
 
 /**
  * Applies a block to its file's text, which is undefined if there is no such file.
- * @throws Error with a sentence for the user if a new file exists, or the old lines are not in the file exactly once
+ * @throws Error with a sentence for the user if a new file exists, or the block does not fit the file
  */
 export const applyBlock = (block: Block, text: string | undefined): string => {
-  const { file, isChange, lines } = block;
-  if (!isChange) {
+  const { file, kind, lines } = block;
+  if (kind === 'new') {
     if (text !== undefined) throw new Error(`${file} exists already.`);
     return `${lines.join('\n')}\n`;
   }
+  if (text === undefined) throw new Error(`${file} does not exist.`);
+  return kind === 'diff' ? applyDiff(block, text) : insertYaml(block, text);
+};
+
+const applyDiff = (block: Block, text: string): string => {
   const before = side(block, '-');
   // The line break in front makes sure that whole lines are found.
   const whole = `\n${text}`;
   const start = whole.indexOf(`\n${before}`);
-  if (text === undefined || start === -1 || whole.includes(`\n${before}`, start + 1)) {
-    throw new Error(`${file} must have these lines exactly once:\n${before}`);
+  if (start === -1 || whole.includes(`\n${before}`, start + 1)) {
+    throw new Error(`${block.file} must have these lines exactly once:\n${before}`);
   }
   return text.slice(0, start) + side(block, '+') + text.slice(start + before.length);
+};
+
+/** Inserts the block's first key that the file does not have, at the end of the map that its parent keys lead to. */
+const insertYaml = ({ file, lines }: Block, text: string): string => {
+  const document = parseDocument(text);
+  let parent: unknown = document.contents;
+  for (const [index, line] of lines.entries()) {
+    const key = line.trim().replace(/:$/, '');
+    if (!isMap(parent)) break;
+    const value = parent.get(key, true);
+    if (value === undefined && !line.includes(': ')) {
+      const end = parent.range?.[2] ?? text.length;
+      return `${text.slice(0, end)}${lines.slice(index).join('\n')}\n${text.slice(end)}`;
+    }
+    parent = value;
+  }
+  throw new Error(`${file} already has what this block adds:\n${lines.join('\n')}`);
 };
 
 /** What an operation costs. Documents do not count; blank lines do. */
@@ -46,17 +69,17 @@ const target: Price = { newFiles: 4, changedFiles: 4, lines: 150, testsEdited: 0
 
 export const priceOf = (blocks: Block[]): Price => {
   const counted = blocks.filter(({ file }) => !file.endsWith('.md'));
-  const files = (isChange: boolean) => [
-    ...new Set(counted.filter((each) => each.isChange === isChange).map(({ file }) => file)),
+  const files = (isNew: boolean) => [
+    ...new Set(counted.filter(({ kind }) => (kind === 'new') === isNew).map(({ file }) => file)),
   ];
-  const added = counted.flatMap(({ isChange, lines }) =>
-    isChange ? lines.filter((line) => line.startsWith('+')) : lines,
+  const added = counted.flatMap(({ kind, lines }) =>
+    kind === 'diff' ? lines.filter((line) => line.startsWith('+')) : lines,
   );
   return {
-    newFiles: files(false).length,
-    changedFiles: files(true).length,
+    newFiles: files(true).length,
+    changedFiles: files(false).length,
     lines: added.length,
-    testsEdited: files(true).filter((file) => /(?:^|\/)test\//.test(file)).length,
+    testsEdited: files(false).filter((file) => /(?:^|\/)test\//.test(file)).length,
   };
 };
 

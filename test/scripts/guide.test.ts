@@ -30,8 +30,8 @@ function never(): never {
 
 test('a guide has a block for each fence that names a file', () => {
   expect(readBlocks(guide)).toEqual([
-    { file: 'functions/create-plant.ts', isChange: false, lines: ['export {};', ''] },
-    { file: 'infra/grants.ts', isChange: true, lines: [' one', '-two', '+second', '', '+third'] },
+    { file: 'functions/create-plant.ts', kind: 'new', lines: ['export {};', ''] },
+    { file: 'infra/grants.ts', kind: 'diff', lines: [' one', '-two', '+second', '', '+third'] },
   ]);
 });
 
@@ -61,11 +61,30 @@ describe('a block', () => {
 });
 
 test('a block is refused if the file that it changes does not exist', () => {
-  expect(() => applyBlock(changed, undefined)).toThrow('infra/grants.ts must have these lines');
+  expect(() => applyBlock(changed, undefined)).toThrow('infra/grants.ts does not exist.');
+});
+
+describe('a block of YAML', () => {
+  const lines = ['paths:', '  /b:', '    get:', '      summary: new'];
+  const block = { file: 'a.yaml', kind: 'yaml' as const, lines };
+  const file = (more: string) => `info: 1\npaths:\n  /a:\n    get: { x: [1] }\n${more}other:\n  /b: 2\n`;
+
+  test('is inserted after all paths if its path is new', () => {
+    expect(applyBlock(block, file(''))).toBe(file('  /b:\n    get:\n      summary: new\n'));
+  });
+
+  test('is inserted into its path if the file has it, with another operation', () => {
+    const put = '  /b:\n    put:\n      summary: old\n';
+    expect(applyBlock(block, file(`${put}  /c: {}\n`))).toBe(file(`${put}    get:\n      summary: new\n  /c: {}\n`));
+  });
+
+  test('is refused if the file has the operation', () => {
+    expect(() => applyBlock(block, file('  /b:\n    get:\n      summary: old\n'))).toThrow('a.yaml already has');
+  });
 });
 
 describe('the price of a guide', () => {
-  const line = (file: string) => ({ file, isChange: true, lines: ['+x', ' y'] });
+  const line = (file: string) => ({ file, kind: 'diff' as const, lines: ['+x', ' y'] });
 
   test('counts each changed file once, added lines with blank ones, and no documents', () => {
     const price = priceOf([made, changed, line('infra/grants.ts'), line('CHANGELOG.md')]);

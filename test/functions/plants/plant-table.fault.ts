@@ -100,6 +100,9 @@ describe.concurrent('addPlant', () => {
     ['ECONNABORTED', StoreUnavailable],
     ['ERR_INVALID_URL', Error],
     ['CERT_HAS_EXPIRED', Error],
+    ['EACCES', Error],
+    ['EMFILE', Error],
+    ['ENOSPC', Error],
     ['ERR_TLS_CERT_ALTNAME_INVALID', Error],
   ])(
     'throws StoreUnavailable if the connection fails with %s, or the error itself if our configuration is wrong',
