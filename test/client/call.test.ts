@@ -54,6 +54,13 @@ const operations = {
     parameters: [{ name: 'id', in: 'path', type: 'int64' }],
     responses: [{ status: 204 }, { status: 202 }],
   },
+  changePlant: {
+    ...base,
+    method: 'PATCH',
+    path: '/plants',
+    body: { name: 'string', isToxic: 'boolean' },
+    responses: [{ status: 200, requires: ['name'], repeats: ['name', 'isToxic'] }],
+  },
   labelPlants: { ...base, method: 'PATCH', path: '/labels', body: {} },
   health: { ...base, method: 'GET', path: '/health' },
 } satisfies Record<string, Operation>;
@@ -73,6 +80,7 @@ type Operations = {
     errorCode: 40401 | 50001;
   };
   deletePlant: { parameters: { id: number | bigint }; body: undefined; response: undefined; errorCode: 40401 };
+  changePlant: { parameters: object; body: Partial<Plant>; response: Plant; errorCode: never };
   labelPlants: { parameters: object; body: unknown; response: unknown; errorCode: never };
   health: { parameters: object; body: undefined; response: unknown; errorCode: 50001 };
 };
@@ -237,6 +245,12 @@ describe('a call succeeds', () => {
       response.end(`{${json.join()}}`);
     });
     expect(await client.updatePlant({ id: 1 }, plant)).toMatchObject({ ok: true });
+  });
+
+  test('if a PATCH is answered with the fields that were sent, and others', async () => {
+    const { client } = await start(answer(200, { name: 'Moss', isToxic: false }));
+    expect(await client.changePlant({ isToxic: false })).toMatchObject({ ok: true });
+    expect(await client.changePlant({ isToxic: true })).toMatchObject({ ok: false });
   });
 
   test('with integers beyond 2^53 as bigints, and other numbers as numbers', async () => {
