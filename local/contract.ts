@@ -8,15 +8,15 @@ declare global {
   }
 }
 
-type MediaType = { examples?: Record<string, { value: unknown }> };
-type Operation = {
-  parameters?: { name: string; example?: unknown }[];
-  requestBody?: { content: Record<string, MediaType> };
-};
+type Reference = { $ref?: string };
+type WithExamples = { example?: unknown; examples?: Record<string, Reference & { value?: unknown }> };
+type Parameter = Reference & WithExamples & { name: string; in: string; required?: boolean };
+type RequestBody = Reference & { required?: boolean; content: Record<string, WithExamples> };
+type Operation = { parameters?: Parameter[]; requestBody?: RequestBody; responses: object };
 
 export type Contract = {
-  paths: Record<string, Record<string, Operation>>;
-  components?: { parameters?: Record<string, unknown> };
+  paths: Record<string, Record<string, unknown>>;
+  components?: { parameters?: Record<string, unknown>; requestBodies?: object; examples?: object };
 };
 
 /** Reads the contract. Integers become bigints, since one example exceeds 2^53. */
@@ -31,26 +31,63 @@ export const readContract = async (): Promise<Contract> => {
 export const toJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(`${part}`) : part), indent);
 
-export type ExampleRequest = { method: string; path: string; body?: string };
+export type ExampleRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
 
 /**
  * Returns a request made of the examples of one operation: the first that has a body, because an empty store can answer
- * it, or else the first.
+ * it, or else the first. Returns undefined if the contract has no example of something that the request must have.
  */
-export const exampleRequest = ({ paths }: Contract): ExampleRequest => {
-  const operations = Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([method, operation]) =>
-      'responses' in operation ? { path, method, ...operation } : [],
-    ),
-  );
+export const exampleRequest = (contract: Contract): ExampleRequest | undefined => {
+  const operations = operationsOf(contract);
   const chosen = operations.find(({ requestBody }) => requestBody !== undefined) ?? operations[0];
-  const { path = '', method = '', parameters = [], requestBody } = chosen ?? {};
-  const [example] = Object.values(requestBody?.content['application/json']?.examples ?? {});
+  if (chosen === undefined) return undefined;
+  const { method, path, requestBody } = chosen;
+  const parameters = chosen.parameters
+    .filter((parameter) => parameter.required || parameter.in === 'path')
+    .map((parameter) => ({ ...parameter, value: exampleOf(contract, parameter) }));
+  const body = exampleOf(contract, requestBody?.content['application/json'] ?? {});
+  if (parameters.some(({ value }) => value === undefined)) return undefined;
+  if (requestBody?.required && body === undefined) return undefined;
+
+  const valuesOf = (place: string): [name: string, value: string][] =>
+    parameters
+      .filter((parameter) => parameter.in === place)
+      .flatMap(({ name, value }) => [value].flat().map((each): [string, string] => [name, String(each)]));
+  const query = new URLSearchParams(valuesOf('query')).toString();
+  const inPath = Object.fromEntries(valuesOf('path'));
+  const headers = Object.fromEntries(valuesOf('header'));
   return {
     method: method.toUpperCase(),
-    path: path.replaceAll(/\{(.*?)\}/g, (_, name) =>
-      encodeURIComponent(String(parameters.find((each) => each.name === name)?.example)),
-    ),
-    ...(example && { body: toJson(example.value) }),
+    path: path.replaceAll(/\{(.*?)\}/g, (_, name) => encodeURIComponent(inPath[name] ?? '')) + (query && `?${query}`),
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(body !== undefined && { body: toJson(body) }),
   };
+};
+
+/** Lists the operations. An operation's parameter replaces the one of its path that has the same place and name. */
+const operationsOf = (contract: Contract) =>
+  Object.entries(contract.paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(isOperation)
+      .map(([method, operation]) => {
+        const shared = (item['parameters'] ?? []) as Parameter[];
+        const all = [...shared, ...(operation.parameters ?? [])].map((each) => resolve(contract, each));
+        const parameters = [...new Map(all.map((each) => [`${each.in} ${each.name}`, each])).values()];
+        const requestBody = operation.requestBody && resolve(contract, operation.requestBody);
+        return { path, method, parameters, requestBody };
+      }),
+  );
+
+/** A path item also has keys that are not methods, such as `summary`. */
+const isOperation = (entry: [string, unknown]): entry is [string, Operation] => 'responses' in Object(entry[1]);
+
+const exampleOf = (contract: Contract, { example, examples = {} }: WithExamples): unknown => {
+  const [first = {}] = Object.values(examples);
+  return example ?? resolve(contract, first).value;
+};
+
+const resolve = <T extends Reference>(contract: Contract, value: T): T => {
+  if (value.$ref === undefined) return value;
+  const keys = value.$ref.split('/').slice(1);
+  return resolve(contract, keys.reduce<unknown>((part, key) => Reflect.get(Object(part), key), contract) as T);
 };

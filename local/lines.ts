@@ -16,14 +16,16 @@ export const accessLine = ({ method, path, status, milliseconds, requestId, erro
   ].join(' | ');
 
 /** Returns a curl command that sends the request. It works in any POSIX shell on this machine, in any folder. */
-export const curlLine = (url: string, { method, path, body }: ExampleRequest): string => {
+export const curlLine = (url: string, { method, path, headers = {}, body }: ExampleRequest): string => {
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
   const dataDir = process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : '';
   // Without -X, curl sends a POST if it has data, and a GET if it has none.
   const isUsual = method === (body === undefined ? 'GET' : 'POST');
+  const address = /[^\w/:.%-]/.test(path) ? quote(url + path) : url + path;
   return [
-    `curl -sSi${isUsual ? '' : ` -X ${method}`} ${url}${path}`,
+    `curl -sSi${isUsual ? '' : ` -X ${method}`} ${address}`,
     `-H "authorization: Bearer $(${dataDir}npm --prefix ${quote(process.cwd())} run -s token)"`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quote(body)}`]),
   ].join(' ');
 };

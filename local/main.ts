@@ -92,8 +92,9 @@ const start = async (): Promise<void> => {
 
   say(`Serving ${emulator.routeKeys.join(', ')} at ${url} (store: ${emulator.store}).`);
   if (!emulator.enforcesRoles) say('You run the store yourself, so the permissions of the functions are not checked.');
-  say(`Try it, in another terminal:\n\n${curlLine(url, exampleRequest(contract))}\n`);
-  say(`Or in a browser: ${url}/docs`);
+  const example = exampleRequest(contract);
+  if (example) say(`Try it, in another terminal:\n\n${curlLine(url, example)}\n`);
+  say(`${example ? 'Or' : 'Try it'} in a browser: ${url}/docs`);
   say('Ctrl-C stops the service. One line per request:');
 };
 

@@ -28,3 +28,43 @@ test.each<[what: string, item: object, request: object]>([
 ])('the example request is made of the examples of %s, with each integer as it is written', (_, item, request) => {
   expect(exampleRequest({ paths: { '/plants/{id}': item } } as Contract)).toEqual(request);
 });
+
+test('the example request has each required parameter and the body, wherever the contract gives them and their examples', () => {
+  const contract = {
+    paths: {
+      '/plants/{id}': {
+        summary: 'One plant.',
+        description: 'A plant by its id.',
+        parameters: [id, { $ref: '#/components/parameters/Shop' }, { name: 'page', in: 'query', example: 2n }],
+        put: {
+          parameters: [
+            { ...id, example: undefined, examples: { one: { $ref: '#/components/examples/Id' } } },
+            { name: 'tag', in: 'query', required: true, example: ['a&b', 'c'] },
+          ],
+          requestBody: { $ref: '#/components/requestBodies/Plant' },
+          responses: {},
+        },
+      },
+    },
+    components: {
+      parameters: { Shop: { name: 'shop', in: 'header', required: true, examples: { one: { value: "Tom's" } } } },
+      requestBodies: { Plant: { required: true, content: { 'application/json': { example: { name: 'Moss' } } } } },
+      examples: { Id: { value: 'a/b' } },
+    },
+  };
+  expect(exampleRequest(contract)).toEqual({
+    method: 'PUT',
+    path: '/plants/a%2Fb?tag=a%26b&tag=c',
+    headers: { shop: "Tom's" },
+    body: '{"name":"Moss"}',
+  });
+});
+
+test.each<[what: string, item: object]>([
+  ['a path parameter', { get: { parameters: [{ ...id, example: undefined }], responses: {} } }],
+  ['a required query parameter', { get: { parameters: [{ name: 'a', in: 'query', required: true }], responses: {} } }],
+  ['a required body', { put: { requestBody: { required: true, content: {} }, responses: {} } }],
+  ['any operation', { summary: 'One plant.' }],
+])('there is no example request if the contract lacks an example of %s', (_, item) => {
+  expect(exampleRequest({ paths: { '/plants/{id}': item } } as Contract)).toBeUndefined();
+});

@@ -78,4 +78,16 @@ describe('the curl command that npm start prints', () => {
       ...data,
     ]);
   });
+
+  test('quotes the query and the headers', () => {
+    const request = { method: 'GET', path: "/plants?tag=a&tag=it's", headers: { shop: "Tom's" } };
+    expect(words(curlLine('http://127.0.0.1:3000', request))).toEqual([
+      '-sSi',
+      "http://127.0.0.1:3000/plants?tag=a&tag=it's",
+      '-H',
+      expect.stringMatching(/^authorization: Bearer /),
+      '-H',
+      "shop: Tom's",
+    ]);
+  });
 });
