@@ -1,0 +1,17 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { startIn } from '../../scripts/project-copy.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
+
+test("a command in a copy gets no setting that names the caller's store, folder or service, but those it is given", async () => {
+  const settings = ['AWS_ENDPOINT_URL_DYNAMODB', 'TABLE_NAME', 'DATA_DIR', 'PORT', 'API_URL', 'ACCESS_TOKEN'];
+  for (const name of settings) vi.stubEnv(name, "the caller's");
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const environment = { API_URL: 'http://127.0.0.1:1' };
+  const { ended, output } = startIn({ folder, temporary: folder }, ['env'], AbortSignal.timeout(60_000), environment);
+  expect(await ended).toBe(0);
+  expect(output()).not.toContain("the caller's");
+  expect(output().split('\n')).toEqual(
+    expect.arrayContaining(['API_URL=http://127.0.0.1:1', `TMPDIR=${folder}`, `PATH=${process.env['PATH']}`]),
+  );
+});
