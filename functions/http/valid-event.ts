@@ -10,7 +10,7 @@ export type Validator<Event> = { (event: unknown): event is Event; errors?: Erro
 
 /**
  * Checks an event's parameters and parsed body against the contract. The argument is a module of functions/generated/.
- * @throws CatalogueError notValid, whose message names every invalid field and the rule it breaks
+ * @throws CatalogueError notValid, whose message names the invalid fields, at most ten, and the rules that they break
  * @example .use(validEvent(contract))
  */
 export const validEvent = <Event>(contract: {
@@ -32,7 +32,14 @@ export const validEvent = <Event>(contract: {
   };
 };
 
-const sentence = (violations: ErrorObject[]): string => [...new Set(violations.map(clause))].join('; ');
+/** Lambda cannot return more than 6 MB, and a body of 1 MiB can break half a million rules. */
+const limits = { violations: 10, nameLength: 200 };
+
+const sentence = (violations: ErrorObject[]): string => {
+  const clauses = [...new Set(violations.map(clause))];
+  const more = clauses.splice(limits.violations).length;
+  return [...clauses, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+};
 
 const clause = ({ instancePath, params, message }: ErrorObject): string => {
   const { missingProperty: missing, allowedValues, allowedValue = allowedValues } = params;
@@ -44,7 +51,9 @@ const clause = ({ instancePath, params, message }: ErrorObject): string => {
 /** How messages name a part of the event. Fields of the body have no prefix. */
 const nameOf = (path: string): string => {
   const [, part = '', ...field] = path.split('/');
-  return `${prefixes[part] ?? ''}${field.join('/')}` || 'the request body';
+  const name = field.join('/');
+  const short = name.length > limits.nameLength ? `${name.slice(0, limits.nameLength)}…` : name;
+  return `${prefixes[part] ?? ''}${short}` || 'the request body';
 };
 
 const prefixes: Record<string, string> = {

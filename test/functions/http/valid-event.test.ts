@@ -103,6 +103,17 @@ describe('validEvent, for a body with fields of all JSON Schema types,', async (
     expect(await check(operation, { body: {} })).toBe('boolean is required');
   });
 
+  test('names ten of the violations and counts the others, however many there are', async () => {
+    const list = await compiled(contractWith(jsonBody({ type: 'array', items: { type: 'string' } })));
+    const named = Array.from({ length: 10 }, (_, index) => `${index} must be a string`);
+    expect(await check(list, { body: Array(50_000).fill(1) })).toBe([...named, 'and 49990 more'].join('; '));
+  });
+
+  test('shortens the long name of a field that the client made up', async () => {
+    const body = { boolean: true, object: { deep: 1, ['x'.repeat(1_000_000)]: 1 } };
+    expect(await check(operation, { body })).toBe(`object/${'x'.repeat(193)}… is not allowed`);
+  });
+
   test('accepts every value that the contract allows, and makes numbers of bigints except for an int64', async () => {
     const body = {
       array: ['a', 'abc'],
