@@ -27,11 +27,11 @@ export type Contract = {
 };
 
 type Reference = { $ref?: string };
-type MediaType = { schema?: Schema; example?: unknown; examples?: Record<string, { value: unknown }> };
+type MediaType = { schema?: Schema; example?: unknown; examples?: Record<string, { value?: unknown } & Reference> };
 type Content = { content?: Record<string, MediaType> };
 type OperationObject = {
   operationId?: string;
-  security?: Record<string, string[]>[];
+  security?: Record<string, unknown>[];
   parameters?: (Partial<Omit<Parameter, 'in'>> & { in?: string } & Reference & Schema)[];
   requestBody?: Content & Reference & { required?: boolean };
   responses?: Record<string, Content & Reference>;
@@ -41,6 +41,15 @@ const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 
 /** Keys of a path item that are not methods. `trace` is missing because API Gateway does not support it. */
 const otherKeys = ['summary', 'description', 'parameters'];
+
+/** What an operation may have. Tools that read the contract may use `x-` keys; the rest would be ignored here. */
+const operationKeys = [
+  ...['operationId', 'security', 'parameters', 'requestBody', 'responses'],
+  ...['summary', 'description', 'tags', 'externalDocs', 'deprecated'],
+];
+
+/** The names of other files beside those of the operations: functions/authorizer.lambda.ts, generated/contract.ts. */
+const takenIds = ['authorizer', 'contract'];
 
 /** Lists the operations in the contract's order. @throws Error that names the operation and what is not supported */
 export const readOperations = (contract: Contract): Operation[] => {
@@ -81,6 +90,8 @@ class OperationReader {
   }
 
   read(shared: OperationObject['parameters'] = []): Operation {
+    const unsupported = Object.keys(this.#object).find((key) => !operationKeys.includes(key) && !key.startsWith('x-'));
+    if (unsupported !== undefined) throw this.#refuse(`has ${unsupported}, which is not supported`);
     const body = this.#body();
     return {
       id: this.#id(),
@@ -100,6 +111,8 @@ class OperationReader {
   #id(): string {
     const { operationId = '' } = this.#object;
     if (!/^[a-z][A-Za-z\d]*$/.test(operationId)) throw this.#refuse('needs an operationId such as createPlant');
+    if (takenIds.includes(operationId))
+      throw this.#refuse(`cannot have the operationId ${operationId}, because another file has that name`);
     return operationId;
   }
 
@@ -107,8 +120,9 @@ class OperationReader {
   #scopes(): string[] {
     const [requirement, ...alternatives] = this.#object.security ?? [];
     const { bearerAuth: scopes, ...others } = requirement ?? {};
-    if (scopes === undefined || alternatives.length > 0 || Object.keys(others).length > 0)
+    if (!Array.isArray(scopes) || alternatives.length > 0 || Object.keys(others).length > 0)
       throw this.#refuse('needs exactly one entry in security, such as "- bearerAuth: [plants/create]"');
+    if (scopes.length === 0) throw this.#refuse('needs at least one scope in security');
     // RFC 6749 section 3.3 allows these characters in a scope.
     const invalid = scopes.find((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope));
     if (invalid !== undefined)
@@ -124,6 +138,9 @@ class OperationReader {
       byKey.set(`${parameter.in} ${parameter.name}`, parameter);
     }
     const parameters = [...byKey.values()];
+    const names = parameters.map(({ name }) => name);
+    const repeated = names.find((name, index) => names.indexOf(name) !== index);
+    if (repeated !== undefined) throw this.#refuse(`has two parameters with the name ${repeated}`);
     const inPath = [...this.#path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name);
     const declared = parameters.filter((each) => each.in === 'path').map(({ name }) => name);
     if (inPath.toSorted().join() !== declared.toSorted().join())
@@ -164,9 +181,10 @@ class OperationReader {
       return {
         status: Number(status),
         ...(content && { schema: this.#jsonSchema(`the response ${status}`, content) }),
-        errorCodes: [{ value: example }, ...Object.values(examples)].flatMap(({ value }) =>
-          value instanceof Object && 'error' in value && Number(status) >= 400 ? [Number(value.error)] : [],
-        ),
+        errorCodes: [{ value: example }, ...Object.values(examples)].flatMap((reference) => {
+          const { value } = resolve(this.#contract, reference);
+          return value instanceof Object && 'error' in value && Number(status) >= 400 ? [Number(value.error)] : [];
+        }),
       };
     });
   }

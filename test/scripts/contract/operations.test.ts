@@ -8,16 +8,30 @@ const operation = 'PUT /things/{id} in schemas/openapi.yaml';
 test.each<[change: object, message: string]>([
   [{ operationId: undefined }, `${operation} needs an operationId such as createPlant.`],
   [{ operationId: 'put-thing' }, `${operation} needs an operationId such as createPlant.`],
-  ...[undefined, [], [{}], [{ apiKey: [] }], [{ bearerAuth: ['a'] }, {}]].map((security): [object, string] => [
-    { security },
-    `${operation} needs exactly one entry in security, such as "- bearerAuth: [plants/create]".`,
-  ]),
+  [
+    { operationId: 'authorizer' },
+    `${operation} cannot have the operationId authorizer, because another file has that name.`,
+  ],
+  [
+    { operationId: 'contract' },
+    `${operation} cannot have the operationId contract, because another file has that name.`,
+  ],
+  [{ callbacks: {} }, `${operation} has callbacks, which is not supported.`],
+  [{ servers: [] }, `${operation} has servers, which is not supported.`],
+  ...[undefined, [], [{}], [{ apiKey: [] }], [{ bearerAuth: null }], [{ bearerAuth: ['a'] }, {}]].map(
+    (security): [object, string] => [
+      { security },
+      `${operation} needs exactly one entry in security, such as "- bearerAuth: [plants/create]".`,
+    ],
+  ),
+  [{ security: [{ bearerAuth: [] }] }, `${operation} needs at least one scope in security.`],
   [
     { security: [{ bearerAuth: ['two words'] }] },
     `${operation} requires "two words", which is not one OAuth 2.0 scope.`,
   ],
   [{ parameters: [] }, `${operation} has the path parameters id, but declares none.`],
   [{ parameters: [id, { ...id, name: 'x' }] }, `${operation} has the path parameters id, but declares id, x.`],
+  [{ parameters: [id, { ...id, in: 'query' }] }, `${operation} has two parameters with the name id.`],
   [
     { parameters: [id, { ...id, name: 'c', in: 'cookie' }] },
     `${operation} has the parameter c in cookie, which is not supported.`,
@@ -74,6 +88,13 @@ test.each([{ type: 'object' }, { type: ['string', 'null'] }, { type: 'array', it
     );
   },
 );
+
+test('an error number is found in an example that is shared', () => {
+  const json = { schema: {}, examples: { gone: { $ref: '#/components/examples/Gone' } } };
+  const contract = contractWith({ responses: { 410: { content: { 'application/json': json } } } });
+  Object.assign(contract.components, { examples: { Gone: { value: { error: 41001 } } } });
+  expect(readOperations(contract)[0]?.responses).toMatchObject([{ errorCodes: [41001] }]);
+});
 
 test('a parameter of the operation replaces the one of its path with the same name and place', () => {
   const contract = contractWith({ parameters: [{ ...id, schema: { type: 'integer' } }] });
