@@ -20,7 +20,7 @@ const wrongId: NewPlant = { id: '1', name: 'Moss' };
 // @ts-expect-error The contract has no error 40099.
 const wrongCode: ErrorCode<'createPlant'> = 40099;
 // @ts-expect-error The contract has no operation of this name.
-const wrongOperation: OperationId = 'waterPlant';
+const wrongOperation: OperationId = 'noSuchOperation';
 
 const tell = (result: Result<'createPlant'>): string => {
   // @ts-expect-error A failed result has no body.
