@@ -18,7 +18,8 @@ const git = (...args: string[]): string =>
 const refuseUncommitted = (): void => {
   let changes: string;
   try {
-    changes = git('status', '--porcelain', '.');
+    // Of the whole repository, even if the project is a folder in it: `git reset --hard` resets all of it.
+    changes = git('status', '--porcelain');
   } catch {
     throw new Error('This folder is not a git repository, so nothing could undo the changes: git init, and commit.');
   }

@@ -116,11 +116,12 @@ describe('npm run rename', () => {
     await git('commit', '-qm', file);
   };
   const script = path.resolve('scripts/rename.ts');
-  const rename = (...nouns: string[]) =>
-    run('sh', ['-c', 'cd "$0" && exec "$@"', folder, process.execPath, script, ...nouns], {
+  const renameIn = (project: string, ...nouns: string[]) =>
+    run('sh', ['-c', 'cd "$0" && exec "$@"', project, process.execPath, script, ...nouns], {
       // Otherwise git would find a repository around the folder.
       GIT_CEILING_DIRECTORIES: path.dirname(folder),
     }).ended;
+  const rename = (...nouns: string[]) => renameIn(folder, ...nouns);
   const text = (file: string) => readFile(path.join(folder, file), 'utf8');
   const refusal = (says: string) => ({ code: 1, stdout: '', stderr: expect.stringContaining(says) });
 
@@ -169,9 +170,10 @@ describe('npm run rename', () => {
     expect(await git('status', '--porcelain')).toMatchObject({ stdout: '' });
   });
 
-  test('refuses uncommitted changes, a second time, and a folder without git', async () => {
+  test('refuses uncommitted changes anywhere in the repository, a second time, and a folder without git', async () => {
     await writeFile(path.join(folder, 'new.txt'), '');
     expect(await rename('order')).toEqual(refusal('git status lists changes'));
+    expect(await renameIn(path.join(folder, 'tool'), 'order')).toEqual(refusal('git status lists changes'));
     await commit('tool/plant.ts', 'export const order = 1;\n');
     expect(await rename('order')).toEqual(refusal('was it renamed before?'));
     await rm(path.join(folder, '.git'), { recursive: true });
