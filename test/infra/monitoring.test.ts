@@ -1,7 +1,8 @@
 /** Tests the texts of the alarms and the dashboard, which operators read. alarms.test.ts tests what triggers an alarm. */
-import { describe, expect, inject, test } from 'vitest';
-import { kinds, templateOf } from '../kit/stacks.ts';
-import { functionNames } from '../kit/template.ts';
+import { CfnAlarm, CfnDashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import { describe, expect, test } from 'vitest';
+import { kinds, templateOf, withStack } from '../kit/stacks.ts';
+import { functionNames, ofType } from '../kit/template.ts';
 
 const template = templateOf(kinds.dev);
 
@@ -25,10 +26,17 @@ test('a log metric is 0 while nothing is logged, unless it has dimensions, which
 
 test('alarms and the dashboard keep the logical ids that deployed stacks have, because their names are unique in AWS', () => {
   // With another id, CloudFormation would make the new alarm before it deletes the old one of the same name, and fail.
-  expect(inject('template')).toHaveProperty(
-    'Resources.MonitoringFacadePlantStoreApi5xxRate66DF420B.Properties.AlarmName',
+  // CDK makes a logical id, with its hash, of the construct's path.
+  const named = withStack(kinds.prod, ({ node }) =>
+    node.findAll().filter((each) => each instanceof CfnAlarm || each instanceof CfnDashboard),
   );
-  expect(inject('template')).toHaveProperty('Resources.MonitoringDashboard242C9864.Properties.DashboardName');
+  const alarmNames = Object.values(ofType('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties['AlarmName']);
+  expect(named.map(({ node }) => node.path).sort()).toEqual(
+    [
+      ...alarmNames.map((name) => `PlantStore/Monitoring/Facade/${name}/Resource`),
+      'PlantStore/Monitoring/Dashboard/Dashboard/Resource',
+    ].sort(),
+  );
 });
 
 test("the dashboard's URL opens the region of the stack", () => {
