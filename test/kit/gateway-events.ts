@@ -1,5 +1,8 @@
 /** Events in payload format 2.0, as an API Gateway HTTP API sends them, based on the samples in AWS's documentation. */
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2, Context } from 'aws-lambda';
+import { operations } from '../../functions/generated/contract.ts';
+
+export const createPlantRoute = `${operations.createPlant.method} ${operations.createPlant.path}` as const;
 
 const requestContext = (routeKey: string, method: string, path: string) => ({
   accountId: '123456789012',
@@ -63,12 +66,12 @@ export const event = (request: Request): APIGatewayProxyEventV2 => {
 
 /** Returns an event for createPlant. */
 export const proxyEvent = (body: string | undefined, change: Pick<Request, 'headers' | 'isBase64Encoded'> = {}) =>
-  event({ routeKey: 'POST /plants', body, ...change });
+  event({ routeKey: createPlantRoute, body, ...change });
 
 /** Returns an event for the authorizer, about a request to the route. */
 export const authorizerEvent = (
   authorization: string,
-  routeKey = 'POST /plants',
+  routeKey = createPlantRoute,
 ): APIGatewayRequestAuthorizerEventV2 => {
   const [method = '', path = ''] = routeKey.split(' ');
   return {

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';
-import { authorizerEvent, proxyEvent } from '../kit/gateway-events.ts';
+import { authorizerEvent, createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';
 import { retryWhile } from '../kit/over-quota.ts';
 import { progress, report, trialSize } from '../kit/scale.ts';
 import { startServer } from '../kit/servers.ts';
@@ -61,7 +61,7 @@ const expectHeld = ({ before, after }: { before: Holdings; after: Holdings }): v
   expect(after.listeners, 'listeners').toBe(before.listeners);
 };
 
-test(`POST /plants leaks no memory, handle or listener in ${requests} requests`, async () => {
+test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} requests`, async () => {
   // The store responds at once; the name of the plant selects its response.
   const store = createServer(async (request, response) => {
     const { Item } = JSON.parse(Buffer.concat(await request.toArray()).toString());
@@ -84,10 +84,10 @@ test(`POST /plants leaks no memory, handle or listener in ${requests} requests`,
     5: [`{"id":1,"name":"${'x'.repeat(10_000)}"}`, 200],
     501: ['{"id":1,"name":"lost"}', 503],
   };
-  const held = await endure('POST /plants', stack, async (turn) => {
+  const held = await endure(createPlantRoute, stack, async (turn) => {
     const [body, status] = bodies[turn % 1_000] ?? bodies[turn % 100] ?? [`{"id":${turn},"name":"Moss"}`, 200];
     const statusOf = async () => {
-      const outcome = await stack.invoke('POST /plants', proxyEvent(body));
+      const outcome = await stack.invoke(createPlantRoute, proxyEvent(body));
       return 'result' in outcome && JSON.parse(outcome.result).statusCode;
     };
     expect(await retryWhile(statusOf, (code) => code !== status && code === 503), 'status').toBe(status);

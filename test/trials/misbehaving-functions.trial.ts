@@ -1,5 +1,6 @@
 /** Tests that the gateway responds as AWS documents if a function misbehaves, and then serves the next request. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createPlantRoute } from '../kit/gateway-events.ts';
 import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { newId } from '../kit/responses.ts';
@@ -113,9 +114,9 @@ test.each<[misbehaviour: string, answer: [number, string]]>([
   ['"rubbish"', [200, '"rubbish"']],
   ['{ name: "rubbish" }', [200, '{"name":"rubbish"}']],
 ])('the gateway recovers from an operation that misbehaves: %s', async (misbehaviour, answer) => {
-  expect(await misbehave('POST /plants', misbehaviour, { 'x-function': misbehaviour })).toEqual(answer);
+  expect(await misbehave(createPlantRoute, misbehaviour, { 'x-function': misbehaviour })).toEqual(answer);
   expect(await post()).toEqual(served);
-  report(`POST /plants: ${misbehaviour}: ${answer[0]}, the next: 200`);
+  report(`${createPlantRoute}: ${misbehaviour}: ${answer[0]}, the next: 200`);
 });
 
 test.each<[misbehaviour: string, answer: [number, string]]>([

@@ -1,4 +1,4 @@
-/** Tests POST /plants with a store that fails. */
+/** Tests createPlant with a store that fails. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -17,6 +17,7 @@ import {
   startFaultyStore,
   truncateResponse,
 } from '../kit/faulty-store.ts';
+import { createPlantRoute } from '../kit/gateway-events.ts';
 import { retryWhile } from '../kit/over-quota.ts';
 import { type Plant, somePlants, toJson } from '../kit/plants.ts';
 import { item, lastingFaults, newId, type PlantResponse } from '../kit/responses.ts';
@@ -88,7 +89,7 @@ const failAtRandom =
 
 const creates = trialSize(1_000, 60);
 
-test(`POST /plants stores every acknowledged plant as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
+test(`${createPlantRoute} stores every acknowledged plant as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
   const plants = somePlants(creates, seed);
   for (const { id } of plants) store.fail(String(id), failAtRandom(String(id)));
   const [before, size] = [store.calls(), await store.size()];
