@@ -1,6 +1,8 @@
 /** Reads the operations of an OpenAPI document. What this service does not support is an error, never ignored. */
 
-export type Schema = { [keyword: string]: unknown };
+import { type Contract, resolve, type Schema } from './schemas.ts';
+
+export type { Contract, Schema };
 
 /** Where a parameter is, and the property of the gateway's event (payload 2.0) that contains it. */
 export const eventProperties = { path: 'pathParameters', query: 'queryStringParameters', header: 'headers' } as const;
@@ -19,11 +21,6 @@ export type Operation = {
   parameters: Parameter[];
   body?: Schema;
   responses: Response[];
-};
-
-export type Contract = {
-  paths: Record<string, Record<string, unknown>>;
-  components: { schemas: Record<string, Schema>; [kind: string]: Record<string, Schema> };
 };
 
 type Reference = { $ref?: string };
@@ -65,15 +62,6 @@ export const readOperations = (contract: Contract): Operation[] => {
   const repeated = operations.find(({ id }, index) => operations.findIndex((other) => other.id === id) !== index);
   if (repeated) throw new Error(`Two operations in schemas/openapi.yaml have the operationId ${repeated.id}.`);
   return operations;
-};
-
-/** Follows a schema's $ref, if it has one. */
-export const resolve = <T extends Reference>(contract: Contract, value: T): T => {
-  if (value.$ref === undefined) return value;
-  const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec(value.$ref) ?? [];
-  const target = contract.components[kind]?.[name];
-  if (target === undefined) throw new Error(`schemas/openapi.yaml refers to ${value.$ref}, which does not exist.`);
-  return resolve(contract, target as T);
 };
 
 class OperationReader {

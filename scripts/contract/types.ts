@@ -1,7 +1,8 @@
 /** Makes TypeScript of the contract: the types of its schemas and operations, and what clients and the stack read. */
 import { compile } from 'json-schema-to-typescript';
-import { type Contract, eventProperties, type Operation, resolve, type Schema } from './operations.ts';
-import { isAlwaysThere, mapSchemas } from './validators.ts';
+import { eventProperties, type Operation } from './operations.ts';
+import { type Contract, mapSchema, mapSchemas, resolve, type Schema } from './schemas.ts';
+import { isAlwaysThere } from './validators.ts';
 
 const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
@@ -20,7 +21,7 @@ export const compileTypes = async (contract: Contract, operations: Operation[]):
   const schemas = Object.fromEntries(
     Object.entries(contract.components.schemas).map(([name, schema]) => [name, { title: typeName(name), ...schema }]),
   );
-  const bodies = mapSchemas(schemas, integersAs('number | bigint')) as Record<string, Schema>;
+  const bodies = mapSchemas(schemas, integersAs('number | bigint'));
   const interfaces = Object.assign({}, ...operations.map((operation) => interfacesOf(contract, operation)));
   const named = { ...Object.fromEntries(Object.keys(bodies).map((name) => [name, ref(name)])), ...interfaces };
   const types = await compile({ ...object(named), ...{ components: { schemas: bodies } } }, 'Schemas', {
@@ -47,24 +48,26 @@ const interfacesOf = (contract: Contract, { id, parameters, body, responses }: O
     const here = parameters.filter((parameter) => parameter.in === place);
     const schemas = Object.fromEntries(here.map((each) => [each.name, inlined(contract, each.schema)]));
     const required = here.filter(isAlwaysThere(contract)).map((each) => each.name);
-    return here.length > 0 ? [[property, mapSchemas(object(schemas, required), integersAs('bigint'))]] : [];
+    return here.length > 0 ? [[property, mapSchema(object(schemas, required), integersAs('bigint'))]] : [];
   });
+  const asJson = (schema: Schema): Schema => mapSchema(schema, integersAs('number | bigint'));
+  const sentBody = body && { body: asJson(body) };
   const sent = Object.fromEntries(parameters.map((each) => [each.name, inlined(contract, each.schema)]));
   const required = parameters.filter((each) => each.required).map((each) => each.name);
   return {
-    [`${name}Event`]: { title: `${name}Event`, ...object({ ...Object.fromEntries(places), ...(body && { body }) }) },
+    [`${name}Event`]: { title: `${name}Event`, ...object({ ...Object.fromEntries(places), ...sentBody }) },
     [`${name}Parameters`]: {
       title: `${name}Parameters`,
-      ...(mapSchemas(object(sent, required), integersAs('number | bigint')) as Schema),
+      ...asJson(object(sent, required)),
     },
-    ...(body && { [`${name}Request`]: { title: `${name}Request`, ...object({ body }) } }),
+    ...(sentBody && { [`${name}Request`]: { title: `${name}Request`, ...object(sentBody) } }),
     [`${name}Responses`]: {
       title: `${name}Responses`,
       ...object(
         Object.fromEntries(
           responses
             .filter(({ status }) => status < 300)
-            .map(({ status, schema }) => [String(status), schema ?? { tsType: 'undefined' }]),
+            .map(({ status, schema }) => [String(status), schema ? asJson(schema) : { tsType: 'undefined' }]),
         ),
       ),
     },

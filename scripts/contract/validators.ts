@@ -4,14 +4,8 @@ import { _Code, type Name } from 'ajv/dist/compile/codegen/code.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import addFormats from 'ajv-formats';
 import { build } from 'esbuild';
-import { type Contract, eventProperties, type Operation, resolve, type Schema } from './operations.ts';
-
-/** Applies `change` to every object inside `value`, innermost first. */
-export const mapSchemas = (value: unknown, change: (schema: Schema) => Schema): unknown => {
-  if (Array.isArray(value)) return value.map((item) => mapSchemas(item, change));
-  if (typeof value !== 'object' || value === null) return value;
-  return change(Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapSchemas(item, change)])));
-};
+import { eventProperties, type Operation } from './operations.ts';
+import { type Contract, mapSchema, mapSchemas, resolve, type Schema } from './schemas.ts';
 
 /**
  * The values that a number in the contract may have. `condition` is JavaScript in which `x` is the number. An int64 may
@@ -153,7 +147,7 @@ export const compileValidators = async (
   };
   ajv.addSchema(converted, undefined, false, false);
   const modules = operations.map(async (operation) => {
-    const text = JSON.stringify(mapSchemas(eventSchema(contract, operation), withOwnKeywords));
+    const text = JSON.stringify(mapSchema(eventSchema(contract, operation), withOwnKeywords));
     const validate = ajv.compile(JSON.parse(text.replaceAll('"#/components/', '"contract#/components/')));
     const parameters = `export const parameters = ${JSON.stringify(parameterList(contract, operation))};\n`;
     return [operation.id, parameters + (await bundled(inSentences(standaloneCode.default(ajv, validate))))];

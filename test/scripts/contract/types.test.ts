@@ -10,11 +10,13 @@ const schemas: Record<string, Schema> = {
 const named = { $ref: '#/components/schemas/Named' };
 const contract: Contract = { paths: {}, components: { schemas } };
 
+/** Returns the source of functions/generated/contract.ts for an operation with these parts. */
+const typesOf = (parts: Partial<Operation>, of = contract): Promise<string> =>
+  compileTypes(of, [{ id: 'tryIt', method: 'PUT', path: '/', scopes: [], parameters: [], responses: [], ...parts }]);
+
 /** Returns what functions/generated/contract.ts says about an operation with these parts. */
 const describeOperation = async (parts: Partial<Operation>): Promise<unknown> => {
-  const operation = { id: 'tryIt', method: 'PUT', path: '/', scopes: [], parameters: [], responses: [], ...parts };
-  const source = await compileTypes(contract, [operation]);
-  const [, json = ''] = /^export const operations = (\{.*\}) as const;$/ms.exec(source) ?? [];
+  const [, json = ''] = /^export const operations = (\{.*\}) as const;$/ms.exec(await typesOf(parts)) ?? [];
   return JSON.parse(json).tryIt;
 };
 
@@ -41,4 +43,13 @@ test.each<[fields: object, body: Schema]>([
 
 test('the contract for clients has no body if the operation has none', async () => {
   expect(await describeOperation({})).not.toHaveProperty('body');
+});
+
+test('an int64 in a body that is not a named schema may be a bigint', async () => {
+  const inline = { type: 'object', required: ['a'], properties: { a: int64 }, additionalProperties: false };
+  const source = await typesOf({ body: inline, responses: [{ status: 200, schema: inline, errorCodes: [] }] });
+  for (const type of ['TryItEvent', 'TryItRequest', 'TryItResponses'])
+    expect(source.replaceAll(/\s+/g, ' ')).toMatch(
+      new RegExp(`interface ${type} { "?\\w+"?: { a: number \\| bigint }`),
+    );
 });

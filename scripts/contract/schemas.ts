@@ -1,0 +1,50 @@
+/** Reads the schemas of an OpenAPI document. What the code would check or type wrongly is an error, never ignored. */
+
+export type Schema = { [keyword: string]: unknown };
+
+export type Contract = {
+  paths: Record<string, Record<string, unknown>>;
+  components: { schemas: Record<string, Schema>; [kind: string]: Record<string, Schema> };
+};
+
+/** Follows a $ref, if the value has one. @throws Error if it leads nowhere or in a circle */
+export const resolve = <T extends { $ref?: string }>(contract: Contract, value: T, followed: string[] = []): T => {
+  const { $ref } = value;
+  if ($ref === undefined) return value;
+  const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec($ref) ?? [];
+  const target = contract.components[kind]?.[name];
+  if (target === undefined) throw new Error(`schemas/openapi.yaml refers to ${$ref}, which does not exist.`);
+  if (followed.includes($ref)) throw new Error(`${$ref} in schemas/openapi.yaml refers to itself.`);
+  return resolve(contract, target as T, [...followed, $ref]);
+};
+
+/** The keywords that contain schemas, by what their value is. Other values, such as those of `enum`, are data. */
+const keywords = {
+  one: [
+    ...['items', 'contains', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems', 'propertyNames'],
+    ...['not', 'if', 'then', 'else', 'contentSchema'],
+  ],
+  list: ['allOf', 'anyOf', 'oneOf', 'prefixItems'],
+  byName: ['properties', 'patternProperties', 'dependentSchemas', '$defs'],
+};
+
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const mapValues = (values: Schema, change: (value: unknown) => unknown): Schema =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
+
+/** Applies `change` to a schema and to every schema inside it, innermost first. */
+export const mapSchema = (schema: Schema, change: (schema: Schema) => Schema): Schema => {
+  const inner = (value: unknown): unknown => (isSchema(value) ? mapSchema(value, change) : value);
+  const entries = Object.entries(schema).map(([keyword, value]) => {
+    if (keywords.one.includes(keyword)) return [keyword, inner(value)];
+    if (keywords.list.includes(keyword) && Array.isArray(value)) return [keyword, value.map(inner)];
+    return [keyword, keywords.byName.includes(keyword) && isSchema(value) ? mapValues(value, inner) : value];
+  });
+  return change(Object.fromEntries(entries));
+};
+
+/** Applies `change` as mapSchema does to each of several schemas. */
+export const mapSchemas = (schemas: Record<string, Schema>, change: (schema: Schema) => Schema) =>
+  mapValues(schemas, (schema) => mapSchema(schema as Schema, change)) as Record<string, Schema>;
