@@ -1,5 +1,6 @@
 /** Reads the operations of an OpenAPI document. What this service does not support is an error, never ignored. */
 
+import { checkSchema } from './checks.ts';
 import { type Contract, resolve, type Schema } from './schemas.ts';
 
 export type { Contract, Schema };
@@ -61,6 +62,12 @@ export const readOperations = (contract: Contract): Operation[] => {
   );
   const repeated = operations.find(({ id }, index) => operations.findIndex((other) => other.id === id) !== index);
   if (repeated) throw new Error(`Two operations in schemas/openapi.yaml have the operationId ${repeated.id}.`);
+  const used = operations.flatMap(({ parameters, body, responses }) => [
+    ...[...parameters, ...responses].map(({ schema }) => schema),
+    body,
+  ]);
+  for (const schema of [...Object.values(contract.components.schemas), ...used])
+    if (schema !== undefined) checkSchema(contract, schema);
   return operations;
 };
 

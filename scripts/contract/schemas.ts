@@ -28,7 +28,7 @@ const keywords = {
   byName: ['properties', 'patternProperties', 'dependentSchemas', '$defs'],
 };
 
-const isSchema = (value: unknown): value is Schema =>
+export const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const mapValues = (values: Schema, change: (value: unknown) => unknown): Schema =>

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
-import { readOperations } from '../../../scripts/contract/operations.ts';
+import { readOperations, type Schema } from '../../../scripts/contract/operations.ts';
+import { compileTypes } from '../../../scripts/contract/types.ts';
 import { compiled, contractWith, jsonBody } from '../../kit/compiled-contract.ts';
 
 const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
+const int64 = { type: 'integer', format: 'int64' };
 const operation = 'PUT /things/{id} in schemas/openapi.yaml';
 
 test.each<[change: object, message: string]>([
@@ -73,10 +75,39 @@ test('the contract is refused if two operations have the same operationId', () =
 test.each([
   [{ type: 'integer', multipleOf: 5 }, 'multipleOf of a number'],
   [{ type: ['integer', 'string'] }, 'The type integer or string'],
+  [{ $ref: '#/components/schemas/Big', maximum: 5 }, 'maximum beside a $ref to #/components/schemas/Big'],
+  [{ type: 'string', nullable: true }, 'nullable'],
+  [{ type: 'integer', format: 'uint8' }, 'The format uint8 of type integer'],
+  [{ type: 'number', format: 'int64' }, 'The format int64 of type number'],
+  [{ ...int64, enum: [1] }, 'enum of an int64'],
+  [{ ...int64, const: 1 }, 'const of an int64'],
+  [{ type: 'number', minimum: '1' }, 'minimum: 1'],
+  [{ ...int64, maximum: 2 ** 53 }, 'maximum with an integer beyond 2^53 - 1'],
+  [{ items: { type: 'integer', enum: [2 ** 53] } }, 'enum with an integer beyond 2^53 - 1'],
+  [{ const: { deep: [2 ** 53] } }, 'const with an integer beyond 2^53 - 1'],
 ])('the contract is refused if the body is %j, rather than left unchecked', async (schema, what) => {
-  await expect(compiled(contractWith(jsonBody(schema)))).rejects.toThrow(
+  await expect(compiled(contractWith(jsonBody(schema), { Big: int64 }))).rejects.toThrow(
     `${what} in schemas/openapi.yaml is not supported.`,
   );
+});
+
+test.each<[schemas: Record<string, Schema>]>([
+  [{ A: { $ref: '#/components/schemas/A' } }],
+  [{ A: { allOf: [{ $ref: '#/components/schemas/B' }] }, B: { $ref: '#/components/schemas/A' } }],
+  [{ A: { type: 'array', items: { $ref: '#/components/schemas/A' } } }],
+])('the contract is refused if a schema is nothing but itself: %j', (schemas) => {
+  expect(() => readOperations(contractWith({}, schemas))).toThrow('in schemas/openapi.yaml refers to itself.');
+});
+
+test('an object may have fields of its own type', async () => {
+  const children = { type: 'array', items: { $ref: '#/components/schemas/Tree' } };
+  const contract = contractWith(jsonBody({ $ref: '#/components/schemas/Tree' }), {
+    Tree: { type: 'object', properties: { children } },
+  });
+  expect(await compileTypes(contract, readOperations(contract))).toMatch(/interface Tree \{\s*children\?: Tree\[\]/);
+  const { validate } = await compiled(contract);
+  const event = (leaf: unknown) => ({ pathParameters: { id: 1n }, body: { children: [{ children: [leaf] }] } });
+  expect([{}, 7].map((leaf) => validate(event(leaf)))).toEqual([true, false]);
 });
 
 test.each([{ type: 'object' }, { type: ['string', 'null'] }, { type: 'array', items: { type: 'object' } }])(
