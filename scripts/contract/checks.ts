@@ -1,5 +1,5 @@
 /** Refuses schemas that the validators or the types would misread. */
-import { type Contract, isSchema, mapSchema, resolve, type Schema } from './schemas.ts';
+import { type Contract, isSchema, mapSchema, resolve, type Schema, schemasOf } from './schemas.ts';
 
 const notSupported = (what: string): Error => new Error(`${what} in schemas/openapi.yaml is not supported.`);
 
@@ -62,3 +62,48 @@ const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = 
   const inside = $ref === undefined ? [items, allOf, anyOf, oneOf].flat() : [resolve(contract, schema)];
   for (const inner of inside.filter(isSchema)) refuseCircle(contract, inner, refs);
 };
+
+/** Where a value is in an event; `*` is any name. `isChoice`: the schema may apply or not, as those of `anyOf`. */
+type Place = { path: string[]; isChoice: boolean };
+
+type NumberPlace = Place & { isInt64: boolean };
+
+/**
+ * Refuses a `number` that may be an int64 or something else, too: the validator makes a double of it, which would round
+ * the other. An `integer` is never rounded, because it is only converted if a double represents it exactly.
+ */
+export const checkNumbers = (contract: Contract, schema: Schema): void => {
+  const numbers = numbersOf(contract, schema, { path: [], isChoice: false }, []);
+  const doubles = numbers.filter(({ isInt64 }) => !isInt64);
+  if (doubles.some(({ isChoice }) => isChoice))
+    throw notSupported('The type number inside anyOf, oneOf, not, if, contains or the like');
+  const isSame = (a: string[], b: string[]): boolean =>
+    a.length === b.length && a.every((name, index) => name === '*' || b[index] === '*' || name === b[index]);
+  const clash = doubles.find(({ path }) => numbers.some((other) => other.isInt64 && isSame(other.path, path)));
+  if (clash) throw notSupported(`The value ${clash.path.join('/')} with both type number and format int64`);
+};
+
+const numbersOf = (contract: Contract, schema: Schema, place: Place, followed: unknown[]): NumberPlace[] => {
+  const { $ref, type, format, ...others } = schema;
+  if ($ref !== undefined && followed.includes($ref)) return [];
+  const refs = $ref === undefined ? followed : [...followed, $ref];
+  const inside = $ref === undefined ? schemasIn(others, place) : [{ inner: resolve(contract, schema), place }];
+  const isInt64 = format === 'int64';
+  return [
+    ...(isInt64 || [type].flat().includes('number') ? [{ ...place, isInt64 }] : []),
+    ...inside.flatMap((each) => numbersOf(contract, each.inner, each.place, refs)),
+  ];
+};
+
+/** The schemas in a schema's keywords, and the place of the values to which they apply. */
+const schemasIn = (schema: Schema, { path, isChoice }: Place): { inner: Schema; place: Place }[] =>
+  Object.entries(schema).flatMap(([keyword, value]) =>
+    schemasOf(keyword, value).map(([name, inner]) => {
+      if (keyword === 'allOf') return { inner, place: { path, isChoice } };
+      if (inPlace.includes(keyword)) return { inner, place: { path, isChoice: true } };
+      const step = ['properties', 'prefixItems'].includes(keyword) ? name : '*';
+      return { inner, place: { path: [...path, step], isChoice: isChoice || keyword === 'contains' } };
+    }),
+  );
+
+const inPlace = ['anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas'];

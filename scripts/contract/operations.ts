@@ -1,6 +1,6 @@
 /** Reads the operations of an OpenAPI document. What this service does not support is an error, never ignored. */
 
-import { checkSchema } from './checks.ts';
+import { checkNumbers, checkSchema } from './checks.ts';
 import { type Contract, resolve, type Schema } from './schemas.ts';
 
 export type { Contract, Schema };
@@ -68,6 +68,7 @@ export const readOperations = (contract: Contract): Operation[] => {
   ]);
   for (const schema of [...Object.values(contract.components.schemas), ...used])
     if (schema !== undefined) checkSchema(contract, schema);
+  for (const { body } of operations) if (body) checkNumbers(contract, body);
   return operations;
 };
 

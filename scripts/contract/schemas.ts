@@ -31,6 +31,13 @@ const keywords = {
 export const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Returns the schemas in a keyword's value, each with its name or index. */
+export const schemasOf = (keyword: string, value: unknown): [name: string, schema: Schema][] => {
+  if (keywords.one.includes(keyword)) return isSchema(value) ? [['', value]] : [];
+  const isGroup = [...keywords.list, ...keywords.byName].includes(keyword) && value instanceof Object;
+  return isGroup ? Object.entries(value).filter((entry): entry is [string, Schema] => isSchema(entry[1])) : [];
+};
+
 const mapValues = (values: Schema, change: (value: unknown) => unknown): Schema =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
 

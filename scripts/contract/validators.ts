@@ -17,11 +17,15 @@ type Range = { integer: boolean; int64: boolean; orNull: boolean; condition: str
 const range: CodeKeywordDefinition = {
   keyword: 'range',
   schemaType: 'object',
+  // Before those of Ajv that compare, so that they see the converted number.
+  before: 'const',
   code(context: KeywordCxt) {
     const { integer, int64, orNull, condition } = context.schema as Range;
     const { gen, data, it } = context;
     if (!int64) {
-      gen.if(_`typeof ${data} === "bigint"`, () => {
+      // An integer that a double would round stays a bigint, so that other branches of an anyOf still see all of it.
+      const isExact = integer ? _`Number.isSafeInteger(Number(${data}))` : _`true`;
+      gen.if(_`typeof ${data} === "bigint" && ${isExact}`, () => {
         gen.assign(data as Name, _`Number(${data})`);
         gen.assign(_`${it.parentData}[${it.parentDataProperty}]` as Name, data);
       });

@@ -47,6 +47,8 @@ describe('validEvent, for a body with fields of all JSON Schema types,', async (
     int32: { type: 'integer', format: 'int32' },
     int64: { type: 'integer', format: 'int64', minimum: 1 },
     integer: { type: 'integer' },
+    choice: { anyOf: [{ type: 'integer' }, { type: 'integer', format: 'int64' }] },
+    fixed: { type: 'integer', const: 1 },
     nothing: { type: 'null' },
     number: { type: 'number' },
     object: {
@@ -125,6 +127,8 @@ describe('validEvent, for a body with fields of all JSON Schema types,', async (
       int32: 5n,
       int64: 2n ** 63n - 1n,
       integer: 9007199254740991n,
+      choice: 9007199254740993n,
+      fixed: 1n,
       nothing: null,
       number: 10n ** 18n,
       object: { deep: 7n },
@@ -136,7 +140,7 @@ describe('validEvent, for a body with fields of all JSON Schema types,', async (
       unknown: 1n,
     };
     const valid = await check(operation, { body: structuredClone(body) });
-    expect(valid).toMatchObject({ body: { ...body, int32: 5, integer: 9007199254740991, number: 1e18 } });
+    expect(valid).toMatchObject({ body: { ...body, int32: 5, fixed: 1, integer: 9007199254740991, number: 1e18 } });
   });
 });
 

@@ -72,11 +72,27 @@ test('the contract is refused if two operations have the same operationId', () =
   expect(() => readOperations(twice)).toThrow('Two operations in schemas/openapi.yaml have the operationId putThing.');
 });
 
-test.each([
+test.each<[schema: Schema, what: string]>([
   [{ type: 'integer', multipleOf: 5 }, 'multipleOf of a number'],
   [{ type: ['integer', 'string'] }, 'The type integer or string'],
   [{ $ref: '#/components/schemas/Big', maximum: 5 }, 'maximum beside a $ref to #/components/schemas/Big'],
   [{ type: 'string', nullable: true }, 'nullable'],
+  ...['anyOf', 'oneOf'].map((keyword): [Schema, string] => [
+    { properties: { n: { [keyword]: [{ type: 'number' }, { $ref: '#/components/schemas/Big' }] } } },
+    'The type number inside anyOf, oneOf, not, if, contains or the like',
+  ]),
+  [
+    { contains: { properties: { n: { type: 'number' } } } },
+    'The type number inside anyOf, oneOf, not, if, contains or the like',
+  ],
+  [
+    { allOf: [{ properties: { n: { $ref: '#/components/schemas/Big' } } }], properties: { n: { type: 'number' } } },
+    'The value n with both type number and format int64',
+  ],
+  [
+    { allOf: [{ properties: { n: int64 } }, { additionalProperties: { type: 'number' } }] },
+    'The value * with both type number and format int64',
+  ],
   [{ type: 'integer', format: 'uint8' }, 'The format uint8 of type integer'],
   [{ type: 'number', format: 'int64' }, 'The format int64 of type number'],
   [{ ...int64, enum: [1] }, 'enum of an int64'],
