@@ -131,6 +131,20 @@ const parameterList = (contract: Contract, { parameters }: Operation): object[] 
     };
   });
 
+/** Every request without the parameter would get the same list, and JSON has no bigint, so these have no default. */
+const checkDefault = (contract: Contract, ajv: Ajv2020, { name, schema }: Operation['parameters'][number]): void => {
+  const { default: value, ...others } = resolve(contract, schema);
+  const what = `The default of the parameter ${name} in schemas/openapi.yaml`;
+  const isBesideRef = schema['$ref'] !== undefined && schema['default'] !== undefined;
+  const isOther = others['type'] === 'array' || others['format'] === 'int64';
+  if (isBesideRef || (value !== undefined && isOther)) throw new Error(`${what} is not supported.`);
+  if (value !== undefined && !ajv.validate(forAjv(schema), value)) throw new Error(`${what} breaks its own rules.`);
+};
+
+/** Adds our keywords to a schema outside `components`, and makes its references lead there. */
+const forAjv = (schema: Schema): Schema =>
+  JSON.parse(JSON.stringify(mapSchema(schema, withOwnKeywords)).replaceAll('"#/components/', '"contract#/components/'));
+
 /** Returns a JavaScript module for each operation: `validate` checks an event, `parameters` says how to parse it. */
 export const compileValidators = async (
   contract: Contract,
@@ -151,9 +165,9 @@ export const compileValidators = async (
   };
   ajv.addSchema(converted, undefined, false, false);
   const modules = operations.map(async (operation) => {
-    const text = JSON.stringify(mapSchema(eventSchema(contract, operation), withOwnKeywords));
-    const validate = ajv.compile(JSON.parse(text.replaceAll('"#/components/', '"contract#/components/')));
+    const validate = ajv.compile(forAjv(eventSchema(contract, operation)));
     const parameters = `export const parameters = ${JSON.stringify(parameterList(contract, operation))};\n`;
+    for (const parameter of operation.parameters) checkDefault(contract, ajv, parameter);
     return [operation.id, parameters + (await bundled(inSentences(standaloneCode.default(ajv, validate))))];
   });
   return Object.fromEntries(await Promise.all(modules));

@@ -143,6 +143,19 @@ test('an error number is found in an example that is shared', () => {
   expect(readOperations(contract)[0]?.responses).toMatchObject([{ errorCodes: [41001] }]);
 });
 
+test.each<[schema: Schema, problem: string]>([
+  [{ ...int64, default: 1 }, 'is not supported'],
+  [{ type: 'array', items: { type: 'string' }, default: [] }, 'is not supported'],
+  [{ $ref: '#/components/schemas/Word', default: 'a' }, 'is not supported'],
+  [{ type: 'integer', default: 'abc' }, 'breaks its own rules'],
+  [{ type: 'integer', maximum: 5, default: 6 }, 'breaks its own rules'],
+])('the contract is refused if a parameter has the schema %j, because its default %s', async (schema, problem) => {
+  const contract = contractWith({ parameters: [id, { name: 'q', in: 'query', schema }] }, { Word: { type: 'string' } });
+  await expect(compiled(contract)).rejects.toThrow(
+    `The default of the parameter q in schemas/openapi.yaml ${problem}.`,
+  );
+});
+
 test('a parameter of the operation replaces the one of its path with the same name and place', () => {
   const contract = contractWith({ parameters: [{ ...id, schema: { type: 'integer' } }] });
   Object.assign(contract.paths['/things/{id}'] ?? {}, {
