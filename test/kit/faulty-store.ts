@@ -4,12 +4,12 @@ import { closeServer, listen } from '../../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 import { closedDuring } from './servers.ts';
 
-/** A call for one item (PutItem, GetItem, DeleteItem and the like) at the proxy. */
+/** A call at the proxy, for one plant (PutItem, GetItem, DeleteItem and the like) or for none (Scan, Query). */
 type Call = {
   response: ServerResponse;
-  /** Counts the calls for this plant, from 1. */
+  /** Counts the calls for this plant, or for none, from 1. */
   number: number;
-  /** Counts the requests for this plant, from 1. The SDK may make several calls for one request. */
+  /** Counts the requests for this plant, or for none, from 1. The SDK may make several calls for one request. */
   request: number;
   /** The time of the call's signature, by the sender's clock, in milliseconds since the epoch. */
   signedAt: number;
@@ -23,9 +23,12 @@ export type Fault = (call: Call) => unknown;
 export type FaultyStore = PlantsStore & Faults;
 
 export type Faults = {
-  /** Injects `fault` into all later calls for the plant with this id. Without `fault`, the calls succeed again. */
-  fail: (id: string, fault?: Fault) => void;
-  /** Returns the number of calls for the plant with this id, or any plant if `id` is undefined. */
+  /**
+   * Injects `fault` into all later calls for the plant with this id; if `id` is undefined, into all calls, such as Scan,
+   * but not those for plants with another fault. Without `fault`, the calls succeed again.
+   */
+  fail: (id: string | undefined, fault?: Fault) => void;
+  /** Returns the number of calls for the plant with this id, or of all calls if `id` is undefined. */
   calls: (id?: string) => number;
   /** Refuses connections while `during` runs. */
   refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
@@ -34,9 +37,9 @@ export type Faults = {
 /** Starts the store. Omit `tableName` if other code creates the table. */
 export const startFaultyStore = async (tableName?: string): Promise<FaultyStore> => {
   const store = await startPlantsStore(tableName);
-  const faults = new Map<string, Fault>();
-  const calls = new Map<string, number>();
-  const requests = new Map<string, Set<string>>();
+  const faults = new Map<string | undefined, Fault>();
+  const calls = new Map<string | undefined, number>();
+  const requests = new Map<string | undefined, Set<string>>();
 
   const proxy = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
@@ -48,16 +51,13 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     };
     const signedAt = readBasicDate(headers['x-amz-date'] ?? '');
     const { Item, Key } = JSON.parse(body.toString());
-    const id: string | undefined = (Item ?? Key)?.id.N;
-    if (id === undefined) {
-      await pass({ response, number: 1, request: 1, signedAt, perform });
-      return;
-    }
+    const id: string | undefined = (Item ?? Key)?.id?.N;
     const number = (calls.get(id) ?? 0) + 1;
     calls.set(id, number);
     const known = requests.get(id) ?? new Set();
     requests.set(id, known.add(headers['amz-sdk-invocation-id'] ?? ''));
-    await (faults.get(id) ?? pass)({ response, number, request: known.size, signedAt, perform });
+    const fault = faults.get(id) ?? faults.get(undefined) ?? pass;
+    await fault({ response, number, request: known.size, signedAt, perform });
   });
   const port = await listen(proxy, 0);
 

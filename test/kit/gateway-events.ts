@@ -30,7 +30,8 @@ const headers = {
 type Request = {
   routeKey: string;
   pathParameters?: Record<string, string>;
-  queryStringParameters?: Record<string, string>;
+  /** The values of a list are repeated: `tag=a&tag=b`. */
+  queryStringParameters?: Record<string, string | string[]>;
   headers?: Record<string, string | undefined>;
   body?: string | undefined;
   isBase64Encoded?: boolean;
@@ -42,13 +43,15 @@ type Request = {
  */
 export const event = (request: Request): APIGatewayProxyEventV2 => {
   const { routeKey, pathParameters, queryStringParameters, body, isBase64Encoded = false } = request;
+  const query = Object.entries(queryStringParameters ?? {});
+  const pairs = query.flatMap(([name, values]) => [values].flat().map((value): [string, string] => [name, value]));
   const [method = '', template = ''] = routeKey.split(' ');
   const rawPath = template.replaceAll(/\{(.*?)\}/g, (_, name) => pathParameters?.[name] ?? '');
   return {
     version: '2.0',
     routeKey,
     rawPath,
-    rawQueryString: String(new URLSearchParams(queryStringParameters)),
+    rawQueryString: String(new URLSearchParams(pairs)),
     headers: JSON.parse(
       JSON.stringify({
         ...headers,
@@ -58,7 +61,10 @@ export const event = (request: Request): APIGatewayProxyEventV2 => {
     ),
     requestContext: requestContext(routeKey, method, rawPath),
     ...(pathParameters && { pathParameters }),
-    ...(queryStringParameters && { queryStringParameters }),
+    // The gateway joins repeated values with commas.
+    ...(pairs.length > 0 && {
+      queryStringParameters: Object.fromEntries(query.map(([name, value]) => [name, String(value)])),
+    }),
     ...(body !== undefined && { body }),
     isBase64Encoded,
   };

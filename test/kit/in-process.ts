@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
+import { parseJson } from '../../client/json.ts';
 import { eventBody } from '../../emulator/gateway/event.ts';
 import { expectInContract, operations } from './contract.ts';
 import { startEventLoopClock } from './event-loop-clock.ts';
@@ -12,7 +13,10 @@ import type { FaultyService, PlantRequest, PlantResponse, PlantService } from '.
 /** A log line: its level and what the function logged. */
 export type Line = { level: string; entry: unknown };
 
-/** Sends an event to the function. @returns the response and the lines logged for it */
+/**
+ * Sends an event to the function. @returns the response and the lines logged for it. An integer beyond ±(2^53 - 1) in
+ * the body is a bigint.
+ */
 export type Invoke = (event: unknown) => Promise<PlantResponse & { log: Line[] }>;
 
 /** `send` and `faults` are for createPlant; another operation's tests use `invoke`. */
@@ -75,8 +79,8 @@ export const invoker =
     const result = await logOf.run(log, () => inTime((handler as Handler)(own, { ...lambdaContext })));
     const { statusCode: status = 0, headers = {}, body: text = '' } = result;
     expectInContract(status, String(headers['content-type']), text, routeKeyOf(own));
-    const body = text === '' ? undefined : JSON.parse(text);
-    expect(log).toEqual([lineOf(status, body?.error)]);
+    const body = parseJson(text);
+    expect(log).toEqual([lineOf(status, Object(body).error)]);
     expect(JSON.stringify(log)).not.toContain('secret');
     if (status >= 400) expect(text).not.toContain('secret');
     return { status, headers, body, log };

@@ -1,0 +1,20 @@
+import { DynamoDBClient, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { expect, onTestFinished, test } from 'vitest';
+import { dynamoDbError, hangUp, startFaultyStore } from './faulty-store.ts';
+import { anyCredentials } from './plants-store.ts';
+
+test('the faulty store can fail a Scan, which is for no plant, and all calls but those for plants with another fault', async () => {
+  const store = await startFaultyStore('plants');
+  onTestFinished(store.close);
+  const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint, maxAttempts: 1 });
+  const scan = () => client.send(new ScanCommand({ TableName: 'plants' }));
+  const read = (id: string) => client.send(new GetItemCommand({ TableName: 'plants', Key: { id: { N: id } } }));
+  store.fail('1', hangUp);
+  store.fail(undefined, dynamoDbError(400, 'AccessDeniedException'));
+  await expect(scan()).rejects.toThrow(expect.objectContaining({ name: 'AccessDeniedException' }));
+  await expect(read('2')).rejects.toThrow(expect.objectContaining({ name: 'AccessDeniedException' }));
+  await expect(read('1')).rejects.toThrow(expect.objectContaining({ code: 'ECONNRESET' }));
+  expect(store.calls()).toBe(3);
+  store.fail(undefined);
+  expect(await scan()).toMatchObject({ Count: 0 });
+});

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { event } from './gateway-events.ts';
+
+test('an event has a repeated query parameter as the gateway sends it', () => {
+  const queryStringParameters = { tag: ['a b', 'c'], limit: '2' };
+  expect(event({ routeKey: 'GET /plants', queryStringParameters })).toMatchObject({
+    rawQueryString: 'tag=a+b&tag=c&limit=2',
+    queryStringParameters: { tag: 'a b,c', limit: '2' },
+  });
+  expect(event({ routeKey: 'GET /plants' })).not.toHaveProperty('queryStringParameters');
+});
