@@ -24,8 +24,15 @@ export type Call<Types extends OperationTypes> = (
 type ParametersArgument<Parameters> = keyof Parameters extends never
   ? []
   : Partial<Parameters> extends Parameters
-    ? [parameters?: Parameters]
-    : [parameters: Parameters];
+    ? [parameters?: OrUndefined<Parameters>]
+    : [parameters: OrUndefined<Parameters>];
+
+/** Lets optional parameters be undefined, as in `{ after: page.next }`, which would send no `after`. */
+type OrUndefined<Parameters> = {
+  [Name in keyof Parameters]: Partial<Pick<Parameters, Name>> extends Pick<Parameters, Name>
+    ? Parameters[Name] | undefined
+    : Parameters[Name];
+};
 
 type BodyArgument<Body> = [Body] extends [undefined] ? [] : [body: Body];
 

@@ -1,3 +1,5 @@
+import { CatalogueError, errors } from './errors.ts';
+
 /** A parameter of an operation. `property` is the part of the gateway's event that has its text. */
 export type EventParameter = {
   name: string;
@@ -9,7 +11,7 @@ export type EventParameter = {
 
 type HttpEvent = { rawQueryString?: string } & { [Property in EventParameter['property']]?: Record<string, unknown> };
 
-const integer = /^-?(?:0|[1-9]\d*)$/;
+const integer = /^(?:0|-?[1-9]\d*)$/;
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Text that is not a value of the type stays text, which the validator then refuses. */
@@ -21,7 +23,10 @@ const values: Record<EventParameter['type'], (text: string) => unknown> = {
   boolean: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
 };
 
-/** Replaces the text of each parameter with its value, or with its default if the request does not have it. */
+/**
+ * Replaces the text of each parameter with its value, or with its default if the request does not have it.
+ * @throws CatalogueError notValid if the operation has query parameters and the query string is not UTF-8
+ */
 export const parseParameters = (event: HttpEvent, parameters: readonly EventParameter[]): void => {
   for (const { name, property, type, isList, default: standard } of parameters) {
     event[property] ??= {};
@@ -34,7 +39,15 @@ export const parseParameters = (event: HttpEvent, parameters: readonly EventPara
 
 /** The gateway joins repeated query parameters with commas, which their values may contain, so its text is parsed here. */
 const textsOf = (event: HttpEvent, property: EventParameter['property'], name: string): string[] => {
-  if (property === 'queryStringParameters') return new URLSearchParams(event.rawQueryString).getAll(name);
+  if (property === 'queryStringParameters') return queryOf(event).getAll(name);
   const text = event[property]?.[name];
   return typeof text === 'string' ? [text] : [];
+};
+
+/** Bytes that are not UTF-8 become U+FFFD, so there must be as many of these as were sent percent-encoded. */
+const queryOf = ({ rawQueryString = '' }: HttpEvent): URLSearchParams => {
+  const query = new URLSearchParams(rawQueryString);
+  if (query.toString().split('%EF%BF%BD').length !== rawQueryString.split(/%EF%BF%BD/i).length)
+    throw new CatalogueError(errors.notValid, 'the query string must be UTF-8');
+  return query;
 };

@@ -53,7 +53,7 @@ const numbersIn = (value: unknown): number[] => {
   return value instanceof Object ? Object.values(value).flatMap(numbersIn) : [];
 };
 
-/** Refuses a schema that is itself, or a list of itself. An object may have fields of its own type. */
+/** Refuses a schema that is itself, or a list of itself. An object may have fields that are like itself. */
 const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = []): void => {
   const { $ref, items, allOf, anyOf, oneOf } = schema;
   if ($ref !== undefined && followed.includes($ref))

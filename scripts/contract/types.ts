@@ -16,13 +16,25 @@ const integersAs =
       ? { ...schema, tsType: [schema['type']].flat().includes('null') ? `${tsType} | null` : tsType }
       : schema;
 
+/** Refuses names that would be exported twice, or hide a type that the exports use. */
+const checkNames = (schemas: string[], interfaces: string[]): void => {
+  const taken = [...interfaces, 'Schemas', 'Operations', 'OperationId', 'Readonly', 'Record'];
+  const types = schemas.map(typeName);
+  const wrong = schemas.find(
+    (name, index) => !/^[A-Z]\w*$/.test(name) || taken.includes(name) || types.indexOf(typeName(name)) !== index,
+  );
+  if (wrong !== undefined)
+    throw new Error(`The schema ${wrong} in schemas/openapi.yaml needs another name, which must be like NewPlant.`);
+};
+
 /** Returns the source of generated/contract.ts. */
 export const compileTypes = async (contract: Contract, operations: Operation[]): Promise<string> => {
   const schemas = Object.fromEntries(
-    Object.entries(contract.components.schemas).map(([name, schema]) => [name, { title: typeName(name), ...schema }]),
+    Object.entries(contract.components.schemas).map(([name, schema]) => [name, { ...schema, title: typeName(name) }]),
   );
   const bodies = mapSchemas(schemas, integersAs('number | bigint'));
   const interfaces = Object.assign({}, ...operations.map((operation) => interfacesOf(contract, operation)));
+  checkNames(Object.keys(bodies), Object.keys(interfaces));
   const named = { ...Object.fromEntries(Object.keys(bodies).map((name) => [name, ref(name)])), ...interfaces };
   const types = await compile({ ...object(named), ...{ components: { schemas: bodies } } }, 'Schemas', {
     additionalProperties: false,

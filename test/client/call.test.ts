@@ -356,6 +356,9 @@ test('the compiler checks the arguments of each operation, and knows its result'
     await client.updatePlant({ id: 1 }, {});
     // @ts-expect-error listPlants has no parameter of this name.
     await client.listPlants({ colour: 'green' });
+    // @ts-expect-error A required parameter must not be undefined.
+    await client.getPlant({ id: 1, shop: undefined });
+    await client.updatePlant({ id: 1, 'dry-run': undefined }, moss);
     // @ts-expect-error health has no parameters.
     await client.health({ id: 1 });
     // @ts-expect-error The options come after the parameters.

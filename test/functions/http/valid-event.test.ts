@@ -152,6 +152,7 @@ describe('validEvent, for parameters,', async () => {
     query('name', { type: 'string' }),
     query('tag', { type: 'array', items: { type: 'string' } }),
     query('after', { type: 'integer', format: 'int64' }),
+    query('offset', { type: 'integer' }),
     query('near', { type: 'number' }),
     query('all', { type: 'boolean' }, true),
     { name: 'X-Trace', in: 'header', schema: { type: 'string' } },
@@ -179,8 +180,20 @@ describe('validEvent, for parameters,', async () => {
     });
   });
 
+  test.each(['a%FF', '%ed%a0%80', 'a%EF%BF', '\ufffd', '%EF%BF%BD%FF'])(
+    'refuses the value %j of a query parameter, because it is not UTF-8',
+    async (name) => {
+      expect(await check(operation, { query: `all=true&name=${name}` })).toBe('the query string must be UTF-8');
+    },
+  );
+
+  test('keeps U+FFFD in a query parameter if it was sent as such', async () => {
+    const { queryStringParameters } = await parsed({ query: 'all=true&name=%ef%bf%BD&tag=%EF%BF%BD%F0%9F%8C%B1' });
+    expect(queryStringParameters).toMatchObject({ name: '\ufffd', tag: ['\ufffd🌱'] });
+  });
+
   const idRange = 'the path parameter id must be an integer from -9223372036854775808 to 9223372036854775807';
-  test.each(['', 'x', '1.0', '1e3', '007', '-', '+1', ' 1', '0x1', '9223372036854775808', '１'])(
+  test.each(['', 'x', '1.0', '1e3', '007', '-', '+1', '-0', ' 1', '0x1', '9223372036854775808', '１'])(
     'refuses %j as an int64 in the path',
     async (id) => {
       expect(await check(operation, { id, query: 'all=true' })).toBe(idRange);
@@ -193,6 +206,7 @@ describe('validEvent, for parameters,', async () => {
     ['all=true&all=true', 'the query parameter all must be true or false'],
     ['all=true&limit=0', 'the query parameter limit must be an integer from 1 to 100'],
     ['all=true&limit=', 'the query parameter limit must be an integer from 1 to 100'],
+    ['all=true&offset=-0', 'the query parameter offset must be an integer from -9007199254740991 to 9007199254740991'],
     ['all=true&limit=5&limit=6', 'the query parameter limit must be an integer from 1 to 100'],
     ['all=true&name=a&name=b', 'the query parameter name must be a string'],
     ['all=true&near=Infinity', 'the query parameter near must be a number'],

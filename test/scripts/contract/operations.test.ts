@@ -115,7 +115,7 @@ test.each<[schemas: Record<string, Schema>]>([
   expect(() => readOperations(contractWith({}, schemas))).toThrow('in schemas/openapi.yaml refers to itself.');
 });
 
-test('an object may have fields of its own type', async () => {
+test('an object may have fields that are like itself', async () => {
   const children = { type: 'array', items: { $ref: '#/components/schemas/Tree' } };
   const contract = contractWith(jsonBody({ $ref: '#/components/schemas/Tree' }), {
     Tree: { type: 'object', properties: { children } },

@@ -53,3 +53,19 @@ test('an int64 in a body that is not a named schema may be a bigint', async () =
       new RegExp(`interface ${type} { "?\\w+"?: { a: number \\| bigint }`),
     );
 });
+
+test.each(['plant', 'A-b', 'TryItEvent', 'TryItParameters', 'TryItRequest', 'Operations', 'Record', 'ErrorBody'])(
+  'the contract is refused if a schema has the name %s',
+  async (name) => {
+    const names = ['Error', name];
+    const wrong = { ...contract, components: { schemas: Object.fromEntries(names.map((each) => [each, {}])) } };
+    await expect(typesOf({ body: {} }, wrong)).rejects.toThrow(
+      `The schema ${name} in schemas/openapi.yaml needs another name, which must be like NewPlant.`,
+    );
+  },
+);
+
+test('a type has the name of its schema, whatever the title of the schema is', async () => {
+  const titled = { ...contract, components: { schemas: { Plant: { title: 'A green thing', type: 'string' } } } };
+  expect(await typesOf({}, titled)).toContain('export type Plant = string');
+});
