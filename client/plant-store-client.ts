@@ -29,8 +29,10 @@ export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'],
  * With one token, each request is sent up to three times: if no whole response arrives within 10 s, or after a 429, 502,
  * 503, 504 or a 500 from the gateway. The service's own 500 ends the attempts. Before each retry, the client waits less
  * than a second, or as long as Retry-After says, up to 10 s.
- * @throws RangeError if an int64 is a number that is not an integer, or too large to be exact; or if a path parameter is
- *   empty, `.` or `..`, which a URL cannot contain
+ * @throws RangeError if an int64 is a number that is not an integer, or too large to be exact. Such a large integer is
+ *   refused anywhere in a body, except in a field of type number.
+ * @throws RangeError if a path parameter is empty, `.` or `..`, or a parameter has characters that a URL or a header
+ *   cannot contain
  * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain
  * @throws `signal.reason` if the signal is aborted, even while waiting for the token; nothing is sent after that
  */

@@ -20,8 +20,12 @@ export const requestOf = (operation: Operation, baseUrl: string, parameters: obj
   const values = operation.parameters.flatMap(({ name, in: place, type }) => {
     const given: unknown = Reflect.get(parameters, name);
     mustBeExact(name, type, given);
-    const texts = [given].flat().filter((value) => value !== undefined);
-    return texts.map((value) => ({ name, place, text: String(value) }));
+    const texts = [given]
+      .flat()
+      .filter((value) => value !== undefined)
+      .map(String);
+    for (const text of texts) mustBeSendable(name, place, text);
+    return texts.map((text) => ({ name, place, text }));
   });
   const path = operation.path.replaceAll(/\{([^}]*)\}/g, (_, name) =>
     segment(name, values.find((value) => value.place === 'path' && value.name === name)?.text),
@@ -46,6 +50,22 @@ const mustBeExact = (name: string, type: string, given: unknown): void => {
   );
 };
 
+/** fetch trims headers and sends them as Latin-1. A URL is UTF-8, which has no unpaired surrogates. */
+const mustBeSendable = (name: string, place: string, text: string): void => {
+  const isSendable = place === 'header' ? /^(?! )[ -~\x80-\xff]*(?<! )$/.test(text) : text.isWellFormed();
+  if (!isSendable)
+    throw new RangeError(
+      `The ${place} parameter ${name} has a character that cannot be sent there: ${JSON.stringify(text)}.`,
+    );
+};
+
+/** Deeper in a body, the client knows no types: an integer that may be rounded could be an int64. */
+const mustBeExactWithin = (name: string, value: unknown): void => {
+  if (Number.isInteger(value)) mustBeExact(name, 'int64', value);
+  if (value instanceof Object)
+    for (const [key, field] of Object.entries(value)) mustBeExactWithin(`${name}.${key}`, field);
+};
+
 /** A URL with an empty segment, or with dots alone, has another path. */
 const segment = (name: string, text = ''): string => {
   if (['', '.', '..'].includes(text)) throw new RangeError(`The path parameter ${name} must not be '${text}'.`);
@@ -54,10 +74,14 @@ const segment = (name: string, text = ''): string => {
 
 /** Writes the fields of the contract as JSON, and no others. */
 const bodyOf = (types: Readonly<Record<string, string>>, body: unknown): string | undefined => {
-  if (Object.keys(types).length === 0) return toJson(body);
+  if (Object.keys(types).length === 0) {
+    mustBeExactWithin('body', body);
+    return toJson(body);
+  }
   const fields = Object.entries(types).map(([name, type]) => {
     const value: unknown = Reflect.get(body as object, name);
     mustBeExact(name, type, value);
+    if (!type.split(' or ').includes('number')) mustBeExactWithin(name, value);
     return [name, value];
   });
   return toJson(Object.fromEntries(fields));

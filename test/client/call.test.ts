@@ -204,6 +204,28 @@ describe('a call throws and sends nothing if', () => {
     expect(received).toEqual([]);
   });
 
+  test.each<[what: string, call: (client: Client) => Promise<unknown>]>([
+    ['a field', ({ updatePlant }) => updatePlant({ id: 1 }, { name: 'Moss', origin: { ids: [1, { id: 2 ** 53 }] } })],
+    ['a body whose fields are not listed', ({ labelPlants }) => labelPlants([{ id: 2 ** 53 }])],
+  ])('an integer deep inside %s may be rounded', async (_, call) => {
+    const { client, received } = await start(answer(200, moss));
+    await expect(call(client)).rejects.toThrow(RangeError);
+    expect(received).toEqual([]);
+  });
+
+  test.each(['a\nb', 'a\r', '\u0100', '\0', ' a', 'a '])('a header parameter is %j', async (value) => {
+    const { client, received } = await start(answer(200, []));
+    await expect(client.listPlants({ 'if-match': value })).rejects.toThrow(RangeError);
+    expect(received).toEqual([]);
+  });
+
+  test('a query or path parameter has an unpaired surrogate', async () => {
+    const { client, received } = await start(answer(200, []));
+    await expect(client.listPlants({ tag: ['a', '\ud800'] })).rejects.toThrow(RangeError);
+    await expect(client.getPlant({ id: 1, shop: '\udc00' })).rejects.toThrow(RangeError);
+    expect(received).toEqual([]);
+  });
+
   test('its signal is aborted, whatever its arguments are', async () => {
     const { client, received } = await start(answer(200, moss));
     const options = { signal: AbortSignal.abort(new Error('enough')) };
