@@ -8,8 +8,13 @@ export type Operation = {
   parameters: readonly { name: string; in: 'path' | 'query' | 'header'; type: string }[];
   /** The fields of the request body and their types. Empty if the contract does not list all fields. */
   body?: Readonly<Record<string, string>>;
-  /** The 2xx responses. Without `requires`, the response has no body. */
-  responses: readonly { status: number; requires?: readonly string[]; repeats?: readonly string[] }[];
+  /** The 2xx responses. Without `requires`, the response has no body; without `types`, the body is of any type. */
+  responses: readonly {
+    status: number;
+    types?: readonly string[];
+    requires?: readonly string[];
+    repeats?: readonly string[];
+  }[];
   errorCodes: readonly number[];
 };
 

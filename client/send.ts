@@ -79,18 +79,28 @@ const fetchWhole: typeof fetch = async (...request) => {
 const outcome = (operation: Operation, status: number, text: string, sent = ''): Outcome<unknown, number> => {
   const body = parseJson(text);
   const response = operation.responses.find((each) => each.status === status);
-  const { requires, repeats = [] } = response ?? {};
+  const { types = [], requires, repeats = [] } = response ?? {};
   const sentFields = Object(parseJson(sent));
   // A PATCH sends only the fields to change; the response may have the others, too.
   const isFree = (field: string) => operation.method === 'PATCH' && !Object.hasOwn(sentFields, field);
   const hasFields = () =>
     body !== undefined &&
+    (types.length === 0 || types.some((type) => isOfType(type, body))) &&
     requires?.every((field) => Object.hasOwn(Object(body), field)) &&
     repeats.every(
       (field) => isFree(field) || isEqual(Reflect.get(Object(body), field), Reflect.get(sentFields, field)),
     );
   const isSuccess = response && (requires === undefined ? text === '' : hasFields());
   return isSuccess ? { ok: true, status, body } : failure(operation, status, body);
+};
+
+/** Of numbers, only the type is compared: a service may write the integer 1 as 1.0. */
+const isOfType = (type: string, value: unknown): boolean => {
+  if (type === 'array') return Array.isArray(value);
+  if (type === 'null') return value === null;
+  if (type === 'object') return value instanceof Object && !Array.isArray(value);
+  if (type === 'string' || type === 'boolean') return typeof value === type;
+  return typeof value === 'number' || typeof value === 'bigint';
 };
 
 /** `cause` must not be one of ky's own errors: they contain the request with its token, and callers may log them. */

@@ -136,13 +136,17 @@ export const operations = ${JSON.stringify(Object.fromEntries(constants), null, 
 `;
 };
 
-/** The fields that a response must have, and those that must equal the request's, because both are the same schema. */
+/** The types that a response may be, the fields that it must have, and those that must equal the request's, because both are the same schema. */
 const fieldsOf = (contract: Contract, schema: Schema, body: Schema | undefined) => {
   const { required, properties } = flattened(contract, schema);
   const includes = (whole: Schema, part: Schema): boolean =>
     whole['$ref'] === part['$ref'] || branches(resolve(contract, whole)).some((branch) => includes(branch, part));
   const isEcho = body !== undefined && schema['$ref'] !== undefined && includes(body, schema);
-  return { requires: required, repeats: isEcho ? Object.keys(properties) : [] };
+  const { type } = resolve(contract, schema);
+  const writable = Object.keys(properties).filter(
+    (name) => resolve(contract, properties[name] ?? {})['readOnly'] !== true,
+  );
+  return { ...(type !== undefined && { types: [type].flat() }), requires: required, repeats: isEcho ? writable : [] };
 };
 
 /** The fields that a request body may have, and their types. Empty if the schema does not list all of them. */

@@ -331,6 +331,19 @@ describe('a call does not succeed if the response', () => {
     },
   );
 
+  test.each<[types: string[], right: unknown, wrong: unknown[]]>([
+    [['array'], [], [{}, null, 'Moss']],
+    [['object'], {}, [[], null, 'Moss']],
+    [['string', 'null'], null, [{}, [], 7, true]],
+    [['integer'], 7, ['7', null]],
+  ])('is not of one of the types %j', async (types, right, wrong) => {
+    const health = { ...operations.health, responses: [{ status: 200, types, requires: [] }] };
+    for (const body of [right, ...wrong]) {
+      const { baseUrl } = await startScriptedService(answer(200, body));
+      expect(await callOf(health, baseUrl, 'a.b.c')(), JSON.stringify(body)).toMatchObject({ ok: body === right });
+    }
+  });
+
   test('is no JSON', async () => {
     const { client } = await start((response) => response.end('<html>'));
     expect(await client.listPlants()).toEqual({ ...foreign, status: 200 });

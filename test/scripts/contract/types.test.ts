@@ -69,3 +69,17 @@ test('a type has the name of its schema, whatever the title of the schema is', a
   const titled = { ...contract, components: { schemas: { Plant: { title: 'A green thing', type: 'string' } } } };
   expect(await typesOf({}, titled)).toContain('export type Plant = string');
 });
+
+test('the contract for clients has the types of a response and the fields that repeat what was sent, without readOnly ones', async () => {
+  const schema = { $ref: '#/components/schemas/Known' };
+  const properties = { name: { type: 'string' }, since: { type: 'integer', readOnly: true } };
+  schemas['Known'] = { type: 'object', properties, required: ['name', 'since'] };
+  const responses = [
+    { status: 200, schema, errorCodes: [] },
+    { status: 201, schema: { type: 'array', items: schema }, errorCodes: [] },
+  ];
+  expect(await describeOperation({ body: schema, responses })).toHaveProperty('responses', [
+    { status: 200, types: ['object'], requires: ['name', 'since'], repeats: ['name'] },
+    { status: 201, types: ['array'], requires: [], repeats: [] },
+  ]);
+});
