@@ -98,6 +98,7 @@ test.each<[schema: Schema, what: string]>([
   [{ ...int64, enum: [1] }, 'enum of an int64'],
   [{ ...int64, const: 1 }, 'const of an int64'],
   [{ type: 'number', minimum: '1' }, 'minimum: 1'],
+  [{ ...int64, exclusiveMaximum: 2 ** 63 }, 'exclusiveMaximum with an integer beyond 2^53 - 1'],
   [{ ...int64, maximum: 2 ** 53 }, 'maximum with an integer beyond 2^53 - 1'],
   [{ items: { type: 'integer', enum: [2 ** 53] } }, 'enum with an integer beyond 2^53 - 1'],
   [{ const: { deep: [2 ** 53] } }, 'const with an integer beyond 2^53 - 1'],
