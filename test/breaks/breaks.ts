@@ -292,7 +292,7 @@ const byFile: Record<string, Row[]> = {
       'void response.clone().arrayBuffer();',
       'If a response breaks off, createPlant throws instead of returning an error.',
     ],
-    ['repeats.every((field)', 'repeats.some((field)', 'A response with a different tag counts as success.'],
+    ['repeats.every(', 'repeats.some(', 'A response with a different tag counts as success.'],
   ],
   'schemas/openapi.yaml': [['required: [id]', 'required: []', 'A plant without an id is valid.']],
   'scripts/compile-contract.ts': [
