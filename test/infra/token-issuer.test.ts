@@ -1,10 +1,9 @@
 /** Tests whose tokens the authorizer trusts: those of the issuer in the context, or of the stack's own user pool. */
-import { App, Stack } from 'aws-cdk-lib';
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { TokenIssuer } from '../../infra/token-issuer.ts';
-import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
+import { externalIssuer, kinds, templateOf, withStack } from '../kit/stacks.ts';
 import { ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 const cognito = withoutHashes(templateOf(kinds.prod).toJSON());
@@ -50,9 +49,10 @@ test('the authorizer looks for the scope in the claims that the context names', 
 
 /** Makes a user pool for these scopes. @returns the properties of its resource server and its client */
 const poolFor = (scopes: string[]) => {
-  const stack = new Stack(new App(), 'Test');
-  new TokenIssuer(stack, 'TokenIssuer', scopes);
-  const template = withoutHashes(CdkTemplate.fromStack(stack).toJSON());
+  const template = withStack(kinds.devWithIssuer, (stack) => {
+    new TokenIssuer(stack, 'TokenIssuer', scopes);
+    return withoutHashes(CdkTemplate.fromStack(stack).toJSON());
+  });
   const server = propertiesOf('AWS::Cognito::UserPoolResourceServer', template)['TokenIssuerPoolApi'];
   const client = propertiesOf('AWS::Cognito::UserPoolClient', template)['TokenIssuerPoolMachine'];
   return { server, client };
