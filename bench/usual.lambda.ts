@@ -1,4 +1,4 @@
-/** The handler most projects write: Middy, a schema compiled at run time by Ajv, Powertools' logger, text errors. */
+/** The handler most projects write: Middy, a schema compiled at run time by Ajv, Powertools' logger, errors as plain text. */
 import { Logger } from '@aws-lambda-powertools/logger';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';

@@ -24,7 +24,7 @@ export const readDeployedIssuer = async (stackName: string): Promise<TokenSource
 };
 
 /**
- * Limits in milliseconds for a new Cognito domain: "Your prefix domain might take up to one minute to take effect."
+ * How long to wait, in milliseconds, until a new Cognito domain works: "Your prefix domain might take up to one minute to take effect."
  * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_CreateUserPoolDomain.html
  */
 const newDomain = { giveUpAfter: 60_000, retryDelay: 2_000 };

@@ -85,7 +85,7 @@ export const ofTable = (table: PlantsTable): AlarmRow[] => {
   ];
 };
 
-/** Returns a metric for each DynamoDB operation that a function may call and that matches, by its id in expressions. */
+/** Returns a metric, by its id in expressions, for each DynamoDB operation that functions may call and that is `matching`. */
 export const byOperation = (table: PlantsTable, metric: string, statistic: string, matching = /./) => {
   const used = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));
   const metrics = used

@@ -47,7 +47,7 @@ const service = spawn('npm', ['start'], {
 try {
   const started = performance.now();
   const lines: Line[] = [];
-  /** Adds a line, with this machine's folders replaced by names that mean something to a reader. */
+  /** Adds a line to the recording, with this machine's folders replaced by descriptive names. */
   const show = (text: string): void => {
     const shown = text.replaceAll(folder, '.plant-store').replaceAll(root, '~/plant-store');
     lines.push({ at: (performance.now() - started) / 1_000, text: shown });

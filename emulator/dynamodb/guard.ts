@@ -25,6 +25,7 @@ export const makeGuard = (functions: FunctionSpec[], ownKey: string): Guard => {
     const resources = resourcesOf.get(operation);
     if (resources === undefined) return unknownOperation(operation);
 
+    // The header has the access key (SigV4):
     // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-authentication-methods.html
     const [, key = ''] = /Credential=([^/]+)/.exec(headers.authorization ?? '') ?? [];
     if (key === ownKey) return undefined;

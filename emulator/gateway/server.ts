@@ -25,7 +25,7 @@ type GatewayOptions = {
   api: ApiSpec;
   invoke: Invoke;
   onRequest: (entry: AccessLogEntry) => void;
-  /** Called before the API handles a request. If it returns true, it responds itself, and the API does not. */
+  /** Called before the API handles a request. Returns true if it responds instead of the API. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** If given, the gateway throttles requests by this clock. */
   throttleClock?: Clock;

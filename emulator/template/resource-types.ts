@@ -11,7 +11,7 @@ type Properties = {
 
 const table = {
   read: ['TableName', 'KeySchema', 'AttributeDefinitions', 'GlobalSecondaryIndexes', 'LocalSecondaryIndexes'],
-  // StreamSpecification: nothing can read the stream, because event sources and references to its ARN are refused.
+  // Two of these need a reason. StreamSpecification: nothing can read the stream, because event sources and references to its ARN are refused.
   // TimeToLiveSpecification: DynamoDB deletes items up to days late, so services must expect expired items.
   withoutEffect: [
     'BillingMode',

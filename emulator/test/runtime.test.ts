@@ -4,7 +4,7 @@ import { generate } from 'selfsigned';
 import { describe, expect, test, vi } from 'vitest';
 import { folderWith, functionOf, resultOf, timeout } from './kit/one-function.ts';
 
-describe('the result', () => {
+describe('the result of a function', () => {
   test('is passed as JSON', async () => {
     const fn = await functionOf('exports.handler = async (event) => ({ event, undef: undefined })');
     expect(resultOf(await fn.invoke({ a: [1, null, 'é'] }))).toEqual({ event: { a: [1, null, 'é'] } });

@@ -126,7 +126,7 @@ describe('a call sends', () => {
     ]);
   });
 
-  test('header parameters beside the token', async () => {
+  test('header parameters along with the token', async () => {
     const { client, requests } = await start(answer(200, []));
     await client.listPlants({ 'if-match': '"7"' });
     expect(requests[0]?.headers).toMatchObject({ 'if-match': '"7"', authorization: 'Bearer a.b.c' });

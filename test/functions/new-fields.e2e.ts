@@ -75,7 +75,7 @@ const namedByCompiler = async (): Promise<[file: string, fields: string[]][]> =>
   return errors.map((error) => [error.replace(/\(.*/, ''), fields.filter((field) => error.includes(field))]);
 };
 
-/** Invokes createPlant of the copy. @returns the status and the body of its response */
+/** Invokes createPlant of the copied project. @returns the status and the body of its response */
 const create = async (plant: object) => {
   const code = `
     const { handler } = await import('./functions/create-plant.lambda.ts');

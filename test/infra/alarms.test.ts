@@ -133,7 +133,7 @@ test('every alarm notifies the topic when it starts and ends, and missing data s
   expect(Object.values(found).filter((alarm) => 'ActionsEnabled' in alarm)).toEqual([]);
 });
 
-test('alarms of this account may publish to the topic, and nobody may without TLS', () => {
+test('CloudWatch may publish to the topic for this account only, and everyone only over TLS', () => {
   const { Properties } = prod.Resources['MonitoringAlarmsPolicy'] ?? {};
   expect(Properties).toMatchObject({
     Topics: [ref('MonitoringAlarms')],

@@ -31,7 +31,7 @@ test('every function runs on Node 24 and arm64, is traced, and logs JSON to a se
   );
 });
 
-test('no function reserves concurrency, which would cap it and take it from all others in the account', () => {
+test('no function reserves concurrency, which would limit that function and leave less for all others', () => {
   expect(Object.keys(functions).filter((name) => 'ReservedConcurrentExecutions' in (functions[name] ?? {}))).toEqual(
     [],
   );

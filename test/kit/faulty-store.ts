@@ -4,7 +4,7 @@ import { closeServer, listen } from '../../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 import { closedDuring } from './servers.ts';
 
-/** A call at the proxy, for one plant (PutItem, GetItem, DeleteItem and the like) or for none (Scan, Query). */
+/** A call that reaches the proxy, for one plant (PutItem, GetItem, DeleteItem and the like) or for any (Scan, Query). */
 type Call = {
   response: ServerResponse;
   /** Counts the calls for this plant, or for none, from 1. */

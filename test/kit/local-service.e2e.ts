@@ -62,7 +62,7 @@ test('a command that a test leaves running ends when the test runner does', asyn
   await until(() => !isRunning(group));
 });
 
-test('a process that a command started ends with the command', async () => {
+test('a process started by a command ends when the command ends', async () => {
   const { child, ended } = run('sh', ['-c', 'sleep 1000 & echo started']);
   expect(await ended).toMatchObject({ code: 0, stdout: 'started\n' });
   await until(() => !isRunning(-(child.pid ?? 0)));

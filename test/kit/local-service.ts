@@ -47,7 +47,7 @@ export const run = (
   return { child, ended, output: () => stdout };
 };
 
-/** Returns whether the process with this id runs. With a negative id: whether any process of that group runs. */
+/** Returns whether the process with this id is running or, for a negative id, any process in that group. */
 export const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);

@@ -1,4 +1,4 @@
-/** Tests every response that the service may send, as one suite for any way of reaching the service. */
+/** Tests every response that the service may send, however the service is reached. */
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';

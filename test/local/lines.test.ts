@@ -36,7 +36,7 @@ test('the title of a function is its logical id without the hash', () => {
 });
 
 describe('the curl command that npm start prints', () => {
-  /** Runs a command in a shell in which `curl` and `npm` only print their arguments. @returns those of `curl` */
+  /** Runs a command in a shell in which `curl` and `npm` only print their arguments. @returns the arguments of `curl` */
   const words = (line: string): string[] => {
     const print = `curl() { printf '%s\\n' "$@"; }; npm() { printf 'DATA_DIR=%s %s' "$DATA_DIR" "$*"; }\n`;
     const env = { PATH: process.env['PATH'] };

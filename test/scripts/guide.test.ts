@@ -36,7 +36,7 @@ test('a guide has a block for each fence that names a file', () => {
 });
 
 describe('a block', () => {
-  test('makes a new file', () => {
+  test('creates the file that it names', () => {
     expect(applyBlock(made, undefined)).toBe('export {};\n\n');
   });
 
@@ -78,7 +78,7 @@ describe('a block of YAML', () => {
     expect(applyBlock(block, file(`${put}  /c: {}\n`))).toBe(file(`${put}    get:\n      summary: new\n  /c: {}\n`));
   });
 
-  test('is refused if the file has the operation', () => {
+  test('is refused if the file already contains its operation', () => {
     expect(() => applyBlock(block, file('  /b:\n    get:\n      summary: old\n'))).toThrow('a.yaml already has');
   });
 });
