@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { type Contract, readOperations } from './contract/operations.ts';
-import { compileTypes } from './contract/types.ts';
+import { capitalize, compileTypes } from './contract/types.ts';
 import { compileValidators } from './contract/validators.ts';
 
 const header = '// Made from schemas/openapi.yaml by `npm ci`. Do not edit.\n';
@@ -20,7 +20,7 @@ const generate = async (): Promise<Record<string, string>> => {
   ]);
   const modules = operations.flatMap(({ id }) => {
     const file = id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const event = `${id.charAt(0).toUpperCase()}${id.slice(1)}Event`;
+    const event = `${capitalize(id)}Event`;
     const exported = { parameters: 'EventParameter[]', validate: `Validator<${event}>` };
     const declarations = [
       "import type { EventParameter, Validator } from '../http/valid-event.ts';",

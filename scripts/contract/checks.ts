@@ -1,7 +1,5 @@
 /** Refuses schemas that the validators or the types would misread. */
-import { type Contract, isSchema, mapSchema, resolve, type Schema, schemasOf } from './schemas.ts';
-
-const notSupported = (what: string): Error => new Error(`${what} in schemas/openapi.yaml is not supported.`);
+import { type Contract, isSchema, mapSchema, notSupported, resolve, type Schema, schemasOf } from './schemas.ts';
 
 /** Keywords beside a $ref that only describe. Others would be missing in the types. */
 const besideRef = ['title', 'description', 'example', 'examples', 'deprecated', 'default'];

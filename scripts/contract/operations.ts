@@ -49,6 +49,14 @@ const operationKeys = [
 /** The names of other files beside those of the operations: functions/authorizer.lambda.ts, generated/contract.ts. */
 const takenIds = ['authorizer', 'contract'];
 
+/** Groups parameters by their part of the event. `required`: those with a value in every valid event, perhaps a default. */
+export const parametersByPlace = (contract: Contract, parameters: Parameter[]) =>
+  Object.entries(eventProperties).flatMap(([place, property]) => {
+    const here = parameters.filter((parameter) => parameter.in === place);
+    const always = here.filter((each) => each.required || resolve(contract, each.schema)['default'] !== undefined);
+    return here.length > 0 ? [{ property, here, required: always.map(({ name }) => name) }] : [];
+  });
+
 /** Lists the operations in the contract's order. @throws Error that names the operation and what is not supported */
 export const readOperations = (contract: Contract): Operation[] => {
   const operations = Object.entries(contract.paths).flatMap(([path, item]) =>

@@ -7,6 +7,8 @@ export type Contract = {
   components: { schemas: Record<string, Schema>; [kind: string]: Record<string, Schema> };
 };
 
+export const notSupported = (what: string): Error => new Error(`${what} in schemas/openapi.yaml is not supported.`);
+
 /** Follows a $ref, if the value has one. @throws Error if it leads nowhere or in a circle */
 export const resolve = <T extends { $ref?: string }>(contract: Contract, value: T, followed: string[] = []): T => {
   const { $ref } = value;

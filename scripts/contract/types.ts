@@ -1,10 +1,9 @@
 /** Makes TypeScript of the contract: the types of its schemas and operations, and what clients and the stack read. */
 import { compile } from 'json-schema-to-typescript';
-import { eventProperties, type Operation } from './operations.ts';
+import { type Operation, parametersByPlace } from './operations.ts';
 import { type Contract, mapSchema, mapSchemas, resolve, type Schema } from './schemas.ts';
-import { isAlwaysThere } from './validators.ts';
 
-const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+export const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** A schema's name as a type. Names that would hide a global type, such as Error, end in Body. */
 const typeName = (name: string): string => (name in globalThis ? `${name}Body` : name);
@@ -56,11 +55,9 @@ const object = (properties: Record<string, unknown>, required = Object.keys(prop
 /** The schemas of an operation's types. A parameter of format int64 is always a bigint in an event. */
 const interfacesOf = (contract: Contract, { id, parameters, body, responses }: Operation): Record<string, Schema> => {
   const name = capitalize(id);
-  const places = Object.entries(eventProperties).flatMap(([place, property]) => {
-    const here = parameters.filter((parameter) => parameter.in === place);
+  const places = parametersByPlace(contract, parameters).map(({ property, here, required }) => {
     const schemas = Object.fromEntries(here.map((each) => [each.name, inlined(contract, each.schema)]));
-    const required = here.filter(isAlwaysThere(contract)).map((each) => each.name);
-    return here.length > 0 ? [[property, mapSchema(object(schemas, required), integersAs('bigint'))]] : [];
+    return [property, mapSchema(object(schemas, required), integersAs('bigint'))];
   });
   const asJson = (schema: Schema): Schema => mapSchema(schema, integersAs('number | bigint'));
   const sentBody = body && { body: asJson(body) };
@@ -136,7 +133,7 @@ export const operations = ${JSON.stringify(Object.fromEntries(constants), null, 
 `;
 };
 
-/** The types that a response may be, the fields that it must have, and those that must equal the request's, because both are the same schema. */
+/** What a response must be: its types, its fields, and the fields that repeat the request's, if the schema is the same. */
 const fieldsOf = (contract: Contract, schema: Schema, body: Schema | undefined) => {
   const { required, properties } = flattened(contract, schema);
   const includes = (whole: Schema, part: Schema): boolean =>

@@ -4,8 +4,8 @@ import { _Code, type Name } from 'ajv/dist/compile/codegen/code.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import addFormats from 'ajv-formats';
 import { build } from 'esbuild';
-import { eventProperties, type Operation } from './operations.ts';
-import { type Contract, mapSchema, mapSchemas, resolve, type Schema } from './schemas.ts';
+import { eventProperties, type Operation, parametersByPlace } from './operations.ts';
+import { type Contract, mapSchema, mapSchemas, notSupported, resolve, type Schema } from './schemas.ts';
 
 /**
  * The values that a number in the contract may have. `condition` is JavaScript in which `x` is the number. An int64 may
@@ -63,8 +63,7 @@ const withOwnKeywords = (schema: Schema): Schema => {
   const types = [schema['type']].flat();
   const [type, ...others] = types.filter((each) => each !== 'null');
   const isNumber = types.includes('integer') || types.includes('number');
-  if (isNumber && others.length > 0)
-    throw new Error(`The type ${types.join(' or ')} in schemas/openapi.yaml is not supported.`);
+  if (isNumber && others.length > 0) throw notSupported(`The type ${types.join(' or ')}`);
   if (types.includes('string')) return { ...schema, wellFormed: true };
   if (!isNumber) return schema;
   return numberSchema(schema, type === 'integer', types.includes('null'));
@@ -73,7 +72,7 @@ const withOwnKeywords = (schema: Schema): Schema => {
 const numberSchema = (schema: Schema, integer: boolean, orNull: boolean): Schema => {
   const { type, format = '', minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...others } = schema;
   const unsupported = Object.keys(others).find((keyword) => !annotations.includes(keyword));
-  if (unsupported) throw new Error(`${unsupported} of a number in schemas/openapi.yaml is not supported.`);
+  if (unsupported) throw notSupported(`${unsupported} of a number`);
   const [least, most] = integer ? (integerLimits[String(format)] ?? safeIntegers) : [];
   // Any other limit replaces the format's, unless it is wider.
   const min = typeof minimum === 'number' && (least === undefined || minimum > least) ? minimum : least;
@@ -98,21 +97,13 @@ const numberSchema = (schema: Schema, integer: boolean, orNull: boolean): Schema
 
 /** The schema of an operation's event, after its parameters and its body have been parsed. */
 const eventSchema = (contract: Contract, { parameters, body }: Operation): Schema => {
-  const places = Object.entries(eventProperties).flatMap(([place, property]) => {
-    const here = parameters.filter((parameter) => parameter.in === place);
-    const required = here.filter(isAlwaysThere(contract)).map(({ name }) => name);
+  const places = parametersByPlace(contract, parameters).map(({ property, here, required }) => {
     const properties = Object.fromEntries(here.map(({ name, schema }) => [name, schema]));
-    return here.length > 0 ? [[property, { type: 'object', required, properties }]] : [];
+    return [property, { type: 'object', required, properties }];
   });
   const properties = { ...Object.fromEntries(places), ...(body && { body }) };
   return { type: 'object', required: Object.keys(properties), properties };
 };
-
-/** Returns whether a parameter has a value in every valid event: it is required, or has a default. */
-export const isAlwaysThere =
-  (contract: Contract) =>
-  ({ required, schema }: Operation['parameters'][number]): boolean =>
-    required || resolve(contract, schema)['default'] !== undefined;
 
 /** How the text of a parameter becomes a value, for functions/http/parameters.ts. */
 const parameterList = (contract: Contract, { parameters }: Operation): object[] =>
@@ -134,11 +125,11 @@ const parameterList = (contract: Contract, { parameters }: Operation): object[] 
 /** Every request without the parameter would get the same list, and JSON has no bigint, so these have no default. */
 const checkDefault = (contract: Contract, ajv: Ajv2020, { name, schema }: Operation['parameters'][number]): void => {
   const { default: value, ...others } = resolve(contract, schema);
-  const what = `The default of the parameter ${name} in schemas/openapi.yaml`;
   const isBesideRef = schema['$ref'] !== undefined && schema['default'] !== undefined;
   const isOther = others['type'] === 'array' || others['format'] === 'int64';
-  if (isBesideRef || (value !== undefined && isOther)) throw new Error(`${what} is not supported.`);
-  if (value !== undefined && !ajv.validate(forAjv(schema), value)) throw new Error(`${what} breaks its own rules.`);
+  if (isBesideRef || (value !== undefined && isOther)) throw notSupported(`The default of the parameter ${name}`);
+  if (value !== undefined && !ajv.validate(forAjv(schema), value))
+    throw new Error(`The default of the parameter ${name} in schemas/openapi.yaml breaks its own rules.`);
 };
 
 /** Adds our keywords to a schema outside `components`, and makes its references lead there. */
