@@ -28,20 +28,17 @@ const values: Record<EventParameter['type'], (text: string) => unknown> = {
  * @throws CatalogueError notValid if the operation has query parameters and the query string is not UTF-8
  */
 export const parseParameters = (event: HttpEvent, parameters: readonly EventParameter[]): void => {
+  // The gateway joins repeated query parameters with commas, which their values may contain, so the text is parsed here.
+  const query = parameters.some(({ property }) => property === 'queryStringParameters') ? queryOf(event) : undefined;
   for (const { name, property, type, isList, default: standard } of parameters) {
     event[property] ??= {};
-    const parsed = textsOf(event, property, name).map(values[type]);
+    const inEvent = event[property][name];
+    const texts = property === 'queryStringParameters' ? query?.getAll(name) : [inEvent];
+    const parsed = (texts ?? []).filter((text) => typeof text === 'string').map(values[type]);
     // A parameter that is repeated, though it is not a list, stays an array, which the validator refuses.
     event[property][name] = isList || parsed.length > 1 ? parsed : parsed[0];
     if (parsed.length === 0) event[property][name] = standard;
   }
-};
-
-/** The gateway joins repeated query parameters with commas, which their values may contain, so its text is parsed here. */
-const textsOf = (event: HttpEvent, property: EventParameter['property'], name: string): string[] => {
-  if (property === 'queryStringParameters') return queryOf(event).getAll(name);
-  const text = event[property]?.[name];
-  return typeof text === 'string' ? [text] : [];
 };
 
 /** Bytes that are not UTF-8 become U+FFFD, so there must be as many of these as were sent percent-encoded. */

@@ -67,17 +67,16 @@ export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
  * Puts the plant, in one atomic call, if the id is free or already has this same plant. A retry by the SDK or by the
  * client therefore succeeds, and a different plant is never overwritten.
  */
-export const putUnlessOther = ({ id, ...content }: PlantItem): Omit<PutItemCommandInput, 'TableName'> => {
-  const fields = Object.keys(content);
-  const attributes = definedIn(content);
-  const isSame = fields.map((each) => (each in attributes ? `#${each} = :${each}` : `attribute_not_exists(#${each})`));
+export const putUnlessOther = (item: PlantItem): Omit<PutItemCommandInput, 'TableName'> => {
+  const attributes = definedIn(item);
+  const { id, ...content } = attributes;
+  const fields = Object.keys(item).filter((each) => each !== 'id');
+  const isSame = fields.map((each) => (each in content ? `#${each} = :${each}` : `attribute_not_exists(#${each})`));
   return {
-    Item: { ...attributes, ...definedIn({ id }) },
+    Item: attributes,
     ConditionExpression: `attribute_not_exists(id) OR (${isSame.join(' AND ')})`,
     ExpressionAttributeNames: Object.fromEntries(fields.map((each) => [`#${each}`, each])),
-    ExpressionAttributeValues: Object.fromEntries(
-      Object.entries(attributes).map(([each, value]) => [`:${each}`, value]),
-    ),
+    ExpressionAttributeValues: Object.fromEntries(Object.entries(content).map(([each, value]) => [`:${each}`, value])),
     // The old attributes tell a repeated plant from a new one. Returning them consumes no read capacity.
     ReturnValues: 'ALL_OLD',
   };
@@ -93,7 +92,10 @@ const definedIn = (item: Record<string, AttributeValue | undefined>): Item =>
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
 export const itemBytes = (item: Record<string, AttributeValue | undefined>): number =>
-  Object.entries(definedIn(item)).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
+  Object.entries(item).reduce(
+    (sum, [name, value]) => (value === undefined ? sum : sum + Buffer.byteLength(name) + valueBytes(value)),
+    0,
+  );
 
 /** Lists and maps take 3 bytes, and 1 for each element. */
 const valueBytes = ({ S, N, L, M }: AttributeValue): number => {
