@@ -11,7 +11,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
   /** Cognito's access tokens have no `aud`. */
   readonly audience = 'none';
   readonly scopeClaim = 'scope';
-  /** Outputs of the stack. A client gets a token from `TokenUrl`, where it posts its id and secret (HTTP Basic). */
+  /** Outputs of the stack. To get a token, a client posts its id and secret (HTTP Basic) to `TokenUrl`. */
   readonly outputs: { TokenUrl: string; ClientId: string; UserPoolId: string };
 
   /** @param scopes all scopes of the contract. @throws ConfigurationError if a Cognito resource server cannot have them */

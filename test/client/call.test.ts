@@ -116,7 +116,7 @@ describe('a call sends', () => {
     expect(requests.map((request) => `${request.method} ${request.url}`)).toEqual([`GET ${url}`]);
   });
 
-  test('no parameter that is undefined, and none that the contract does not have', async () => {
+  test('only parameters that the contract has and that have a value', async () => {
     const { client, requests } = await start(answer(200, []));
     await Reflect.apply(client.listPlants, undefined, [{ limit: undefined, 'if-match': undefined, colour: 'green' }]);
     await client.listPlants();
