@@ -1,4 +1,4 @@
-/** `npm start`: serves the synthesized stack on this machine. Settings: PORT, DATA_DIR, AWS_ENDPOINT_URL_DYNAMODB. */
+/** `npm start`: serves the synthesized stack on this machine. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import os from 'node:os';
@@ -8,27 +8,14 @@ import { prebuildBundles } from '../infra/bundling.ts';
 import { exampleRequest, readContract } from './contract.ts';
 import { accessLine, curlLine } from './lines.ts';
 import { closeServer, listen } from './listen.ts';
+import { readOptions } from './options.ts';
 import { referencePage } from './reference.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
 import { dataFolder, readPort } from './settings.ts';
 
 const say = (line: string): void => console.log(line);
 
-const usage = `Usage: npm start
-Serves the stack on this machine. Settings are environment variables, as in PORT=3001 npm start:
-  PORT                       the port on 127.0.0.1; 0 means any free port (default: 3000)
-  DATA_DIR                   the folder for the plants (default: .plant-store)
-  AWS_ENDPOINT_URL_DYNAMODB  the store to use instead of the built-in one`;
-
-const [argument] = process.argv.slice(2);
-if (argument === '--help' || argument === '-h') {
-  say(usage);
-  process.exit(0);
-}
-if (argument !== undefined) {
-  console.error(`npm start does not accept ${argument}.\n${usage}`);
-  process.exit(1);
-}
+readOptions();
 
 /** Clean-up steps, run in reverse order when the service stops or its start fails half-way. */
 const cleanUps: (() => unknown)[] = [];

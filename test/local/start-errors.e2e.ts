@@ -14,13 +14,16 @@ test('npm start names the folder and exits with code 1 if its data is damaged', 
   expect(await home.failure()).toContain(`The data in ${dynamodb} cannot be read`);
 });
 
-test('npm start accepts no argument except --help, which lists its settings', async () => {
+test('npm start accepts --help, which lists its settings, and names an unknown option when it rejects it', async () => {
   const start = (...args: string[]) => run(process.execPath, [programs.start, ...args]).ended;
   const help = await start('--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
-  const { code, stderr } = await start('--port', '4000');
-  expect({ code, stderr }).toEqual({ code: 1, stderr: `npm start does not accept --port.\n${help.stdout}` });
   for (const setting of ['PORT', 'DATA_DIR', 'AWS_ENDPOINT_URL_DYNAMODB']) expect(help.stdout).toContain(setting);
+  const { code, stdout, stderr } = await start('--port', '4000');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/unknown option '--port'.*npm start -- --help/s);
+  expect((await start('4000')).stderr).toMatch(/too many arguments.*npm start -- --help/s);
+  expect((await start('--debug=none')).stderr).toContain('from 0 (any free port) to 65535');
 });
 
 test('npm run token accepts --help, and names an unknown option when it rejects it', async () => {
