@@ -18,5 +18,5 @@ export const handler = httpOperation({ errors, unavailable: StoreUnavailable })
   .handler(async ({ body }, { deadline }) => {
     const { outcome, plant } = await create(body, deadline);
     console.info({ outcome });
-    return jsonResponse(200, plant);
+    return jsonResponse(200, plant, outcome === 'repeated' ? { 'idempotent-replayed': 'true' } : {});
   });

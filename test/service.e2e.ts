@@ -75,6 +75,7 @@ const untilAnswered = <T extends { status: number; body: unknown }>(send: () => 
 const request = async (path: string, init: RequestInit) => {
   const response = await fetch(reached.url + path, init);
   const text = await response.text();
+  expect(response.headers.get('apigw-requestid'), 'id of the request').toMatch(/./);
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as unknown };
 };
 
@@ -143,9 +144,10 @@ describe('the client', () => {
 
   test('stores a plant with an id beyond 2^53, even if sent again, and rejects a different plant with that id', async () => {
     const id = 2n ** 62n + BigInt.asIntN(62, BigInt(newId()));
-    const stored = { ok: true, status: 200, body: { name: 'Löwenzahn 🌱', tag: '' } };
-    expect(await create({ id, name: 'Löwenzahn 🌱', tag: '' })).toEqual(stored);
-    expect(await create({ id, name: 'Löwenzahn 🌱', tag: '' })).toEqual(stored);
+    const requestId = expect.stringMatching(/./);
+    const stored = { ok: true, status: 200, requestId, body: { name: 'Löwenzahn 🌱', tag: '' } };
+    expect(await create({ id, name: 'Löwenzahn 🌱', tag: '' })).toMatchObject(stored);
+    expect(await create({ id, name: 'Löwenzahn 🌱', tag: '' })).toMatchObject(stored);
     expect(await create({ id, name: 'Moss' })).toMatchObject({ ok: false, status: 409, error: 40901 });
     expect(await reached.read(String(id))).toEqual(item(String(id), 'Löwenzahn 🌱', ''));
   });
@@ -159,7 +161,8 @@ describe('the client', () => {
   });
 
   test('asks for another token after a refusal, and then returns the refusal', async () => {
-    const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
+    const requestId = expect.stringMatching(/./);
+    const refused = { ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' };
     const plant = { id: BigInt(newId()), name: 'Moss' };
     expect(await create(plant, 'x')).toEqual(refused);
     const token = ({ refused }: { refused: boolean }) => (refused ? reached.token : 'x');

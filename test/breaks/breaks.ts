@@ -55,7 +55,14 @@ const byFile: Record<string, Row[]> = {
     ],
     ['requiredScopes.every(', 'requiredScopes.some(', 'One of several required scopes is enough.'],
   ],
-  'functions/create-plant.lambda.ts': [['  .use(timeLeft())\n', '', 'The store is called even if no time is left.']],
+  'functions/create-plant.lambda.ts': [
+    ['  .use(timeLeft())\n', '', 'The store is called even if no time is left.'],
+    [
+      "outcome === 'repeated' ?",
+      "outcome !== 'created' ?",
+      'A plant that a lost attempt stored is called a repeated one.',
+    ],
+  ],
   'functions/plants/dynamodb.ts': [
     [
       'disableClockSkewCorrection: false',
@@ -293,6 +300,11 @@ const byFile: Record<string, Row[]> = {
       'If a response breaks off, createPlant throws instead of returning an error.',
     ],
     ['repeats.every(', 'repeats.some(', 'A response with a different tag counts as success.'],
+    [
+      "error: code ?? 'gateway', status, ...idOf(received)",
+      "error: code ?? 'gateway', status",
+      'No error has its request id.',
+    ],
   ],
   'schemas/openapi.yaml': [['required: [id]', 'required: []', 'A plant without an id is valid.']],
   'scripts/compile-contract.ts': [

@@ -66,6 +66,18 @@ describe('the log of createPlant', () => {
   });
 });
 
+test('createPlant tells a repeated plant from a new one, unless an attempt without a response may have stored it', async () => {
+  const [id, lost] = [newId(), newId()];
+  const create = async (id: string) => {
+    const { status, headers } = await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`));
+    return { status, replayed: headers['idempotent-replayed'] };
+  };
+  expect(await create(id)).toEqual({ status: 200, replayed: undefined });
+  expect(await create(id)).toEqual({ status: 200, replayed: 'true' });
+  service.faults.fail(lost, onFirstCall(loseResponse));
+  expect(await create(lost)).toEqual({ status: 200, replayed: undefined });
+});
+
 test.each([
   ['without headers', { headers: undefined }, 41501],
   ['whose body is not a string', { body: 7 }, 40001],

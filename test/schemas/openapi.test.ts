@@ -119,13 +119,19 @@ describe.each(operations)('$routeKey in schemas/openapi.yaml', (operation) => {
     for (const error of documented) expect(catalogue).toContainEqual(error);
   });
 
-  test('declares, for each error status, exactly the headers that its errors have', async () => {
+  test('declares the id of the request as a header of each response, those of the gateway included', () => {
+    const without = responses.filter(({ headers }) => !headers.includes('apigw-requestid'));
+    expect(without.map(({ status }) => status)).toEqual([]);
+  });
+
+  test('declares, for each error status, exactly the headers that its errors have, and that id', async () => {
     const sent = (await catalogueOf(operation)).flatMap(({ status, headers = {} }) =>
       Object.keys(headers).map((name) => `${status} ${name}`),
     );
     const documented = responses
       .filter(({ status }) => status >= 400)
-      .flatMap(({ status, headers }) => headers.map((name) => `${status} ${name}`));
+      .flatMap(({ status, headers }) => headers.map((name) => `${status} ${name}`))
+      .filter((each) => !each.endsWith(' apigw-requestid'));
     expect(documented.sort()).toEqual([...new Set(sent)].sort());
   });
 });
