@@ -18,6 +18,11 @@ export type ErrorCode<Id extends OperationId> = Operations[Id]['errorCode'];
  *   of a redirect, and `status` is then 0;
  * - `no answer`: no response, or only part of one. The service may or may not have done what it was asked to; sending
  *   the request again is safe. `cause` is what `fetch` threw.
+ *
+ * `requestId` is the response's header `apigw-requestid`, which identifies the request in the service's logs; it is
+ * undefined if there was no response, if something else at that address responded, or if a browser hides the header.
+ * After retries, it is the id of the last response. `headers` has all headers of a success, such as
+ * `headers.get('idempotent-replayed')`, which is `'true'` if createPlant found the same plant already stored.
  */
 export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'], ErrorCode<Id>>;
 
@@ -44,7 +49,7 @@ export type PlantStoreClient = { [Id in keyof Operations]: Call<Operations[Id]> 
  * @example
  * const { createPlant } = createPlantStoreClient({ baseUrl: 'http://127.0.0.1:3000', token: accessToken });
  * const result = await createPlant({ id: 9007199254740993n, name: 'Swiss cheese plant', tag: 'climber' });
- * if (!result.ok) console.error(result.error, result.message);
+ * if (!result.ok) console.error(result.error, result.message, result.requestId);
  */
 export const createPlantStoreClient = ({ baseUrl, token }: { baseUrl: string; token: Token }): PlantStoreClient => {
   const base = new URL(baseUrl).href.replace(/\/+$/, '');

@@ -6,12 +6,14 @@ import { isEqual, parseJson } from './json.ts';
 import type { HttpRequest, Operation } from './request.ts';
 
 /** Described at `Result` in plant-store-client.ts. */
-export type Outcome<Body, ErrorCode> = { ok: true; status: number; body: Body } | Failure<ErrorCode>;
+export type Outcome<Body, ErrorCode> =
+  | { ok: true; status: number; headers: Headers; requestId: string | undefined; body: Body }
+  | Failure<ErrorCode>;
 
 type Failure<ErrorCode> =
-  | { ok: false; error: ErrorCode; status: number; message: string }
-  | { ok: false; error: 'gateway'; status: number; message: string }
-  | { ok: false; error: 'no answer'; message: string; cause: unknown };
+  | { ok: false; error: ErrorCode; status: number; requestId: string | undefined; message: string }
+  | { ok: false; error: 'gateway'; status: number; requestId: string | undefined; message: string }
+  | { ok: false; error: 'no answer'; requestId?: undefined; message: string; cause: unknown };
 
 export const send = async (
   operation: Operation,
@@ -33,10 +35,10 @@ export const send = async (
       retry: retry(operation),
       ...(signal && { signal }),
     });
-    return outcome(operation, response.status, await response.text(), body);
+    return outcome(operation, response, await response.text(), body);
   } catch (error) {
     signal?.throwIfAborted();
-    if (isHTTPError(error)) return failure(operation, error.response.status, error.data);
+    if (isHTTPError(error)) return failure(operation, error.response, error.data);
     if (error instanceof NoAnswer) return noAnswer(error.cause);
     if (isTimeoutError(error)) return noAnswer(new DOMException('no answer within 10 seconds', 'TimeoutError'));
     throw error;
@@ -59,7 +61,7 @@ const retry = (operation: Operation): RetryOptions => ({
     if (error instanceof NoAnswer) return true;
     if (!isHTTPError(error) || error.response.status !== 500) return undefined;
     // A 500 with an error number is a bug of the service: the same request would fail again.
-    return failure(operation, 500, error.data).error === 'gateway' ? undefined : false;
+    return failure(operation, error.response, error.data).error === 'gateway' ? undefined : false;
   },
 });
 
@@ -76,7 +78,8 @@ const fetchWhole: typeof fetch = async (...request) => {
 };
 
 /** A 2xx from anything else at that address, such as a captive portal, must not count as a success. */
-const outcome = (operation: Operation, status: number, text: string, sent = ''): Outcome<unknown, number> => {
+const outcome = (operation: Operation, received: Response, text: string, sent = ''): Outcome<unknown, number> => {
+  const { status, headers } = received;
   const body = parseJson(text);
   const response = operation.responses.find((each) => each.status === status);
   const { types = [], requires, repeats = [] } = response ?? {};
@@ -91,7 +94,7 @@ const outcome = (operation: Operation, status: number, text: string, sent = ''):
       (field) => isFree(field) || isEqual(Reflect.get(Object(body), field), Reflect.get(sentFields, field)),
     );
   const isSuccess = response && (requires === undefined ? text === '' : hasFields());
-  return isSuccess ? { ok: true, status, body } : failure(operation, status, body);
+  return isSuccess ? { ok: true, status, headers, ...idOf(received), body } : failure(operation, received, body);
 };
 
 /** Of numbers, only the type is compared: a service may write the integer 1 as 1.0. */
@@ -119,11 +122,21 @@ const innermost = (error: unknown): string => {
   return error.message || ('code' in error ? String(error.code) : error.name);
 };
 
-const failure = ({ errorCodes }: Operation, status: number, body: unknown): Failure<number> => {
+const failure = ({ errorCodes }: Operation, received: Response, body: unknown): Failure<number> => {
+  const { status } = received;
   const { error, message } = body instanceof Object ? (body as { error?: unknown; message?: unknown }) : {};
   if (status < 400 || typeof message !== 'string') {
-    return { ok: false, error: 'gateway', status, message: 'the response is not from the Plant Store' };
+    return {
+      ok: false,
+      error: 'gateway',
+      status,
+      ...idOf(received),
+      message: 'the response is not from the Plant Store',
+    };
   }
   const code = errorCodes.find((each) => each === error && Math.floor(each / 100) === status);
-  return { ok: false, error: code ?? 'gateway', status, message };
+  return { ok: false, error: code ?? 'gateway', status, ...idOf(received), message };
 };
+
+/** The gateway gives each request an id, with which the service's operators find it in their logs. */
+const idOf = ({ headers }: Response) => ({ requestId: headers.get('apigw-requestid') ?? undefined });

@@ -7,7 +7,8 @@ import { createPlantStoreClient, type NewPlant, type Result } from '../../client
 import { temporaryFolder } from '../kit/local-service.ts';
 import { plants, toJson } from '../kit/plants.ts';
 
-const stored: Result<'createPlant'> = { ok: true, status: 200, body: { name: 'x' } };
+const requestId = 'QcNvjVNaC1t4m14=';
+const stored: Result<'createPlant'> = { ok: true, status: 200, headers: new Headers(), requestId, body: { name: 'x' } };
 
 /** Imports a file with this content. @returns the plants passed to `create`, and the imported lines */
 const importText = async (content: string | Buffer, create: Create = async () => stored) => {
@@ -110,14 +111,14 @@ test('an import reads a line of 1 MiB', async () => {
 
 describe('a failure', () => {
   test.each<[Result<'createPlant'> & { ok: false }]>([
-    [{ ok: false, error: 40901, status: 409, message: 'taken' }],
-    [{ ok: false, error: 50301, status: 503, message: 'later' }],
-    [{ ok: false, error: 'gateway', status: 413, message: 'Request Entity Too Large' }],
-    [{ ok: false, error: 'gateway', status: 429, message: 'Too Many Requests' }],
-    [{ ok: false, error: 'gateway', status: 500, message: 'Internal Server Error' }],
-    [{ ok: false, error: 'gateway', status: 502, message: 'Bad Gateway' }],
-    [{ ok: false, error: 'gateway', status: 503, message: 'Service Unavailable' }],
-    [{ ok: false, error: 'gateway', status: 504, message: 'Gateway Timeout' }],
+    [{ ok: false, error: 40901, status: 409, requestId, message: 'taken' }],
+    [{ ok: false, error: 50301, status: 503, requestId, message: 'later' }],
+    [{ ok: false, error: 'gateway', status: 413, requestId, message: 'Request Entity Too Large' }],
+    [{ ok: false, error: 'gateway', status: 429, requestId, message: 'Too Many Requests' }],
+    [{ ok: false, error: 'gateway', status: 500, requestId, message: 'Internal Server Error' }],
+    [{ ok: false, error: 'gateway', status: 502, requestId, message: 'Bad Gateway' }],
+    [{ ok: false, error: 'gateway', status: 503, requestId, message: 'Service Unavailable' }],
+    [{ ok: false, error: 'gateway', status: 504, requestId, message: 'Gateway Timeout' }],
   ])('of one line does not stop the import of the others: %j', async (result) => {
     const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? result : stored));
     const { error, message } = result;
@@ -127,9 +128,9 @@ describe('a failure', () => {
 
   test.each<[Result<'createPlant'> & { ok: false }]>([
     [{ ok: false, error: 'no answer', message: 'gone', cause: undefined }],
-    [{ ok: false, error: 'gateway', status: 403, message: 'Forbidden' }],
-    [{ ok: false, error: 'gateway', status: 404, message: 'Not Found' }],
-    [{ ok: false, error: 'gateway', status: 301, message: 'the response is not from the Plant Store' }],
+    [{ ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' }],
+    [{ ok: false, error: 'gateway', status: 404, requestId, message: 'Not Found' }],
+    [{ ok: false, error: 'gateway', status: 301, requestId, message: 'the response is not from the Plant Store' }],
   ])('that every line would have ends the import: %j', async (result) => {
     await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
   });

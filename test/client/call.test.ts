@@ -112,7 +112,12 @@ describe('a call sends', () => {
     ['a number of any size, except for an int64', '/plants?above=1e%2B300', { above: 1e300 }],
   ])('%s', async (_, url, parameters) => {
     const { client, requests } = await start(answer(200, [moss]));
-    expect(await client.listPlants(parameters)).toEqual({ ok: true, status: 200, body: [moss] });
+    expect(await client.listPlants(parameters)).toEqual({
+      ok: true,
+      status: 200,
+      headers: expect.any(Headers),
+      body: [moss],
+    });
     expect(requests.map((request) => `${request.method} ${request.url}`)).toEqual([`GET ${url}`]);
   });
 
@@ -139,7 +144,12 @@ describe('a call sends', () => {
     ['/shops/.../plants/1', { id: 1, shop: '...' }],
   ])('the path parameters encoded, in the path: %s', async (path, parameters) => {
     const { client, requests } = await start(answer(200, moss));
-    expect(await client.getPlant(parameters)).toEqual({ ok: true, status: 200, body: moss });
+    expect(await client.getPlant(parameters)).toEqual({
+      ok: true,
+      status: 200,
+      headers: expect.any(Headers),
+      body: moss,
+    });
     expect(requests.map(({ url }) => url)).toEqual([path]);
   });
 
@@ -173,7 +183,7 @@ describe('a call sends', () => {
     ['"\\ud800"', '\ud800'],
   ])('any body as JSON if the contract does not list its fields: %s', async (json, body) => {
     const { client, received } = await start(answer(200, null));
-    expect(await client.labelPlants(body)).toEqual({ ok: true, status: 200, body: null });
+    expect(await client.labelPlants(body)).toEqual({ ok: true, status: 200, headers: expect.any(Headers), body: null });
     expect(received).toMatchObject([{ body: json }]);
   });
 
@@ -245,12 +255,22 @@ describe('a call throws and sends nothing if', () => {
 describe('a call succeeds', () => {
   test('without a body, if the contract has none', async () => {
     const { client } = await start((response) => response.writeHead(204).end());
-    expect(await client.deletePlant({ id: 1 })).toEqual({ ok: true, status: 204, body: undefined });
+    expect(await client.deletePlant({ id: 1 })).toEqual({
+      ok: true,
+      status: 204,
+      headers: expect.any(Headers),
+      body: undefined,
+    });
   });
 
   test('with each status that the contract has', async () => {
     const { client } = await start(answer(201, moss));
-    expect(await client.updatePlant({ id: 1 }, moss)).toEqual({ ok: true, status: 201, body: moss });
+    expect(await client.updatePlant({ id: 1 }, moss)).toEqual({
+      ok: true,
+      status: 201,
+      headers: expect.any(Headers),
+      body: moss,
+    });
   });
 
   test.each<Plant>([

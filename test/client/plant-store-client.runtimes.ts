@@ -64,7 +64,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
 
   test('sends an id exactly, and the token', async ({ file }) => {
     const { baseUrl, received } = await startScriptedService(stored);
-    expect(await call(file, { baseUrl })).toEqual({ ok: true, status: 200, body: plant });
+    expect(await call(file, { baseUrl })).toEqual({ ok: true, status: 200, headers: { replayed: null }, body: plant });
     const body = '{"id":9223372036854775807,"name":"Löwenzahn 🌱","tag":""}';
     expect(received).toEqual([{ authorization: 'Bearer a.b.c', body }]);
   });
@@ -74,7 +74,21 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
       response.end('{"name":"Löwenzahn 🌱","tag":"","since":9007199254740993}'),
     );
     const since = runtime === 'Node.js 20' ? 9007199254740992 : '9007199254740993n';
-    expect(await call(file, { baseUrl })).toEqual({ ok: true, status: 200, body: { ...plant, since } });
+    expect(await call(file, { baseUrl })).toEqual({
+      ok: true,
+      status: 200,
+      headers: { replayed: null },
+      body: { ...plant, since },
+    });
+  });
+
+  test('returns the request id and the headers of a response', async ({ file }) => {
+    const headers = { 'Apigw-Requestid': 'QcNvjVNaC1t4m14=', 'Idempotent-Replayed': 'true' };
+    const [requestId, replayed] = Object.values(headers);
+    const success = await startScriptedService(answer(200, plant, headers));
+    expect(await call(file, success)).toMatchObject({ ok: true, requestId, headers: { replayed } });
+    const failure = await startScriptedService(answer(409, { error: 40901, message: 'taken' }, headers));
+    expect(await call(file, failure)).toMatchObject({ error: 40901, requestId });
   });
 
   test.for([301, 302, 303, 307, 308])('does not follow a redirect: %i', async (status, { file }) => {
@@ -108,7 +122,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
     ['a 429', answer(429, { message: 'later' }, { 'retry-after': '0' })],
   ])('sends a plant again after %s', async ([, script], { file }) => {
     const { baseUrl, received } = await startScriptedService(script, stored);
-    expect(await call(file, { baseUrl })).toEqual({ ok: true, status: 200, body: plant });
+    expect(await call(file, { baseUrl })).toEqual({ ok: true, status: 200, headers: { replayed: null }, body: plant });
     expect(received, 'requests').toHaveLength(2);
     expect(received[1]).toEqual(received[0]);
   });
@@ -128,7 +142,12 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
 
   test('gets a new token after a 403', async ({ file }) => {
     const { baseUrl, received } = await startScriptedService(answer(403, { message: 'Forbidden' }), stored);
-    expect(await call(file, { baseUrl, token: 'function' })).toEqual({ ok: true, status: 200, body: plant });
+    expect(await call(file, { baseUrl, token: 'function' })).toEqual({
+      ok: true,
+      status: 200,
+      headers: { replayed: null },
+      body: plant,
+    });
     expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
 

@@ -40,6 +40,7 @@ test('the client sends a plant with the token, and returns the stored plant', as
   expect(await createPlant({ id: 1, name: 'Moss', tag: 'green' })).toEqual({
     ok: true,
     status: 200,
+    headers: expect.any(Headers),
     body: { name: 'Moss', tag: 'green' },
   });
   expect(received).toEqual([{ authorization: 'Bearer a.b.c', body: '{"id":1,"name":"Moss","tag":"green"}' }]);
@@ -87,6 +88,37 @@ test.each([
   });
   await createPlantStoreClient({ baseUrl: baseUrl + end, token }).createPlant({ id: 1, name: 'Moss' });
   expect(paths).toEqual([path]);
+});
+
+test('a success has the headers and the request id of the response', async () => {
+  const headers = { 'apigw-requestid': 'QcNvjVNaC1t4m14=', 'idempotent-replayed': 'true' };
+  const { baseUrl } = await startScriptedService(answer(200, { name: 'Moss' }, headers));
+  const result = await createPlantStoreClient({ baseUrl, token }).createPlant(moss);
+  expect(result.requestId).toBe('QcNvjVNaC1t4m14=');
+  expect(result.ok && Object.fromEntries(result.headers)).toMatchObject(headers);
+});
+
+test.each<[what: string, status: number, body: unknown]>([
+  ['the service refused', 409, { error: 40901, message: 'taken' }],
+  ['the service failed', 500, { error: 50001, message: 'our fault' }],
+  ['the gateway refused', 403, { message: 'Forbidden' }],
+  ['something else answered', 200, { welcome: 'to our wireless network' }],
+])('a failure has the id of the request that %s', async (_, status, body) => {
+  const requestId = 'QcNvjVNaC1t4m14=';
+  const { baseUrl } = await startScriptedService(answer(status, body, { 'apigw-requestid': requestId }));
+  const result = await createPlantStoreClient({ baseUrl, token }).createPlant(moss);
+  expect(result).toMatchObject({ ok: false, status, requestId });
+});
+
+test('a result after retries has the id of the last response', async () => {
+  const response = (status: number, body: object, id: string) =>
+    answer(status, body, { 'apigw-requestid': id, 'retry-after': '0' });
+  const { baseUrl } = await startScriptedService(
+    response(503, { error: 50301, message: 'later' }, 'first='),
+    response(409, { error: 40901, message: 'taken' }, 'second='),
+  );
+  const result = await createPlantStoreClient({ baseUrl, token }).createPlant(moss);
+  expect(result).toMatchObject({ error: 40901, requestId: 'second=' });
 });
 
 test('createPlantStoreClient throws at once if the base URL is not a URL', () => {

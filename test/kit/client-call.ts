@@ -29,4 +29,5 @@ const outcome = await createPlant({ id: 2n ** 63n - 1n, name: 'Löwenzahn 🌱',
   (error: Error) => ({ thrown: error.message }),
 );
 const printable = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
-console.log(JSON.stringify({ ...outcome, cause: undefined }, printable));
+const headers = 'headers' in outcome ? { replayed: outcome.headers.get('idempotent-replayed') } : undefined;
+console.log(JSON.stringify({ ...outcome, cause: undefined, headers }, printable));
