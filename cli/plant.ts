@@ -47,8 +47,13 @@ const readToken = (target: Target): string => {
   return token;
 };
 
-/** Says in one sentence what failed and what to do about it. */
-const explain = (result: Result<'createPlant'> & { ok: false }, url: string): string => {
+type Failed = Result<'createPlant'> & { ok: false };
+
+/** Says in one sentence what failed and what to do about it, and which request it was. */
+const explain = (result: Failed, url: string): string =>
+  `${advice(result, url)}${result.requestId === undefined ? '' : ` [request ${result.requestId}]`}`;
+
+const advice = (result: Failed, url: string): string => {
   const { error, message } = result;
   if (error === 'no answer')
     return `Nothing answers at ${url} (${message}): check --url, or start the service: npm start`;

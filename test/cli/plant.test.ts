@@ -68,6 +68,15 @@ test.each<[status: number, sentence: RegExp]>([
   expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
 });
 
+test.each<[status: number, body: object]>([
+  [409, { error: 40901, message: 'taken' }],
+  [403, { message: 'Forbidden' }],
+])('npm run plant names the request that failed with a %i, so that its cause can be found', async (status, body) => {
+  const { baseUrl } = await startScriptedService(answer(status, body, { 'apigw-requestid': 'QcNvjVNaC1t4m14=' }));
+  const { stderr } = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
+  expect(stderr).toMatch(/ \[request QcNvjVNaC1t4m14=\]\n$/);
+});
+
 test('npm run plant refuses --token without --url, so that the token does not reach the local service', async () => {
   const { code, stderr } = await plant([...moss, '--token', 'a.b.c'], { DATA_DIR: await newFolder() });
   expect([code, stderr]).toEqual([1, '--token also needs --url, the service that the token is for.\n']);
