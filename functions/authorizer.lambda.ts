@@ -5,8 +5,7 @@ import type {
 } from 'aws-lambda';
 import { bearerToken } from './auth/bearer-token.ts';
 import { issuerKeys } from './auth/issuer-keys.ts';
-import type { Refusal } from './auth/unverified-token.ts';
-import { verifyToken } from './auth/verify-token.ts';
+import { type Verdict, verifyToken } from './auth/verify-token.ts';
 import { fromEnvironment } from './environment.ts';
 import { scopes } from './generated/contract.ts';
 
@@ -28,22 +27,28 @@ const rules = {
  * @throws Error if the issuer's keys cannot be fetched
  */
 export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
-  if (!Object.hasOwn(scopes, event.routeKey)) return refuse('unknown route');
-  const requiredScopes = scopes[event.routeKey] ?? [];
-  const bearer = bearerToken(event.headers?.['authorization']);
-  const verdict = 'refused' in bearer ? bearer : await verifyToken(bearer.token, { ...rules, requiredScopes }, keys);
-  if ('refused' in verdict) return refuse(verdict.refused);
+  const gatewayRequestId = event.requestContext.requestId;
+  const verdict = await verdictOn(event).catch((error: Error) => {
+    // Lambda logs what a function throws, with the fields of the error.
+    throw Object.assign(error, { gatewayRequestId });
+  });
+  if ('refused' in verdict) {
+    console.info({ outcome: 'refused', reason: verdict.refused, gatewayRequestId });
+    return { isAuthorized: false };
+  }
   const { sub = '', client_id, azp } = verdict.claims;
-  console.info({ outcome: 'allowed' });
+  console.info({ outcome: 'allowed', gatewayRequestId });
   return {
     isAuthorized: true,
     context: { sub, clientId: text(client_id) || text(azp), scope: verdict.scopes.join(' ') },
   };
 };
 
-const refuse = (reason: Refusal): AuthorizerResult => {
-  console.info({ outcome: 'refused', reason });
-  return { isAuthorized: false };
+const verdictOn = async ({ routeKey, headers }: APIGatewayRequestAuthorizerEventV2): Promise<Verdict> => {
+  if (!Object.hasOwn(scopes, routeKey)) return { refused: 'unknown route' };
+  const bearer = bearerToken(headers?.['authorization']);
+  if ('refused' in bearer) return bearer;
+  return verifyToken(bearer.token, { ...rules, requiredScopes: scopes[routeKey] ?? [] }, keys);
 };
 
 /** Returns a claim if it is a string, else an empty string: the gateway's context values must be flat. */

@@ -15,8 +15,8 @@ export const handler = httpOperation({ errors, unavailable: StoreUnavailable })
   .use(jsonBody())
   .use(validEvent(contract))
   .use(timeLeft())
-  .handler(async ({ body }, { deadline }) => {
+  .handler(async ({ body, requestContext }, { deadline }) => {
     const { outcome, plant } = await create(body, deadline);
-    console.info({ outcome });
+    console.info({ outcome, gatewayRequestId: requestContext.requestId });
     return jsonResponse(200, plant, outcome === 'repeated' ? { 'idempotent-replayed': 'true' } : {});
   });

@@ -38,7 +38,8 @@ const bearerAuth = (authorizer: IFunction): IHttpRouteAuthorizer =>
   });
 
 /**
- * Of the request headers, only User-Agent goes to the access log, because others may contain secrets.
+ * Of the request headers, only User-Agent goes to the access log, because others may contain secrets. There is no variable
+ * for the authorizer's invocation id, so both functions log `gatewayRequestId`.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-logging-variables.html
  */
 const accessLogFormat = AccessLogFormat.custom(
@@ -54,6 +55,7 @@ const accessLogFormat = AccessLogFormat.custom(
     integrationError: '$context.integrationErrorMessage',
     integrationRequestId: '$context.integration.requestId',
     authorizerError: '$context.authorizer.error',
+    gatewayError: '$context.error.message',
     subject: '$context.authorizer.sub',
     responseLength: '$context.responseLength',
     userAgent: '$context.identity.userAgent',

@@ -11,9 +11,14 @@ export const title = (logicalId: string): string => logicalId.replace(/[0-9A-F]{
 export const accessLine = ({ method, path, status, milliseconds, requestId, error, log }: AccessLogEntry): string =>
   [
     `${method} ${path} ${status} ${Math.round(milliseconds)} ms ${requestId}`,
-    ...log.map(({ functionName, level, message }) => `${title(functionName)} ${level} ${JSON.stringify(message)}`),
+    ...log.map(
+      ({ functionName, level, message }) => `${title(functionName)} ${level} ${JSON.stringify(message, withoutId)}`,
+    ),
     ...(error ? [error.replaceAll(/\s+/g, ' ')] : []),
   ].join(' | ');
+
+/** The line begins with the request's id, which the functions log, too. */
+const withoutId = (name: string, value: unknown): unknown => (name === 'gatewayRequestId' ? undefined : value);
 
 /** Returns a curl command that sends the request. It works in any POSIX shell on this machine, in any folder. */
 export const curlLine = (url: string, { method, path, headers = {}, body }: ExampleRequest): string => {

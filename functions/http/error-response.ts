@@ -1,8 +1,11 @@
 import type { MiddlewareObj } from '@middy/core';
-import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { ErrorBody } from '../generated/contract.ts';
 import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
 import { jsonResponse } from './json-response.ts';
+
+/** What every operation reads of an event in payload format 2.0. */
+export type HttpEvent = Pick<APIGatewayProxyEventV2, 'requestContext'>;
 
 export type ErrorClass = new (...args: never[]) => Error;
 
@@ -16,11 +19,11 @@ export type Translation = readonly [errorClass: ErrorClass, entry: CatalogueEntr
  */
 export const errorResponse = (
   translations: readonly Translation[],
-): MiddlewareObj<unknown, APIGatewayProxyStructuredResultV2> => ({
+): MiddlewareObj<HttpEvent, APIGatewayProxyStructuredResultV2> => ({
   onError: (request) => {
     const thrown = request.error;
     const catalogued = inCatalogue(thrown, translations);
-    log(catalogued, thrown);
+    log(catalogued, thrown, request.event?.requestContext?.requestId);
     request.response = toResponse(catalogued);
   },
 });
@@ -31,11 +34,11 @@ const inCatalogue = (thrown: unknown, translations: readonly Translation[]): Cat
   return new CatalogueError(translation?.[1] ?? errors.fault);
 };
 
-/** Logs one JSON line. Lambda's own logger adds the time, level and request id. */
-const log = ({ entry: { status, error } }: CatalogueError, thrown: unknown): void => {
-  if (status < 500) console.info({ outcome: 'refused', error });
-  else if (status === 503) console.warn({ outcome: 'failed', error, cause: evidence(thrown) });
-  else console.error({ outcome: 'failed', error, cause: evidence(thrown) });
+/** Logs one JSON line. Lambda's own logger adds the time, level and its own request id, which no client knows. */
+const log = ({ entry: { status, error } }: CatalogueError, thrown: unknown, gatewayRequestId?: string): void => {
+  if (status < 500) console.info({ outcome: 'refused', error, gatewayRequestId });
+  else
+    console[status === 503 ? 'warn' : 'error']({ outcome: 'failed', error, cause: evidence(thrown), gatewayRequestId });
 };
 
 const toResponse = ({ entry: { status, error, headers }, message }: CatalogueError) =>

@@ -1,7 +1,7 @@
 import middy from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { deadline } from './deadline.ts';
-import { type ErrorClass, errorResponse, type Translation } from './error-response.ts';
+import { type ErrorClass, errorResponse, type HttpEvent, type Translation } from './error-response.ts';
 import { errors } from './errors.ts';
 
 /**
@@ -17,6 +17,6 @@ const timeLimit = 2_300;
  */
 export const httpOperation = (operation: { errors: readonly Translation[]; unavailable: ErrorClass }) =>
   // Middy's own time-out is off, because `deadline` ends every request long before it.
-  middy<unknown, APIGatewayProxyStructuredResultV2>({ timeoutEarlyInMillis: 0 })
+  middy<HttpEvent, APIGatewayProxyStructuredResultV2>({ timeoutEarlyInMillis: 0 })
     .use(errorResponse([...operation.errors, [operation.unavailable, errors.storeUnavailable]]))
     .use(deadline(timeLimit));

@@ -24,7 +24,16 @@ const byFile: Record<string, Row[]> = {
       "audience.toLowerCase() === 'none' ?",
       'The audience "None" turns the audience check off.',
     ],
-    ["return refuse('unknown route')", 'return { isAuthorized: true }', 'A route without scopes is open to everyone.'],
+    [
+      "if (!Object.hasOwn(scopes, routeKey)) return { refused: 'unknown route' };",
+      '',
+      'A route without scopes is open to every valid token.',
+    ],
+    [
+      'throw Object.assign(error, { gatewayRequestId });',
+      'throw error;',
+      'A failure of the authorizer has no request id.',
+    ],
   ],
   'functions/auth/issuer-keys.ts': [
     [

@@ -16,6 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.close());
 
+/** The id that the gateway gives to the request of every event here. */
+const gatewayRequestId = authorizerEvent('').requestContext.requestId;
+
 let logged: unknown[];
 beforeEach(() => {
   logged = [];
@@ -64,7 +67,7 @@ describe('the authorizer', () => {
       isAuthorized: true,
       context: { sub: issuer.clientId, clientId: issuer.clientId, scope: 'plants/create' },
     });
-    expect(logged).toEqual([{ outcome: 'allowed' }]);
+    expect(logged).toEqual([{ outcome: 'allowed', gatewayRequestId }]);
   });
 
   test.each([
@@ -78,7 +81,7 @@ describe('the authorizer', () => {
   ])('logs the reason why it refuses a token: %s', async (reason, authorization) => {
     const handler = await load();
     expect(await handler(authorizerEvent(authorization()))).toEqual({ isAuthorized: false });
-    expect(logged).toEqual([{ outcome: 'refused', reason }]);
+    expect(logged).toEqual([{ outcome: 'refused', reason, gatewayRequestId }]);
   });
 
   test('passes on flat strings, even if the claims client_id and azp are not strings', async () => {
@@ -117,7 +120,7 @@ describe('the authorizer', () => {
     const handler = await load();
     const { headers: _, ...event } = authorizerEvent('');
     expect(await handler(event as never)).toEqual({ isAuthorized: false });
-    expect(logged).toEqual([{ outcome: 'refused', reason: 'no bearer token' }]);
+    expect(logged).toEqual([{ outcome: 'refused', reason: 'no bearer token', gatewayRequestId }]);
   });
 
   describe('for a route', () => {
@@ -135,8 +138,11 @@ describe('the authorizer', () => {
       const { isAuthorized } = await responseTo({ scope }, {}, { routeKey });
       return { isAuthorized, logged };
     };
-    const allowed = { isAuthorized: true, logged: [{ outcome: 'allowed' }] };
-    const refused = (reason: string) => ({ isAuthorized: false, logged: [{ outcome: 'refused', reason }] });
+    const allowed = { isAuthorized: true, logged: [{ outcome: 'allowed', gatewayRequestId }] };
+    const refused = (reason: string) => ({
+      isAuthorized: false,
+      logged: [{ outcome: 'refused', reason, gatewayRequestId }],
+    });
 
     test('with one scope, requires a token that has it', async () => {
       expect(await verdictFor('GET /one', 'a/read')).toEqual(allowed);
@@ -168,7 +174,7 @@ describe('the authorizer', () => {
   test('requires the audience in AUDIENCE', async () => {
     const handler = await load({ AUDIENCE: 'urn:other' });
     expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({ isAuthorized: false });
-    expect(logged).toEqual([{ outcome: 'refused', reason: 'audience' }]);
+    expect(logged).toEqual([{ outcome: 'refused', reason: 'audience', gatewayRequestId }]);
   });
 
   describe('if AUDIENCE is none', () => {
@@ -182,7 +188,7 @@ describe('the authorizer', () => {
     'refuses a token whose aud is %j if an audience is required',
     async (aud) => {
       expect(await responseTo({ aud })).toEqual({ isAuthorized: false });
-      expect(logged).toEqual([{ outcome: 'refused', reason: 'audience' }]);
+      expect(logged).toEqual([{ outcome: 'refused', reason: 'audience', gatewayRequestId }]);
     },
   );
 
@@ -193,7 +199,9 @@ describe('the authorizer', () => {
 
   test('throws if the keys cannot be fetched, because the token may be valid', async () => {
     const handler = await load({ JWKS_URI: `${issuer.issuer}/nothing-here` });
-    await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toThrow('cannot be fetched');
+    const message = expect.stringContaining('cannot be fetched');
+    // Lambda logs the error with its fields, so the id leads to it.
+    await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toMatchObject({ message, gatewayRequestId });
   });
 
   test('throws before Lambda times out if the issuer never responds', async () => {

@@ -32,16 +32,16 @@ describe('the log of createPlant', () => {
 
   test('distinguishes a new plant from one that was stored before', async () => {
     const id = newId();
-    expect(await outcomeOf(`{"id":${id},"name":"Moss"}`)).toEqual(info('created'));
-    expect(await outcomeOf(`{"id":${id},"name":"Moss"}`)).toEqual(info('repeated'));
+    expect(await outcomeOf(`{"id":${id},"name":"Moss"}`)).toMatchObject(info('created'));
+    expect(await outcomeOf(`{"id":${id},"name":"Moss"}`)).toMatchObject(info('repeated'));
   });
 
   test('does not say whether a plant is new if an attempt without a response may have stored it', async () => {
     const [lost, hung] = [newId(), newId()];
     service.faults.fail(lost, onFirstCall(loseResponse));
-    expect(await outcomeOf(`{"id":${lost},"name":"Moss"}`)).toEqual(info('stored'));
+    expect(await outcomeOf(`{"id":${lost},"name":"Moss"}`)).toMatchObject(info('stored'));
     service.faults.fail(hung, onFirstCall(hang));
-    expect(await outcomeOf(`{"id":${hung},"name":"Moss"}`)).toEqual(info('created'));
+    expect(await outcomeOf(`{"id":${hung},"name":"Moss"}`)).toMatchObject(info('created'));
   });
 
   test('has the cause of a fault of ours, which the client is not told', async () => {

@@ -84,6 +84,7 @@ test('the access log has exactly the expected fields, and no header except the u
     integrationError: '$context.integrationErrorMessage',
     integrationRequestId: '$context.integration.requestId',
     authorizerError: '$context.authorizer.error',
+    gatewayError: '$context.error.message',
     subject: '$context.authorizer.sub',
     responseLength: '$context.responseLength',
     userAgent: '$context.identity.userAgent',

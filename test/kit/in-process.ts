@@ -80,7 +80,8 @@ export const invoker =
     const { statusCode: status = 0, headers = {}, body: text = '' } = result;
     expectInContract(status, String(headers['content-type']), text, routeKeyOf(own));
     const body = parseJson(text);
-    expect(log).toEqual([lineOf(status, Object(body).error)]);
+    const gatewayRequestId = Object(own).requestContext?.requestId;
+    expect(log).toEqual([lineOf(status, Object(body).error, gatewayRequestId)]);
     expect(JSON.stringify(log)).not.toContain('secret');
     if (status >= 400) expect(text).not.toContain('secret');
     return { status, headers, body, log };
@@ -98,11 +99,12 @@ const inTime = <T>(response: Promise<T>): Promise<T> => {
 };
 
 /** Returns the line that the function must log for this response. Each operation has words for its successes. */
-const lineOf = (status: number, error: number | undefined): Line => {
-  if (status < 400) return { level: 'info', entry: { outcome: expect.stringMatching(/^(?!refused|failed)[a-z]+$/) } };
-  if (status < 500) return { level: 'info', entry: { outcome: 'refused', error } };
+const lineOf = (status: number, error: number | undefined, gatewayRequestId: unknown): Line => {
+  const ofSuccess = expect.stringMatching(/^(?!refused|failed)[a-z]+$/);
+  if (status < 400) return { level: 'info', entry: { outcome: ofSuccess, gatewayRequestId } };
+  if (status < 500) return { level: 'info', entry: { outcome: 'refused', error, gatewayRequestId } };
   const level = status === 503 ? 'warn' : 'error';
-  return { level, entry: { outcome: 'failed', error, cause: expect.any(Object) } };
+  return { level, entry: { outcome: 'failed', error, cause: expect.any(Object), gatewayRequestId } };
 };
 
 /** Keeps the log lines of concurrent requests apart. */

@@ -12,7 +12,7 @@ describe('the line that npm start prints for a request', () => {
 
   test('has what the functions logged for it', () => {
     const log = [
-      { functionName: 'Authorizer0123ABCD', level: 'INFO', message: { outcome: 'allowed' } },
+      { functionName: 'Authorizer0123ABCD', level: 'INFO', message: { outcome: 'allowed', gatewayRequestId: 'aBc=' } },
       { functionName: 'CreatePlant89EF4567', level: 'ERROR', message: 'two\nlines' },
     ];
     expect(accessLine({ ...entry, log })).toBe(

@@ -1,6 +1,6 @@
 import middy from '@middy/core';
 import { expect, test, vi } from 'vitest';
-import { errorResponse } from '../../../functions/http/error-response.ts';
+import { errorResponse, type HttpEvent } from '../../../functions/http/error-response.ts';
 import { errors } from '../../../functions/http/errors.ts';
 import { expectInContract } from '../../kit/contract.ts';
 import { lambdaContext } from '../../kit/gateway-events.ts';
@@ -12,7 +12,7 @@ class Taken extends Error {
 class Busy extends Error {}
 
 /** Returns the response to a handler that throws `thrown`, and what was logged. */
-const responseTo = async (thrown: unknown) => {
+const responseTo = async (thrown: unknown, event: unknown = {}) => {
   const logged: unknown[] = [];
   for (const level of ['info', 'warn', 'error'] as const) {
     vi.spyOn(console, level).mockImplementation((entry) => {
@@ -29,7 +29,7 @@ const responseTo = async (thrown: unknown) => {
     .handler(() => {
       throw thrown;
     });
-  const { statusCode, headers, body } = await handler({}, lambdaContext);
+  const { statusCode, headers, body } = await handler(event as HttpEvent, lambdaContext);
   expectInContract(statusCode, headers['content-type'], body);
   return { status: statusCode, headers, error: JSON.parse(body).error, logged };
 };
@@ -67,7 +67,18 @@ test('errorResponse logs causes three levels deep, even if they form a circle', 
 test('errorResponse logs the name and the code of an error if they are strings, and no cause if it has none', async () => {
   const { logged } = await responseTo(Object.assign(new RangeError('no'), { code: 7 }));
   const cause = { name: 'RangeError', code: undefined, stack: expect.any(String) };
-  expect(logged).toStrictEqual([['error', { outcome: 'failed', error: 50001, cause }]]);
+  expect(logged).toStrictEqual([['error', { outcome: 'failed', error: 50001, cause, gatewayRequestId: undefined }]]);
+});
+
+test('errorResponse logs the id that the gateway gave to the request, if the event has one', async () => {
+  const requestContext = { requestId: 'JKJaXmPLvHcESHA=' };
+  const entry = { gatewayRequestId: 'JKJaXmPLvHcESHA=' };
+  expect((await responseTo(new Taken(), { requestContext })).logged).toEqual([
+    ['info', { outcome: 'refused', error: 41301, ...entry }],
+  ]);
+  expect((await responseTo(new Busy(), { requestContext })).logged).toMatchObject([['warn', entry]]);
+  expect((await responseTo(new Error(), { requestContext })).logged).toMatchObject([['error', entry]]);
+  for (const event of [undefined, null, {}]) expect((await responseTo(new Taken(), event)).status).toBe(413);
 });
 
 const id = 'A1'.repeat(26);
