@@ -1,13 +1,13 @@
-/** The plainest handler with the service's conditional put: no authorizer, no validation, no error handling. */
-import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { putUnlessOther, toItem } from '../functions/plants/plant-table.ts';
+/** The plainest handler with the service's conditional update: no authorizer, no validation, no error handling. */
+import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { addUnlessOther, toItem } from '../functions/plants/plant-table.ts';
 
 const client = new DynamoDBClient({});
 
 export const handler = async (event: { body: string }) => {
   const { id, name, tag } = JSON.parse(event.body);
   await client.send(
-    new PutItemCommand({ TableName: process.env['TABLE_NAME'], ...putUnlessOther(toItem({ id, name, tag })) }),
+    new UpdateItemCommand({ TableName: process.env['TABLE_NAME'], ...addUnlessOther(toItem({ id, name, tag })) }),
   );
   return {
     statusCode: 200,

@@ -1,13 +1,13 @@
 /** The handler most projects write: Middy, a schema compiled at run time by Ajv, Powertools' logger, errors as plain text. */
 import { Logger } from '@aws-lambda-powertools/logger';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import middy from '@middy/core';
 import httpErrorHandler from '@middy/http-error-handler';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import validator from '@middy/validator';
 import { transpileSchema } from '@middy/validator/transpile';
-import { putUnlessOther, toItem } from '../functions/plants/plant-table.ts';
+import { addUnlessOther, toItem } from '../functions/plants/plant-table.ts';
 
 const client = new DynamoDBClient({});
 const logger = new Logger({ serviceName: 'plants' });
@@ -33,9 +33,9 @@ export const handler = middy<{ body: Plant }>()
   .use(validator({ eventSchema }))
   .handler(async ({ body: { id, name, tag } }) => {
     await client.send(
-      new PutItemCommand({
+      new UpdateItemCommand({
         TableName: process.env['TABLE_NAME'],
-        ...putUnlessOther(toItem({ id, name, ...(tag !== undefined && { tag }) })),
+        ...addUnlessOther(toItem({ id, name, ...(tag !== undefined && { tag }) })),
       }),
     );
     logger.info('created');

@@ -2,7 +2,7 @@ import {
   ConditionalCheckFailedException,
   DynamoDBClient,
   type DynamoDBClientConfig,
-  type PutItemCommandOutput,
+  type UpdateItemCommandOutput,
 } from '@aws-sdk/client-dynamodb';
 import { fromEnvironment } from '../environment.ts';
 
@@ -58,7 +58,7 @@ export const openTable = (name: string): Table => {
   return { name, client };
 };
 
-type Metadata = PutItemCommandOutput['$metadata'];
+type Metadata = UpdateItemCommandOutput['$metadata'];
 
 /**
  * Waits for DynamoDB's response to a command.

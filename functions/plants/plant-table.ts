@@ -1,11 +1,11 @@
 import {
   type AttributeValue,
   ConditionalCheckFailedException,
-  PutItemCommand,
-  type PutItemCommandInput,
+  UpdateItemCommand,
+  type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
 import { answered, type Table } from './dynamodb.ts';
-import type { AllFields, NewPlant } from './plant.ts';
+import type { NewPlant } from './plant.ts';
 
 /** The id belongs to a plant with different content, which is left unchanged. */
 export class PlantConflict extends Error {
@@ -42,9 +42,9 @@ export const addPlantTo =
   async (plant, deadline) => {
     const item = toItem(plant);
     if (itemBytes(item) > maxItemBytes) throw new PlantTooLarge();
-    const put = new PutItemCommand({ TableName: name, ...putUnlessOther(item) });
+    const add = new UpdateItemCommand({ TableName: name, ...addUnlessOther(item) });
     try {
-      const { Attributes, $metadata } = await answered(client.send(put, { abortSignal: deadline }));
+      const { Attributes, $metadata } = await answered(client.send(add, { abortSignal: deadline }));
       if (Attributes === undefined) return 'created';
       return $metadata.attempts === 1 ? 'repeated' : 'stored';
     } catch (error) {
@@ -54,7 +54,7 @@ export const addPlantTo =
   };
 
 /** A plant as DynamoDB stores it. A field that the plant does not have is undefined. */
-type PlantItem = { [Field in keyof AllFields<NewPlant>]: AttributeValue | undefined };
+type PlantItem = Record<keyof NewPlant, AttributeValue | undefined> & { id: AttributeValue };
 
 /** The compiler refuses this function if it leaves out a field of the contract. */
 export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
@@ -64,28 +64,28 @@ export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
 });
 
 /**
- * Puts the plant, in one atomic call, if the id is free or already has this same plant. A retry by the SDK or by the
- * client therefore succeeds, and a different plant is never overwritten.
+ * Adds the plant, in one atomic call, if the id is free or already has this same plant. A retry by the SDK or by the
+ * client therefore succeeds, a different plant stays as it is, and so do attributes that are not in the contract.
  */
-export const putUnlessOther = (item: PlantItem): Omit<PutItemCommandInput, 'TableName'> => {
-  const attributes = definedIn(item);
-  const { id, ...content } = attributes;
-  const fields = Object.keys(item).filter((each) => each !== 'id');
-  const isSame = fields.map((each) => (each in content ? `#${each} = :${each}` : `attribute_not_exists(#${each})`));
+export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCommandInput, 'TableName'> => {
+  const fields = Object.keys(content);
+  const given = Object.entries(content).flatMap(([field, value]) => (value === undefined ? [] : [{ field, value }]));
+  const equations = given.map(({ field }) => `#${field} = :${field}`);
+  const absent = Object.entries(content).filter(([, value]) => value === undefined);
+  const isSame = [...equations, ...absent.map(([field]) => `attribute_not_exists(#${field})`)];
   return {
-    Item: attributes,
+    Key: { id },
+    // DynamoDB refuses a SET that sets nothing.
+    ...(given.length > 0 && {
+      UpdateExpression: `SET ${equations.join(', ')}`,
+      ExpressionAttributeValues: Object.fromEntries(given.map(({ field, value }) => [`:${field}`, value])),
+    }),
     ConditionExpression: `attribute_not_exists(id) OR (${isSame.join(' AND ')})`,
-    ExpressionAttributeNames: Object.fromEntries(fields.map((each) => [`#${each}`, each])),
-    ExpressionAttributeValues: Object.fromEntries(Object.entries(content).map(([each, value]) => [`:${each}`, value])),
+    ExpressionAttributeNames: Object.fromEntries(fields.map((field) => [`#${field}`, field])),
     // The old attributes tell a repeated plant from a new one. Returning them consumes no read capacity.
     ReturnValues: 'ALL_OLD',
   };
 };
-
-type Item = Record<string, AttributeValue>;
-
-const definedIn = (item: Record<string, AttributeValue | undefined>): Item =>
-  Object.fromEntries(Object.entries(item).flatMap(([each, value]) => (value === undefined ? [] : [[each, value]])));
 
 /**
  * Returns an item's size in bytes: the names and values of its attributes, with strings in UTF-8.

@@ -1,2 +1,2 @@
-/** Stub for @smithy/core/event-streams: PutItem streams no events. */
+/** Stub for @smithy/core/event-streams: UpdateItem streams no events. */
 export {};

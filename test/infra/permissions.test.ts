@@ -18,8 +18,8 @@ const own: Record<string, object[]> = byOperation((name, id) => {
   return [[name, first === '' ? [] : [allow(more.length === 0 ? first : [first, ...more], arn('Plants'))]]];
 });
 
-test('createPlant may put items and do nothing else with the table', () => {
-  expect(grants.createPlant).toEqual(['dynamodb:PutItem']);
+test('createPlant may update items and do nothing else with the table', () => {
+  expect(grants.createPlant).toEqual(['dynamodb:UpdateItem']);
 });
 
 test('each function has a role for Lambda, and one for CodeDeploy', () => {

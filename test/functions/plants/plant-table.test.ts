@@ -1,6 +1,6 @@
-import { type AttributeValue, DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { itemBytes, toItem } from '../../../functions/plants/plant-table.ts';
+import { addPlantTo, addUnlessOther, itemBytes, toItem } from '../../../functions/plants/plant-table.ts';
 import { anyCredentials, type PlantsStore, startPlantsStore } from '../../kit/plants-store.ts';
 
 const maxItemBytes = 409_600;
@@ -45,6 +45,24 @@ test.each([
     );
   await expect(put('x'.repeat(room))).resolves.toBeDefined();
   await expect(put('x'.repeat(room + 1))).rejects.toThrow('Item size has exceeded the maximum allowed size');
+});
+
+test('adding a stored plant again keeps attributes that it does not have', async () => {
+  const Item = { id: { N: '7' }, name: { S: 'Moss' }, watered: { S: '2027-01-01' } };
+  await client.send(new PutItemCommand({ TableName: 'plants', Item }));
+  const addPlant = addPlantTo({ name: 'plants', client });
+  expect(await addPlant({ id: 7n, name: 'Moss' }, new AbortController().signal)).toBe('repeated');
+  expect(await store.read('7')).toEqual(Item);
+});
+
+test('a plant that has only an id can be added, and added again, but is not added over a plant with a name', async () => {
+  const bare = { id: { N: '8' }, name: undefined, tag: undefined };
+  const add = (item: Parameters<typeof addUnlessOther>[0]) =>
+    client.send(new UpdateItemCommand({ TableName: 'plants', ...addUnlessOther(item) }));
+  expect((await add(bare)).Attributes).toBeUndefined();
+  expect((await add(bare)).Attributes).toEqual({ id: { N: '8' } });
+  await expect(add({ ...bare, name: { S: 'Moss' } })).rejects.toThrow('conditional');
+  expect(await store.read('8')).toEqual({ id: { N: '8' } });
 });
 
 test('the size of a plant counts its text in UTF-8 bytes', () => {
