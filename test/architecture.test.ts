@@ -47,7 +47,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^emulator\/(?!test\/)/,
     may: [
       /^emulator\/(?!test\/)/,
-      /^(aws-lambda|dynalite|level|@aws-sdk\/client-dynamodb)$/,
+      /^(aws-lambda|dynalite(\/db\/index\.js)?|level|@aws-sdk\/client-dynamodb)$/,
       /^node:/,
       // The handlers of the functions that it runs.
       /^a computed path$/,

@@ -4,3 +4,8 @@ declare module 'dynalite' {
 
   export default function dynalite(options: { path?: string; createTableMs?: number }): Server;
 }
+
+declare module 'dynalite/db/index.js' {
+  const database: { itemSize: (item: unknown, ...options: unknown[]) => number };
+  export default database;
+}

@@ -231,6 +231,15 @@ describe('the embedded store', () => {
       ExpressionAttributeValues: { ':v': { S: value } },
     });
 
+  test('counts the bytes of text in UTF-8 for the limit of an item, 400 KB', async () => {
+    const client = clientOf(await open(await newFolder(), [items]), writer);
+    const put = (name: string) =>
+      client.send(new PutItemCommand({ TableName: 'Items', Item: { id: { N: '1' }, name: { S: name } } }));
+    const rest = 'id'.length + 2 + 'name'.length;
+    await expect(put('é'.repeat((409_600 - rest) / 2))).resolves.toBeDefined();
+    await expect(put(`${'é'.repeat((409_600 - rest) / 2)}x`)).rejects.toThrow('Item size has exceeded');
+  });
+
   test('keeps several tables, with global and local indexes, across a restart', async () => {
     const folder = await newFolder();
     const first = await open(folder, [table, items]);

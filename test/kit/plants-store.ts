@@ -8,6 +8,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { listen } from '../../local/listen.ts';
+import '../../emulator/dynamodb/item-size.ts';
 
 /** An in-memory DynamoDB for one test. */
 export type PlantsStore = {
