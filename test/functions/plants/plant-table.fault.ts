@@ -4,7 +4,7 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
 import type { NewPlant } from '../../../functions/plants/plant.ts';
-import { addPlantTo, PlantConflict, PlantTooLarge } from '../../../functions/plants/plant-table.ts';
+import { addPlantTo, PlantConflict } from '../../../functions/plants/plant-table.ts';
 import { startEventLoopClock } from '../../kit/event-loop-clock.ts';
 import {
   clockAhead,
@@ -218,12 +218,6 @@ describe.concurrent('addPlant', () => {
       expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
     },
   );
-
-  test('does not call the store with a plant over the item limit', async () => {
-    const plant = { ...plantWith(hang), name: 'x'.repeat(409_600) };
-    await expect(adder()(plant)).rejects.toBeInstanceOf(PlantTooLarge);
-    expect(store.calls(String(plant.id)), 'calls to the store').toBe(0);
-  });
 
   test("returns 'repeated' if the plant is stored, and throws PlantConflict if the id belongs to a different one", async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
