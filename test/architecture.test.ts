@@ -27,6 +27,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^functions\/(plants\/|environment\.ts$)/,
       /^functions\/generated\/contract\.ts$/,
       /^@aws-sdk\/client-dynamodb$/,
+      /^@smithy\/core\/retry$/,
     ],
   },
   { of: /^functions\/auth\//, may: [/^functions\/auth\//, /^aws-jwt-verify\//, /^node:/] },

@@ -4,6 +4,7 @@ import {
   type DynamoDBClientConfig,
   type UpdateItemCommandOutput,
 } from '@aws-sdk/client-dynamodb';
+import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { fromEnvironment } from '../environment.ts';
 
 /** DynamoDB gave no final response: a write may or may not have happened. Calling again is safe. */
@@ -72,7 +73,7 @@ export const answered = async <Output extends { $metadata: Metadata }>(sent: Pro
     return output;
   } catch (error) {
     if (error instanceof ConditionalCheckFailedException) assertDynamoDB(error.$metadata);
-    if (isTemporary(error)) throw new StoreUnavailable('DynamoDB did not answer', { cause: error });
+    if (isTemporary(error as SdkError)) throw new StoreUnavailable('DynamoDB did not answer', { cause: error });
     throw error;
   }
 };
@@ -82,48 +83,22 @@ const assertDynamoDB = ({ requestId }: Metadata): void => {
   if (requestId === undefined) throw new StoreUnavailable('The response is not from DynamoDB');
 };
 
-/**
- * Names and codes of temporary errors, for which trying again may help. Errors that `isTemporary` does not recognize
- * are faults of ours: access denied, a missing table, an invalid request, no credentials, no region.
- * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
- */
-const temporaryErrors = new Set([
-  // Our clock was wrong; the SDK has corrected it by the response's date. A wrong secret key would cause this error
-  // too, but Lambda takes its keys from the function's role.
-  'InvalidSignatureException',
-  // DynamoDB returns the following errors with status 400, although they are temporary.
-  'LimitExceededException',
-  'ProvisionedThroughputExceededException',
-  'ReplicatedWriteConflictException',
-  'RequestLimitExceeded',
-  'RequestTimeoutException',
-  'Throttling',
-  'ThrottlingException',
-  'TransactionConflictException',
-  // The deadline aborted the call to DynamoDB.
-  'AbortError',
-  // `connectionTimeout` or `requestTimeout`, or a broken connection, for which the SDK uses the same name.
-  'TimeoutError',
-]);
+/** Temporary errors, besides those that the SDK retries: the deadline aborted the call, a wrong clock, a busy item. */
+const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionConflictException)$/;
 
-/**
- * Codes of connections that failed, of a response that is not HTTP or not TLS, and of one that broke off. Others are
- * faults of ours, such as certificate errors and EMFILE.
- */
+/** Codes, besides those that the SDK retries, of a connection that failed or broke off, or was not HTTP or TLS. */
 const connectionErrors =
-  /^(?:E(?:ADDRNOTAVAIL|AI_AGAIN|CONN[A-Z]+|HOST[A-Z]+|NET[A-Z]+|NOTFOUND|PIPE|PROTO|TIMEDOUT)|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
+  /^(?:E(?:ADDRNOTAVAIL|CONNABORTED|HOSTDOWN|NETDOWN|PROTO)|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
 
-/** An error with status 200 means that the SDK could not read DynamoDB's response. */
-const isTemporary = (error: unknown): boolean => {
-  const { name, code = '', $response: { statusCode = 0 } = {} } = error as SdkError;
-  return (
-    statusCode === 200 ||
-    statusCode === 429 ||
-    statusCode >= 500 ||
-    temporaryErrors.has(name) ||
-    connectionErrors.test(code)
-  );
-};
+/** Errors of Node.js have a `code`. */
+type SdkError = Parameters<typeof isTransientError>[0] & { code?: string };
 
-/** The fields of an SDK error that `isTemporary` reads. */
-type SdkError = { name: string; code?: string; $response?: { statusCode?: number } };
+/** Errors that are not temporary are faults of ours: access denied, a missing table, no credentials, EMFILE. */
+const isTemporary = (error: SdkError): boolean =>
+  isThrottlingError(error) ||
+  isTransientError(error) ||
+  isServerError(error) ||
+  temporaryErrors.test(error.name) ||
+  connectionErrors.test(error.code ?? '') ||
+  // The SDK could not read DynamoDB's response.
+  error.$metadata?.httpStatusCode === 200;
