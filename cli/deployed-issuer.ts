@@ -4,6 +4,7 @@ import {
   DescribeUserPoolClientCommand,
 } from '@aws-sdk/client-cognito-identity-provider';
 import { fetchToken, NoTokenEndpoint, type TokenSource } from '../local/session.ts';
+import { explain, region } from './aws.ts';
 
 /**
  * Reads the token URL and the Cognito client of a deployed stack. The client's secret is in no stack output; Cognito
@@ -46,28 +47,6 @@ export const fetchDeployedToken = async (source: TokenSource, say: (line: string
     await new Promise((resolve) => setTimeout(resolve, newDomain.retryDelay));
   }
 };
-
-const noRegion = 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1';
-
-/** Advice for SDK errors whose own messages do not say what to do. */
-const advice = new Map([
-  ['Region is missing', noRegion],
-  // The SDK's message if AWS_REGION is set but empty.
-  ['Region not accepted: region="" is not a valid hostname component.', noRegion],
-  [
-    'Could not load credentials from any providers',
-    'no AWS credentials were found; set AWS_PROFILE to a profile that has credentials, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
-  ],
-]);
-
-const explain = (error: unknown): string => {
-  const message = error instanceof Error ? error.message || error.name : String(error);
-  return advice.get(message) ?? message;
-};
-
-/** The SDK reads only AWS_REGION; users of the AWS CLI may have set AWS_DEFAULT_REGION instead. */
-const region =
-  process.env['AWS_DEFAULT_REGION'] && !process.env['AWS_REGION'] ? { region: process.env['AWS_DEFAULT_REGION'] } : {};
 
 const readOutputs = async (stackName: string): Promise<Record<string, string>> => {
   try {

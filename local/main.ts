@@ -69,7 +69,7 @@ const start = async (): Promise<void> => {
     certificates: [issuer.certificate],
     port,
     onRequest: (entry) => say(accessLine(entry)),
-    intercept: referencePage(() => fetchToken(issuer)),
+    intercept: referencePage({ newToken: () => fetchToken(issuer), requests: () => emulator.log }),
   });
   cleanUps.push(emulator.close);
   const { url } = emulator;

@@ -1,18 +1,22 @@
 /** Serves an interactive page of the contract at /docs of the local service. A deployment has no such page. */
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AccessLogEntry } from 'http-api-emulator';
 import { type Contract, readContract, toJson } from './contract.ts';
 
 type Content = { type: string; body: string | Buffer };
-type Source = (origin: string, newToken: () => Promise<string>) => Promise<Content>;
+type Source = (origin: string, own: Own) => Promise<Content>;
+
+/** What the pages show of the running service. `requests` returns the latest requests, for `npm run request`. */
+type Own = { newToken: () => Promise<string>; requests: () => readonly AccessLogEntry[] };
 
 /**
  * Serves GET and HEAD requests for the page's paths; the emulator handles all others, as in a deployment.
- * @param newToken is called at each load of the page: the page contains a new access token
+ * @param own.newToken is called at each load of the page: the page contains a new access token
  * @returns a function that returns whether it responds to the request
  */
 export const referencePage =
-  (newToken: () => Promise<string>) =>
+  (own: Own) =>
   (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method = '', url = '', headers, socket } = request;
     const source = sources.get(url.replace(/\?.*/, ''));
@@ -25,7 +29,7 @@ export const referencePage =
       send(response, 421, { type: 'text/plain', body: `Use the address http://${host[0]} for this server.\n` });
       return true;
     }
-    source(`http://${headers.host}`, newToken).then(
+    source(`http://${headers.host}`, own).then(
       (content) => send(response, 200, content),
       (error: unknown) => send(response, 500, { type: 'text/plain', body: `${error}\n` }),
     );
@@ -54,7 +58,7 @@ const file =
   async () => ({ type, body: await readFile(new URL(path, import.meta.url)) });
 
 /** The token is in the HTML, not in a script: a page of any origin could run the script and read the token. */
-const page: Source = async (origin, newToken) => {
+const page: Source = async (origin, { newToken }) => {
   const [html, contract, token] = await Promise.all([
     readFile(new URL('reference/page.html', import.meta.url), 'utf8'),
     contractOf(origin),
@@ -65,6 +69,11 @@ const page: Source = async (origin, newToken) => {
   return { type: 'text/html', body: html.replace('"DATA"', () => data.replaceAll('<', '\\u003c')) };
 };
 
+const latestRequests: Source = async (_, { requests }) => ({
+  type: 'application/json',
+  body: JSON.stringify(requests()),
+});
+
 const openapi: Source = async (origin) => ({ type: 'application/json', body: toJson(await contractOf(origin)) });
 
 /** Every path that is served. The list is fixed, so no file name is built from a client's request. */
@@ -74,6 +83,7 @@ const sources = new Map<string, Source>([
   ['/docs/page.js', file('text/javascript', 'reference/page.js')],
   ['/docs/swagger-ui.css', file('text/css', '../node_modules/swagger-ui-dist/swagger-ui.css')],
   ['/docs/swagger-ui-bundle.js', file('text/javascript', '../node_modules/swagger-ui-dist/swagger-ui-bundle.js')],
+  ['/docs/requests.json', latestRequests],
   ['/openapi.json', openapi],
 ]);
 

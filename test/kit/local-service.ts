@@ -7,10 +7,16 @@ import { expectInContract } from './contract.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-const programOf = (script: 'start' | 'token' | 'plant'): string => packageJson.scripts[script].split(' ').at(-1) ?? '';
+const programOf = (script: 'start' | 'token' | 'plant' | 'request'): string =>
+  packageJson.scripts[script].split(' ').at(-1) ?? '';
 
 /** The file that each npm script runs. */
-export const programs = { start: programOf('start'), token: programOf('token'), plant: programOf('plant') };
+export const programs = {
+  start: programOf('start'),
+  token: programOf('token'),
+  plant: programOf('plant'),
+  request: programOf('request'),
+};
 
 /** The exit code and the output of a command that has ended. */
 export type CommandResult = { code: number | null; stdout: string; stderr: string };

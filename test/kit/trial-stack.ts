@@ -6,6 +6,7 @@ import { type AccessLogEntry, gateway } from '../../emulator/gateway/server.ts';
 import { Functions, type Outcome } from '../../emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../emulator/served-stack.ts';
 import { closeServer, listen } from '../../local/listen.ts';
+import { referencePage } from '../../local/reference.ts';
 import { audience, claims, sign } from './access-tokens.ts';
 import { expectInContract } from './contract.ts';
 import { temporaryFolder } from './local-service.ts';
@@ -43,8 +44,10 @@ type Send = (body: string, headers?: Record<string, string>) => Promise<PlantRes
 /** The authorizer, or the function of the operation with this route. */
 export type FunctionName = 'authorizer' | `${string} /${string}`;
 
-/** What is different from the deployed functions: from the authorizer, and from each operation's function. */
-type Changes = { authorizer?: Change; operations?: Change };
+/** What is different from the deployed API, its authorizer, and each operation's function. */
+type Changes = { authorizer?: Change; operations?: Change; gateway?: GatewayOptions };
+
+type GatewayOptions = Partial<Pick<Parameters<typeof gateway>[0], 'api' | 'throttleClock'>>;
 
 /** A time-out in milliseconds that only a function that hangs can reach. */
 export const longTimeout = 300_000;
@@ -59,7 +62,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   undo.push(remove);
   const issuer = await startTrialIssuer();
   undo.push(issuer.close);
-  const own: Record<keyof Changes, Record<string, string>> = {
+  const own: Record<Exclude<keyof Changes, 'gateway'>, Record<string, string>> = {
     operations: {
       AWS_ENDPOINT_URL_DYNAMODB: storeEndpoint,
       AWS_REGION: 'us-east-1',
@@ -92,10 +95,13 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const functions = new Functions(mine, [issuer.certificate]);
   undo.push(() => functions.close());
   const log: AccessLogEntry[] = [];
+  const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
   const server = gateway({
     api,
     invoke: (target, event) => functions.invoke(target, event),
     onRequest: (entry) => log.push(entry),
+    intercept: referencePage({ newToken: async () => token, requests: () => log }),
+    ...changes.gateway,
   });
   try {
     await functions.warmUp();
@@ -105,8 +111,6 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   }
   const url = `http://127.0.0.1:${await listen(server, 0)}`;
   undo.push(() => closeServer(server));
-  const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
-
   const sendOnce: Send = async (body, headers = {}) => {
     const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const response = await fetch(`${url}/plants`, { method: 'POST', headers: { ...own, ...headers }, body });

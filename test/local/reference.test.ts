@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { gateway } from '../../emulator/gateway/server.ts';
+import { type AccessLogEntry, gateway } from '../../emulator/gateway/server.ts';
 import { forSwaggerUi, referencePage } from '../../local/reference.ts';
 import { contract } from '../kit/contract.ts';
 import { startServer } from '../kit/servers.ts';
@@ -10,13 +10,13 @@ import { startServer } from '../kit/servers.ts';
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
 
 /** Starts the reference page in front of a gateway without routes; its tokens are token-1, token-2 and so on. */
-const start = async (newToken?: () => Promise<string>) => {
+const start = async (newToken?: () => Promise<string>, requests: AccessLogEntry[] = []) => {
   let tokens = 0;
   const api = gateway({
     api: { routes: [] },
     invoke: () => Promise.reject(new Error('nobody')),
     onRequest: () => {},
-    intercept: referencePage(newToken ?? (async () => `token-${++tokens}`)),
+    intercept: referencePage({ newToken: newToken ?? (async () => `token-${++tokens}`), requests: () => requests }),
   });
   const port = await startServer(api);
   const ask = (path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Answer> =>
@@ -117,38 +117,44 @@ test.each(['127.0.0.1', 'localhost'])(
   },
 );
 
-test.each(['/docs', '/docs/page.js', '/openapi.json'])('HEAD %s returns only the headers of GET', async (path) => {
-  const { ask } = await start();
-  const [head, get] = [await ask(path, 'HEAD'), await ask(path)];
-  expect(head).toMatchObject({ status: 200, body: '' });
-  expect(head.headers).toMatchObject({ 'content-length': String(Buffer.byteLength(get.body)) });
-});
+test.each(['/docs', '/docs/page.js', '/docs/requests.json', '/openapi.json'])(
+  'HEAD %s returns only the headers of GET',
+  async (path) => {
+    const { ask } = await start();
+    const [head, get] = [await ask(path, 'HEAD'), await ask(path)];
+    expect(head).toMatchObject({ status: 200, body: '' });
+    expect(head.headers).toMatchObject({ 'content-length': String(Buffer.byteLength(get.body)) });
+  },
+);
 
-test.each(['/docs', '/docs/page.js', '/openapi.json'])('only a page of this origin can read %s', async (path) => {
-  const { port, ask } = await start();
-  const { headers } = await ask(path, 'GET', { origin: 'http://evil.example' });
-  expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
-  expect(headers).toMatchObject({
-    'cross-origin-resource-policy': 'same-origin',
-    'content-security-policy': expect.stringMatching(/^default-src 'none';.*; frame-ancestors 'none'$/),
-    'cache-control': 'no-store',
-  });
-  expect(headers['content-security-policy']).not.toMatch(/https?:|\*|unsafe/);
-  // DNS rebinding: an attacker's host name may resolve to the address of this server.
-  for (const host of [
-    '',
-    'evil.example',
-    `evil.example:${port}`,
-    `localhost.evil.example:${port}`,
-    `127.0.0.1:${port}.evil.example`,
-    '127.0.0.1:1',
-  ]) {
-    expect(await ask(path, 'GET', { host })).toMatchObject({
-      status: 421,
-      body: `Use the address http://127.0.0.1:${port} for this server.\n`,
+test.each(['/docs', '/docs/page.js', '/docs/requests.json', '/openapi.json'])(
+  'only a page of this origin can read %s',
+  async (path) => {
+    const { port, ask } = await start();
+    const { headers } = await ask(path, 'GET', { origin: 'http://evil.example' });
+    expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+    expect(headers).toMatchObject({
+      'cross-origin-resource-policy': 'same-origin',
+      'content-security-policy': expect.stringMatching(/^default-src 'none';.*; frame-ancestors 'none'$/),
+      'cache-control': 'no-store',
     });
-  }
-});
+    expect(headers['content-security-policy']).not.toMatch(/https?:|\*|unsafe/);
+    // DNS rebinding: an attacker's host name may resolve to the address of this server.
+    for (const host of [
+      '',
+      'evil.example',
+      `evil.example:${port}`,
+      `localhost.evil.example:${port}`,
+      `127.0.0.1:${port}.evil.example`,
+      '127.0.0.1:1',
+    ]) {
+      expect(await ask(path, 'GET', { host })).toMatchObject({
+        status: 421,
+        body: `Use the address http://127.0.0.1:${port} for this server.\n`,
+      });
+    }
+  },
+);
 
 test('the local service requests no token if it does not show the page at /docs', async () => {
   const { ask, tokens } = await start();
@@ -182,6 +188,13 @@ test.each([
 ])('the local service passes %s %s on to the gateway', async (method, path) => {
   const { ask } = await start();
   expect(await ask(path, method)).toMatchObject(notFound);
+});
+
+test('GET /docs/requests.json returns the latest requests with what was logged for them', async () => {
+  const log = [{ functionName: 'Authorizer', level: 'INFO', message: { outcome: 'refused' } }];
+  const latest = { method: 'POST', path: '/plants', status: 403, milliseconds: 1, requestId: 'aBc=', log };
+  const { ask } = await start(undefined, [latest]);
+  expect(JSON.parse((await ask('/docs/requests.json')).body)).toEqual([latest]);
 });
 
 test('the page at /docs escapes its data, so that no text can end the script element', async () => {

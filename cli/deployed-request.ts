@@ -1,0 +1,105 @@
+import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import {
+  CloudWatchLogsClient,
+  GetQueryResultsCommand,
+  type ResultField,
+  StartQueryCommand,
+} from '@aws-sdk/client-cloudwatch-logs';
+import { explain, region } from './aws.ts';
+import type { LoggedLine, TracedRequest } from './traced-request.ts';
+
+/** An access log line, a line of a function's own (`message`), or a line of Lambda's about an invocation (`record`). */
+type Line = Record<string, unknown> & { requestId?: string; integrationRequestId?: string };
+
+/** A line in the logs, and the function whose log it is in; undefined for the access log. */
+type Found = { who: string | undefined; line: Line };
+
+/**
+ * Finds a request in the logs of a deployed stack, by two queries of CloudWatch Logs Insights: the first finds the lines
+ * with the gateway's id; the second adds the other lines of these invocations, which have only Lambda's id.
+ * @param days how far back to search; Logs Insights bills what it scans
+ * @throws Error with a one-sentence message for the user
+ */
+export const findDeployedRequest = async (id: string, stack: string, days: number): Promise<TracedRequest> => {
+  const logs = await readLogGroups(stack);
+  const query = (filter: string) => runQuery(logs, filter, days);
+  const withId = `requestId = "${id}" or message.gatewayRequestId = "${id}"`;
+  const ofGateway = await query(withId);
+  if (ofGateway.length === 0) {
+    throw new Error(
+      `The logs of the stack ${stack} have no request ${id} in the last ${days === 1 ? 'day' : `${days} days`}. Lines arrive some seconds after a request: try again, or search further back with --days.`,
+    );
+  }
+  const summary = ofGateway.find(({ who }) => who === undefined)?.line;
+  const invocations = ofGateway.map(({ who, line }) =>
+    who === undefined ? line.integrationRequestId : line.requestId,
+  );
+  const ids = JSON.stringify([...new Set(invocations)].filter((each) => /^[\da-f-]{36}$/.test(each ?? '')));
+  const failed = `record.requestId in ${ids} and record.status in ["error","failure","timeout"]`;
+  const all = ids === '[]' ? ofGateway : await query(`${withId} or requestId in ${ids} or (${failed})`);
+  return {
+    ...(summary && { summary: summaryOf(summary) }),
+    errors: [summary?.['authorizerError'], summary?.['integrationError'], summary?.['gatewayError']]
+      // The gateway writes `-` for a variable without a value.
+      .filter((error): error is string => typeof error === 'string' && error !== '-'),
+    lines: all.flatMap(({ who, line }) => (who === undefined ? [] : [loggedLine(who, line)])),
+  };
+};
+
+const summaryOf = ({ method, route, status, latency }: Line): Required<TracedRequest>['summary'] => {
+  // The route is a method and a path, or `-` if no route fits.
+  const path = String(route).replace(/^\S+ /, '');
+  return { method: String(method), path, status: Number(status), milliseconds: Number(latency) };
+};
+
+const loggedLine = (who: string, { level, message, type, record }: Line): LoggedLine =>
+  type === undefined ? { who, level: String(level), message } : { who, level: String(type), message: record };
+
+/** Lists a stack's log groups with their functions: the access log has none. */
+const readLogGroups = async (stack: string): Promise<Map<string, string | undefined>> => {
+  const groups = new Map<string, string | undefined>();
+  try {
+    const pages = paginateListStackResources({ client: new CloudFormationClient(region) }, { StackName: stack });
+    for await (const { StackResourceSummaries = [] } of pages) {
+      for (const { ResourceType, LogicalResourceId = '', PhysicalResourceId = '' } of StackResourceSummaries) {
+        if (ResourceType !== 'AWS::Logs::LogGroup') continue;
+        groups.set(PhysicalResourceId, /^(.+)Logs[0-9A-F]{8}$/.exec(LogicalResourceId)?.[1]);
+      }
+    }
+  } catch (error) {
+    throw new Error(`The stack ${stack} cannot be read: ${explain(error)}`, { cause: error });
+  }
+  if (groups.size === 0) throw new Error(`The stack ${stack} does not have the logs of a Plant Store.`);
+  return groups;
+};
+
+const runQuery = async (groups: Map<string, string | undefined>, filter: string, days: number): Promise<Found[]> => {
+  const client = new CloudWatchLogsClient(region);
+  const now = Math.ceil(Date.now() / 1000);
+  try {
+    const { queryId } = await client.send(
+      new StartQueryCommand({
+        logGroupNames: [...groups.keys()],
+        startTime: now - days * 24 * 60 * 60,
+        endTime: now,
+        queryString: `fields @log, @message | filter ${filter} | sort @timestamp asc | limit 100`,
+      }),
+    );
+    for (;;) {
+      const { status, results = [] } = await client.send(new GetQueryResultsCommand({ queryId }));
+      if (status === 'Complete') return results.map((row) => foundIn(row, groups));
+      if (status !== 'Running' && status !== 'Scheduled') throw new Error(`the query ended as ${status}`);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  } catch (error) {
+    throw new Error(`The logs cannot be searched: ${explain(error)}`, { cause: error });
+  }
+};
+
+const foundIn = (row: ResultField[], groups: Map<string, string | undefined>): Found => {
+  const { '@log': log = '', '@message': message = '{}' } = Object.fromEntries(
+    row.map(({ field, value }) => [field, value]),
+  );
+  // @log is the account's number, a colon and the log group.
+  return { who: groups.get(log.slice(log.indexOf(':') + 1)), line: JSON.parse(message) };
+};

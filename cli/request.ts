@@ -1,0 +1,39 @@
+/**
+ * `npm run -s request -- <id>` prints what the running local service did with one request;
+ * `npm run -s request -- <id> --stack PlantStore` prints what the logs of a deployed stack have of it.
+ */
+import { Command, InvalidArgumentError } from 'commander';
+import { findDeployedRequest } from './deployed-request.ts';
+import { findLocalRequest } from './local-request.ts';
+import { describe } from './traced-request.ts';
+
+const requestId = (text: string): string => {
+  if (!/^[\w+/=-]+$/.test(text)) throw new InvalidArgumentError('It must be the header apigw-requestid of a response.');
+  return text;
+};
+
+const positive = (text: string): number => {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 9999.');
+  return Number(text);
+};
+
+const command = new Command('npm run -s request --')
+  .description('Prints what is known of one request: its response, and what was logged for it.')
+  .argument(
+    '<id>',
+    'the header apigw-requestid of the response, such as QcNvjVNaC1t4m14=; write -- before an id that begins with -',
+    requestId,
+  )
+  .option('--stack <name>', 'the name of a deployed stack, such as PlantStore, instead of the local service')
+  .option('--days <number>', 'how far back to search the logs of the stack; AWS bills what it scans', positive, 1)
+  .showHelpAfterError('See: npm run -s request -- --help')
+  .parse();
+
+try {
+  const [id = ''] = command.processedArgs as [string];
+  const { stack, days } = command.opts<{ stack?: string; days: number }>();
+  console.log(describe(stack === undefined ? await findLocalRequest(id) : await findDeployedRequest(id, stack, days)));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+}

@@ -1,0 +1,42 @@
+/** What is known of one request: of a running local service, or of a deployed stack. */
+
+/** A line that a function, or Lambda, logged for the request. `who` is the function, such as Authorizer. */
+export type LoggedLine = { who: string; level: string; message: unknown };
+
+/**
+ * `summary` is the request's line in the access log: undefined if it is not there yet. `errors` say why the gateway
+ * responded instead of a function.
+ */
+export type TracedRequest = {
+  summary?: { method: string; path: string; status: number; milliseconds: number };
+  errors: string[];
+  lines: LoggedLine[];
+};
+
+/** Why the gateway responds with these statuses before it calls a function. No function logs anything then. */
+const beforeFunctions: Record<number, string> = {
+  400: 'the request is not valid HTTP',
+  401: 'the request has no Authorization header',
+  404: 'the API has no route with this method and path',
+  413: 'the body is over 10 MB',
+  417: 'the request has an Expect header that is not supported',
+  429: 'there were more requests than the API accepts',
+  431: 'the request line and headers are over 10,240 bytes',
+};
+
+/** Describes the request for people, from the gateway to the cause. */
+export const describe = ({ summary, errors, lines }: TracedRequest): string => {
+  const { method, path, status = 0, milliseconds } = summary ?? {};
+  const known = lines.length > 0 ? undefined : beforeFunctions[status];
+  return [
+    summary ? `${method} ${path} ${status} ${milliseconds} ms` : 'The access log has no line of this request yet.',
+    ...lines.map(({ who, level, message }) => `${who} ${level} ${readable(message)}`),
+    ...[...errors, ...(known === undefined ? [] : [known])].map((error) => `Gateway: ${error}`),
+  ].join('\n');
+};
+
+/** Keeps control characters escaped, but shows the line breaks of stacks. */
+const readable = (message: unknown): string => {
+  const short = JSON.stringify(message);
+  return short.includes('\\n') ? JSON.stringify(message, null, 2).replaceAll('\\n', '\n') : short;
+};

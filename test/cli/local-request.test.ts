@@ -1,0 +1,221 @@
+/** Tests that a request's id alone leads to the cause of every error, with the bundles behind the local gateway. */
+import { request } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { findLocalRequest } from '../../cli/local-request.ts';
+import { describe as describeRequest } from '../../cli/traced-request.ts';
+import { createPlantStoreClient } from '../../client/plant-store-client.ts';
+import { writeSession } from '../../local/session.ts';
+import { createPlantOperation, examplesOf } from '../kit/contract.ts';
+import { dynamoDbError, type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
+import { createPlantRoute } from '../kit/gateway-events.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
+import { newId } from '../kit/responses.ts';
+import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+
+/** Wraps a handler so that it misbehaves as the header x-function says. Without the header, it works as usual. */
+const misbehaving =
+  (handler: Handler): Handler =>
+  async (event: { headers: Record<string, string>; body?: string }, context) => {
+    let { body } = event;
+    switch (event.headers['x-function']) {
+      case 'crash':
+        throw new TypeError('oops');
+      case 'hang':
+        // Lambda ends a function at once if it waits for nothing that could happen.
+        return new Promise((resolve) => setTimeout(resolve, 300_000));
+      case 'slow body': {
+        // Reading the body takes 2.2 s by every clock that a function can read.
+        const clocks = [performance, Date].map((clock) => ({ clock, now: clock.now.bind(clock) }));
+        const read = () => {
+          for (const { clock, now } of clocks) clock.now = () => now() + 2_200;
+          return body;
+        };
+        const write = (value: string) => {
+          body = value;
+        };
+        const late = Object.defineProperty({ ...event }, 'body', { get: read, set: write, enumerable: true });
+        try {
+          return await handler(late as never, context);
+        } finally {
+          for (const { clock, now } of clocks) clock.now = now;
+        }
+      }
+    }
+    return handler(event as never, context);
+  };
+
+const routes = inject('stack').api.routes.map((route) => ({ ...route, throttle: { rate: 1e9, burst: 1_000 } }));
+const route = routes.find(({ routeKey }) => routeKey === createPlantRoute);
+
+let store: FaultyStore;
+let stack: TrialStack;
+beforeAll(async () => {
+  store = await startFaultyStore('plants');
+  const gateway = { api: { routes }, throttleClock: () => performance.now() };
+  stack = await startTrialStack(store.endpoint, { operations: { wrapper: misbehaving }, gateway });
+});
+afterAll(async () => {
+  await stack.close();
+  await store.close();
+});
+
+/** Makes the service at this URL the running local service. */
+const makeLocal = async (url: string): Promise<void> => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const unused = { tokenUrl: 'x', clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
+  writeSession(folder, { url, ...unused });
+  vi.stubEnv('DATA_DIR', folder);
+};
+beforeEach(() => makeLocal(stack.url));
+
+type Sent = { body?: string; path?: string; headers?: Record<string, string | undefined> };
+type Received = { status: number; id: string; error: number | undefined };
+
+/** Sends a plant with a valid token, and with these changes. A header that is undefined is omitted. */
+const send = ({ body = moss(), path = '/plants', headers = {} }: Sent, { url, token } = stack): Promise<Received> => {
+  const all = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers };
+  return new Promise((resolve, reject) => {
+    const sent = request(url + path, { method: 'POST', headers: JSON.parse(JSON.stringify(all)) }, async (response) => {
+      const { error } = JSON.parse(Buffer.concat(await response.toArray()).toString());
+      resolve({ status: response.statusCode ?? 0, id: String(response.headers['apigw-requestid']), error });
+    });
+    sent.on('error', reject).end(body);
+  });
+};
+
+const moss = (id = newId()): string => `{"id":${id},"name":"Moss"}`;
+
+/** Sends a plant for which the store fails like this. */
+const sendWithFault = (status: number, type: string) => {
+  const id = newId();
+  store.fail(id, dynamoDbError(status, type));
+  return send({ body: moss(id) });
+};
+
+/** The errors of the contract, and how to get them: status and error number, or `gateway` if the service sends none. */
+const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
+  '400 40001': [() => send({ body: '{' }), /^CreatePlant INFO .*"outcome":"refused","error":40001\b/m],
+  '400 40002': [() => send({ body: '{}' }), /^CreatePlant INFO .*"outcome":"refused","error":40002\b/m],
+  '401 gateway': [() => send({ headers: { authorization: undefined } }), /^Gateway: .* no Authorization header$/m],
+  '403 gateway': [
+    () => send({ headers: { authorization: 'Bearer a.b.c' } }),
+    /^Authorizer INFO .*"outcome":"refused","reason":"malformed"/m,
+  ],
+  '404 gateway': [() => send({ path: '/shrubs' }), /^POST \/shrubs 404 .*\nGateway: the API has no route/],
+  '409 40901': [
+    async () => {
+      const id = newId();
+      await send({ body: moss(id) });
+      return send({ body: `{"id":${id},"name":"Fern"}` });
+    },
+    /^CreatePlant INFO .*"outcome":"refused","error":40901\b/m,
+  ],
+  '413 41301': [
+    () => send({ body: `{"id":1,"name":"${'x'.repeat(409_600)}"}` }),
+    /^CreatePlant INFO .*"outcome":"refused","error":41301\b/m,
+  ],
+  '413 gateway': [() => send({ body: 'x'.repeat(11_000_000) }), /^Gateway: the body is over 10 MB$/m],
+  '415 41501': [
+    () => send({ headers: { 'content-type': 'text/plain' } }),
+    /^CreatePlant INFO .*"outcome":"refused","error":41501\b/m,
+  ],
+  '415 41502': [
+    () => send({ headers: { 'content-encoding': 'gzip' } }),
+    /^CreatePlant INFO .*"outcome":"refused","error":41502\b/m,
+  ],
+  '429 gateway': [
+    async () => {
+      const throttle = route?.throttle ?? { burst: 0 };
+      throttle.burst = 0;
+      const answer = await send({});
+      throttle.burst = 1_000;
+      return answer;
+    },
+    /^Gateway: there were more requests than the API accepts$/m,
+  ],
+  '431 gateway': [
+    () => send({ headers: { 'x-filler': 'x'.repeat(10_240) } }),
+    /^Gateway: the request line and headers are over 10,240 bytes$/m,
+  ],
+  '500 50001': [
+    () => sendWithFault(400, 'AccessDeniedException'),
+    /^CreatePlant ERROR (?=.*"error": ?50001\b).*"AccessDeniedException"/ms,
+  ],
+  '500 gateway': [
+    () => send({ headers: { 'x-function': 'crash' } }),
+    /^CreatePlant ERROR .*"oops".*^Gateway: CreatePlant\w+: .*TypeError/ms,
+  ],
+  '503 50301': [
+    () => sendWithFault(400, 'ThrottlingException'),
+    /^CreatePlant WARN (?=.*"error": ?50301\b).*"ThrottlingException"/ms,
+  ],
+  '503 50302': [() => send({ headers: { 'x-function': 'slow body' } }), /^CreatePlant WARN .*"error": ?50302\b/ms],
+  '503 gateway': [
+    async () => {
+      const { timeout = 0 } = route ?? {};
+      Object.assign(route ?? {}, { timeout: 100 });
+      const answer = await send({ headers: { 'x-function': 'hang' } });
+      Object.assign(route ?? {}, { timeout });
+      return answer;
+    },
+    /^Gateway: CreatePlant\w+: no response in time$/m,
+  ],
+};
+
+describe('the id of a request to the local service leads to the cause of', () => {
+  test('every error that the contract has', () => {
+    const ofContract = Object.entries(createPlantOperation.responses).flatMap(([status, { content }]) =>
+      examplesOf(content['application/json']).map(
+        (example) => `${status} ${(example as { error?: number }).error ?? 'gateway'}`,
+      ),
+    );
+    // The contract has no 404, because no operation gets it.
+    const errors = [...ofContract.filter((each) => !each.startsWith('2')), '404 gateway'];
+    expect(Object.keys(causes).toSorted()).toEqual([...new Set(errors)].toSorted());
+  });
+
+  test.each(Object.entries(causes))('%s', async (name, [get, cause]) => {
+    const { status, id, error } = await get();
+    expect(`${status} ${error ?? 'gateway'}`).toBe(name);
+    const description = describeRequest(await findLocalRequest(id));
+    expect(description).toMatch(new RegExp(`^POST \\S+ ${status} \\d+ ms\n`));
+    expect(description).toMatch(cause);
+  });
+
+  test('a 500 if the keys of the issuer cannot be fetched', async () => {
+    const JWKS_URI = 'https://127.0.0.1:9/jwks';
+    const lost = await startTrialStack(store.endpoint, { authorizer: { environment: { JWKS_URI } } });
+    onTestFinished(lost.close);
+    await makeLocal(lost.url);
+    const { status, id } = await send({}, lost);
+    expect(status).toBe(500);
+    const { lines, errors } = await findLocalRequest(id);
+    expect(lines).toMatchObject([
+      { who: 'Authorizer', level: 'WARN', message: { outcome: 'keys not fetched' } },
+      { who: 'Authorizer', level: 'ERROR', message: { gatewayRequestId: id } },
+    ]);
+    expect(errors).toEqual([expect.stringContaining('keys of the token issuer cannot be fetched')]);
+  });
+
+  test('a conflict that the client returned', async () => {
+    const { createPlant } = createPlantStoreClient({ baseUrl: stack.url, token: stack.token });
+    const id = BigInt(newId());
+    await createPlant({ id, name: 'Moss' });
+    const { requestId = '' } = await createPlant({ id, name: 'Fern' });
+    const { lines } = await findLocalRequest(requestId);
+    expect(lines).toMatchObject([
+      { who: 'Authorizer', message: { outcome: 'allowed', gatewayRequestId: requestId } },
+      { who: 'CreatePlant', message: { outcome: 'refused', error: 40901, gatewayRequestId: requestId } },
+    ]);
+  });
+});
+
+test('looking up an unknown request of the local service says how long requests are kept', async () => {
+  await expect(findLocalRequest('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
+});
+
+test('looking up a request says so if the local service was killed', async () => {
+  await makeLocal('http://127.0.0.1:9');
+  await expect(findLocalRequest('x')).rejects.toThrow(/does not answer; it was probably killed/);
+});

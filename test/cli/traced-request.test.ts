@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { describe } from '../../cli/traced-request.ts';
+
+test('the description of a request shows a stack line by line, but no control character of a log line', () => {
+  const summary = { method: 'POST', path: '/plants', status: 500, milliseconds: 7 };
+  const message = { outcome: 'failed', cause: { name: '\u001b[2J', stack: 'Error: no\n    at put (index.js:1:2)' } };
+  expect(describe({ summary, errors: [], lines: [{ who: 'CreatePlant', level: 'ERROR', message }] })).toBe(
+    [
+      'POST /plants 500 7 ms',
+      'CreatePlant ERROR {',
+      '  "outcome": "failed",',
+      '  "cause": {',
+      '    "name": "\\u001b[2J",',
+      '    "stack": "Error: no',
+      '    at put (index.js:1:2)"',
+      '  }',
+      '}',
+    ].join('\n'),
+  );
+});
+
+test('the description of a request says why the gateway refused it only if no function was called', () => {
+  const summary = { method: 'POST', path: '/plants', status: 413, milliseconds: 7 };
+  expect(describe({ summary, errors: [], lines: [] })).toContain('Gateway: the body is over 10 MB');
+  const lines = [{ who: 'CreatePlant', level: 'INFO', message: { outcome: 'refused', error: 41301 } }];
+  expect(describe({ summary, errors: [], lines })).not.toContain('Gateway');
+});
