@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { devNull } from 'node:os';
 import path from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { account } from '../account.ts';
@@ -53,6 +54,9 @@ export const openStore = async (location: StoreLocation, functions: FunctionSpec
         AWS_REGION: account.region,
         AWS_ACCESS_KEY_ID: accessKeyId,
         AWS_SECRET_ACCESS_KEY: secretAccessKey,
+        // The user's files may name another endpoint, even AWS's own. Lambda has no such files.
+        AWS_CONFIG_FILE: devNull,
+        AWS_SHARED_CREDENTIALS_FILE: devNull,
         ...(sessionToken !== undefined && { AWS_SESSION_TOKEN: sessionToken }),
       };
     },

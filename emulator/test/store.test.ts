@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { devNull } from 'node:os';
 import path from 'node:path';
 import {
   DynamoDBClient,
@@ -58,6 +59,7 @@ describe('a store that the user runs', () => {
     expect(slow.created, 'tables created').toBe(0);
   });
 
+  const noFiles = { AWS_CONFIG_FILE: devNull, AWS_SHARED_CREDENTIALS_FILE: devNull };
   const credentials = { AWS_ACCESS_KEY_ID: 'mine', AWS_SECRET_ACCESS_KEY: 'shh', AWS_SESSION_TOKEN: 'session' };
   const anybody = { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' };
 
@@ -65,17 +67,21 @@ describe('a store that the user runs', () => {
     ['the credentials in the environment', credentials, credentials],
     ['made-up credentials if the environment has none', {}, anybody],
     ['made-up credentials if the environment has no secret', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
-  ])('is used by the functions with %s', async (_, environment, expected) => {
-    const { endpoint } = await startSlowStore();
-    for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
-    const store = await openStore({ endpoint }, []);
-    expect(store.enforcesRoles).toBe(false);
-    expect(store.environmentOf(functionSpec)).toEqual({
-      AWS_ENDPOINT_URL_DYNAMODB: endpoint,
-      AWS_REGION: account.region,
-      ...expected,
-    });
-  });
+  ])(
+    "is used by the functions with %s, and without the user's AWS configuration files",
+    async (_, environment, expected) => {
+      const { endpoint } = await startSlowStore();
+      for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
+      const store = await openStore({ endpoint }, []);
+      expect(store.enforcesRoles).toBe(false);
+      expect(store.environmentOf(functionSpec)).toEqual({
+        AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+        AWS_REGION: account.region,
+        ...noFiles,
+        ...expected,
+      });
+    },
+  );
 
   test.each([[{ endpoint: 'nonsense' }], [{ endpoint: 'localhost:8000' }], [{ endpoint: '' }], [{}]])(
     'makes the start fail before any call if its address is not an http or https URL: %j',

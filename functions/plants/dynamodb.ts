@@ -33,31 +33,11 @@ export const storeLimits = {
   requestHandler: { connectionTimeout, requestTimeout, throwOnRequestTimeout: true },
 } satisfies DynamoDBClientConfig;
 
-/**
- * Given so that the SDK does not look for these settings in the environment and in config files (10 % of the first
- * request). It therefore ignores AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and the like.
- */
-const explicitConfig = (): DynamoDBClientConfig => ({
-  region: fromEnvironment('AWS_REGION'),
-  retryMode: 'standard',
-  useDualstackEndpoint: false,
-  useFipsEndpoint: false,
-  accountIdEndpointMode: 'preferred',
-  authSchemePreference: [],
-  userAgentAppId: async () => undefined,
-  disableClockSkewCorrection: false,
-  // The local run sets AWS_ENDPOINT_URL_DYNAMODB to the address of its store.
-  ...(process.env['AWS_ENDPOINT_URL_DYNAMODB'] && { endpoint: process.env['AWS_ENDPOINT_URL_DYNAMODB'] }),
-  ignoreConfiguredEndpointUrls: true,
-});
-
 /** Returns the table of this name, in the region of the environment. @example openTable(fromEnvironment('TABLE_NAME')) */
-export const openTable = (name: string): Table => {
-  const client = new DynamoDBClient({ ...explicitConfig(), ...storeLimits });
-  // The SDK's logger middleware copies each request and response for a logger, but this client has no logger.
-  client.middlewareStack.remove('loggerMiddleware');
-  return { name, client };
-};
+export const openTable = (name: string): Table => ({
+  name,
+  client: new DynamoDBClient({ region: fromEnvironment('AWS_REGION'), ...storeLimits }),
+});
 
 type Metadata = UpdateItemCommandOutput['$metadata'];
 

@@ -73,16 +73,6 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'functions/plants/dynamodb.ts': [
-    [
-      'disableClockSkewCorrection: false',
-      'disableClockSkewCorrection: true',
-      'If the clock is wrong, every call to DynamoDB fails.',
-    ],
-    [
-      "accountIdEndpointMode: 'preferred'",
-      "accountIdEndpointMode: 'required'",
-      'DynamoDB is never called, because Lambda provides no account id.',
-    ],
     [', throwOnRequestTimeout: true', '', 'If the store hangs, the first attempt lasts until the deadline.'],
   ],
   'functions/http/exact-json.ts': [['\\d{16}', '\\d{17}', 'An id of 16 digits is rounded.']],

@@ -1,11 +1,8 @@
 /** Tests every response of createPlant from its source, and what can be seen only inside the process. */
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { clockAhead, hang, loseResponse, onFirstCall } from '../kit/faulty-store.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
 import { type InProcess, type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
 import { newId, testResponses } from '../kit/responses.ts';
 
 let service: InProcess;
@@ -153,16 +150,6 @@ test('createPlant signs its second and later calls with the time of the store if
     expect(await fresh(proxyEvent(`{"id":${id},"name":"Moss"}`))).toMatchObject({ status: 200 });
     expect(service.faults.calls(id), 'calls to the store').toBe(calls);
   }
-});
-
-test("createPlant ignores the AWS SDK's configuration files", async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  // If the SDK read this config file, it would reject the custom endpoint, because FIPS does not allow one.
-  const AWS_CONFIG_FILE = path.join(folder, 'config');
-  await writeFile(AWS_CONFIG_FILE, '[default]\nuse_fips_endpoint = true\n');
-  const configured = await load({ AWS_CONFIG_FILE, HOME: folder });
-  expect(await configured(proxyEvent(`{"id":${newId()},"name":"Moss"}`))).toMatchObject({ status: 200 });
 });
 
 test.each(['TABLE_NAME', 'AWS_REGION'])(
