@@ -39,11 +39,13 @@ const checkNumber = (schema: Schema, type: string): void => {
 };
 
 const refuseRounded = (schema: Schema, keywords: string[]): void => {
-  const rounded = keywords.find((keyword) =>
-    numbersIn(schema[keyword]).some((value) => Number.isInteger(value) && !Number.isSafeInteger(value)),
-  );
+  const rounded = keywords.find((keyword) => hasRounded(schema[keyword]));
   if (rounded !== undefined) throw notSupported(`${rounded} with an integer beyond 2^53 - 1`);
 };
+
+/** Returns whether a value from YAML has an integer that may be rounded. */
+export const hasRounded = (value: unknown): boolean =>
+  numbersIn(value).some((number) => Number.isInteger(number) && !Number.isSafeInteger(number));
 
 const numbersIn = (value: unknown): number[] => {
   if (typeof value === 'number') return [value];

@@ -8,19 +8,27 @@ export type { Contract, Schema };
 /** Where a parameter is, and the property of the gateway's event (payload 2.0) that contains it. */
 export const eventProperties = { path: 'pathParameters', query: 'queryStringParameters', header: 'headers' } as const;
 
-export type Parameter = { name: string; in: keyof typeof eventProperties; required: boolean; schema: Schema };
+export type Parameter = {
+  name: string;
+  in: keyof typeof eventProperties;
+  required: boolean;
+  schema: Schema;
+  example?: unknown;
+};
 
 /** `schema` is that of the JSON body, if the response has one. */
 export type Response = { status: number; schema?: Schema; errorCodes: number[] };
 
-/** `id` is the operationId; `body` is the schema of the JSON request body, if there is one. */
+/** `id` is the operationId; `body` is the schema of the JSON request body, if there is one, and `examples` are bodies. */
 export type Operation = {
   id: string;
+  summary?: string;
   method: string;
   path: string;
   scopes: string[];
   parameters: Parameter[];
   body?: Schema;
+  examples?: unknown[];
   responses: Response[];
 };
 
@@ -29,6 +37,7 @@ type MediaType = { schema?: Schema; example?: unknown; examples?: Record<string,
 type Content = { content?: Record<string, MediaType> };
 type OperationObject = {
   operationId?: string;
+  summary?: string;
   security?: Record<string, unknown>[];
   parameters?: (Partial<Omit<Parameter, 'in'>> & { in?: string } & Reference & Schema)[];
   requestBody?: Content & Reference & { required?: boolean };
@@ -96,14 +105,16 @@ class OperationReader {
   read(shared: OperationObject['parameters'] = []): Operation {
     const unsupported = Object.keys(this.#object).find((key) => !operationKeys.includes(key) && !key.startsWith('x-'));
     if (unsupported !== undefined) throw this.#refuse(`has ${unsupported}, which is not supported`);
+    const { summary } = this.#object;
     const body = this.#body();
     return {
       id: this.#id(),
+      ...(summary !== undefined && { summary }),
       method: this.#method,
       path: this.#path,
       scopes: this.#scopes(),
       parameters: this.#parameters(shared),
-      ...(body && { body }),
+      ...(body && { body, examples: this.#examples(this.#object.requestBody) }),
       responses: this.#responses(),
     };
   }
@@ -167,6 +178,7 @@ class OperationReader {
       in: place as Parameter['in'],
       required: required === true,
       schema: schema as Schema,
+      ...(example !== undefined && { example }),
     };
   }
 
@@ -181,16 +193,22 @@ class OperationReader {
     return Object.entries(this.#object.responses ?? {}).map(([status, reference]) => {
       if (!/^[2345]\d\d$/.test(status)) throw this.#refuse(`has the response ${status}, which is not supported`);
       const { content } = resolve(this.#contract, reference);
-      const { example, examples = {} } = content?.['application/json'] ?? {};
       return {
         status: Number(status),
         ...(content && { schema: this.#jsonSchema(`the response ${status}`, content) }),
-        errorCodes: [{ value: example }, ...Object.values(examples)].flatMap((reference) => {
-          const { value } = resolve(this.#contract, reference);
-          return value instanceof Object && 'error' in value && Number(status) >= 400 ? [Number(value.error)] : [];
-        }),
+        errorCodes: this.#examples(reference).flatMap((value) =>
+          value instanceof Object && 'error' in value && Number(status) >= 400 ? [Number(value.error)] : [],
+        ),
       };
     });
+  }
+
+  /** The example bodies of a request or a response. */
+  #examples(of: (Content & Reference) | undefined): unknown[] {
+    const { content } = resolve(this.#contract, of ?? {});
+    const { example, examples = {} } = content?.['application/json'] ?? {};
+    const values = Object.values(examples).map((reference) => resolve(this.#contract, reference).value);
+    return example === undefined ? values : [example, ...values];
   }
 
   #jsonSchema(what: string, content: Content['content'] = {}): Schema {

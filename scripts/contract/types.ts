@@ -1,5 +1,6 @@
 /** Makes TypeScript of the contract: the types of its schemas and operations, and what clients and the stack read. */
 import { compile } from 'json-schema-to-typescript';
+import { hasRounded } from './checks.ts';
 import { type Operation, parametersByPlace } from './operations.ts';
 import { type Contract, mapSchema, mapSchemas, resolve, type Schema } from './schemas.ts';
 
@@ -91,14 +92,27 @@ const inlined = (contract: Contract, schema: Schema): Schema => {
 
 /** What a client of each operation sends and gets. */
 const operationTypes = (operations: Operation[]): string => {
-  const lines = operations.map(({ id, body, responses }) => {
+  const lines = operations.map((operation) => {
+    const { id, body, responses } = operation;
     const name = capitalize(id);
     const codes = errorCodesOf(responses).join(' | ') || 'never';
     const request = `parameters: ${name}Parameters; body: ${body ? `${name}Request['body']` : 'undefined'}`;
-    return `  ${id}: { ${request}; response: ${name}Responses[keyof ${name}Responses]; errorCode: ${codes} };`;
+    return `  /** ${commentOf(operation)} */\n  ${id}: { ${request}; response: ${name}Responses[keyof ${name}Responses]; errorCode: ${codes} };`;
   });
   return `/** For each operation: its parameters, its body, the body of its 2xx responses, and its error numbers. */
 export interface Operations {\n${lines.join('\n')}\n}\n\nexport type OperationId = keyof Operations;\n`;
+};
+
+/** What editors show at a call of the client: summary, route and, if the contract has the examples for it, a call. */
+const commentOf = ({ id, method, path, summary = id, parameters, body, examples = [] }: Operation): string => {
+  const required = parameters.filter((each) => each.required).map(({ name, example }) => [name, example]);
+  const values = [
+    ...(parameters.length > 0 ? [Object.fromEntries(required)] : []),
+    ...(body ? [examples.find((each) => !hasRounded(each))] : []),
+  ];
+  const isCallable = [...values, ...required.flat()].every((value) => value !== undefined && !hasRounded(value));
+  const call = `@example const result = await client.${id}(${values.map((value) => JSON.stringify(value)).join(', ')});`;
+  return `${summary}: \`${method} ${path}\`${isCallable ? ` ${call}` : ''}`.replaceAll('*/', '*\\/');
 };
 
 const errorCodesOf = (responses: Operation['responses']): number[] => [

@@ -83,3 +83,32 @@ test('the contract for clients has the types of a response and the fields that r
     { status: 201, types: ['array'], requires: [], repeats: [] },
   ]);
 });
+
+const text = { type: 'string' };
+
+test.each<[what: string, comment: string, parts: Partial<Operation>]>([
+  ['only its route if the contract has no examples', 'tryIt: `PUT /`', { body: named }],
+  [
+    'its summary and a call with the first body that YAML has not rounded',
+    'Try it: `PUT /` @example const result = await client.tryIt({"id":1});',
+    { summary: 'Try it', body: named, examples: [{ id: 2 ** 53 }, { id: 1 }] },
+  ],
+  [
+    'a call with the required parameters',
+    'tryIt: `PUT /` @example const result = await client.tryIt({"a":"x"});',
+    {
+      parameters: [
+        { name: 'a', in: 'query', required: true, schema: text, example: 'x' },
+        { name: 'b', in: 'query', required: false, schema: text, example: 'y' },
+      ],
+    },
+  ],
+  [
+    'only its route if the example of a parameter is rounded',
+    'tryIt: `PUT /`',
+    { parameters: [{ name: 'a', in: 'query', required: true, schema: int64, example: 2 ** 53 }] },
+  ],
+  ['no end of a comment inside it', 'Try *\\/ it: `PUT /`', { summary: 'Try */ it', body: named }],
+])('the comment of an operation for clients has %s', async (_, comment, parts) => {
+  expect(await typesOf(parts)).toContain(`  /** ${comment} */\n  tryIt: {`);
+});
