@@ -9,16 +9,31 @@ export type { Outcome };
  * function should cache its token. If the service refuses the token (401 or 403), the client calls the function once
  * more, with `refused: true`; the function should then get a new token. The operation throws whatever the function
  * throws.
+ * @example
+ * let cached: Promise<string> | undefined;
+ * const token: Token = ({ refused }) => {
+ *   if (refused) cached = undefined;
+ *   return (cached ??= fetchToken());
+ * };
  */
 export type Token = string | ((hint: { refused: boolean }) => string | Promise<string>);
 
+/**
+ * The last argument of each call. The call ends when the signal is aborted, and throws the signal's reason.
+ * @example
+ * const options: Options = { signal: AbortSignal.timeout(20_000) };
+ */
 export type Options = { signal?: AbortSignal };
 
 /** The types of an operation, as functions/generated/contract.ts has them. */
 type OperationTypes = { parameters: object; body: unknown; response: unknown; errorCode: number };
 
 export type Call<Types extends OperationTypes> = (
-  ...args: [...ParametersArgument<Types['parameters']>, ...BodyArgument<Types['body']>, options?: Options]
+  ...args: [
+    ...parameters: ParametersArgument<Types['parameters']>,
+    ...body: BodyArgument<Types['body']>,
+    options?: Options,
+  ]
 ) => Promise<Outcome<Types['response'], Types['errorCode']>>;
 
 type ParametersArgument<Parameters> = keyof Parameters extends never

@@ -5,7 +5,11 @@ import { type Call, callOf, type Options, type Outcome, type Token } from './cal
 export type * from '../functions/generated/contract.ts';
 export type { Options, Token };
 
-/** The permanent error numbers of an operation, as listed in schemas/openapi.yaml. */
+/**
+ * The permanent error numbers of an operation, as listed in schemas/openapi.yaml.
+ * @example
+ * const taken: ErrorCode<'createPlant'> = 40901;
+ */
 export type ErrorCode<Id extends OperationId> = Operations[Id]['errorCode'];
 
 /**
@@ -23,6 +27,11 @@ export type ErrorCode<Id extends OperationId> = Operations[Id]['errorCode'];
  * undefined if there was no response, if something else at that address responded, or if a browser hides the header.
  * After retries, it is the id of the last response. `headers` has all headers of a success, such as
  * `headers.get('idempotent-replayed')`, which is `'true'` if createPlant found the same plant already stored.
+ * @example
+ * const describe = (result: Result<'createPlant'>): string => {
+ *   if (result.ok) return result.body.name;
+ *   return result.error === 'no answer' ? result.message : `${result.status} ${result.error} ${result.message}`;
+ * };
  */
 export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'], ErrorCode<Id>>;
 
@@ -40,6 +49,10 @@ export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'],
  *   cannot contain
  * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain
  * @throws `signal.reason` if the signal is aborted, even while waiting for the token; nothing is sent after that
+ * @example
+ * const addAll = async ({ createPlant }: PlantStoreClient, plants: NewPlant[]) => {
+ *   for (const plant of plants) console.log(plant.id, (await createPlant(plant)).ok);
+ * };
  */
 export type PlantStoreClient = { [Id in keyof Operations]: Call<Operations[Id]> };
 

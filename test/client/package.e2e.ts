@@ -1,10 +1,34 @@
 /** Tests the packed client, installed into an empty project as its users install it. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { globSync } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { gzipSync } from 'node:zlib';
+import { transform } from 'esbuild';
+import { parseSync } from 'oxc-parser';
+import { test as base, describe, expect } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
 import { installClient } from '../kit/installed-client.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
+
+const [source = ''] = globSync('client/*-client.ts');
+
+/** The packed client, installed: the paths of the project, of the installed package, and of the tarball. */
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
+const test = base.extend('client', { scope: 'file' }, async ({}, { onCleanup }) => {
+  const { folder, remove } = await temporaryFolder();
+  onCleanup(remove);
+  const { project, tarball } = await installClient(folder);
+  return { project, tarball, installed: path.join(project, 'node_modules/plant-store-client') };
+});
+
+/** Checks the project's programs with TypeScript. @returns its messages */
+const check = async (project: string): Promise<string> => {
+  const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
+  await writeFile(path.join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+  const { stdout, stderr } = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project]).ended;
+  return stdout + stderr;
+};
 
 /** A program that compiles only if it handles every error code, and if each `@ts-expect-error` line is an error. */
 const sample = `
@@ -38,41 +62,78 @@ const fern: Plant = { name: 'Fern', tag: 'shade' };
 console.log(tell(await client.createPlant(moss)), tell(await client.createPlant({ id: 1, ...fern })));
 `;
 
-test('the packed client installs without a network, type-checks, and runs', async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  const home = await installClient(folder);
-  const installed = path.join(home, 'node_modules/plant-store-client');
-  const manifest = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8'));
-  expect(manifest.dependencies).toBeUndefined();
-  expect(await readFile(path.join(installed, 'dist/LICENSE.ky'), 'utf8')).toContain('MIT License');
-
-  const file = path.join(home, 'sample.ts');
-  await writeFile(file, `declare const process: { argv: string[] };${sample}`);
-  const types = 'declare const process: { env: Record<string, string | undefined> };\n';
-  for (const [index, document] of ['README.md', path.join(installed, 'README.md')].entries()) {
-    const [, code = ''] = /^```ts\n(.*?)^```/ms.exec(await readFile(document, 'utf8')) ?? [];
-    const checkable = code.replaceAll('process.env.TOKEN', "process.env['TOKEN']");
-    await writeFile(path.join(home, `readme${index}.ts`), types + checkable);
-  }
-  const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
-  await writeFile(path.join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
-  const checked = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', home]).ended;
-  expect(checked).toMatchObject({ stdout: '', code: 0 });
-
-  const { baseUrl, received } = await startScriptedService(
-    answer(403, { message: 'Forbidden' }),
-    answer(200, { name: 'Moss' }),
-    answer(409, { error: 40901, message: 'taken' }),
-  );
-  expect(await run(process.execPath, [file, baseUrl]).ended).toEqual({
-    code: 0,
-    stdout: 'Moss 409 taken\n',
-    stderr: '',
+describe('the packed client', () => {
+  test('depends on no package, and has the licence of the one in its bundle', async ({ client }) => {
+    const manifest = JSON.parse(await readFile(path.join(client.installed, 'package.json'), 'utf8'));
+    expect(manifest.dependencies).toBeUndefined();
+    expect(await readFile(path.join(client.installed, 'dist/LICENSE.ky'), 'utf8')).toContain('MIT License');
   });
-  expect(received.map(({ authorization, body }) => `${authorization} ${body}`)).toEqual([
-    'Bearer old {"id":9223372036854775807,"name":"Moss"}',
-    'Bearer new {"id":9223372036854775807,"name":"Moss"}',
-    'Bearer old {"id":1,"name":"Fern","tag":"shade"}',
-  ]);
+
+  test('has a README whose links lead to its own headings or to other sites', async ({ client }) => {
+    const readme = await readFile(path.join(client.installed, 'README.md'), 'utf8');
+    const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+    expect(links.filter((link) => !/^(#|https:)/.test(link))).toEqual([]);
+  });
+
+  test('is not larger than its budget', async ({ client }) => {
+    const { length } = Object.keys(operations);
+    const module = path.join(client.installed, 'dist', path.basename(source).replace('.ts', '.js'));
+    const { code } = await transform(await readFile(module, 'utf8'), { minify: true, format: 'esm' });
+    // The README says 11 KB.
+    expect(gzipSync(code).length, 'bytes, minified and compressed').toBeLessThanOrEqual(11_200 + 300 * length);
+    expect((await stat(client.tarball)).size, 'bytes of the tarball').toBeLessThanOrEqual(25_500 + 500 * length);
+  });
+
+  test('compiles and runs in a program that handles every error', async ({ client }) => {
+    const file = path.join(client.project, 'sample.ts');
+    await writeFile(file, `declare const process: { argv: string[] };${sample}`);
+    const types = 'declare const process: { env: Record<string, string | undefined> };\n';
+    for (const [index, document] of ['README.md', path.join(client.installed, 'README.md')].entries()) {
+      const [, code = ''] = /^```ts\n(.*?)^```/ms.exec(await readFile(document, 'utf8')) ?? [];
+      const checkable = code.replaceAll('process.env.TOKEN', "process.env['TOKEN']");
+      await writeFile(path.join(client.project, `readme${index}.ts`), types + checkable);
+    }
+    expect(await check(client.project)).toBe('');
+
+    const { baseUrl, received } = await startScriptedService(
+      answer(403, { message: 'Forbidden' }),
+      answer(200, { name: 'Moss' }),
+      answer(409, { error: 40901, message: 'taken' }),
+    );
+    expect(await run(process.execPath, [file, baseUrl]).ended).toEqual({
+      code: 0,
+      stdout: 'Moss 409 taken\n',
+      stderr: '',
+    });
+    expect(received.map(({ authorization, body }) => `${authorization} ${body}`)).toEqual([
+      'Bearer old {"id":9223372036854775807,"name":"Moss"}',
+      'Bearer new {"id":9223372036854775807,"name":"Moss"}',
+      'Bearer old {"id":1,"name":"Fern","tag":"shade"}',
+    ]);
+  });
+
+  test('has an example for each export and each operation, and they compile', async ({ client }) => {
+    const files = globSync('dist/**/*.d.ts', { cwd: client.installed });
+    const types = await Promise.all(files.map((file) => readFile(path.join(client.installed, file), 'utf8')));
+    const examples = [
+      ...types.join('\n').matchAll(/@example((?:(?!\*\/).)*)\*\/\n\s*(?:export (?:declare const|type) )?(\w+)/gs),
+    ].map(([, code = '', name = '']) => ({ name, code: code.replaceAll(/^ *\*/gm, '') }));
+
+    const exported = parseSync(source, await readFile(source, 'utf8'))
+      .module.staticExports.flatMap(({ entries }) => entries)
+      .flatMap(({ exportName }) => exportName.name ?? []);
+    const named = examples.map(({ name }) => name);
+    expect([...exported, ...Object.keys(operations)].filter((name) => !named.includes(name))).toEqual([]);
+
+    const program = [
+      "import { createPlantStoreClient } from 'plant-store-client';",
+      "import type { ErrorCode, NewPlant, Options, PlantStoreClient, Result, Token } from 'plant-store-client';",
+      'declare const client: PlantStoreClient;',
+      'declare const accessToken: string;',
+      'declare const fetchToken: () => Promise<string>;',
+      ...examples.map(({ code }) => `{\n${code}\n}`),
+    ];
+    await writeFile(path.join(client.project, 'examples.ts'), program.join('\n'));
+    expect(await check(client.project)).toBe('');
+  });
 });

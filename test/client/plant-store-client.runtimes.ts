@@ -1,4 +1,4 @@
-/** Tests the packed client on the runtimes that .ci/runtimes installs, where their behaviour may differ. */
+/** Tests the packed client with what .ci/runtimes installs: runtimes whose behaviour may differ, and package linters. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -12,6 +12,8 @@ import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
 const { arch } = process;
 
+const modules = path.resolve('.ci/runtimes/node_modules');
+
 /** Each runtime: the folder of its npm package, the executable in it, and the arguments before the script. */
 const runtimes: [name: string, folder: string, program: string, args: string[]][] = [
   ['Node.js 20', `node-linux-${arch}`, 'bin/node', []],
@@ -19,17 +21,20 @@ const runtimes: [name: string, folder: string, program: string, args: string[]][
   ['Deno', `@deno/linux-${arch}-glibc`, 'deno', ['run', '--node-modules-dir=manual', '--allow-net=127.0.0.1']],
 ];
 
-/** Compiles client-call.ts to JavaScript, which Node.js 20 needs, in a project that has the packed client. */
-// biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
-const test = base.extend('file', { scope: 'file' }, async ({}, { onCleanup }) => {
-  const { folder, remove } = await temporaryFolder();
-  onCleanup(remove);
-  const project = await installClient(folder);
-  const { code } = await transform(await readFile('test/kit/client-call.ts', 'utf8'), { loader: 'ts' });
-  const file = path.join(project, 'call.js');
-  await writeFile(file, code.replace(/(?<=")[./]+\/client\/[^"]+/, 'plant-store-client'));
-  return file;
-});
+const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
+  .extend('client', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const { folder, remove } = await temporaryFolder();
+    onCleanup(remove);
+    return installClient(folder);
+  })
+  /** client-call.ts as JavaScript, which Node.js 20 needs, in a project that has the packed client. */
+  .extend('file', { scope: 'file' }, async ({ client }) => {
+    const { code } = await transform(await readFile('test/kit/client-call.ts', 'utf8'), { loader: 'ts' });
+    const file = path.join(client.project, 'call.js');
+    await writeFile(file, code.replace(/(?<=")[./]+\/client\/[^"]+/, 'plant-store-client'));
+    return file;
+  });
 
 const plant = { name: 'Löwenzahn 🌱', tag: '' };
 const stored = answer(200, plant);
@@ -40,22 +45,24 @@ const brokenOff: typeof stored = (response) => {
 const thrown = { thrown: 'enough' };
 
 describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => {
-  const home = path.resolve('.ci/runtimes/node_modules', folder);
+  const home = path.join(modules, folder);
 
-  const call = async (file: string, how: Call): Promise<unknown> => {
+  /** Returns the JSON that a program prints. */
+  const execute = async (file: string, ...more: string[]): Promise<unknown> => {
     const environment = {
       HOME: path.dirname(file),
       DENO_DIR: path.dirname(file),
       DENO_NO_UPDATE_CHECK: '1',
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
     };
-    const { child, ended } = run(path.join(home, program), [...args, file, JSON.stringify(how)], environment);
+    const { child, ended } = run(path.join(home, program), [...args, file, ...more], environment);
     // If the client's call hangs, the test times out; then this ends the client's process.
     onTestFinished(() => void child.kill());
     const { stdout, stderr } = await ended;
     expect(stderr).toBe('');
     return JSON.parse(stdout);
   };
+  const call = (file: string, how: Call): Promise<unknown> => execute(file, JSON.stringify(how));
 
   test('is tested with the pinned version of that runtime', async () => {
     const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
@@ -173,5 +180,30 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
     const { baseUrl, received } = await startScriptedService(stored);
     expect(await call(file, { baseUrl, ...how })).toEqual(thrown);
     expect(received).toEqual([]);
+  });
+
+  test('gets the client from `require`, too', async ({ client }) => {
+    const file = path.join(client.project, 'require.cjs');
+    await writeFile(file, "console.log(JSON.stringify(Object.keys(require('plant-store-client'))));");
+    expect(await execute(file)).toEqual([expect.stringMatching(/^create\w+Client$/)]);
+  });
+});
+
+describe('the packed client', () => {
+  test('passes publint without a warning', async ({ client }) => {
+    const publint = path.join(modules, 'publint/src/cli.js');
+    const { stdout, stderr } = await run(process.execPath, [publint, 'run', client.tarball, '--strict']).ended;
+    expect(stdout + stderr).toMatch(/\nAll good!\n$/);
+  });
+
+  test('has types that attw finds with every way to resolve modules, old ones included', async ({ client }) => {
+    const attw = path.join(modules, '@arethetypeswrong/cli/dist/index.js');
+    // attw warns that `require` returns an ES module. Another test shows that runtimes allow that.
+    const options = ['--ignore-rules', 'cjs-resolves-to-esm', '--no-color', '--no-emoji'];
+    const { code, stdout, stderr } = await run(process.execPath, [attw, client.tarball, ...options]).ended;
+    expect({ code, output: stdout + stderr }).toEqual({
+      code: 0,
+      output: expect.stringContaining('No problems found'),
+    });
   });
 });

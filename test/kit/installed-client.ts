@@ -3,8 +3,8 @@ import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from './local-service.ts';
 
-/** Makes the project in `folder`. @returns the project's path @throws Error with npm's error output */
-export const installClient = async (folder: string): Promise<string> => {
+/** Makes the project in `folder`. @returns the paths of both @throws Error with npm's error output */
+export const installClient = async (folder: string): Promise<{ project: string; tarball: string }> => {
   const npm = async (...args: string[]) => {
     // npm writes its cache and its log into the test's folder.
     const options = ['--offline', '--no-audit', '--no-fund', '--cache', path.join(folder, 'cache')];
@@ -18,10 +18,11 @@ export const installClient = async (folder: string): Promise<string> => {
   }
   await symlink(path.resolve('node_modules'), path.join(source, 'node_modules'));
   await npm('pack', path.join(source, 'client'), '--pack-destination', folder);
-  const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? 'no tarball';
+  const packed = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
+  const tarball = path.join(folder, packed ?? 'no tarball');
   const project = path.join(folder, 'project');
   await mkdir(project);
   await writeFile(path.join(project, 'package.json'), '{"type":"module"}');
-  await npm('install', '--prefix', project, path.join(folder, tarball));
-  return project;
+  await npm('install', '--prefix', project, tarball);
+  return { project, tarball };
 };
