@@ -60,6 +60,8 @@ test('the packed emulator installs without a network, has types, and serves the 
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const project = await install(folder);
+  const manifest = await readFile(path.join(project, 'node_modules/http-api-emulator/package.json'), 'utf8');
+  expect(JSON.parse(manifest)).toMatchObject({ engines: { node: '>=24.5' }, exports: './dist/index.js' });
   for (const name of ['aws-cdk-lib', 'constructs', '@types']) {
     await symlink(path.join(modules, name), path.join(project, 'node_modules', name));
   }
