@@ -1,0 +1,56 @@
+/** Tests that the settings for editors name only scripts, files and ports that exist: no editor runs in CI. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import devContainer from '../.devcontainer/devcontainer.json' with { type: 'json' };
+import { readPort } from '../local/settings.ts';
+import packageJson from '../package.json' with { type: 'json' };
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** Returns the strings in a value. A command in several strings, such as `runtimeArgs`, also counts as one. */
+const stringsIn = (value: unknown): string[] => {
+  if (typeof value === 'string') return [value];
+  const strings = Object.values(Object(value)).flatMap(stringsIn);
+  const { runtimeExecutable = '', command = runtimeExecutable, runtimeArgs = [], args = runtimeArgs } = Object(value);
+  return [...strings, [command, ...[args].flat()].join(' ')];
+};
+
+describe.each(globSync('.{vscode,devcontainer}/*.json', { cwd: root }))('%s', (file) => {
+  const strings = (): string[] => stringsIn(JSON.parse(readFileSync(path.join(root, file), 'utf8')));
+
+  test('names only npm scripts that exist', () => {
+    const scripts = strings().flatMap((text) =>
+      [...text.matchAll(/\bnpm (?:run (?:-s )?)?([a-z][\w:-]*)/g)].map(([, script = '']) => script),
+    );
+    expect(scripts.filter((script) => !(script in packageJson.scripts) && script !== 'ci')).toEqual([]);
+  });
+
+  test('names only files and folders that exist', () => {
+    const paths = strings().flatMap((text) =>
+      [...text.matchAll(/\$\{workspaceFolder\}\/([^\s*]*)/g)].map(([, name = '']) => name),
+    );
+    expect(paths.filter((name) => !existsSync(path.join(root, name)))).toEqual([]);
+  });
+});
+
+describe('the dev container', () => {
+  test('has the major version of Node.js that .node-version has', () => {
+    const [major] = readFileSync(path.join(root, '.node-version'), 'utf8').split('.');
+    expect(devContainer.image).toMatch(
+      new RegExp(`^mcr\\.microsoft\\.com/devcontainers/.+:\\d+\\.\\d+\\.\\d+-${major}-`),
+    );
+  });
+
+  test('forwards the default ports of npm start and of its debugger, and no others', () => {
+    vi.stubEnv('PORT', '');
+    const [service, debug, ...others] = devContainer.forwardPorts;
+    expect([service, ...others]).toEqual([readPort()]);
+    expect(readFileSync(path.join(root, 'local/options.ts'), 'utf8')).toContain(`on port ${debug} unless`);
+    expect(devContainer.otherPortsAttributes).toEqual({ onAutoForward: 'ignore' });
+  });
+
+  test('forwards npm start to the same port, because /docs refuses another port in Host', () => {
+    expect(devContainer.portsAttributes['3000'].requireLocalPort).toBe(true);
+  });
+});
