@@ -50,8 +50,8 @@ export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'],
  * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain
  * @throws `signal.reason` if the signal is aborted, even while waiting for the token; nothing is sent after that
  * @example
- * const addAll = async ({ createPlant }: PlantStoreClient, plants: NewPlant[]) => {
- *   for (const plant of plants) console.log(plant.id, (await createPlant(plant)).ok);
+ * const addAll = async ({ createPlant }: PlantStoreClient, all: NewPlant[]) => {
+ *   for (const each of all) console.log(each.id, (await createPlant(each)).ok);
  * };
  */
 export type PlantStoreClient = { [Id in keyof Operations]: Call<Operations[Id]> };
