@@ -279,6 +279,17 @@ const byFile: Record<string, Row[]> = {
       'A table with different indexes is accepted.',
     ],
   ],
+  '.devcontainer/devcontainer.json': [
+    ['"requireLocalPort": true', '"requireLocalPort": false', 'In a dev container, /docs refuses the browser.'],
+  ],
+  'client/package.json': [
+    [
+      '  "types": "./dist/client/plant-store-client.d.ts",\n  "exports"',
+      '  "exports"',
+      'An old resolver finds no types.',
+      'Only attw resolves as old tools do: npm run test:runtimes notices it.',
+    ],
+  ],
   'client/plant-store-client.ts': [
     [
       "replace(/\\/+$/, '')",
@@ -329,6 +340,9 @@ const byFile: Record<string, Row[]> = {
   ],
   'scripts/contract/operations.ts': [
     ['alternatives.length > 0 || ', '', 'A token needs the scopes of one of several alternatives only.'],
+  ],
+  'scripts/contract/types.ts': [
+    ['examples.find((each) => !hasRounded(each))', 'examples[0]', 'The sample call of an operation has a rounded id.'],
   ],
   'scripts/contract/validators.ts': [
     ['2n ** 63n - 1n]', '2n ** 62n - 1n]', 'Half of all positive ids are refused.'],
