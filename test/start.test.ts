@@ -111,7 +111,7 @@ describe('npm start says why in one sentence and exits with code 1', () => {
   });
 
   test('if another service uses its data folder, and leaves that service running', async () => {
-    const stderr = expect.stringContaining('Another process may be using it');
+    const stderr = expect.stringContaining('is in use. Stop the process that uses it');
     expect(await start({})).toMatchObject({ code: 1, stderr });
     expect(readSession(home.folder).url).toBe(service.url);
     expect((await send('{}')).status, 'status').toBe(400);

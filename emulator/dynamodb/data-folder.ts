@@ -22,11 +22,10 @@ export const lockFolder = async (folder: string): Promise<() => Promise<void>> =
   try {
     return await openDatabase(lock);
   } catch (error) {
-    throw new FolderError(
-      `The data folder ${folder} cannot be used: ${reason(error)}. Another process may be using it. Stop that process, or ` +
-        'choose another folder.',
-      { cause: error },
-    );
+    const failure = isLocked(error)
+      ? 'is in use. Stop the process that uses it'
+      : `cannot be written: ${reason(error)}. Check its permissions and the space on its disk`;
+    throw new FolderError(`The data folder ${folder} ${failure}, or choose another folder.`, { cause: error });
   }
 };
 

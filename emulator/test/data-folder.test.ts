@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { FolderError, lockFolder, openDatabase, reason } from '../dynamodb/data-folder.ts';
@@ -16,17 +16,27 @@ test('lockFolder creates a folder that only the current user can read, and rejec
   const giveBack = await lockFolder(folder);
   for (const made of [parent, path.dirname(folder), folder, path.join(folder, 'lock')])
     expect((await stat(made)).mode & 0o777).toBe(0o700);
-  await expect(lockFolder(folder)).rejects.toThrow(
-    /^The data folder .* cannot be used: .*lock.*\. Another process may be using it/,
-  );
+  const sentence = `The data folder ${folder} is in use. Stop the process that uses it, or choose another folder.`;
+  await expect(lockFolder(folder)).rejects.toThrow(new FolderError(sentence));
   await giveBack();
   await (await lockFolder(folder))();
 });
 
-test('lockFolder rejects a path that is a file', async () => {
-  const file = await newFolder();
-  await writeFile(file, '');
-  await expect(lockFolder(file)).rejects.toThrow(`The data folder ${file} cannot be used: `);
+/** Puts a folder in the place of a file that LevelDB writes. Permissions would not do, because root ignores them. */
+const makeUnwritable = async (folder: string) => {
+  await (await lockFolder(folder))();
+  await rm(path.join(folder, 'lock/LOCK'));
+  await mkdir(path.join(folder, 'lock/LOCK'));
+};
+
+test.each<[what: string, obstruct: (folder: string) => Promise<unknown>, reason: string]>([
+  ['is a file', (folder) => writeFile(folder, ''), 'ENOTDIR'],
+  ['LevelDB cannot write', (folder) => makeUnwritable(folder), 'IO error: '],
+])('lockFolder tells a folder that %s from one that is in use', async (_, obstruct, reason) => {
+  const folder = await newFolder();
+  await obstruct(folder);
+  await expect(lockFolder(folder)).rejects.toThrow(`The data folder ${folder} cannot be written: ${reason}`);
+  await expect(lockFolder(folder)).rejects.toThrow(/Check its permissions and the space on its disk/);
 });
 
 test.each<[name: string, files: Record<string, string>, first: string]>([

@@ -143,6 +143,11 @@ const byFile: Record<string, Row[]> = {
       '',
       "Another program's database is opened, and its files change.",
     ],
+    [
+      'const failure = isLocked(error)',
+      'const failure = error',
+      'Who may not write the data folder searches for a process that uses it.',
+    ],
   ],
   'cli/deployed-issuer.ts': [
     [

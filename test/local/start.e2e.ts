@@ -72,7 +72,7 @@ describe('npm start', () => {
     store.status = 'ACTIVE';
     await until(() => output().includes('Ctrl-C'));
     expect(output()).toContain('\nYou run the store yourself');
-    await expect(lockFolder(home.folder)).rejects.toThrow('Another process may be using it');
+    await expect(lockFolder(home.folder)).rejects.toThrow('is in use. Stop the process that uses it');
 
     child.stdout.destroy();
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
