@@ -1,9 +1,15 @@
 /** `npm run lint:prose` finds unclear wording in documents, the contract, comments, test names and messages. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { Command } from 'commander';
 import { type Program, parseSync, Visitor } from 'oxc-parser';
 import writeGood from 'write-good';
 import { isScalar, parseDocument, visit } from 'yaml';
+
+new Command('npm run lint:prose --')
+  .description('Finds unclear wording in documents, the contract, comments, test names and messages.')
+  .showHelpAfterError()
+  .parse();
 
 /** Words and phrases of ours that made readers stumble, and what to write instead. */
 const phrases: [phrase: RegExp, instead: string][] = [

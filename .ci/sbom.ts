@@ -8,8 +8,16 @@
 import { execFileSync } from 'node:child_process';
 import { globSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Command } from 'commander';
 import { bundleInputs } from '../infra/bundling.ts';
 import lock from '../package-lock.json' with { type: 'json' };
+
+new Command('npm run sbom --')
+  .description(
+    'Writes sbom.cdx.json: the packages in the bundles, with their licences. Fails if a licence is not allowed.',
+  )
+  .showHelpAfterError()
+  .parse();
 
 type Component = { 'bom-ref': string; licenses?: { license?: { id: string }; expression?: string }[] };
 type Sbom = {

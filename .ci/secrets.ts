@@ -3,6 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { lintSource } from '@secretlint/core';
 import { creator } from '@secretlint/secretlint-rule-preset-recommend';
+import { Command } from 'commander';
+
+new Command('npm run secrets --')
+  .description('Searches every tracked file for keys of clouds and services, private keys, and passwords in URLs.')
+  .showHelpAfterError()
+  .parse();
 
 const id = '@secretlint/secretlint-rule-preset-recommend';
 // Also search for AWS key ids, which secretlint skips by default: a secret is usually close to its id. This also finds

@@ -8,6 +8,7 @@ import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { BatchWriteItemCommand, DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { Command } from 'commander';
 import dynalite from 'dynalite';
 import { listen } from '../local/listen.ts';
 import { fetchToken, readSession } from '../local/session.ts';
@@ -16,6 +17,13 @@ import { anyCredentials } from '../test/kit/plants-store.ts';
 import { mapConcurrently } from '../test/kit/scale.ts';
 import { plot } from './plot.ts';
 import { quantile } from './quantile.ts';
+
+new Command('npm run growth --')
+  .description(
+    'Measures how latency and memory of the local service grow, and draws bench/growth.svg. Takes ten minutes.',
+  )
+  .showHelpAfterError()
+  .parse();
 
 const clientCounts = [1, 8, 64];
 /** Plants in the table before a run. The run then adds its own: those of the warm-up and of the measured requests. */

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
+import { Command } from 'commander';
 import { operations } from '../functions/generated/contract.ts';
 import { makeCertificate } from '../local/certificate.ts';
 import { listen } from '../local/listen.ts';
@@ -15,6 +16,13 @@ import { audience, claims, makeKey, type SigningKey, sign } from '../test/kit/ac
 import { authorizerEvent, proxyEvent } from '../test/kit/gateway-events.ts';
 import { type Bundle, makeBundles } from './bundles.ts';
 import { quantile } from './quantile.ts';
+
+new Command('npm run bench --')
+  .description(
+    'Compares the functions with a bare and a usual handler, and writes bench/results.json. Takes ten minutes.',
+  )
+  .showHelpAfterError()
+  .parse();
 
 /** The number of rounds. Each round measures every bundle once for every task, in an order that changes. */
 const rounds = 30;

@@ -145,7 +145,7 @@ const httpUrl = (text: string): string => {
   return text;
 };
 
-const program = new Command('plant')
+const program = new Command('npm run -s plant --')
   .description('Adds plants to the running local service, or to the one at --url.')
   .showHelpAfterError('See: npm run -s plant -- --help');
 

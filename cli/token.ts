@@ -7,7 +7,7 @@ import { fetchToken, readSession } from '../local/session.ts';
 import { dataFolder } from '../local/settings.ts';
 import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
 
-const { stack, scope } = new Command('token')
+const { stack, scope } = new Command('npm run -s token --')
   .description('Prints an access token for the running local service, or for a stack in the AWS account.')
   .option('--stack <name>', 'the name of a deployed stack, such as PlantStore')
   .option('--scope <scope>', 'the scopes to ask for, separated by spaces (default: all scopes of the contract)')

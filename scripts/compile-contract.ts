@@ -3,10 +3,18 @@
  * each operation a module that checks its events.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Command } from 'commander';
 import { parse } from 'yaml';
 import { type Contract, readOperations } from './contract/operations.ts';
 import { capitalize, compileTypes } from './contract/types.ts';
 import { compileValidators } from './contract/validators.ts';
+
+new Command('npm run prepare --')
+  .description(
+    'Checks the version of Node.js, and generates functions/generated from schemas/openapi.yaml. Part of npm ci.',
+  )
+  .showHelpAfterError()
+  .parse();
 
 const header = '// Made from schemas/openapi.yaml by `npm ci`. Do not edit.\n';
 const folder = new URL('../functions/generated/', import.meta.url);

@@ -6,8 +6,15 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { Command } from 'commander';
 import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from './guide/blocks.ts';
 import { copyProject, type ProjectCopy, startIn } from './project-copy.ts';
+
+const command = new Command('npm run guide --')
+  .description('Follows docs/add-an-operation.md, or another document, in a copy of the project. Takes some minutes.')
+  .argument('[file]', 'the document to follow')
+  .showHelpAfterError()
+  .parse();
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
@@ -22,7 +29,7 @@ const checks: [string, ...string[]][] = [
   ['npm', 'run', 'test:browser'],
 ];
 
-const guide = path.resolve(process.argv[2] ?? 'docs/add-an-operation.md');
+const guide = path.resolve(command.args[0] ?? 'docs/add-an-operation.md');
 
 const apply = async ({ folder }: ProjectCopy, markdown: string): Promise<void> => {
   for (const block of readBlocks(markdown)) {

@@ -6,7 +6,15 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Command } from 'commander';
 import { chromium } from 'playwright-core';
+
+new Command('npm run record --')
+  .description(
+    "Makes the README's two pictures, in docs/images. Needs a free port 3000, and Chromium from CHROMIUM or the PATH.",
+  )
+  .showHelpAfterError()
+  .parse();
 
 const root = path.resolve(import.meta.dirname, '..');
 const images = path.join(root, 'docs/images');

@@ -5,9 +5,19 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Command } from 'commander';
 import { refuseCollisions } from './rename/collisions.ts';
 import { type ProjectFile, renamedPath, renamedSource } from './rename/files.ts';
 import { readNoun } from './rename/noun.ts';
+
+const command = new Command('npm run rename --')
+  .description(
+    'Makes this a service for something else, such as orders: names in code, files, stack, contract and configuration.',
+  )
+  .argument('<singular>', 'in lower case, such as order or customer-order')
+  .argument('[plural]', 'if it is irregular, such as people')
+  .showHelpAfterError()
+  .parse();
 
 const untouched = /^(?:emulator|docs\/images)\/|^LICENSE$|^(?:test\/)?scripts\/rename\b/;
 
@@ -36,7 +46,7 @@ const readFiles = (): ProjectFile[] =>
     .filter(({ source }) => !source.includes('\0'));
 
 try {
-  const noun = readNoun(...process.argv.slice(2));
+  const noun = readNoun(...command.args);
   refuseUncommitted();
   const files = readFiles();
   refuseCollisions(files, noun);

@@ -79,7 +79,11 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
   { of: /^client\//, may: [/^client\//, /^functions\/generated\/contract\.ts$/, /^ky$/] },
   {
     of: /^scripts\//,
-    may: [/^(infra|scripts)\//, /^(ajv|esbuild|json-schema-to-typescript|oxc-parser|playwright-core|yaml)/, /^node:/],
+    may: [
+      /^(infra|scripts)\//,
+      /^(ajv|commander|esbuild|json-schema-to-typescript|oxc-parser|playwright-core|yaml)/,
+      /^node:/,
+    ],
   },
 ];
 

@@ -5,11 +5,20 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { Command } from 'commander';
 import { copyProject, type ProjectCopy, startIn } from '../../scripts/project-copy.ts';
 import { type Break, breaks } from './breaks.ts';
 
+const command = new Command('npm run breaks --')
+  .description(
+    'Breaks a copy of the project in many places, and prints which breaks npm test notices. Takes twenty minutes.',
+  )
+  .argument('[path]', 'tries only the files whose path starts with it, such as functions/auth')
+  .showHelpAfterError()
+  .parse();
+
 const root = path.resolve(import.meta.dirname, '../..');
-const chosen = breaks.filter(({ file }) => file.startsWith(process.argv[2] ?? ''));
+const chosen = breaks.filter(({ file }) => file.startsWith(command.args[0] ?? ''));
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());

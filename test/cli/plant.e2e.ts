@@ -296,6 +296,6 @@ describe('says in a sentence what is wrong and ends with code 1', () => {
 test.each<[args: string[]]>([[[]], [['add']], [['import']]])('plant %s --help explains it', async (args) => {
   const { code, stdout, stderr } = await plant(...args, '--help');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toMatch(/^Usage: plant /);
+  expect(stdout).toMatch(/^Usage: npm run -s plant -- /);
   if (args.length > 0) expect(stdout).toContain('ACCESS_TOKEN');
 });

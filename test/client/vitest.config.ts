@@ -3,5 +3,10 @@ import { defineConfig } from 'vitest/config';
 import { options } from '../../vitest.config.ts';
 
 export default defineConfig({
-  test: { ...options, include: ['test/client/*.runtimes.ts'], setupFiles: [] },
+  test: {
+    ...options,
+    include: ['test/client/*.runtimes.ts'],
+    setupFiles: [],
+    globalSetup: 'test/kit/install-runtimes.ts',
+  },
 });

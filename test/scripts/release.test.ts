@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { run, temporaryFolder } from '../kit/local-service.ts';
@@ -19,6 +19,7 @@ beforeEach(async () => {
     await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
     await cp(file, path.join(folder, file), { recursive: true });
   }
+  await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
   await run('git', ['init', '-q', folder]).ended;
   await writeFile(path.join(folder, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n');
 });

@@ -1,0 +1,27 @@
+import { describe, expect, test } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { run } from '../kit/local-service.ts';
+
+/** The npm scripts that run a program of this project, and its file. The other scripts run Vitest, Biome and the like. */
+const programs = Object.entries(packageJson.scripts).flatMap(([script, command]) => {
+  const [, file] = /\bnode (?:\S+ )*(\S+\.ts)$/.exec(command) ?? [];
+  return file === undefined ? [] : [[script, file] as const];
+});
+
+/** With this permission, Node.js throws an error if the program writes a file or starts a process. */
+const readOnly = ['--permission', '--allow-fs-read=*', '--allow-addons', '--disable-warning=PERM0001'];
+const runReadOnly = (file: string, argument: string) => run(process.execPath, [...readOnly, file, argument]).ended;
+
+describe.each(programs)('npm run %s', (script, file) => {
+  test('accepts --help, says how to use it, and does nothing else', async () => {
+    const { code, stdout, stderr } = await runReadOnly(file, '--help');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(new RegExp(`^Usage: npm (?:run (?:-s )?)?${script} -- `));
+  });
+
+  test('names an unknown option, exits with code 1, and does nothing else', async () => {
+    const { code, stdout, stderr } = await runReadOnly(file, '--nonsense');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: unknown option '--nonsense'\n/);
+  });
+});
