@@ -5,14 +5,19 @@ import path from 'node:path';
 import { reason } from './dynamodb/data-folder.ts';
 import { openStore, type StoreLocation } from './dynamodb/store.ts';
 import { type AccessLogEntry, gateway } from './gateway/server.ts';
-import { Functions, type Outcome } from './lambda/functions.ts';
+import type { Outcome } from './lambda/functions.ts';
 import { listen } from './listen.ts';
+import type { ServedStack } from './served-stack.ts';
+import { StackVersions } from './stack-versions.ts';
 import { readTemplate, type Template } from './template/read-template.ts';
 
 /** A CDK app, or any object whose `synth` returns stacks with their templates, and the folder of their assets. */
 type App = { synth: () => { directory: string; stacks: { stackName: string; template: Template }[] } };
 
-export type ServeOptions = ({ app: App; stack?: string } | { template: Template; assets: string }) & {
+/** The stack to serve: of an app, or its template and the folder of its assets. */
+export type Source = { app: App; stack?: string } | { template: Template; assets: string };
+
+export type ServeOptions = Source & {
   /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
   store: StoreLocation;
   /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
@@ -46,6 +51,12 @@ export type Emulator = {
    * the new code. Rejects with the reason if the new code cannot be loaded; the old code then stays.
    */
   swap: (functionName: string, folder: string) => Promise<void>;
+  /**
+   * Serves a changed stack, at the same address and with the same store. Requests in progress finish as they began;
+   * later ones are handled by the new routes and functions. A function that is the same in both goes on.
+   * Rejects with the reason if the changed stack cannot be served; the old one is then served as before.
+   */
+  reload: (source: Source) => Promise<void>;
   /** Ends requests in progress within two seconds, and stops everything that `serve` started. */
   close: () => Promise<void>;
 };
@@ -58,39 +69,31 @@ const logLength = 1_000;
  * @throws Error with a message for the user if the stack cannot be served as it would be deployed
  */
 export const serve = async (options: ServeOptions): Promise<Emulator> => {
-  const { template, assets } = 'app' in options ? synthesize(options.app, options.stack) : options;
-  if (!template?.Resources || !assets || !options.store)
-    throw new Error('serve() needs a store, and either an app or a template with the folder of its assets.');
-  const stack = readTemplate(template, assets);
-  if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  // On Lambda, no parent folder of a function's code has a package.json. Here, one might, and Node would apply its
-  // module type to the function, so add an empty package.json to the assets.
-  const packageJson = path.join(assets, 'package.json');
-  if (!existsSync(packageJson)) writeFileSync(packageJson, '{}');
+  const stack = readStack(options);
+  if (!options.store)
+    throw new Error('The store is missing: pass a folder for its data, or the endpoint of a DynamoDB.');
 
   await using started = new AsyncDisposableStack();
-  const store = await openStore(options.store, stack.functions);
+  const store = await openStore(options.store);
   started.defer(store.close);
-  await store.createTables(stack.tables);
 
-  const functions = new Functions(
-    stack.functions.map((spec) => ({ ...spec, environment: { ...store.environmentOf(spec), ...spec.environment } })),
-    options.certificates,
-  );
-  started.defer(() => functions.close());
-  await functions.warmUp();
+  const versions = new StackVersions({
+    store,
+    ...(options.certificates && { certificates: options.certificates }),
+    ...(options.throttle && { throttleClock: () => performance.now() }),
+  });
+  started.defer(() => versions.close());
+  await versions.add(stack);
 
   const log: AccessLogEntry[] = [];
   const server = gateway({
-    api: stack.api,
-    invoke: (target, event) => functions.invoke(target, event),
+    respond: versions.respond,
     onRequest: (entry) => {
       log.push(entry);
       if (log.length > logLength) log.shift();
       return options.onRequest?.(entry);
     },
     ...(options.intercept && { intercept: options.intercept }),
-    ...(options.throttle && { throttleClock: () => performance.now() }),
   });
   const url = `http://127.0.0.1:${await listenOn(server, options.port ?? 0)}`;
   started.defer(async () => {
@@ -103,15 +106,34 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const running = started.move();
   return {
     url,
-    routeKeys: stack.api.routes.map(({ routeKey }) => routeKey),
-    functionNames: stack.functions.map(({ name }) => name),
+    get routeKeys() {
+      return versions.stack.api.routes.map(({ routeKey }) => routeKey);
+    },
+    get functionNames() {
+      return versions.stack.functions.map(({ name }) => name);
+    },
     store: store.description,
     enforcesRoles: store.enforcesRoles,
     log,
-    invoke: (name, event) => functions.invokeByName(name, event),
-    swap: (name, folder) => functions.swap(name, folder),
+    invoke: (name, event) => versions.invoke(name, event),
+    swap: (name, folder) => versions.swap(name, folder),
+    reload: async (source) => versions.add(readStack(source)),
     close: () => running.disposeAsync(),
   };
+};
+
+/** Reads the stack to serve. @throws Error with a message for the user if it cannot be served as it would be deployed */
+const readStack = (source: Source): ServedStack => {
+  const { template, assets } = 'app' in source ? synthesize(source.app, source.stack) : source;
+  if (!template?.Resources || !assets)
+    throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
+  const stack = readTemplate(template, assets);
+  if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
+  // On Lambda, no parent folder of a function's code has a package.json. Here, one might, and Node would apply its
+  // module type to the function, so add an empty package.json to the assets.
+  const packageJson = path.join(assets, 'package.json');
+  if (!existsSync(packageJson)) writeFileSync(packageJson, '{}');
+  return stack;
 };
 
 /** Synthesizes an app. @throws Error unless it has exactly one stack, or exactly one named `name` if that is given */

@@ -11,15 +11,16 @@ export type Refusal = { __type: string; message: string } | { __type: string; Me
 export type Guard = (headers: IncomingHttpHeaders, body: string) => Refusal | undefined;
 
 /** A function that calls the store. `principal` is the ARN that error messages name it by. */
-type Caller = { principal: string; role: Role };
+export type Caller = { principal: string; role: Role };
 
 /**
- * Allows each function what its role allows, and allows everything to the emulator itself, whose access key id is
- * `ownKey`. A function's access key id is the function's name. Signatures are not checked.
+ * Allows each caller what its role allows, and allows everything to the emulator itself, whose access key id is
+ * `ownKey`. Signatures are not checked.
+ * @param callers has the callers by access key id; those added later count, too
  */
-export const makeGuard = (functions: FunctionSpec[], ownKey: string): Guard => {
-  const callers = new Map(functions.map((spec) => [spec.name, callerOf(spec)]));
-  return (headers, body) => {
+export const makeGuard =
+  (callers: ReadonlyMap<string, Caller>, ownKey: string): Guard =>
+  (headers, body) => {
     const operation =
       headers['x-amz-target']?.toString().replace('DynamoDB_20120810.', '') ?? 'operations without a name';
     const resources = resourcesOf.get(operation);
@@ -33,9 +34,8 @@ export const makeGuard = (functions: FunctionSpec[], ownKey: string): Guard => {
     if (caller === undefined) return unrecognizedClient;
     return firstRefusal(caller, `dynamodb:${operation}`, resources(parse(body)));
   };
-};
 
-const callerOf = ({ name, role, roleName }: FunctionSpec): Caller => ({
+export const callerOf = ({ name, role, roleName }: FunctionSpec): Caller => ({
   principal: `arn:aws:sts::${account.id}:assumed-role/${roleName}/${name}`,
   role: readRole(role),
 });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { devNull } from 'node:os';
 import path from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -7,7 +7,7 @@ import type { FunctionSpec, TableSpec } from '../served-stack.ts';
 import { reason } from './data-folder.ts';
 import { startEmbeddedStore } from './embedded-store.ts';
 import { checkEndpoint, probe } from './endpoint.ts';
-import { makeGuard } from './guard.ts';
+import { type Caller, callerOf, makeGuard } from './guard.ts';
 import { createTable } from './tables.ts';
 
 /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
@@ -18,7 +18,7 @@ export type Store = {
   description: string;
   /** Whether the store enforces the functions' roles. */
   enforcesRoles: boolean;
-  /** Returns the environment variables that make the SDK in a function call this server. */
+  /** Returns the environment variables that make the SDK in a function call this server, with the function's role. */
   environmentOf: (spec: FunctionSpec) => Record<string, string>;
   /** Creates the tables that are missing. @throws Error with a one-sentence message for the user */
   createTables: (tables: TableSpec[]) => Promise<void>;
@@ -26,12 +26,12 @@ export type Store = {
 };
 
 /**
- * Uses the store at an address, or starts dynalite with its data in a folder. dynalite accepts only these functions'
- * calls.
+ * Uses the store at an address, or starts dynalite with its data in a folder. dynalite accepts calls only with the
+ * credentials that `environmentOf` has returned.
  * @throws FolderError, or Error with a one-sentence message for the user
  */
-export const openStore = async (location: StoreLocation, functions: FunctionSpec[]): Promise<Store> => {
-  const server = 'folder' in location ? await embedded(location.folder, functions) : external(location.endpoint);
+export const openStore = async (location: StoreLocation): Promise<Store> => {
+  const server = 'folder' in location ? await embedded(location.folder) : external(location.endpoint);
   const { description, endpoint, credentials, advice } = server;
 
   const withClient = async (use: (client: DynamoDBClient) => Promise<unknown>): Promise<void> => {
@@ -47,8 +47,8 @@ export const openStore = async (location: StoreLocation, functions: FunctionSpec
   return {
     description,
     enforcesRoles: server.enforcesRoles,
-    environmentOf: ({ name }) => {
-      const { accessKeyId, secretAccessKey, sessionToken } = server.credentialsOf(name);
+    environmentOf: (spec) => {
+      const { accessKeyId, secretAccessKey, sessionToken } = server.credentialsOf(spec);
       return {
         AWS_ENDPOINT_URL_DYNAMODB: endpoint,
         AWS_REGION: account.region,
@@ -72,24 +72,36 @@ type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken?
 type StoreServer = Pick<Store, 'description' | 'enforcesRoles' | 'close'> & {
   endpoint: string;
   credentials: Credentials;
-  credentialsOf: (functionName: string) => Credentials;
+  credentialsOf: (spec: FunctionSpec) => Credentials;
   advice: string;
 };
 
-const embedded = async (folder: string, functions: FunctionSpec[]): Promise<StoreServer> => {
+const embedded = async (folder: string): Promise<StoreServer> => {
   const credentials = { accessKeyId: randomUUID(), secretAccessKey: 'local' };
-  const guard = makeGuard(functions, credentials.accessKeyId);
+  const callers = new Map<string, Caller>();
+  const guard = makeGuard(callers, credentials.accessKeyId);
   return {
     ...(await startEmbeddedStore(path.join(folder, 'dynamodb'), guard)),
     description: `dynalite, data in ${folder}`,
     enforcesRoles: true,
     credentials,
-    credentialsOf: (functionName) => ({ accessKeyId: functionName, secretAccessKey: 'local' }),
+    credentialsOf: (spec) => {
+      const accessKeyId = keyOf(spec);
+      callers.set(accessKeyId, callerOf(spec));
+      return { accessKeyId, secretAccessKey: 'local' };
+    },
     advice:
       '. If AWS accepts that table, use a DynamoDB that accepts it too: pass `store: { endpoint }` (npm start: ' +
       'AWS_ENDPOINT_URL_DYNAMODB).',
   };
 };
+
+/** Returns an access key id for a function. It changes with the role, so a request in progress keeps the old role. */
+const keyOf = ({ name, role, roleName }: FunctionSpec): string =>
+  `${name}-${createHash('sha256')
+    .update(JSON.stringify([role, roleName]))
+    .digest('hex')
+    .slice(0, 16)}`;
 
 const external = (endpoint: string): StoreServer => {
   checkEndpoint(endpoint);

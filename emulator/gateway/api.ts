@@ -13,6 +13,9 @@ import { bucketsOf, type Clock, type TokenBucket } from './throttle.ts';
 /** The response to a request. `error` says why the gateway responded instead of a function. */
 export type Responded = { response: HttpResponse; error?: string };
 
+/** Responds to one request. `log` receives the lines that the functions log. */
+export type Respond = (request: IncomingMessage, requestId: string, log: LogLine[]) => Promise<Responded>;
+
 /** What the gateway does with one request: check it, select the route, call the authorizer, call the integration. */
 export class HttpApi {
   readonly #invoke: Invoke;
@@ -28,14 +31,13 @@ export class HttpApi {
     this.#buckets = throttleClock ? bucketsOf(routes, throttleClock) : new Map();
   }
 
-  /** Responds to one request. `log` receives the lines that the functions log. */
-  async respond(request: IncomingMessage, requestId: string, log: LogLine[]): Promise<Responded> {
+  readonly respond: Respond = async (request, requestId, log) => {
     const responded = await this.#handle(request, requestId, makeInvoker(this.#invoke, log)).then(
       (response): Responded => ({ response }),
       failed,
     );
     return this.#cors ? { ...responded, response: this.#cors.apply(request, responded.response) } : responded;
-  }
+  };
 
   async #handle(request: IncomingMessage, requestId: string, invoke: Invoker): Promise<HttpResponse> {
     checkHead(request);

@@ -2,12 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { LogLine } from '../lambda/functions.ts';
-import type { ApiSpec } from '../served-stack.ts';
-import { errorMessage, HttpApi, type Responded } from './api.ts';
-import type { Invoke } from './invocation.ts';
+import { errorMessage, type Respond, type Responded } from './api.ts';
 import { splitTarget } from './request.ts';
 import { type HttpResponse, responses } from './response.ts';
-import type { Clock } from './throttle.ts';
 
 /** One request in the access log. `milliseconds` is the time from the arrival of its headers to the response. */
 export type AccessLogEntry = {
@@ -22,18 +19,15 @@ export type AccessLogEntry = {
 };
 
 type GatewayOptions = {
-  api: ApiSpec;
-  invoke: Invoke;
+  /** Responds as the API does that is served at the moment. */
+  respond: Respond;
   onRequest: (entry: AccessLogEntry) => void;
   /** Called before the API handles a request. Returns true if it responds instead of the API. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** If given, the gateway throttles requests by this clock. */
-  throttleClock?: Clock;
 };
 
 /** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that is not listening yet */
-export const gateway = ({ api, invoke, onRequest, intercept, throttleClock }: GatewayOptions): Server => {
-  const httpApi = new HttpApi(api, invoke, throttleClock);
+export const gateway = ({ respond, onRequest, intercept }: GatewayOptions): Server => {
   /**
    * The number of requests in progress on each connection. Unless it is 0, the client would take any other response
    * for the response to one of these requests.
@@ -57,7 +51,7 @@ export const gateway = ({ api, invoke, onRequest, intercept, throttleClock }: Ga
     const requestId = newRequestId();
     const log: LogLine[] = [];
     count(request.socket, 1);
-    const { response, error } = intercepted || (await httpApi.respond(request, requestId, log));
+    const { response, error } = intercepted || (await respond(request, requestId, log));
     count(request.socket, -1);
     send(serverResponse, requestId, response);
     // Read and discard the rest of a refused body. Otherwise, a reset of the connection could hide the response.

@@ -9,9 +9,17 @@ export type { LogLine, Outcome } from './instance.ts';
 export class Functions {
   readonly #functions: Map<string, LambdaFunction>;
 
-  /** The functions trust `certificates` (PEM) besides Node's default certificate authorities. */
-  constructor(specs: FunctionSpec[], certificates: string[] = []) {
-    this.#functions = new Map(specs.map((spec) => [spec.name, new LambdaFunction(spec, certificates)]));
+  /**
+   * The functions trust `certificates` (PEM) besides Node's default certificate authorities. A function that `earlier`
+   * has with the same spec and code is shared with it.
+   */
+  constructor(specs: FunctionSpec[], certificates: string[] = [], earlier?: Functions) {
+    this.#functions = new Map(
+      specs.map((spec) => {
+        const same = earlier === undefined ? undefined : earlier.#functions.get(spec.name);
+        return [spec.name, same?.runs(spec) ? same : new LambdaFunction(spec, certificates)];
+      }),
+    );
   }
 
   /** @throws Error if the stack has no such function */
@@ -24,7 +32,7 @@ export class Functions {
     return this.invoke({ functionName, arn: functionArn(functionName), version: '$LATEST' }, event);
   }
 
-  /** Loads one instance of each function. @throws Error that names the function that cannot be loaded */
+  /** Loads one instance of each function, unless it was loaded before. @throws Error that names the function that cannot be loaded */
   async warmUp(): Promise<void> {
     await Promise.all([...this.#functions.values()].map((each) => each.warmUp()));
   }
@@ -37,8 +45,10 @@ export class Functions {
     await this.#find(functionName).swap(folder);
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#functions.values()].map((each) => each.close()));
+  /** Closes every function, except those that are shared with `others`. */
+  async close(others: Functions[] = []): Promise<void> {
+    const shared = new Set(others.flatMap((each) => [...each.#functions.values()]));
+    await Promise.all([...this.#functions.values()].map((each) => shared.has(each) || each.close()));
   }
 
   #find(name: string): LambdaFunction {

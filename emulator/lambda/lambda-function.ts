@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { FunctionSpec, Target } from '../served-stack.ts';
 import { Instance, type LogLine, type Outcome, payloadLimit } from './instance.ts';
 
@@ -19,6 +20,7 @@ export class LambdaFunction {
   /** Log lines of instances that ended between two events. */
   readonly #lateLog: LogLine[] = [];
   #lastSwap: Promise<void> = Promise.resolve();
+  #warmedUp?: Promise<void>;
   #isClosed = false;
 
   constructor(spec: FunctionSpec, certificates: string[]) {
@@ -41,8 +43,18 @@ export class LambdaFunction {
     }
   }
 
+  /** Whether the function has this spec and runs the code that the spec names. */
+  runs(spec: FunctionSpec): boolean {
+    return this.#folder === spec.folder && isDeepStrictEqual(this.#spec, spec);
+  }
+
   /** Loads one instance, so that a function that cannot be loaded fails before the first request. @throws Error */
-  async warmUp(): Promise<void> {
+  warmUp(): Promise<void> {
+    this.#warmedUp ??= this.#loadOne();
+    return this.#warmedUp;
+  }
+
+  async #loadOne(): Promise<void> {
     const instance = await this.#acquire();
     const failure = await instance.loaded();
     this.#release(instance);

@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { account } from '../account.ts';
-import { makeGuard } from '../dynamodb/guard.ts';
+import { callerOf, makeGuard } from '../dynamodb/guard.ts';
 import { resourcesOf } from '../dynamodb/operations.ts';
 import { readRole } from '../dynamodb/role.ts';
-import type { Statement } from '../served-stack.ts';
+import type { FunctionSpec, Statement } from '../served-stack.ts';
 import { functionSpec } from './kit/function-spec.ts';
 
 const arn = (resource: string, region = account.region): string =>
@@ -78,9 +78,13 @@ const headersOf = (operation: string, key = spec.name) => ({
   authorization: `AWS4-HMAC-SHA256 Credential=${key}/20261122/us-east-1/dynamodb/aws4_request, Signature=abc`,
 });
 
+/** Makes a guard for functions whose access key ids are their names. */
+const guardOf = (...specs: FunctionSpec[]) =>
+  makeGuard(new Map(specs.map((each) => [each.name, callerOf(each)])), 'own');
+
 /** The store's refusal of an operation by a function with this role; undefined if the operation is allowed. */
 const refusal = (role: Statement[], operation: string, body: unknown) =>
-  makeGuard([{ ...spec, role }], 'own')(headersOf(operation), typeof body === 'string' ? body : JSON.stringify(body));
+  guardOf({ ...spec, role })(headersOf(operation), typeof body === 'string' ? body : JSON.stringify(body));
 
 const user = 'User: arn:aws:sts::000000000000:assumed-role/AddOrderRole/AddOrder';
 const nothingAllows = (operation: string, resource: string) => ({
@@ -136,12 +140,9 @@ describe('a request', () => {
   });
 
   test('is judged by the role of the function that sends it, not by the role of another function', () => {
-    const guard = makeGuard(
-      [
-        { ...spec, name: 'Reader', role: [allow('dynamodb:GetItem', orders)] },
-        { ...spec, name: 'Writer', role: [allow('dynamodb:PutItem', orders)] },
-      ],
-      'own',
+    const guard = guardOf(
+      { ...spec, name: 'Reader', role: [allow('dynamodb:GetItem', orders)] },
+      { ...spec, name: 'Writer', role: [allow('dynamodb:PutItem', orders)] },
     );
     const body = '{"TableName":"Orders"}';
     expect(guard(headersOf('PutItem', 'Writer'), body)).toBeUndefined();
@@ -163,7 +164,7 @@ describe('a request', () => {
     ['no credentials', { 'x-amz-target': 'DynamoDB_20120810.PutItem' }],
     ['an authorization of another kind', { ...headersOf('PutItem'), authorization: 'Bearer abc' }],
   ])('with %s is refused', (_, headers) => {
-    expect(makeGuard([{ ...spec, role: [allow('*', '*')] }], 'own')(headers, '{}')).toEqual({
+    expect(guardOf({ ...spec, role: [allow('*', '*')] })(headers, '{}')).toEqual({
       __type: 'com.amazon.coral.service#UnrecognizedClientException',
       message: 'The security token included in the request is invalid.',
     });
@@ -177,7 +178,7 @@ describe('a request', () => {
     ['DynamoDB_20111205.PutItem', 'DynamoDB_20111205.PutItem'],
     [undefined, 'operations without a name'],
   ])('for the target %s, which dynalite does not support, is refused with advice', (target, name) => {
-    const guard = makeGuard([{ ...spec, role: [allow('*', '*')] }], 'own');
+    const guard = guardOf({ ...spec, role: [allow('*', '*')] });
     expect(guard({ ...headersOf(''), 'x-amz-target': target }, '{}')).toEqual({
       __type: 'com.amazon.coral.service#UnknownOperationException',
       message: `The embedded store (dynalite) does not support ${name}. Use a DynamoDB that does, such as DynamoDB Local: pass \`store: { endpoint }\` (npm start: AWS_ENDPOINT_URL_DYNAMODB).`,

@@ -34,14 +34,12 @@ const appOf = (directory: string, ...names: string[]) => ({
 });
 
 describe('serve', () => {
-  test.each([[{ template: undefined }], [{ store: undefined }]])(
-    'rejects options without a template or a store: %j',
-    async (change) => {
-      await expect(serve(await options(change))).rejects.toThrow(
-        'serve() needs a store, and either an app or a template with the folder of its assets.',
-      );
-    },
-  );
+  test.each([
+    ['stack', { template: undefined }],
+    ['store', { store: undefined }],
+  ])('rejects options without a %s', async (what, change) => {
+    await expect(serve(await options(change))).rejects.toThrow(`The ${what} is missing: pass `);
+  });
 
   test('rejects a folder of assets that does not exist', async () => {
     await expect(serve(await options({ assets: '/nowhere' }))).rejects.toThrow(

@@ -37,7 +37,7 @@ describe('a store that the user runs', () => {
     ['another process is creating', 'CREATING', 0],
   ])('is not ready until the table that %s is active', async (_, status, created) => {
     const slow = await startSlowStore(status);
-    const store = await openStore(slow, []);
+    const store = await openStore(slow);
     const ready = vi.fn();
     const creating = store.createTables([{ TableName: 'Orders', ...key }]).then(ready);
     await until(() => slow.described > 4);
@@ -51,7 +51,7 @@ describe('a store that the user runs', () => {
   test("makes the start fail if its table has a different key than the stack's, and leaves the table unchanged", async () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
-    const store = await openStore(slow, []);
+    const store = await openStore(slow);
     const byName = { ...key, AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' as const }] };
     await expect(store.createTables([{ TableName: 'Orders', ...byName }])).rejects.toThrow(
       `The store (${slow.endpoint}) cannot be used: its table Orders has a different key than in the stack`,
@@ -72,7 +72,7 @@ describe('a store that the user runs', () => {
     async (_, environment, expected) => {
       const { endpoint } = await startSlowStore();
       for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
-      const store = await openStore({ endpoint }, []);
+      const store = await openStore({ endpoint });
       expect(store.enforcesRoles).toBe(false);
       expect(store.environmentOf(functionSpec)).toEqual({
         AWS_ENDPOINT_URL_DYNAMODB: endpoint,
@@ -87,7 +87,7 @@ describe('a store that the user runs', () => {
     'makes the start fail before any call if its address is not an http or https URL: %j',
     async (location) => {
       const { endpoint } = location as { endpoint: string };
-      await expect(openStore({ endpoint }, [])).rejects.toThrow(
+      await expect(openStore({ endpoint })).rejects.toThrow(
         'The store needs a folder, or an endpoint that is an http or https URL (such as http://localhost:8000), ' +
           `not ${JSON.stringify(endpoint)}.`,
       );
@@ -96,7 +96,7 @@ describe('a store that the user runs', () => {
 
   test('makes the start fail with a reason and a remedy if nothing listens at its address', async () => {
     const endpoint = 'http://127.0.0.1:9';
-    await expect(openStore({ endpoint }, [])).rejects.toThrow(
+    await expect(openStore({ endpoint })).rejects.toThrow(
       `The store (${endpoint}) cannot be used: connect ECONNREFUSED 127.0.0.1:9. Start it, or correct its address.`,
     );
   });
@@ -113,7 +113,7 @@ describe('a store that the user runs', () => {
         response.writeHead(status, { 'content-type': type }).end(body);
       });
       const endpoint = `http://127.0.0.1:${await startServer(site)}`;
-      await expect(openStore({ endpoint }, [])).rejects.toThrow(
+      await expect(openStore({ endpoint })).rejects.toThrow(
         `The store (${endpoint}) cannot be used: it does not respond as DynamoDB does. Correct its address.`,
       );
     },
@@ -127,7 +127,7 @@ describe('a store that the user runs', () => {
       response.end(JSON.stringify({ __type, message: 'The security token included in the request is invalid.' }));
     });
     const endpoint = `http://127.0.0.1:${await startServer(strict)}`;
-    await expect(openStore({ endpoint }, [])).rejects.toThrow(
+    await expect(openStore({ endpoint })).rejects.toThrow(
       /cannot be used: The security token included in the request is invalid\.$/,
     );
   });
@@ -137,7 +137,7 @@ describe('a store that the user runs', () => {
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const failure = vi.fn();
-    const opening = openStore({ endpoint }, []).catch(failure);
+    const opening = openStore({ endpoint }).catch(failure);
     await once(server, 'request');
     await vi.advanceTimersByTimeAsync(4_999);
     expect(failure).not.toHaveBeenCalled();
@@ -189,10 +189,10 @@ describe('the embedded store', () => {
     return folder;
   };
 
-  /** Opens the store for the functions Reader and Writer. It is closed at the end of the test, if not before. */
+  /** Opens the store. It is closed at the end of the test, if not before. */
   const open = async (folder: string, tables: TableSpec[]) => {
     await using opened = new AsyncDisposableStack();
-    const store = await openStore({ folder }, [reader, writer]);
+    const store = await openStore({ folder });
     opened.defer(store.close);
     await store.createTables(tables);
     const stack = opened.move();
@@ -201,13 +201,13 @@ describe('the embedded store', () => {
   };
 
   /** An SDK client with the settings that it would have in a function. */
-  const clientOf = (store: Store, function_: FunctionSpec): DynamoDBClient => {
+  const clientOf = (store: Store, function_: FunctionSpec, accessKeyId?: string): DynamoDBClient => {
     const environment = store.environmentOf(function_);
     const client = new DynamoDBClient({
       endpoint: String(environment['AWS_ENDPOINT_URL_DYNAMODB']),
       region: String(environment['AWS_REGION']),
       credentials: {
-        accessKeyId: String(environment['AWS_ACCESS_KEY_ID']),
+        accessKeyId: accessKeyId ?? String(environment['AWS_ACCESS_KEY_ID']),
         secretAccessKey: String(environment['AWS_SECRET_ACCESS_KEY']),
       },
       maxAttempts: 1,
@@ -336,7 +336,7 @@ describe('the embedded store', () => {
     const failures = await Promise.all(
       [
         clientOf(store, reader).send(put('1', '1')),
-        clientOf(store, { ...writer, name: 'Nobody' }).send(put('1', '1')),
+        clientOf(store, writer, 'nobody').send(put('1', '1')),
         clientOf(store, writer).send(new TransactWriteItemsCommand({ TransactItems: [] })),
         clientOf(store, writer).send(new ListTablesCommand()),
       ].map((answer) => answer.catch((error) => [error.name, error.message, error.$metadata.httpStatusCode])),
@@ -363,8 +363,8 @@ describe('the embedded store', () => {
 test('a folder that another store uses is not opened, and the message does not say to delete it', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  const store = await openStore({ folder }, []);
-  await expect(openStore({ folder }, [])).rejects.toThrow(
+  const store = await openStore({ folder });
+  await expect(openStore({ folder })).rejects.toThrow(
     `The data in ${path.join(folder, 'dynamodb')} is in use. Stop the process that uses it, or choose another folder.`,
   );
   await store.close();
@@ -393,7 +393,7 @@ test.each<[what: string, damage: (dynamodb: string) => Promise<void>, reason: st
     onTestFinished(remove);
     const dynamodb = path.join(folder, 'dynamodb');
     await damage(dynamodb);
-    const failure = await openStore({ folder }, []).catch(String);
+    const failure = await openStore({ folder }).catch(String);
     expect(failure).toContain(`The data in ${dynamodb} cannot be read: ${why}`);
     expect(String(failure).slice(-advice.length)).toBe(advice);
     expect(String(failure).includes('Delete')).toBe(advice.startsWith('Delete'));
@@ -406,7 +406,7 @@ test("a dynamodb folder with the user's files is not opened as a database", asyn
   const theirs = path.join(folder, 'dynamodb');
   await mkdir(theirs);
   await writeFile(path.join(theirs, '000007.log'), 'mine');
-  await expect(openStore({ folder }, [])).rejects.toThrow(`${theirs} has files that the emulator did not create`);
+  await expect(openStore({ folder })).rejects.toThrow(`${theirs} has files that the emulator did not create`);
   expect(await readdir(theirs)).toEqual(['000007.log']);
 });
 

@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inject } from 'vitest';
+import { HttpApi } from '../../emulator/gateway/api.ts';
 import { type AccessLogEntry, gateway } from '../../emulator/gateway/server.ts';
 import { Functions, type Outcome } from '../../emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../emulator/served-stack.ts';
@@ -47,7 +48,7 @@ export type FunctionName = 'authorizer' | `${string} /${string}`;
 /** What is different from the deployed API, its authorizer, and each operation's function. */
 type Changes = { authorizer?: Change; operations?: Change; gateway?: GatewayOptions };
 
-type GatewayOptions = Partial<Pick<Parameters<typeof gateway>[0], 'api' | 'throttleClock'>>;
+type GatewayOptions = { api: ConstructorParameters<typeof HttpApi>[0]; throttleClock: () => number };
 
 /** A time-out in milliseconds that only a function that hangs can reach. */
 export const longTimeout = 300_000;
@@ -96,12 +97,15 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   undo.push(() => functions.close());
   const log: AccessLogEntry[] = [];
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
+  const { respond } = new HttpApi(
+    changes.gateway?.api ?? api,
+    (target, event) => functions.invoke(target, event),
+    changes.gateway?.throttleClock,
+  );
   const server = gateway({
-    api,
-    invoke: (target, event) => functions.invoke(target, event),
+    respond,
     onRequest: (entry) => log.push(entry),
     intercept: referencePage({ newToken: async () => token, requests: () => log }),
-    ...changes.gateway,
   });
   try {
     await functions.warmUp();

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { HttpApi } from '../../emulator/gateway/api.ts';
 import { type AccessLogEntry, gateway } from '../../emulator/gateway/server.ts';
 import { forSwaggerUi, referencePage } from '../../local/reference.ts';
 import { contract } from '../kit/contract.ts';
@@ -13,8 +14,7 @@ type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: 
 const start = async (newToken?: () => Promise<string>, requests: AccessLogEntry[] = []) => {
   let tokens = 0;
   const api = gateway({
-    api: { routes: [] },
-    invoke: () => Promise.reject(new Error('nobody')),
+    respond: new HttpApi({ routes: [] }, () => Promise.reject(new Error('nobody'))).respond,
     onRequest: () => {},
     intercept: referencePage({ newToken: newToken ?? (async () => `token-${++tokens}`), requests: () => requests }),
   });

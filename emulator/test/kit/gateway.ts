@@ -1,6 +1,9 @@
 /** Starts a gateway whose functions a test provides, and sends it requests as raw bytes. */
 import { connect } from 'node:net';
+import { HttpApi } from '../../gateway/api.ts';
+import type { Invoke } from '../../gateway/invocation.ts';
 import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
+import type { Clock } from '../../gateway/throttle.ts';
 import type { Outcome } from '../../lambda/functions.ts';
 import type { ApiSpec, RouteSpec, Target } from '../../served-stack.ts';
 import { startServer } from './servers.ts';
@@ -30,20 +33,17 @@ type Functions = { Authorizer?: unknown; Orders?: unknown; invoke?: (name: strin
 export const start = async (
   functions: Functions = {},
   api: Partial<ApiSpec> = {},
-  options: Partial<Parameters<typeof gateway>[0]> = {},
+  { throttleClock, ...options }: Partial<Parameters<typeof gateway>[0]> & { throttleClock?: Clock } = {},
 ) => {
   const events: { name: string; event: never }[] = [];
   const log: AccessLogEntry[] = [];
   const results: Record<string, unknown> = { Authorizer: allow, Orders: { statusCode: 200, body: 'ok' }, ...functions };
-  const server = gateway({
-    api: { routes: [route], ...api },
-    invoke: async ({ functionName: name }, event) => {
-      events.push({ name, event: JSON.parse(JSON.stringify(event)) as never });
-      return functions.invoke ? functions.invoke(name) : asJson(results[name]);
-    },
-    onRequest: (entry) => log.push(entry),
-    ...options,
-  });
+  const invoke: Invoke = async ({ functionName: name }, event) => {
+    events.push({ name, event: JSON.parse(JSON.stringify(event)) as never });
+    return functions.invoke ? functions.invoke(name) : asJson(results[name]);
+  };
+  const { respond } = new HttpApi({ routes: [route], ...api }, invoke, throttleClock);
+  const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
   const port = await startServer(server);
   const event = <T>(name: string): T => events.find((each) => each.name === name)?.event as T;
   return { port, log, events, event };
