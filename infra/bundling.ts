@@ -16,7 +16,7 @@ const stubs = {
 };
 
 /** Returns esbuild's options to bundle an entry with the lock file's SDK, instead of using the Lambda runtime's SDK. */
-const esbuildOptions = (entry: string) =>
+export const esbuildOptions = (entry: string) =>
   ({
     entryPoints: [path.join(functions, entry)],
     bundle: true,
@@ -37,11 +37,12 @@ const esbuildOptions = (entry: string) =>
 /** The bundles that `prebuildBundles` made, by entry. */
 const prebuilt = new Map<string, OutputFile[]>();
 
+export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
+
 /** Bundles every entry in esbuild's own process, so that this process can do other work, such as loading CDK. */
 export const prebuildBundles = async (): Promise<void> => {
-  const entries = readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
   const make = async (entry: string) => prebuilt.set(entry, (await build(esbuildOptions(entry))).outputFiles);
-  await Promise.all(entries.map(make));
+  await Promise.all(listEntries().map(make));
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();
 };

@@ -22,6 +22,7 @@ type ServiceFunctionProps = {
 /** A Lambda function of this service. All functions are built and run with the same options. */
 export class ServiceFunction extends lambda.Function {
   readonly log: ServiceLog;
+  readonly entry: string;
   /** The alias that callers invoke. It points to the version rolled out last, or to two versions during a roll-out. */
   readonly live: lambda.IFunction;
   /** CDK declares the time-out as optional, but this class always sets it. */
@@ -65,6 +66,7 @@ export class ServiceFunction extends lambda.Function {
       'A dead-letter queue is for asynchronous events. API Gateway waits for the response, and clients get the error.',
     );
     this.log = log;
+    this.entry = entry;
     // CDK's class types do not fit its interfaces under exactOptionalPropertyTypes, so `as` is needed.
     this.#alias = new lambda.Alias(this, 'Live', {
       aliasName: 'live',

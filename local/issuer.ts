@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:https';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
-import { scopes } from '../functions/generated/contract.ts';
 import { makeCertificate } from './certificate.ts';
 import { closeServer, listen } from './listen.ts';
+import { allScopes } from './scopes.ts';
 
 /**
  * What a client needs to get a token, and what the stack needs to verify one. `scope` is every scope of the contract,
@@ -19,11 +19,12 @@ export type LocalIssuer = {
   clientId: string;
   clientSecret: string;
   certificate: string;
+  /** Changes what the client may ask for. Tokens, keys and the client's secret stay valid. */
+  setScope: (scope: string) => void;
   close: () => Promise<void>;
 };
 
 const audience = 'urn:plant-store';
-const allScopes = [...new Set(Object.values(scopes).flat())].join(' ');
 const clientId = 'local-client';
 
 /** Lifetime of a token in seconds, the same as Cognito's default. */
@@ -40,42 +41,42 @@ export const startIssuer = async (scope = allScopes): Promise<LocalIssuer> => {
   const issuer = `https://127.0.0.1:${await listen(server, 0)}`;
   const clientSecret = randomBytes(24).toString('base64url');
 
-  const signing = await generateKeyPair('ES256', { extractable: true });
-  const provider = new Provider(issuer, {
-    adapter: NoStorage,
-    clients: [
-      {
-        client_id: clientId,
-        client_secret: clientSecret,
-        grant_types: ['client_credentials'],
-        redirect_uris: [],
-        response_types: [],
-        id_token_signed_response_alg: 'ES256',
-        scope,
-      },
-    ],
-    features: {
-      clientCredentials: { enabled: true },
-      devInteractions: { enabled: false },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: () => audience,
-        getResourceServerInfo: () => ({
-          audience,
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const signingKey = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'local' };
+  const providerOf = (scope: string): Provider =>
+    new Provider(issuer, {
+      adapter: NoStorage,
+      clients: [
+        {
+          client_id: clientId,
+          client_secret: clientSecret,
+          grant_types: ['client_credentials'],
+          redirect_uris: [],
+          response_types: [],
+          id_token_signed_response_alg: 'ES256',
           scope,
-          accessTokenFormat: 'jwt',
-          accessTokenTTL: tokenLifetime,
-          jwt: { sign: { alg: 'ES256' } },
-        }),
+        },
+      ],
+      features: {
+        clientCredentials: { enabled: true },
+        devInteractions: { enabled: false },
+        resourceIndicators: {
+          enabled: true,
+          defaultResource: () => audience,
+          getResourceServerInfo: () => ({
+            audience,
+            scope,
+            accessTokenFormat: 'jwt',
+            accessTokenTTL: tokenLifetime,
+            jwt: { sign: { alg: 'ES256' } },
+          }),
+        },
       },
-    },
-    jwks: { keys: [{ ...(await exportJWK(signing.privateKey)), alg: 'ES256', use: 'sig', kid: 'local' }] },
-    scopes: scope.split(' '),
-    ttl: { ClientCredentials: tokenLifetime },
-  });
-  server.on('request', provider.callback());
-
-  return {
+      jwks: { keys: [signingKey] },
+      scopes: scope.split(' '),
+      ttl: { ClientCredentials: tokenLifetime },
+    });
+  const local = {
     issuer,
     jwksUri: `${issuer}/jwks`,
     audience,
@@ -84,8 +85,14 @@ export const startIssuer = async (scope = allScopes): Promise<LocalIssuer> => {
     clientId,
     clientSecret,
     certificate,
+    setScope: (changed: string) => {
+      local.scope = changed;
+      server.removeAllListeners('request').on('request', providerOf(changed).callback());
+    },
     close: () => closeServer(server),
   };
+  local.setScope(scope);
+  return local;
 };
 
 /** Stores nothing: client_credentials with signed tokens needs no storage, and the default adapter logs a warning. */

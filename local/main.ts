@@ -15,7 +15,7 @@ import { dataFolder, readPort } from './settings.ts';
 
 const say = (line: string): void => console.log(line);
 
-readOptions();
+const options = readOptions();
 
 /** Clean-up steps, run in reverse order when the service stops or its start fails half-way. */
 const cleanUps: (() => unknown)[] = [];
@@ -63,8 +63,11 @@ const start = async (): Promise<void> => {
   say('Serving the stack ...');
   const { issuer: issuerUrl, audience, jwksUri } = issuer;
   const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
+  const assets = temporaryFolder();
+  const context = { issuer: issuerUrl, audience, jwksUri };
+  const app = makeApp(assets, context);
   const emulator = await serve({
-    app: makeApp(temporaryFolder(), { issuer: issuerUrl, audience, jwksUri }),
+    app,
     store: endpoint ? { endpoint } : { folder: dataFolder() },
     certificates: [issuer.certificate],
     port,
@@ -74,14 +77,28 @@ const start = async (): Promise<void> => {
   cleanUps.push(emulator.close);
   const { url } = emulator;
 
-  const { tokenUrl, clientId, clientSecret, scope, certificate } = issuer;
-  cleanUps.push(writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate }));
+  const { tokenUrl, clientId, clientSecret, certificate } = issuer;
+  const shareSession = (scope: string): (() => void) =>
+    writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate });
+  let removeSession = shareSession(issuer.scope);
+  cleanUps.push(() => removeSession());
+
+  if (options.watch) {
+    const { watchSources } = await import('./watch.ts');
+    const onScope = (scope: string): void => {
+      issuer.setScope(scope);
+      removeSession();
+      removeSession = shareSession(scope);
+    };
+    cleanUps.push(await watchSources({ emulator, app, assets, context, onScope }));
+  }
 
   say(`Serving ${emulator.routeKeys.join(', ')} at ${url} (store: ${emulator.store}).`);
   if (!emulator.enforcesRoles) say('You run the store yourself, so the permissions of the functions are not checked.');
   const example = exampleRequest(contract);
   if (example) say(`Try it, in another terminal:\n\n${curlLine(url, example)}\n`);
   say(`${example ? 'Or' : 'Try it'} in a browser: ${url}/docs`);
+  if (options.watch) say('Changes in functions/, infra/ and schemas/ are served without a restart.');
   say('Ctrl-C stops the service. One line per request:');
 };
 

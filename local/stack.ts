@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { App } from 'aws-cdk-lib';
+import { App, Stack } from 'aws-cdk-lib';
+import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { PlantStoreStack } from '../infra/plant-store-stack.ts';
+import { ServiceFunction } from '../infra/service-function.ts';
 import { readSettings } from '../infra/settings.ts';
 
 /**
@@ -21,3 +23,16 @@ export const makeApp = (folder: string, context: Record<string, string>): App =>
   new PlantStoreStack(app, readSettings(app.node));
   return app;
 };
+
+/** The entry file of each function of an app, by the function's name in the emulator. */
+export const entriesOf = (app: App): Record<string, string> =>
+  Object.fromEntries(
+    app.node
+      .findAll()
+      .filter((construct) => construct instanceof ServiceFunction)
+      .map((each) => {
+        const resource = each.node.defaultChild as CfnFunction;
+        const stack = Stack.of(each);
+        return [stack.resolve(resource.functionName) ?? stack.getLogicalId(resource), each.entry];
+      }),
+  );

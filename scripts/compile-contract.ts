@@ -50,6 +50,6 @@ try {
   mkdirSync(folder, { recursive: true });
   for (const [name, source] of Object.entries(files)) writeFileSync(new URL(name, folder), `${header}\n${source}`);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error('schemas/openapi.yaml:', error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }

@@ -1,0 +1,105 @@
+import { fork } from 'node:child_process';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { App } from 'aws-cdk-lib';
+import type { Emulator } from 'http-api-emulator';
+import { bundle, listEntries } from '../infra/bundling.ts';
+import { Bundler } from './bundler.ts';
+import { title } from './lines.ts';
+import { entriesOf } from './stack.ts';
+import type { Synthesized } from './synthesize.ts';
+
+export const root = path.resolve(import.meta.dirname, '..');
+
+/** The service that runs. `app` is what it serves, with its assets in `assets`; `context` is the app's own. */
+export type Service = {
+  emulator: Emulator;
+  app: App;
+  assets: string;
+  context: Record<string, string>;
+  /** Called with the scopes of the contract, separated by spaces, after each change of the stack. */
+  onScope: (scope: string) => void;
+};
+
+/** Makes a running service serve changed files. Run one method at a time. */
+export class Reloader {
+  readonly #service: Service;
+  readonly #bundler = new Bundler();
+  readonly #stop = new AbortController();
+  #entries: Record<string, string>;
+  /** The code that is served, by entry. */
+  #served: Map<string, Buffer>;
+  /** Whether this process has outdated options for esbuild. Then only a new process can bundle. */
+  #isBundlingOutdated = false;
+
+  constructor(service: Service) {
+    this.#service = service;
+    this.#entries = entriesOf(service.app);
+    this.#served = new Map(listEntries().map((entry) => [entry, Buffer.from(bundle(entry))]));
+  }
+
+  /**
+   * Serves what changed in the files, whose paths are relative to the project's root.
+   * @returns what was reloaded, in words
+   * @throws Error with a message for the user; what was served before is then served on
+   */
+  async reload(files: string[]): Promise<string> {
+    const hasChanged = (start: string): boolean => files.some((file) => file.startsWith(start));
+    this.#isBundlingOutdated ||= hasChanged('infra/bundling.ts');
+    if (hasChanged('schemas/')) await this.#run('scripts/compile-contract.ts');
+    const bundles = await this.#bundler.bundle();
+    const isStack = hasChanged('schemas/') || hasChanged('infra/') || this.#isBundlingOutdated;
+    return isStack ? this.#reloadStack(bundles) : this.#swapFunctions(bundles);
+  }
+
+  /** Ends a reload in progress, which then rejects. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#bundler.close();
+  }
+
+  async #reloadStack(bundles: Map<string, Buffer>): Promise<string> {
+    const { emulator, assets, context, onScope } = this.#service;
+    const synthesized = await this.#run('local/synthesize.ts', JSON.stringify({ assets, context }));
+    const { template, entries, scope } = synthesized as Synthesized;
+    await emulator.reload({ template, assets });
+    onScope(scope);
+    this.#entries = entries;
+    this.#served = bundles;
+    return `the stack, which serves ${emulator.routeKeys.join(', ')}`;
+  }
+
+  async #swapFunctions(bundles: Map<string, Buffer>): Promise<string> {
+    const changed = Object.entries(this.#entries).flatMap(([name, entry]) => {
+      const code = bundles.get(entry);
+      return code === undefined || this.#served.get(entry)?.equals(code) ? [] : [{ name, entry, code }];
+    });
+    const swaps = await Promise.allSettled(
+      changed.map(async ({ name, entry, code }) => {
+        const folder = await mkdtemp(path.join(this.#service.assets, 'bundle-'));
+        await writeFile(path.join(folder, 'index.js'), code);
+        await this.#service.emulator.swap(name, folder);
+        this.#served.set(entry, code);
+      }),
+    );
+    const reasons = swaps.flatMap((swap) => (swap.status === 'rejected' ? [String(swap.reason.message)] : []));
+    if (reasons.length > 0) throw new Error(reasons.join('\n'));
+    return changed.map(({ name }) => title(name)).join(', ') || 'nothing, because no bundle changed';
+  }
+
+  /** Runs a script in a new process. @returns the message that it sent @throws Error with its error output */
+  async #run(script: string, ...args: string[]): Promise<unknown> {
+    const { signal } = this.#stop;
+    const child = fork(path.join(root, script), args, { signal, execArgv: [], stdio: ['ignore', 1, 'pipe', 'ipc'] });
+    let stderr = '';
+    let message: unknown;
+    child.stderr?.on('data', (chunk) => (stderr += chunk));
+    child.on('message', (sent) => (message = sent));
+    const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
+    // The CDK writes such a line for each function.
+    stderr = stderr.replaceAll(/^Bundling asset .*\n/gm, '').trimEnd();
+    if (code !== 0) throw new Error(stderr || `${script} ended with code ${code}`);
+    if (stderr !== '') console.error(stderr);
+    return message;
+  }
+}
