@@ -30,7 +30,7 @@ export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promis
   const gatewayRequestId = event.requestContext.requestId;
   const verdict = await verdictOn(event).catch((error: Error) => {
     // Lambda logs what a function throws, with the fields of the error.
-    throw Object.assign(error, { gatewayRequestId });
+    throw Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] });
   });
   if ('refused' in verdict) {
     console.info({ outcome: 'refused', reason: verdict.refused, gatewayRequestId });

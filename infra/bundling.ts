@@ -34,14 +34,14 @@ export const esbuildOptions = (entry: string) =>
     write: false,
   }) satisfies BuildOptions;
 
-/** The bundles that `prebuildBundles` made, by entry. */
-const prebuilt = new Map<string, OutputFile[]>();
+/** The bundles made so far, by entry. */
+const bundles = new Map<string, OutputFile[]>();
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
 
 /** Bundles every entry in esbuild's own process, so that this process can do other work, such as loading CDK. */
 export const prebuildBundles = async (): Promise<void> => {
-  const make = async (entry: string) => prebuilt.set(entry, (await build(esbuildOptions(entry))).outputFiles);
+  const make = async (entry: string) => bundles.set(entry, (await build(esbuildOptions(entry))).outputFiles);
   await Promise.all(listEntries().map(make));
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();
@@ -49,7 +49,9 @@ export const prebuildBundles = async (): Promise<void> => {
 
 /** Returns an entry of functions/ bundled as one JavaScript file. @example bundle('authorizer.lambda.ts') */
 export const bundle = (entry: string): Uint8Array => {
-  const [file] = prebuilt.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles;
+  const files = bundles.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles;
+  bundles.set(entry, files);
+  const [file] = files;
   if (file === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
   return file.contents;
 };

@@ -7,7 +7,7 @@ import { Reloader, root, type Service } from './reload.ts';
 /** How long (in milliseconds) no file may change before a reload, so that a `git checkout` causes one. */
 const quietTime = 50;
 
-/** Whether a file is a source. Temporary files of editors have other names: `.a.ts.swp`, `a.ts~`, `4913`, `.#a.ts`. */
+/** Whether a file is a source. Editors give their temporary files other names: .main.ts.swp, main.ts~, 4913, .#main.ts. */
 const isSource = (file: string): boolean => /^[^.].*\.(?:ts|js|json|yaml)$/.test(path.basename(file));
 
 /** Folders without sources: one is made by each reload of the contract, the other is only read by tests. */

@@ -81,6 +81,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^scripts\//,
     may: [
       /^(infra|scripts)\//,
+      /^local\/stack-traces\.ts$/,
       /^(ajv|commander|esbuild|json-schema-to-typescript|oxc-parser|playwright-core|yaml)/,
       /^node:/,
     ],

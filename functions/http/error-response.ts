@@ -36,9 +36,18 @@ const inCatalogue = (thrown: unknown, translations: readonly Translation[]): Cat
 
 /** Logs one JSON line. Lambda's own logger adds the time, level and its own request id, which no client knows. */
 const log = ({ entry: { status, error } }: CatalogueError, thrown: unknown, gatewayRequestId?: string): void => {
-  if (status < 500) console.info({ outcome: 'refused', error, gatewayRequestId });
-  else
-    console[status === 503 ? 'warn' : 'error']({ outcome: 'failed', error, cause: evidence(thrown), gatewayRequestId });
+  if (status < 500) {
+    console.info({ outcome: 'refused', error, gatewayRequestId });
+    return;
+  }
+  const bundle = process.env['BUNDLE_SHA256'];
+  console[status === 503 ? 'warn' : 'error']({
+    outcome: 'failed',
+    error,
+    cause: evidence(thrown),
+    bundle,
+    gatewayRequestId,
+  });
 };
 
 const toResponse = ({ entry: { status, error, headers }, message }: CatalogueError) =>

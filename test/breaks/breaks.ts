@@ -193,6 +193,10 @@ const byFile: Record<string, Row[]> = {
       'The printed command fails in a folder whose name has an apostrophe.',
     ],
   ],
+  'local/stack-traces.ts': [
+    ['originalLine + 1', 'originalLine', 'A stack trace names the line above the one that threw.'],
+    ["sourcemap: 'external'", "sourcemap: 'linked'", 'The bundle with a source map is not the one that is deployed.'],
+  ],
   'local/main.ts': [
     ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
     ['cleanUps.push(writeSession(', 'void (writeSession(', 'The session file, which has a secret, stays after a stop.'],

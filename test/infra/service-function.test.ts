@@ -37,12 +37,14 @@ test('no function reserves concurrency, which would limit that function and leav
   );
 });
 
-test('the environment of each operation names the table and nothing else', () => {
+test('the environment of each operation names its bundle and the table, and nothing else', () => {
   expect(functions).toMatchObject(
-    byOperation((name) => [[name, { Environment: { Variables: { TABLE_NAME: ref('Plants') } } }]]),
+    byOperation((name) => [
+      [name, { Environment: { Variables: { BUNDLE_SHA256: expect.any(String), TABLE_NAME: ref('Plants') } } }],
+    ]),
   );
   const variables = operationNames.map(([, name]) => functions[name]?.['Environment'] as { Variables: object });
-  expect(variables.flatMap(({ Variables }) => Object.keys(Variables))).toEqual(operationNames.map(() => 'TABLE_NAME'));
+  expect(variables.map(({ Variables }) => Object.keys(Variables).length)).toEqual(operationNames.map(() => 2));
 });
 
 test("the authorizer's time-out is below API Gateway's and above the time to fetch keys", () => {

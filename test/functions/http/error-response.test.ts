@@ -1,7 +1,7 @@
 import middy from '@middy/core';
 import { expect, test, vi } from 'vitest';
 import { errorResponse, type HttpEvent } from '../../../functions/http/error-response.ts';
-import { errors } from '../../../functions/http/errors.ts';
+import { CatalogueError, errors } from '../../../functions/http/errors.ts';
 import { expectInContract } from '../../kit/contract.ts';
 import { lambdaContext } from '../../kit/gateway-events.ts';
 
@@ -67,7 +67,16 @@ test('errorResponse logs causes three levels deep, even if they form a circle', 
 test('errorResponse logs the name and the code of an error if they are strings, and no cause if it has none', async () => {
   const { logged } = await responseTo(Object.assign(new RangeError('no'), { code: 7 }));
   const cause = { name: 'RangeError', code: undefined, stack: expect.any(String) };
-  expect(logged).toStrictEqual([['error', { outcome: 'failed', error: 50001, cause, gatewayRequestId: undefined }]]);
+  const line = { outcome: 'failed', error: 50001, cause, bundle: undefined, gatewayRequestId: undefined };
+  expect(logged).toStrictEqual([['error', line]]);
+});
+
+test('errorResponse logs the hash of the bundle that failed, but not with a refusal', async () => {
+  vi.stubEnv('BUNDLE_SHA256', 'hash');
+  expect((await responseTo(new Error('fault'))).logged).toMatchObject([['error', { bundle: 'hash' }]]);
+  expect((await responseTo(new CatalogueError(errors.notJson))).logged).toEqual([
+    ['info', { outcome: 'refused', error: errors.notJson.error }],
+  ]);
 });
 
 test('errorResponse logs the id that the gateway gave to the request, if the event has one', async () => {

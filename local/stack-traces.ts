@@ -1,0 +1,84 @@
+/** Stack traces of the bundles: finds them in what a function logged, and says which lines of the sources they mean. */
+import { createHash } from 'node:crypto';
+import { SourceMap } from 'node:module';
+import path from 'node:path';
+import { buildSync } from 'esbuild';
+import { esbuildOptions, listEntries } from '../infra/bundling.ts';
+
+/** An entry's bundle. The source map, which is not deployed, has paths relative to the project's folder. */
+type MappedBundle = { entry: string; sha256: string; map: SourceMap };
+
+/** Bundles an entry as for a deployment, and makes a source map beside it. */
+export const bundleWithMap = (entry: string): MappedBundle & { code: Uint8Array } => {
+  const outfile = path.resolve(import.meta.dirname, '../index.js');
+  const options = { ...esbuildOptions(entry), sourcemap: 'external', sourcesContent: false, outfile } as const;
+  const { outputFiles } = buildSync(options);
+  const [map, code] = ['.map', '.js'].map((end) => outputFiles.find((file) => file.path.endsWith(end)));
+  if (map === undefined || code === undefined) throw new Error(`esbuild produced no source map for ${entry}.`);
+  const sha256 = createHash('sha256').update(code.contents).digest('hex');
+  return { entry, sha256, code: code.contents, map: new SourceMap(JSON.parse(map.text)) };
+};
+
+/** Thrown for a stack trace of a bundle that the files in this folder do not make. */
+export class OtherBundle extends Error {
+  override readonly name = 'OtherBundle';
+}
+
+/** Knows the bundles that the files in this folder make. They are made once, when the first stack trace is read. */
+export class StackTraces {
+  #made: MappedBundle[] | undefined;
+
+  /** The SHA-256 of each bundle, with its entry, as text for the user. */
+  describe(): string {
+    return this.#bundles.map(({ entry, sha256 }) => `${sha256} (functions/${entry})`).join(', ');
+  }
+
+  /**
+   * Replaces each place in a bundle, such as /var/task/index.js:25:26897, by its file, line and column in the sources.
+   * @param sha256 is the hash of the bundle that ran
+   * @throws OtherBundle
+   */
+  toSources(stack: string, sha256: string): string {
+    const map = this.#bundles.find((each) => each.sha256 === sha256)?.map;
+    if (map === undefined)
+      throw new OtherBundle(`The bundle ${sha256} ran, but the files in this folder make ${this.describe()}.`);
+    return stack.replaceAll(place, (found, minified = '', line: string, column: string, end: string) => {
+      const origin = map.findEntry(Number(line) - 1, Number(column) - 1);
+      if (!('originalSource' in origin)) return found;
+      const { originalSource, originalLine, originalColumn } = origin;
+      return `${originalSource}:${originalLine + 1}:${originalColumn + 1}${minified === '' ? end : ''}`;
+    });
+  }
+
+  get #bundles(): MappedBundle[] {
+    this.#made ??= listEntries().map(bundleWithMap);
+    return this.#made;
+  }
+}
+
+/** A place in a bundle, such as /var/task/index.js:25:26897, with the function's name if it is minified. */
+const place = /((?<=\bat (?:async )?)(?:new )?[\w$]{1,3} \()?[^\s"'()]*\/index\.js:(\d+):(\d+)(\)?)/g;
+
+/** Returns whether a text has places in bundles. */
+export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
+
+/** What a function logged, without its stack traces, and these as text of several lines, outermost error first. */
+export type Unfolded = { rest: string; stacks: string[]; sha256?: string };
+
+/** Takes the stack traces, and the SHA-256 of the bundle, out of what a function logged. */
+export const takeStacks = (logged: unknown): Unfolded => {
+  const stacks: string[] = [];
+  let sha256: string | undefined;
+  const rest = JSON.stringify(logged, (key, value) => {
+    if (key === 'bundle' && /^[0-9a-f]{64}$/.test(value)) {
+      sha256 = value;
+      return undefined;
+    }
+    // Our lines have `stack`; an error that Lambda itself logs has `stackTrace`, an array of lines.
+    const stack = key === 'stackTrace' && Array.isArray(value) ? value.join('\n') : key === 'stack' ? value : undefined;
+    if (typeof stack !== 'string' || !/^\s+at /m.test(stack)) return value;
+    stacks.push(stack);
+    return undefined;
+  });
+  return { rest, stacks, ...(sha256 !== undefined && { sha256 }) };
+};

@@ -1,0 +1,94 @@
+/** Tests how stack traces of the bundles are found and read. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { bundleWithMap, OtherBundle, StackTraces, takeStacks } from '../../local/stack-traces.ts';
+
+const authorizer = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'));
+const sha256 = authorizer?.environment['BUNDLE_SHA256'] ?? '';
+const traces = new StackTraces();
+
+/** The line of a source file that a frame names. */
+const sourceLine = (frame = ''): string | undefined => {
+  const [, file = '', line] = /([\w./-]+\.ts):(\d+):\d+\)?$/.exec(frame) ?? [];
+  return readFileSync(file, 'utf8').split('\n')[Number(line) - 1];
+};
+
+test('the bundle with a source map is byte for byte the one that is deployed', () => {
+  const { code } = bundleWithMap('authorizer.lambda.ts');
+  expect(readFileSync(path.join(authorizer?.folder ?? '', 'index.js')).equals(code)).toBe(true);
+});
+
+describe('the stack trace of a bundle', () => {
+  let stack: string;
+  beforeAll(() => {
+    vi.stubEnv('JWKS_URI', undefined);
+    try {
+      createRequire(import.meta.url)(path.join(authorizer?.folder ?? '', 'index.js'));
+    } catch (error) {
+      stack = error instanceof Error ? (error.stack ?? '') : '';
+    }
+  });
+
+  test('becomes the lines of the sources that threw and called', () => {
+    const [message, thrown, called] = traces.toSources(stack, sha256).split('\n');
+    expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
+    expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);
+    expect(sourceLine(thrown)).toContain('throw new Error');
+    expect(called).toMatch(/^ {4}at Object\.<anonymous> \(functions\/authorizer\.lambda\.ts:\d+:\d+\)$/);
+    expect(sourceLine(called)).toContain("fromEnvironment('JWKS_URI')");
+  });
+
+  test('is read in whichever folder the bundle ran, with the name of a function unless it is minified', () => {
+    const [, , called = ''] = stack.split('\n');
+    const frame = called.replace(/\(.*\//, '(/var/task/');
+    const place = /functions\/.*(?=\))/.exec(traces.toSources(frame, sha256))?.[0];
+    const named = (name: string) => traces.toSources(frame.replace('Object.<anonymous>', name), sha256).trim();
+    expect(named('async cache.fetch')).toBe(`at async cache.fetch (${place})`);
+    expect(named('async $a')).toBe(`at async ${place}`);
+    expect(named('new $ab')).toBe(`at ${place}`);
+  });
+
+  test('is refused if the files in this folder make another bundle', () => {
+    expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(OtherBundle);
+    expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(
+      `The bundle ${'0'.repeat(64)} ran, but the files in this folder make ${sha256} (functions/authorizer.lambda.ts)`,
+    );
+  });
+
+  test('keeps frames that are in no bundle', () => {
+    const frame = '    at process.processTicksAndRejections (node:internal/process/task_queues:104:5)';
+    expect(traces.toSources(frame, sha256)).toBe(frame);
+  });
+});
+
+describe('stack traces in a line of a log', () => {
+  const [inner, outer] = ['TypeError: inner\n    at a', 'Error: outer\n    at b'];
+
+  test('are taken out of it, outermost first, with the hash of the bundle', () => {
+    const cause = { name: 'Error', stack: outer, cause: { stack: inner } };
+    expect(takeStacks({ message: { outcome: 'failed', cause, bundle: sha256 } })).toEqual({
+      rest: '{"message":{"outcome":"failed","cause":{"name":"Error","cause":{}}}}',
+      stacks: [outer, inner],
+      sha256,
+    });
+  });
+
+  test('are taken out of an error that Lambda logs', () => {
+    const cause = { errorType: 'TypeError', stackTrace: inner.split('\n') };
+    expect(takeStacks({ errorType: 'Error', stackTrace: outer.split('\n'), bundle: sha256, cause })).toEqual({
+      rest: '{"errorType":"Error","cause":{"errorType":"TypeError"}}',
+      stacks: [outer, inner],
+      sha256,
+    });
+  });
+
+  test.each([
+    [{ stack: 'PlantStore', bundle: 'roses' }, '{"stack":"PlantStore","bundle":"roses"}'],
+    [{ stackTrace: [] }, '{"stackTrace":[]}'],
+    ['Error: x\n    at a', '"Error: x\\n    at a"'],
+  ])('are not seen in %j', (line, rest) => {
+    expect(takeStacks(line)).toEqual({ rest, stacks: [] });
+  });
+});

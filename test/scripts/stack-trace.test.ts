@@ -1,0 +1,57 @@
+/** Tests `npm run stack-trace` as a user runs it. stack-traces.test.ts tests how it reads a stack trace. */
+import { expect, inject, test } from 'vitest';
+import { run } from '../kit/local-service.ts';
+
+const read = (input: string, ...args: string[]) => {
+  const { child, ended } = run(process.execPath, ['scripts/stack-trace.ts', ...args]);
+  child.stdin.end(input);
+  return ended;
+};
+
+const bundles = inject('stack').functions.map(({ environment }) => environment['BUNDLE_SHA256'] ?? '');
+const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
+/** A line of the log of each function, as Lambda writes it. */
+const records = bundles.map((bundle) => ({ level: 'ERROR', message: { cause: { stack }, bundle } }));
+const readable = 'Error: oops\n    at start (';
+
+test('prints lines of a log, with or without a time before them, with their stack traces below them', async () => {
+  const log = records.map((record) => `2026-11-22T10:00:00Z ${JSON.stringify(record)}\n`).join('');
+  const { code, stdout, stderr } = await read(`${log}END\n`);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const [first = '', ...lines] = stdout.split('\n');
+  expect(first).toBe('2026-11-22T10:00:00Z {"level":"ERROR","message":{"cause":{}}}');
+  expect(stdout.split(readable)).toHaveLength(records.length + 1);
+  expect(lines.at(-2)).toBe('END');
+  expect(stdout).not.toContain('/var/task');
+});
+
+test('prints a line of a log that the console shows as several lines, and a bare stack trace of a bundle', async () => {
+  const [[record], [bundle = '']] = [records, bundles];
+  const pretty = await read(JSON.stringify(record, null, 2));
+  const bare = await read(stack, '--bundle', bundle);
+  expect(pretty).toMatchObject({ code: 0, stderr: '' });
+  expect(bare).toMatchObject({ code: 0, stderr: '' });
+  expect(pretty.stdout).toBe(`{"level":"ERROR","message":{"cause":{}}}\n${bare.stdout}`);
+  expect(bare.stdout).toMatch(/^Error: oops\n {4}at start \(\S+:\d+:\d+\)\n$/);
+});
+
+test('says what to do, and exits with code 1, if the bundle is of another commit', async () => {
+  const { code, stdout, stderr } = await read(stack, '--bundle', '0'.repeat(64));
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^The bundle 0{64} ran, but .*\nCheck out the commit that was deployed/);
+});
+
+test('asks for the bundle, and exits with code 1, if the input does not name it', async () => {
+  const { code, stdout, stderr } = await read(stack);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('--bundle');
+  for (const bundle of bundles) expect(stderr).toContain(bundle);
+});
+
+test('exits with code 1 if the input has no stack trace', async () => {
+  expect(await read('{"outcome":"created"}')).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/has no line of a stack/),
+  });
+});
