@@ -20,7 +20,7 @@ export const accessLine = ({ method, path, status, milliseconds, requestId, erro
 /** The line begins with the request's id, which the functions log, too. */
 const withoutId = (name: string, value: unknown): unknown => (name === 'gatewayRequestId' ? undefined : value);
 
-/** Returns a curl command that sends the request. It works in any POSIX shell on this machine, in any folder. */
+/** Returns a curl command that sends the request. It works in any POSIX shell and zsh on this machine, in any folder. */
 export const curlLine = (url: string, { method, path, headers = {}, body }: ExampleRequest): string => {
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
   const dataDir = process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : '';
@@ -32,5 +32,5 @@ export const curlLine = (url: string, { method, path, headers = {}, body }: Exam
     `-H "authorization: Bearer $(${dataDir}npm --prefix ${quote(process.cwd())} run -s token)"`,
     ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quote(body)}`]),
-  ].join(' ');
+  ].join(' \\\n  ');
 };

@@ -73,9 +73,9 @@ try {
   while (!output.includes('Ctrl-C')) await Promise.race([once(service.stdout, 'data'), ended]);
 
   await pause(1_000);
-  const curl = /^curl .*$/m.exec(output)?.[0] ?? '';
+  const curl = /^curl (?:.*\\\n)*.*$/m.exec(output)?.[0] ?? '';
   show('');
-  show(`$ ${curl}`);
+  for (const line of `$ ${curl}`.split('\n')) show(line);
   const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
   for (const line of stdout.trimEnd().split(/\r?\n/)) show(line);
   await mkdir(images, { recursive: true });

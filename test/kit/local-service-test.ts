@@ -44,10 +44,13 @@ const makeHome = async () => {
       return stderr.trimEnd().split('\n').at(-1) ?? '';
     },
     /** Runs the curl command that the service printed, changed by `change`, in a shell. @returns its output */
-    paste: async (service: Pick<LocalService, 'output'>, change = (line: string): string => line): Promise<string> => {
-      const line = /^curl .*$/m.exec(service.output())?.[0] ?? '';
+    paste: async (
+      service: Pick<LocalService, 'output'>,
+      change = (command: string): string => command,
+    ): Promise<string> => {
+      const command = /^curl (?:.*\\\n)*.*$/m.exec(service.output())?.[0] ?? '';
       const PATH = `${await withCurl()}:${process.env['PATH']}`;
-      const { stdout, stderr } = await run('sh', ['-c', change(line)], { PATH }).ended;
+      const { stdout, stderr } = await run('sh', ['-c', change(command)], { PATH }).ended;
       return stdout + stderr;
     },
     cleanUp: async () => {

@@ -45,6 +45,17 @@ describe('the curl command that npm start prints', () => {
       .split('\n');
   };
 
+  test('is broken over lines that fit a terminal beside the folder and the URL', () => {
+    const lines = curlLine('http://127.0.0.1:3000', { ...moss, headers: { shop: 'x' } }).split('\n');
+    expect(lines).toEqual([
+      'curl -sSi http://127.0.0.1:3000/plants \\',
+      expect.stringMatching(/^ {2}-H "authorization: Bearer .*" \\$/),
+      "  -H 'shop: x' \\",
+      "  -H 'content-type: application/json' \\",
+      expect.stringMatching(/^ {2}-d '/),
+    ]);
+  });
+
   const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
 
   test.each([undefined, "/srv/Tom's plants"])('gets its token from the service with the data folder %s', (folder) => {
