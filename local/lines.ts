@@ -1,24 +1,65 @@
 /** The lines that `npm start` prints. */
 
-import type { AccessLogEntry } from 'http-api-emulator';
+import { stripVTControlCharacters, styleText } from 'node:util';
+import type { AccessLogEntry, LogLine } from 'http-api-emulator';
 import type { ExampleRequest } from './contract.ts';
 import { dataFolder } from './settings.ts';
+import { StackTraces, takeStacks } from './stack-traces.ts';
+
+type Output = NodeJS.WritableStream & { isTTY?: boolean };
 
 /** A logical id without the hash that CDK appends to it. */
 export const title = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');
 
-/** Describes a request in exactly one line, whatever the functions logged. */
-export const accessLine = ({ method, path, status, milliseconds, requestId, error, log }: AccessLogEntry): string =>
-  [
-    `${method} ${path} ${status} ${Math.round(milliseconds)} ms ${requestId}`,
-    ...log.map(
-      ({ functionName, level, message }) => `${title(functionName)} ${level} ${JSON.stringify(message, withoutId)}`,
-    ),
-    ...(error ? [error.replaceAll(/\s+/g, ' ')] : []),
-  ].join(' | ');
+/**
+ * Describes a request in one line, whatever the functions logged. Below that line, indented, are their stack traces. A
+ * terminal gets columns, and colours unless NO_COLOR is set.
+ */
+export const accessLine = (entry: AccessLogEntry, output: Output = process.stdout): string => {
+  const { method, path, status, requestId, error, log } = entry;
+  const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
+    output.isTTY ? styleText(format, text, { stream: output }) : text;
+  // A longer path shifts only its own columns.
+  const [what, time] = [`${method} ${path}`, `${Math.round(entry.milliseconds)} ms`];
+  const columns = [
+    output.isTTY ? what.padEnd(14) : what,
+    paint(status < 400 ? 'green' : status < 500 ? 'yellow' : 'red', String(status)),
+    output.isTTY ? time.padStart(7) : time,
+    paint('dim', requestId),
+  ].join(' ');
+  // The functions log the request's id, too, with which the line begins.
+  const logged = log.map((line) => ({ ...takeStacks(evidenceOf(line), ['gatewayRequestId']), ...line }));
+  const line = [
+    columns,
+    ...logged.map(({ functionName, level, rest }) => `${title(functionName)} ${paint(colourOf(level), level)} ${rest}`),
+    ...(error ? [paint('red', error.replaceAll(/\s+/g, ' '))] : []),
+  ].join(paint('dim', ' | '));
+  return [line, ...logged.flatMap(({ stacks, sha256 }) => stacks.map((stack) => stackLines(stack, sha256)))].join('\n');
+};
 
-/** The line begins with the request's id, which the functions log, too. */
-const withoutId = (name: string, value: unknown): unknown => (name === 'gatewayRequestId' ? undefined : value);
+const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
+  level === 'ERROR' || level === 'FATAL' ? 'red' : level === 'WARN' ? 'yellow' : 'dim';
+
+/** What a function logged: its message, with the error if it logged several values. */
+const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
+  stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
+
+/** Indents a stack trace, so that none of its lines can pass for the line of a request. */
+const stackLines = (stack: string, sha256: string | undefined): string => {
+  const safe = stripVTControlCharacters(stack).replaceAll(/[^\P{Cc}\n]/gu, ' ');
+  return inSources(safe, sha256).replaceAll(/^/gm, '    ');
+};
+
+const stackTraces = new StackTraces();
+
+/** With `--watch`, the sources may have changed since the bundle ran. Its own lines are then better than none. */
+const inSources = (stack: string, sha256 = ''): string => {
+  try {
+    return stackTraces.toSources(stack, sha256);
+  } catch {
+    return stack;
+  }
+};
 
 /** Returns a curl command that sends the request. It works in any POSIX shell and zsh on this machine, in any folder. */
 export const curlLine = (url: string, { method, path, headers = {}, body }: ExampleRequest): string => {

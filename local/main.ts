@@ -10,6 +10,7 @@ import { accessLine, curlLine } from './lines.ts';
 import { closeServer, listen } from './listen.ts';
 import { readOptions } from './options.ts';
 import { referencePage } from './reference.ts';
+import { RequestLog } from './request-log.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
 import { dataFolder, readPort } from './settings.ts';
 
@@ -66,12 +67,15 @@ const start = async (): Promise<void> => {
   const assets = temporaryFolder();
   const context = { issuer: issuerUrl, audience, jwksUri };
   const app = makeApp(assets, context);
+  const requestLog = new RequestLog(say);
+  setInterval(() => requestLog.endSecond(), 1_000).unref();
+  cleanUps.push(() => requestLog.endSecond());
   const emulator = await serve({
     app,
     store: endpoint ? { endpoint } : { folder: dataFolder() },
     certificates: [issuer.certificate],
     port,
-    onRequest: (entry) => say(accessLine(entry)),
+    onRequest: (entry) => (options.verbose ? say(accessLine(entry)) : requestLog.add(entry)),
     intercept: referencePage({ newToken: () => fetchToken(issuer), requests: () => emulator.log }),
   });
   cleanUps.push(emulator.close);

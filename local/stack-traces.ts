@@ -65,8 +65,8 @@ export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
 /** What a function logged, without its stack traces, and these as text of several lines, outermost error first. */
 export type Unfolded = { rest: string; stacks: string[]; sha256?: string };
 
-/** Takes the stack traces, and the SHA-256 of the bundle, out of what a function logged. */
-export const takeStacks = (logged: unknown): Unfolded => {
+/** Takes the stack traces, the SHA-256 of the bundle, and the `omitted` fields out of what a function logged. */
+export const takeStacks = (logged: unknown, omitted: string[] = []): Unfolded => {
   const stacks: string[] = [];
   let sha256: string | undefined;
   const rest = JSON.stringify(logged, (key, value) => {
@@ -74,6 +74,7 @@ export const takeStacks = (logged: unknown): Unfolded => {
       sha256 = value;
       return undefined;
     }
+    if (omitted.includes(key)) return undefined;
     // Our lines have `stack`; an error that Lambda itself logs has `stackTrace`, an array of lines.
     const stack = key === 'stackTrace' && Array.isArray(value) ? value.join('\n') : key === 'stack' ? value : undefined;
     if (typeof stack !== 'string' || !/^\s+at /m.test(stack)) return value;

@@ -192,6 +192,14 @@ const byFile: Record<string, Row[]> = {
       'text',
       'The printed command fails in a folder whose name has an apostrophe.',
     ],
+    [".replaceAll(/^/gm, '    ')", '', 'A line of a stack trace can pass for the line of a request.'],
+  ],
+  'local/request-log.ts': [
+    [
+      '(entry.status < 500 || second.failures > failureLines)',
+      'entry.status < 500',
+      'In an outage, the stack traces of hundreds of requests fill the terminal each second.',
+    ],
   ],
   'local/stack-traces.ts': [
     ['originalLine + 1', 'originalLine', 'A stack trace names the line above the one that threw.'],

@@ -1,9 +1,15 @@
 /** Tests the lines that `npm start` prints. */
 import { execFileSync } from 'node:child_process';
-import { describe, expect, test, vi } from 'vitest';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { WriteStream } from 'node:tty';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, inject, test, vi } from 'vitest';
 import { accessLine, curlLine, title } from '../../local/lines.ts';
 
 const entry = { method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
+
+const logging = (message: object) => ({ ...entry, log: [{ functionName: 'Plants', level: 'ERROR', message }] });
 
 describe('the line that npm start prints for a request', () => {
   test('has method, path, status, duration and request id', () => {
@@ -20,7 +26,66 @@ describe('the line that npm start prints for a request', () => {
     );
   });
 
-  test('is one line even if a logged error has several', () => {
+  test('has below it the stack traces that the functions logged, in the lines of the sources', () => {
+    const [spec] = inject('stack').functions;
+    const stack = 'TypeError: oops\n    at start (/tmp/asset.1/index.js:1:2000)';
+    const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { name: 'TypeError', stack } };
+    const [line, ...below] = accessLine(
+      logging({ outcome: 'failed', cause, bundle: spec?.environment['BUNDLE_SHA256'] }),
+    ).split('\n');
+    expect(line).toBe(
+      'POST /plants 200 2 ms aBc= | Plants ERROR {"outcome":"failed","cause":{"name":"Error","cause":{"name":"TypeError"}}}',
+    );
+    expect(below).toEqual([
+      '    Error: outer',
+      '        at a',
+      '    TypeError: oops',
+      expect.stringMatching(/^ {8}at start \((?!\/tmp)\S+:\d+:\d+\)$/),
+    ]);
+  });
+
+  test('keeps the stack trace of a bundle whose sources have changed', () => {
+    const frame = 'at start (/tmp/asset.1/index.js:1:2)';
+    expect(accessLine(logging({ stack: `Error: oops\n    ${frame}`, bundle: '0'.repeat(64) }))).toMatch(
+      `\n        ${frame}`,
+    );
+  });
+
+  test('has the error of a line with several values', () => {
+    const error = { errorType: 'TypeError', errorMessage: 'oops', stackTrace: ['TypeError: oops', '    at a'] };
+    expect(
+      accessLine({ ...entry, log: [{ functionName: 'Plants', level: 'WARN', message: 'Tried:', ...error }] }),
+    ).toBe(
+      'POST /plants 200 2 ms aBc= | Plants WARN {"message":"Tried:","errorType":"TypeError","errorMessage":"oops"}\n' +
+        '    TypeError: oops\n        at a',
+    );
+  });
+
+  test('cannot be imitated by a stack trace, which cannot control the terminal either', () => {
+    const stack = 'Error: \x1b[2Jx\rPOST /plants 200\nPOST /plants 200\n    at a';
+    const [, ...below] = accessLine(logging({ stack })).split('\n');
+    expect(below).toEqual(['    Error: x POST /plants 200', '    POST /plants 200', '        at a']);
+  });
+
+  test('has columns on a terminal, and colours unless NO_COLOR is set', () => {
+    const terminal = Object.assign(new PassThrough(), {
+      isTTY: true,
+      getColorDepth: () => WriteStream.prototype.getColorDepth(),
+    });
+    const log = [{ functionName: 'Plants', level: 'ERROR', message: 'oops' }];
+    const failed = { ...entry, status: 500, log };
+    vi.stubEnv('FORCE_COLOR', undefined);
+    vi.stubEnv('TERM', 'xterm-256color');
+    const coloured = accessLine(failed, terminal);
+    expect(coloured).toContain('\x1b[31m500\x1b[39m');
+    vi.stubEnv('NO_COLOR', '1');
+    expect(accessLine(failed, terminal)).toBe(stripVTControlCharacters(coloured));
+    expect(accessLine({ ...entry, path: '/' }, terminal).indexOf('200')).toBe(
+      accessLine({ ...entry, method: 'DELETE' }, terminal).indexOf('200'),
+    );
+  });
+
+  test('is one line even if an error of the gateway has several', () => {
     expect(accessLine({ ...entry, error: 'Plants: Error: two\n  lines' })).toBe(
       'POST /plants 200 2 ms aBc= | Plants: Error: two lines',
     );
