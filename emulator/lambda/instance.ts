@@ -33,6 +33,12 @@ export const payloadLimit = 6_291_556;
  */
 const initTimeout = 10_000;
 
+/**
+ * How much memory, in megabytes, an instance may use for new objects. V8's own limit is some 100 MB, all of which
+ * instances under load would take sooner or later.
+ */
+const maxYoungGenerationSizeMb = 16;
+
 /** One execution environment of a function: a worker thread that handles one event at a time. */
 export class Instance {
   readonly #spec: FunctionSpec;
@@ -57,7 +63,7 @@ export class Instance {
       workerData,
       env: { ...spec.environment, ...lambdaVariables(spec, folder), ...compileCache() },
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: spec.memoryMegabytes },
+      resourceLimits: { maxOldGenerationSizeMb: spec.memoryMegabytes, maxYoungGenerationSizeMb },
     });
     this.#worker.on('message', (message: RuntimeMessage) => this.#receive(message));
     this.#worker.on('error', (error) =>

@@ -37,6 +37,13 @@ test.each([
   expect(resultOf(await fn.invoke())).toBe(dies ? 1 : 3);
 });
 
+test('an instance may use the memory of its function, but only a part of it for new objects', async () => {
+  const fn = await functionOf("exports.handler = async () => require('node:worker_threads').resourceLimits", {
+    memoryMegabytes: 512,
+  });
+  expect(resultOf(await fn.invoke())).toMatchObject({ maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 });
+});
+
 /** Advances the timers by `timeout`, and expects the event in progress to run until the last millisecond. */
 const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   let isOver = false;
