@@ -1,6 +1,5 @@
 /** Tests the lines that `npm start` prints. */
 import { execFileSync } from 'node:child_process';
-import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { stripVTControlCharacters } from 'node:util';
