@@ -1,53 +1,70 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { appendFile, mkdtemp, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { appendFile, mkdtemp, open, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Failure } from './import-lines.ts';
 
-/** One line of the file of failures. `line` is the line number in the imported file, from 1; `text` is that line. */
-type FailedLine = { line: number; text: string } & Failure;
+/** A line of an import that failed. `source` is the name of the imported file, `number` the line's number in it. */
+export type FailedLine = { source: string; number: number; bytes: Buffer; failure: Failure };
+
+/** Matches a file that begins as `add` writes it. */
+const comment = /^# .*:\d+ \(.*\): /;
 
 /**
- * A file with the lines that an import could not store, one JSON object per line. The failures of an earlier import
- * stay at the top until this import is complete, so an interrupted import loses none of them.
+ * A file with the lines that an import could not store, each below a comment with the reason. It can be imported, too.
+ * What an earlier import wrote stays at the top until `remove`, so an interrupted import loses none of it.
  */
 export class FailedLines {
-  readonly #file: string;
-  /** Bytes in the file from an earlier import, and bytes that this import has added. */
-  readonly #earlier: number;
+  readonly file: string;
+  /** Bytes in the file when this import began, and bytes that this import has added. */
+  readonly earlier: number;
   #added = 0;
+  /** Whether the file has content that no import wrote. */
+  readonly isForeign: boolean;
 
-  private constructor(file: string, earlier: number) {
-    this.#file = file;
-    this.#earlier = earlier;
+  private constructor(file: string, head: string, earlier: number) {
+    this.file = file;
+    this.earlier = earlier;
+    this.isForeign = earlier > 0 && !comment.test(head);
   }
 
-  /** Opens the file of failures. @throws Error of the file system, as do the other methods */
+  /** Opens the file, which need not exist. @throws Error of the file system, as do the other methods */
   static async in(file: string): Promise<FailedLines> {
-    return new FailedLines(file, await sizeOf(file));
+    const earlier = await sizeOf(file);
+    if (earlier === 0) return new FailedLines(file, '', 0);
+    await using handle = await open(file);
+    const { buffer } = await handle.read({ buffer: Buffer.alloc(1_024) });
+    return new FailedLines(file, buffer.toString(), earlier);
   }
 
-  async add(line: FailedLine): Promise<void> {
-    const text = `${JSON.stringify(line)}\n`;
-    await appendFile(this.#file, text);
-    this.#added += Buffer.byteLength(text);
+  async add({ source, number, bytes, failure: { error, message, requestId } }: FailedLine): Promise<void> {
+    const request = requestId === undefined ? '' : ` [request ${requestId}]`;
+    // The message may come from anything that answers at the service's address, so it may have line breaks.
+    const reason = `${message}${request}`.replaceAll(/\s+/g, ' ');
+    const head = Buffer.from(`# ${source}:${number} (${error}): ${reason}\n`);
+    const text = Buffer.concat([head, bytes, Buffer.from(bytes.at(-1) === newline ? '' : '\n')]);
+    await appendFile(this.file, text);
+    this.#added += text.length;
   }
 
-  /** Removes the earlier import's lines, and deletes the file if this import added none. */
-  async complete(): Promise<void> {
+  /** Removes the first bytes of the file, all of which must be from before this import. Deletes the file if none remain. */
+  async remove(first: number): Promise<void> {
+    const size = this.earlier + this.#added;
     // An unexpected size means that somebody else changed the file meanwhile: keep all of it.
-    if (this.#earlier === 0 || (await sizeOf(this.#file)) !== this.#earlier + this.#added) return;
-    if (this.#added === 0) return rm(this.#file);
+    if (first === 0 || (await sizeOf(this.file)) !== size) return;
+    if (first === size) return rm(this.file);
     // If the file is a symbolic link, replace its target, not the link. Keep the permissions, which may be restricted.
-    const file = await realpath(this.#file);
+    const file = await realpath(this.file);
     const { mode } = await stat(file);
     const folder = await mkdtemp(`${file}.`);
     const rest = path.join(folder, 'rest');
-    await pipeline(createReadStream(file, { start: this.#earlier }), createWriteStream(rest, { mode }));
+    await pipeline(createReadStream(file, { start: first }), createWriteStream(rest, { mode }));
     await rename(rest, file);
     await rmdir(folder);
   }
 }
+
+const newline = 0x0a;
 
 const sizeOf = async (file: string): Promise<number> => {
   try {

@@ -1,15 +1,18 @@
 /** Sends the plants in a file (NDJSON: one JSON text per line) to the service. */
-import { createReadStream } from 'node:fs';
 import { pMapIterable } from 'p-map';
 import type { NewPlant, Result } from '../client/plant-store-client.ts';
 
-/** The outcome of one line. `number` counts from 1; `end` is the byte offset in the file where the line ends. */
-export type ImportedLine = { number: number; end: number; text: string; failure?: Failure };
+/** A line of the file. `number` counts from 1; `end` is the byte offset where the line ends, with its line break. */
+type Line = { number: number; end: number; bytes: Buffer };
+
+/** `already there` means that the service said so: the same plant was stored before. */
+export type Outcome = 'new' | 'already there' | 'failed';
+
+/** The outcome of one line. */
+export type ImportedLine = Line & ({ outcome: Exclude<Outcome, 'failed'> } | { outcome: 'failed'; failure: Failure });
 
 /** `error` is the service's error number, `gateway`, or `not sent` if the line cannot be a plant. */
-export type Failure = { error: number | string; message: string };
-
-type Line = { number: number; end: number; bytes: Buffer };
+export type Failure = { error: number | string; message: string; requestId?: string | undefined };
 
 export type Create = (plant: NewPlant) => Promise<Result<'createPlant'>>;
 
@@ -22,7 +25,7 @@ const backpressure = 256;
 /** The largest request body that the service accepts. */
 const maxLineBytes = 1024 * 1024;
 
-const [newline, space] = [0x0a, 0x20];
+const [newline, space, hash] = [0x0a, 0x20, 0x23];
 
 /** Statuses from the gateway that concern one request only. Any other status would fail every line alike. */
 const perRequest = new Set([413, 429, 500, 502, 503, 504]);
@@ -39,24 +42,29 @@ export class ImportEnded extends Error {
 }
 
 /**
- * Creates the plants in a file, several at a time. Yields the lines in the file's order and skips blank ones.
+ * Creates the plants in a file, several at a time. Yields the lines in the file's order, and skips blank ones and
+ * comments, which begin with #.
+ * @param from the number of the first line to import
  * @throws ImportEnded if no response comes, or if the response means that every other line would fail too
- * @throws a file-system error, and whatever `create` throws, except a RangeError
+ * @throws what reading the file throws, and whatever `create` throws, except a RangeError
  */
-export const importLines = (file: string, create: Create): AsyncIterable<ImportedLine> =>
+export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 1): AsyncIterable<ImportedLine> =>
   pMapIterable(
-    readLines(file),
-    async ({ number, end, bytes }) => {
-      const line = { number, end, text: bytes.toString().trim() };
-      const plant = readPlant(bytes);
-      if (typeof plant === 'string') return { ...line, failure: { error: 'not sent', message: plant } };
+    readLines(file, from),
+    async (line): Promise<ImportedLine> => {
+      const failed = (failure: Failure) => ({ ...line, outcome: 'failed' as const, failure });
+      const plant = readPlant(line.bytes);
+      if (typeof plant === 'string') return failed({ error: 'not sent', message: plant });
       const result = await create(plant).catch(onlyRangeError);
-      if (result instanceof RangeError) return { ...line, failure: { error: 'not sent', message: result.message } };
-      if (result.ok) return line;
-      const { error, message } = result;
+      if (result instanceof RangeError) return failed({ error: 'not sent', message: result.message });
+      if (result.ok) {
+        const isRepeated = result.headers.get('idempotent-replayed') === 'true';
+        return { ...line, outcome: isRepeated ? 'already there' : 'new' };
+      }
+      const { error, message, requestId } = result;
       if (error === 'no answer' || (error === 'gateway' && !perRequest.has(result.status)))
         throw new ImportEnded(result);
-      return { ...line, failure: { error, message } };
+      return failed({ error, message, requestId });
     },
     { concurrency, backpressure },
   );
@@ -68,7 +76,7 @@ const onlyRangeError = (error: unknown): RangeError => {
 };
 
 /** node:readline would split lines at U+2028, which JSON may contain, and replace invalid UTF-8 with U+FFFD. */
-async function* readLines(file: string): AsyncGenerator<Line> {
+async function* readLines(file: AsyncIterable<Buffer>, from: number): AsyncGenerator<Line> {
   let rest = Buffer.alloc(0);
   let number = 0;
   let end = 0;
@@ -76,10 +84,11 @@ async function* readLines(file: string): AsyncGenerator<Line> {
     number += 1;
     end += bytes.length;
     if (bytes.length > maxLineBytes + 1) throw tooLong(number);
-    return bytes.some((byte) => byte > space) ? [{ number, end, bytes }] : [];
+    const first = bytes.find((byte) => byte > space);
+    return number < from || first === undefined || first === hash ? [] : [{ number, end, bytes }];
   };
-  for await (const chunk of createReadStream(file)) {
-    const bytes = Buffer.concat([rest, chunk as Buffer]);
+  for await (const chunk of file) {
+    const bytes = Buffer.concat([rest, chunk]);
     let start = 0;
     for (let next = bytes.indexOf(newline); next !== -1; next = bytes.indexOf(newline, start)) {
       yield* linesOf(bytes.subarray(start, next + 1));
@@ -92,7 +101,9 @@ async function* readLines(file: string): AsyncGenerator<Line> {
 }
 
 const tooLong = (number: number): Error =>
-  new Error(`Line ${number} is over 1 MiB, more than a plant may have: split or remove it.`);
+  new Error(
+    `Line ${number} is over 1 MiB, more than a plant may have. Each line must be one plant: split or remove it.`,
+  );
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

@@ -158,10 +158,11 @@ const byFile: Record<string, Row[]> = {
   ],
   'cli/failed-lines.ts': [
     [
-      'Buffer.byteLength(text)',
-      'text.length',
+      'this.#added += text.length',
+      'this.#added += text.toString().length',
       'If a failed line has an umlaut, the failures of an earlier import stay in the file.',
     ],
+    ['earlier > 0 && !comment.test(head)', 'false', "An import deletes the user's own file."],
   ],
   'emulator/gateway/server.ts': [
     ['    count(request.socket, -1);\n', '', 'A bad request on a connection that was used before gets no response.'],
@@ -171,7 +172,14 @@ const byFile: Record<string, Row[]> = {
       'A response with an umlaut is cut short.',
     ],
   ],
-  'cli/import-lines.ts': [['BigInt(source)', 'BigInt(value)', 'A large id is rounded.']],
+  'cli/import-lines.ts': [
+    ['BigInt(source)', 'BigInt(value)', 'A large id is rounded.'],
+    [
+      "const isRepeated = result.headers.get('idempotent-replayed') === 'true';",
+      'const isRepeated = false;',
+      'An import counts plants as new that were already there.',
+    ],
+  ],
   'scripts/guide/blocks.ts': [
     [', start + 1)', ', whole.length)', 'A block of the guide changes one of two places, perhaps the wrong one.'],
   ],
@@ -219,17 +227,29 @@ const byFile: Record<string, Row[]> = {
       'If the terminal is closed, the service leaves files behind.',
     ],
   ],
-  'cli/plant.ts': [
-    ['return BigInt(text);', 'return BigInt(Number(text));', 'A large id is rounded.'],
+  'cli/plant.ts': [['return BigInt(text);', 'return BigInt(Number(text));', 'A large id is rounded.']],
+  'cli/connection.ts': [
     [
       'cachedToken === undefined || refused',
       'cachedToken === undefined',
       'The import sends a refused token again and again.',
     ],
+  ],
+  'cli/import-plants.ts': [
     [
-      'if (sent > 0) await failures.complete()',
-      'await failures.complete()',
+      "kind === 'file' && sent > 0 && from === 1",
+      "kind === 'file' && from === 1",
       'An import that sends nothing deletes the failures of an earlier one.',
+    ],
+    [
+      "kind === 'file' && sent > 0 && from === 1",
+      "kind === 'file' && sent > 0",
+      'An import that goes on with --from deletes the failures from before it stopped.',
+    ],
+    [
+      "if (input.kind === 'failed lines') await input.failures.remove(progress.end);",
+      "if (input.kind === 'failed lines') await input.failures.remove(input.size);",
+      'Who stops the import of a file of failed lines loses the lines that are not imported yet.',
     ],
   ],
   'local/reference.ts': [

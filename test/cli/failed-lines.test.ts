@@ -4,8 +4,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { FailedLines } from '../../cli/failed-lines.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 
-const failedLine = (line: number) => ({ line, error: 40901, message: 'taken', text: 'Löwenzahn' });
-const texts = (...lines: number[]) => lines.map((line) => `${JSON.stringify(failedLine(line))}\n`).join('');
+const failedLine = (number: number) => {
+  const failure = { error: 40901, message: 'vergeben für immer' };
+  return { source: 'plants.ndjson', number, bytes: Buffer.from('Löwenzahn\n'), failure };
+};
+const texts = (...numbers: number[]) =>
+  numbers.map((number) => `# plants.ndjson:${number} (40901): vergeben für immer\nLöwenzahn\n`).join('');
 
 /** Starts an import whose file has the failed lines of an earlier one. */
 const importAgain = async (earlier = texts(1, 2)) => {
@@ -16,13 +20,13 @@ const importAgain = async (earlier = texts(1, 2)) => {
   return { file, folder, failures: await FailedLines.in(file) };
 };
 
-test('the file of failed lines keeps those of an earlier import, before the new ones, until this import is complete', async () => {
+test('the file of failed lines keeps those of an earlier import, before the new ones, until they are removed', async () => {
   const { file, folder, failures } = await importAgain();
   expect(await readFile(file, 'utf8')).toBe(texts(1, 2));
   await failures.add(failedLine(3));
   await failures.add(failedLine(4));
   expect(await readFile(file, 'utf8')).toBe(texts(1, 2, 3, 4));
-  await failures.complete();
+  await failures.remove(failures.earlier);
   expect(await readFile(file, 'utf8')).toBe(texts(3, 4));
   expect(await readdir(folder)).toEqual(['failed.ndjson']);
 });
@@ -34,7 +38,7 @@ test('the file of failed lines stays a symbolic link if it is one, and its targe
   await chmod(target, 0o600);
   await symlink('target', file);
   await failures.add(failedLine(3));
-  await failures.complete();
+  await failures.remove(failures.earlier);
   expect(await readFile(target, 'utf8')).toBe(texts(3));
   expect(await readlink(file)).toBe('target');
   expect((await stat(target)).mode & 0o777, 'mode').toBe(0o600);
@@ -44,7 +48,7 @@ test.each([texts(1, 2), ''])(
   'the file of failed lines is removed after an import without failures if its content was %j',
   async (earlier) => {
     const { folder, failures } = await importAgain(earlier);
-    await failures.complete();
+    await failures.remove(failures.earlier);
     expect(await readdir(folder)).toEqual([]);
   },
 );
@@ -62,6 +66,31 @@ test.each<[what: string, change: (file: string) => Promise<void>]>([
   const { file, failures } = await importAgain();
   await change(file);
   await failures.add(failedLine(3));
-  await failures.complete();
+  await failures.remove(failures.earlier);
   expect(await readFile(file, 'utf8')).toContain(texts(3));
+});
+
+test('the file of failed lines has the reason and the request above each line, whose bytes stay as they were', async () => {
+  const { file, failures } = await importAgain('');
+  const bytes = Buffer.from('{"name":"\xe9"}', 'latin1');
+  const failure = { error: 'gateway', message: '<html>\r\n  Bad Gateway', requestId: 'QcNvjVNaC1t4m14=' };
+  await failures.add({ source: 'stdin', number: 7, bytes, failure });
+  const head = '# stdin:7 (gateway): <html> Bad Gateway [request QcNvjVNaC1t4m14=]\n';
+  expect(await readFile(file)).toEqual(Buffer.concat([Buffer.from(head), bytes, Buffer.from('\n')]));
+});
+
+test('the file of failed lines keeps the earlier lines after those that are removed', async () => {
+  const { file, failures } = await importAgain();
+  await failures.add(failedLine(3));
+  await failures.remove(Buffer.byteLength(texts(1)));
+  expect(await readFile(file, 'utf8')).toBe(texts(2, 3));
+});
+
+test.each([
+  ['', false],
+  [texts(1), false],
+  ['{"id":7,"name":"Moss"}\n', true],
+  ['# my plants\n{"id":7,"name":"Moss"}\n', true],
+])('a file of failed lines with the content %j is foreign: %j', async (content, isForeign) => {
+  expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
 });

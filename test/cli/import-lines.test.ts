@@ -1,28 +1,27 @@
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Create, ImportEnded, type ImportedLine, importLines } from '../../cli/import-lines.ts';
 import { createPlantStoreClient, type NewPlant, type Result } from '../../client/plant-store-client.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
 import { plants, toJson } from '../kit/plants.ts';
 
 const requestId = 'QcNvjVNaC1t4m14=';
 const stored: Result<'createPlant'> = { ok: true, status: 200, headers: new Headers(), requestId, body: { name: 'x' } };
 
-/** Imports a file with this content. @returns the plants passed to `create`, and the imported lines */
-const importText = async (content: string | Buffer, create: Create = async () => stored) => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  const file = path.join(folder, 'plants.ndjson');
-  await writeFile(file, content);
+const chunkSize = 10_000;
+
+/** Imports this content, in chunks. @returns the plants passed to `create`, and the imported lines */
+const importText = async (content: string | Buffer, create: Create = async () => stored, from?: number) => {
+  const bytes = Buffer.from(content);
+  const starts = Array.from({ length: Math.ceil(bytes.length / chunkSize) }, (_, index) => index * chunkSize);
+  const chunks = starts.map((start) => bytes.subarray(start, start + chunkSize));
   const created: NewPlant[] = [];
   const lines: ImportedLine[] = [];
   const note: Create = (plant) => {
     created.push(plant);
     return create(plant);
   };
-  for await (const line of importLines(file, note)) lines.push(line);
+  for await (const line of importLines(Readable.from(chunks), note, from)) lines.push(line);
   return { created, lines };
 };
 
@@ -56,6 +55,23 @@ test('an import returns the lines in order, each with its line number and the by
     { number: 1, end: 21 },
     { number: 3, end: 41 },
   ]);
+});
+
+test('an import skips comments, which begin with #, and the lines before the one to begin with', async () => {
+  const content = '# {"id":0}\n{"id":1}\n  # {"id":2}\n\n{"id":3,"name":"#"}\n{"id":4}\n';
+  const { created } = await importText(content);
+  expect(created).toEqual([{ id: 1n }, { id: 3n, name: '#' }, { id: 4n }]);
+  const { lines } = await importText(content, undefined, 5);
+  expect(lines.map(({ number, end }) => ({ number, end }))).toEqual([
+    { number: 5, end: 54 },
+    { number: 6, end: 63 },
+  ]);
+});
+
+test('an import tells a new plant from one that the service says was there already', async () => {
+  const repeated = { ...stored, headers: new Headers({ 'Idempotent-Replayed': 'true' }) };
+  const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? repeated : stored));
+  expect(lines).toMatchObject([{ outcome: 'already there' }, { outcome: 'new' }]);
 });
 
 test('an import reads a file in several chunks', async () => {
@@ -92,8 +108,7 @@ test('an import reports the line of a plant that the client cannot send exactly,
   const create: Create = async (plant) => (plant.name === 'Moss' ? stored : client.createPlant(plant));
   const { lines } = await importText('{"id":9007199254740993.0,"name":"x"}\n{"id":1,"name":"Moss"}', create);
   const message = expect.stringMatching(/^id is the number 9007199254740992, which is /);
-  expect(lines).toMatchObject([{ failure: { error: 'not sent', message } }, { number: 2 }]);
-  expect(lines[1]?.failure).toBeUndefined();
+  expect(lines).toMatchObject([{ failure: { error: 'not sent', message } }, { number: 2, outcome: 'new' }]);
 });
 
 test.each([
@@ -122,8 +137,8 @@ describe('a failure', () => {
   ])('of one line does not stop the import of the others: %j', async (result) => {
     const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? result : stored));
     const { error, message } = result;
-    expect(lines).toMatchObject([{ failure: { error, message } }, { number: 2 }]);
-    expect(lines[1]?.failure).toBeUndefined();
+    const failed = { outcome: 'failed', failure: { error, message, requestId } };
+    expect(lines).toMatchObject([failed, { number: 2, outcome: 'new' }]);
   });
 
   test.each<[Result<'createPlant'> & { ok: false }]>([

@@ -35,7 +35,7 @@ describe('the local service', () => {
 
   test('gets a plant exactly, with a token of its issuer instead of ACCESS_TOKEN', async () => {
     const { DATA_DIR, received } = await startLocal(answer(200, { access_token: 'a.b.c' }), stored);
-    const printed = { code: 0, stdout: '{"name":"Moss"}\n', stderr: '' };
+    const printed = { code: 0, stdout: '{"id":-9223372036854775807,"name":"Moss"}\n', stderr: '' };
     expect(await plant(moss, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' })).toEqual(printed);
     expect(received).toEqual([
       { authorization: basic, body: 'grant_type=client_credentials&scope=plants%2Fcreate' },
@@ -83,57 +83,166 @@ test('npm run plant refuses --token without --url, so that the token does not re
 });
 
 describe('plant import', () => {
-  const importing = async (content: string, baseUrl: string) => {
+  /** The file of failed lines as an earlier import made it. */
+  const earlier = '# plants.ndjson:7 (40901): taken\n{"id":3,"name":"Moss"}\n';
+
+  /** Prepares an import of a file in a new folder that also has these files. */
+  const importing = async (content: string, baseUrl: string, others: Record<string, string> = {}) => {
     const INIT_CWD = await newFolder();
-    await writeFile(path.join(INIT_CWD, 'plants.ndjson'), content);
-    const failedFile = path.join(INIT_CWD, 'plants.ndjson.failed.ndjson');
-    await writeFile(failedFile, '{"line":7}\n');
-    const args = ['import', 'plants.ndjson', '--url', baseUrl, '--token', 'a.b.c'];
+    const files = { 'plants.ndjson': content, 'plants.ndjson.failed.ndjson': earlier, ...others };
+    for (const [file, text] of Object.entries(files)) await writeFile(path.join(INIT_CWD, file), text);
+    const target = ['--url', baseUrl, '--token', 'a.b.c'];
     return {
-      begin: () => start(args, { INIT_CWD }),
+      begin: (file = 'plants.ndjson', ...options: string[]) =>
+        start(['import', file, ...target, ...options], { INIT_CWD }),
       list: () => readdir(INIT_CWD),
-      failed: async () =>
-        (await readFile(failedFile, 'utf8'))
-          .trimEnd()
-          .split('\n')
-          .map((line) => JSON.parse(line)),
+      failed: (file = 'plants.ndjson.failed.ndjson') => readFile(path.join(INIT_CWD, file), 'utf8'),
     };
   };
   const line = '{"id":9007199254740993,"name":"Moss"}\n';
+  const notJson = 'the line is not JSON in UTF-8\nno JSON\n';
+  const repeated = answer(200, { name: 'Moss' }, { 'idempotent-replayed': 'true' });
 
   test('stores the lines of a file in the folder where npm was called, and clears earlier failures', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin, list } = await importing(line.repeat(2), baseUrl);
-    expect(await begin().ended).toEqual({ code: 0, stdout: '2 stored, 0 failed\n', stderr: '' });
+    const stdout = '2 new, 0 already there, 0 failed\n';
+    expect(await begin().ended).toEqual({ code: 0, stdout, stderr: '' });
     expect(received.map(({ body }) => `${body}\n`)).toEqual([line, line]);
     expect(await list()).toEqual(['plants.ndjson']);
   });
 
   test('ends with code 1 if a line fails, and keeps in its file only the failures of this import', async () => {
-    const { baseUrl } = await startScriptedService(stored);
-    const { begin, failed } = await importing(`${line}no JSON\n`, baseUrl);
-    expect(await begin().ended).toMatchObject({ code: 1, stdout: expect.stringMatching(/^1 stored, 1 failed: see /) });
-    expect(await failed()).toEqual([{ line: 2, error: 'not sent', message: expect.any(String), text: 'no JSON' }]);
+    const { baseUrl } = await startScriptedService(stored, repeated);
+    const { begin, failed } = await importing(`${line.repeat(3)}no JSON`, baseUrl);
+    const stdout = expect.stringMatching(/^1 new, 2 already there, 1 failed: see /);
+    expect(await begin().ended).toEqual({ code: 1, stdout, stderr: '' });
+    expect(await failed()).toBe(`# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
   test('keeps the failures of an earlier import if no line can be sent', async () => {
     const { begin, failed } = await importing('no JSON\n', 'http://127.0.0.1:9');
     expect((await begin().ended).code).toBe(1);
-    expect(await failed()).toMatchObject([{ line: 7 }, { line: 1 }]);
+    expect(await failed()).toBe(`${earlier}# plants.ndjson:1 (not sent): ${notJson}`);
   });
 
-  test('says after Ctrl-C that it can be run again, ends with code 130, and keeps earlier failures', async () => {
-    const { baseUrl, received } = await startScriptedService(() => {});
+  test('says after Ctrl-C how to go on, ends with code 130, and keeps earlier failures', async () => {
+    const { baseUrl, received } = await startScriptedService(stored, stored, () => {});
     const { begin, failed } = await importing(line.repeat(99), baseUrl);
     const { child, ended } = begin();
-    await until(() => received.length === 16);
+    await until(() => received.length === 18);
     // npm forwards Ctrl-C, so the signal arrives twice.
     child.kill('SIGINT');
     child.kill('SIGINT');
-    const stderr = expect.stringMatching(/^Stopped: 0 stored, 0 failed so far\. Run it again/);
+    const command = `npm run -s plant -- import plants.ndjson --from 3 --url ${baseUrl} --token ...`;
+    const stderr = `Stopped: 2 new, 0 already there, 0 failed so far. To go on: ${command}\n`;
     expect(await ended).toEqual({ code: 130, stdout: '', stderr });
     // The import sends no plant after Ctrl-C.
-    expect(received).toHaveLength(16);
-    expect(await failed()).toEqual([{ line: 7 }]);
+    expect(received).toHaveLength(18);
+    expect(await failed()).toBe(earlier);
+  });
+
+  test('with --from skips the lines before it, and keeps the failures of the lines before it', async () => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { begin, failed } = await importing(`{"id":1}\n${line}`, baseUrl);
+    const stdout = '1 new, 0 already there, 0 failed\n';
+    expect(await begin('plants.ndjson', '--from', '2').ended).toEqual({ code: 0, stdout, stderr: '' });
+    expect(received.map(({ body }) => `${body}\n`)).toEqual([line]);
+    expect(await failed()).toBe(earlier);
+    expect((await begin('plants.ndjson', '--from', '0').ended).stderr).toContain('the number of a line, from 1');
+  });
+
+  test('reads standard input if the file is -, and adds the lines that fail to stdin.failed.ndjson', async () => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { begin, failed } = await importing('', baseUrl, { 'stdin.failed.ndjson': earlier });
+    const { child, ended } = begin('-');
+    child.stdin.end(`${line}no JSON\n`);
+    const stdout = expect.stringMatching(/^1 new, 0 already there, 1 failed: see .*stdin\.failed\.ndjson\n$/);
+    expect(await ended).toEqual({ code: 1, stdout, stderr: '' });
+    expect(received).toHaveLength(1);
+    expect(await failed('stdin.failed.ndjson')).toBe(`${earlier}# stdin:2 (not sent): ${notJson}`);
+  });
+
+  test('of standard input stops while it waits for a line', async () => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { begin } = await importing('', baseUrl);
+    const { child, ended } = begin('-');
+    child.stdin.write(line);
+    await until(() => received.length === 1);
+    child.kill('SIGINT');
+    expect(await ended).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('To go on, with the same input: '),
+    });
+  });
+
+  describe('of a file of failed lines', () => {
+    const failedFile = 'plants.ndjson.failed.ndjson';
+
+    test('leaves the lines in it that fail again, and deletes it once all are stored', async () => {
+      const { baseUrl, received } = await startScriptedService(stored);
+      const { begin, failed, list } = await importing(line, baseUrl, { [failedFile]: `${earlier}no JSON\n` });
+      expect((await begin(failedFile).ended).stdout).toMatch(/^1 new, 0 already there, 1 failed: see /);
+      expect(await failed()).toBe(`# ${failedFile}:3 (not sent): ${notJson}`);
+      await begin(failedFile).ended;
+      expect(await failed(), 'with nothing fixed').toBe(`# ${failedFile}:2 (not sent): ${notJson}`);
+      expect(received.map(({ body }) => body)).toEqual(['{"id":3,"name":"Moss"}']);
+      const fixed = await importing(line, baseUrl);
+      expect(await fixed.begin(failedFile).ended).toMatchObject({ code: 0, stderr: '' });
+      expect(await fixed.list()).toEqual(['plants.ndjson']);
+      expect(await list()).toEqual(['plants.ndjson', failedFile]);
+    });
+
+    test('leaves in it what is not imported when it stops', async () => {
+      const { baseUrl, received } = await startScriptedService(stored, () => {});
+      const { begin, failed } = await importing(line, baseUrl, { [failedFile]: earlier.repeat(20) });
+      const { child, ended } = begin(failedFile);
+      await until(() => received.length === 17);
+      child.kill('SIGINT');
+      const stderr = /^Stopped: 1 new, .* so far\. Run it again: the file has the lines that are left\.\n$/;
+      expect(await ended).toMatchObject({ code: 130, stderr: expect.stringMatching(stderr) });
+      expect(await failed()).toBe(earlier.repeat(19));
+    });
+
+    test('refuses --from, which would remove the skipped lines', async () => {
+      const { begin, failed } = await importing(line, 'http://127.0.0.1:9');
+      expect((await begin(failedFile, '--from', '2').ended).stderr).toMatch(
+        /^--from is not for plants\.ndjson\.failed/,
+      );
+      expect(await failed()).toBe(earlier);
+    });
+  });
+
+  test("leaves a user's own file alone, even if its name is that of a file of failed lines", async () => {
+    const { baseUrl } = await startScriptedService(stored);
+    const own = { 'own.failed.ndjson': line, 'plants.ndjson.failed.ndjson': line, 'stdin.failed.ndjson': line };
+    const { begin, failed, list } = await importing(line, baseUrl, own);
+    expect(await begin('own.failed.ndjson').ended).toMatchObject({ code: 0 });
+    for (const file of ['plants.ndjson', '-']) {
+      const stderr = expect.stringMatching(/^Lines that fail would go to .*, which no import has made: move that file/);
+      expect(await begin(file).ended).toEqual({ code: 1, stdout: '', stderr });
+    }
+    for (const file of Object.keys(own)) expect(await failed(file)).toBe(line);
+    expect(await list()).toHaveLength(4);
+  });
+
+  test.each<[content: string, looks: string]>([
+    ['id,name\n1,Moss\n', ', but perhaps CSV'],
+    ['[{"id":1,"name":"Moss"}]', ', but a JSON array'],
+    ['[\n  {\n    "id": 1\n  }\n]\n', ', but a JSON array'],
+    ['{\n  "id": 1\n}\n', ''],
+  ])('says which format it needs if no line is a plant: %j', async (content, looks) => {
+    const { begin } = await importing(content, 'http://127.0.0.1:9');
+    const { stderr } = await begin().ended;
+    expect(stderr).toBe(
+      `The input has no plants${looks}. Each line must be one plant in JSON, such as:\n{"id":7,"name":"Moss"}\n`,
+    );
+  });
+
+  test('says which format it needs if the service refuses every line as invalid, but not if it stores one', async () => {
+    const { baseUrl } = await startScriptedService(answer(400, { error: 40002, message: 'id is required' }), stored);
+    const { begin } = await importing('{"ID":1}\n', baseUrl);
+    expect((await begin().ended).stderr).toContain('. Each line must be one ');
+    expect(await (await importing(`no JSON\n${line}`, baseUrl)).begin().ended).toMatchObject({ code: 1, stderr: '' });
   });
 });

@@ -1,0 +1,118 @@
+/** `plant import`: adds the plants in a file, and says how far it came. */
+import { createReadStream, fstatSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { connect, explain, type Target } from './connection.ts';
+import { FailedLines } from './failed-lines.ts';
+import { type Create, ImportEnded, importLines } from './import-lines.ts';
+import { Progress } from './progress.ts';
+
+/** Thrown if the user stops an import. The message is for the user. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+}
+
+type Options = Target & { from?: number };
+
+/** Where the lines come from, and where those go that fail. `size` is in bytes, and 0 if it is not known. */
+type Input = {
+  kind: 'file' | 'failed lines' | 'stdin';
+  name: string;
+  size: number;
+  read: () => Readable;
+  failures: FailedLines;
+};
+
+/** npm runs scripts in the project's folder; INIT_CWD is the folder in which the user called npm. */
+const resolveForCaller = (file: string): string => path.resolve(process.env['INIT_CWD'] ?? '', file);
+
+const suffix = '.failed.ndjson';
+
+/** @throws Error with a sentence for the user */
+const openInput = async (given: string, { from }: Options): Promise<Input> => {
+  if (given === '-') {
+    const failures = await openFailures(`stdin${suffix}`);
+    return { kind: 'stdin', name: 'stdin', size: fstatSync(0).size, read: () => process.stdin, failures };
+  }
+  const file = resolveForCaller(given);
+  const found = await stat(file).catch(() => undefined);
+  if (!found?.isFile())
+    throw new Error(`There is no file ${file}: name a file that has one plant in JSON per line, or - for stdin.`);
+  const opened = { name: path.basename(file), size: found.size };
+  // A file of failed lines grows during its import: the lines that fail again are added at its end.
+  const read = () => createReadStream(file, { end: Math.max(found.size - 1, 0) });
+  const own = await FailedLines.in(file);
+  if (!file.endsWith(suffix) || own.isForeign)
+    return { kind: 'file', ...opened, read, failures: await openFailures(`${file}${suffix}`) };
+  if (from !== undefined)
+    throw new Error(`--from is not for ${given}: lines that are stored leave this file, so import all of it.`);
+  return { kind: 'failed lines', ...opened, read, failures: own };
+};
+
+const openFailures = async (given: string): Promise<FailedLines> => {
+  const failures = await FailedLines.in(resolveForCaller(given));
+  if (!failures.isForeign) return failures;
+  throw new Error(`Lines that fail would go to ${failures.file}, which no import has made: move that file away.`);
+};
+
+/** Imports a file, or standard input if `given` is `-`. @throws Error with a message for the user */
+export const importPlants = async (given: string, options: Options): Promise<void> => {
+  const input = await openInput(given, options);
+  const { url, createPlant } = await connect(options);
+  const stop = new AbortController();
+  // A Ctrl-C arrives twice: from the terminal, and forwarded by npm.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+
+  const progress = new Progress(input.size);
+  const create: Create = (plant) => createPlant(plant, { signal: stop.signal });
+  try {
+    for await (const line of importLines(addAbortSignal(stop.signal, input.read()), create, options.from)) {
+      stop.signal.throwIfAborted();
+      if (line.outcome === 'failed') await input.failures.add({ source: input.name, ...line });
+      progress.add(line);
+    }
+    await input.failures.remove(outOfDate(input, options, progress));
+  } catch (error) {
+    progress.stop();
+    if (input.kind === 'failed lines') await input.failures.remove(progress.end);
+    const soFar = `${progress} so far. ${howToGoOn(given, options, input, progress)}`;
+    if (stop.signal.aborted) throw new Stopped(`Stopped: ${soFar}`);
+    const reason =
+      error instanceof ImportEnded ? explain(error.result, url) : error instanceof Error ? error.message : error;
+    throw new Error(`${reason}\n${soFar}`);
+  }
+  progress.stop();
+  const { failed } = progress.counts;
+  console.log(`${progress}${failed > 0 ? `: see ${input.failures.file}` : ''}`);
+  if (progress.firstMisfit !== undefined) console.error(formatAdvice(progress.firstMisfit));
+  process.exitCode = failed > 0 ? 1 : 0;
+};
+
+/** Returns how many bytes at the top of the file of failed lines come from an earlier import of the same lines. */
+const outOfDate = ({ kind, failures }: Input, { from = 1 }: Options, { sent }: Progress): number => {
+  if (kind === 'failed lines') return failures.earlier;
+  // If no line could be sent, the user probably gave a wrong file.
+  return kind === 'file' && sent > 0 && from === 1 ? failures.earlier : 0;
+};
+
+/** Says how to import the rest after an import that stopped. */
+const howToGoOn = (given: string, { url, token }: Options, { kind }: Input, { lastLine }: Progress): string => {
+  if (kind === 'failed lines') return 'Run it again: the file has the lines that are left.';
+  if (lastLine === 0) return 'Run it again: plants that are already stored are not stored twice.';
+  const rest = [
+    ...(url === undefined ? [] : ['--url', url]),
+    // The token is secret, and no longer valid when it has expired.
+    ...(token === undefined ? [] : ['--token', '...']),
+  ];
+  const command = ['npm run -s plant -- import', quoted(given), '--from', lastLine + 1, ...rest].join(' ');
+  return `To go on${kind === 'stdin' ? ', with the same input' : ''}: ${command}`;
+};
+
+const quoted = (text: string): string => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+/** Says which format an import needs. @param line a line that is not a plant */
+const formatAdvice = (line: string): string => {
+  const looks = /^\s*\[/.test(line) ? ', but a JSON array' : /^[^{]*[,;\t]/.test(line) ? ', but perhaps CSV' : '';
+  return `The input has no plants${looks}. Each line must be one plant in JSON, such as:\n{"id":7,"name":"Moss"}`;
+};

@@ -1,0 +1,74 @@
+import { SingleBar } from 'cli-progress';
+import type { ImportedLine, Outcome } from './import-lines.ts';
+
+/** The service's error number for JSON that is not a plant. */
+const notAPlant = 40002;
+
+/** Returns how many more seconds an import takes if it goes on as fast as it did so far. */
+export const secondsLeft = (done: number, total: number, secondsSoFar: number): number =>
+  Math.ceil((secondsSoFar / done) * (total - done));
+
+/** Counts the lines of an import by their outcomes, and shows the counts on a terminal. */
+export class Progress {
+  readonly counts: Record<Outcome, number> = { new: 0, 'already there': 0, failed: 0 };
+  /** The number of the last line that is done. */
+  lastLine = 0;
+  /** The byte offset at which that line ends. */
+  end = 0;
+  /** How many lines were sent to the service. */
+  sent = 0;
+  #misfits = 0;
+  #first = '';
+  #begin: number | undefined;
+  readonly #size: number;
+  readonly #started = performance.now();
+  readonly #bar: SingleBar;
+
+  /** @param size the bytes of the imported file; 0 if they are not known */
+  constructor(size: number) {
+    this.#size = size;
+    const format = `${size > 0 ? '{bar} {percentage}%, {left} left, ' : ''}{rate} plants/s: {counts}`;
+    this.#bar = new SingleBar({ format, barsize: 10 });
+    // Without a terminal, cli-progress draws nothing.
+    this.#bar.start(size, 0, { left: '?', rate: 0, counts: this.toString() });
+  }
+
+  add(line: ImportedLine): void {
+    const { number, end, bytes, outcome } = line;
+    this.counts[outcome] += 1;
+    const error = outcome === 'failed' ? line.failure.error : undefined;
+    if (error !== 'not sent') this.sent += 1;
+    if (error === 'not sent' || error === notAPlant) this.#misfits += 1;
+    if (this.lines === 1) this.#first = bytes.toString();
+    this.lastLine = number;
+    this.end = end;
+    // The lines before `--from` took no time.
+    this.#begin ??= end - bytes.length;
+    const seconds = (performance.now() - this.#started) / 1_000;
+    const left = secondsLeft(end - this.#begin, this.#size - this.#begin, seconds);
+    this.#bar.update(end, {
+      left: left < 100 ? `${left} s` : `${Math.ceil(left / 60)} min`,
+      rate: Math.round(this.lines / seconds),
+      counts: this.toString(),
+    });
+  }
+
+  /** The first line, if none of the lines is a plant. */
+  get firstMisfit(): string | undefined {
+    return this.#misfits > 0 && this.#misfits === this.lines ? this.#first : undefined;
+  }
+
+  get lines(): number {
+    return Object.values(this.counts).reduce((sum, count) => sum + count);
+  }
+
+  stop(): void {
+    this.#bar.stop();
+  }
+
+  toString(): string {
+    return Object.entries(this.counts)
+      .map(([outcome, count]) => `${count} ${outcome}`)
+      .join(', ');
+  }
+}
