@@ -118,7 +118,7 @@ describe('npm start says why in one sentence and exits with code 1', () => {
   });
 
   test('if it gets an argument', async () => {
-    const stderr = expect.stringMatching(/^npm start does not accept --port\.\nUsage: npm start\n/);
+    const stderr = expect.stringMatching(/^error: unknown option '--port'\nSee: npm start -- --help\n/);
     expect(await start({}, '--port', '3001')).toMatchObject({ code: 1, stderr });
   });
 });
