@@ -1,8 +1,7 @@
 import { createPlant, errors } from './create-plant.ts';
 import { fromEnvironment } from './environment.ts';
 import * as contract from './generated/create-plant.js';
-import { timeLeft } from './http/deadline.ts';
-import { httpOperation } from './http/http-operation.ts';
+import { httpOperation, timeLeft } from './http/http-operation.ts';
 import { jsonBody } from './http/json-body.ts';
 import { jsonResponse } from './http/json-response.ts';
 import { validEvent } from './http/valid-event.ts';
@@ -15,8 +14,8 @@ export const handler = httpOperation({ errors, unavailable: StoreUnavailable })
   .use(jsonBody())
   .use(validEvent(contract))
   .use(timeLeft())
-  .handler(async ({ body, requestContext }, { deadline }) => {
-    const { outcome, plant } = await create(body, deadline);
+  .handler(async ({ body, requestContext }, _context, { signal }) => {
+    const { outcome, plant } = await create(body, signal);
     console.info({ outcome, gatewayRequestId: requestContext.requestId });
     return jsonResponse(200, plant, outcome === 'repeated' ? { 'idempotent-replayed': 'true' } : {});
   });

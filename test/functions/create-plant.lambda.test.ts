@@ -1,7 +1,7 @@
 /** Tests every response of createPlant from its source, and what can be seen only inside the process. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { clockAhead, hang, loseResponse, onFirstCall } from '../kit/faulty-store.ts';
-import { proxyEvent } from '../kit/gateway-events.ts';
+import { lambdaContext, proxyEvent } from '../kit/gateway-events.ts';
 import { type InProcess, type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
 import { newId, testResponses } from '../kit/responses.ts';
 
@@ -99,8 +99,7 @@ test.each([
 test('createPlant answers 50302 if the body takes too long to read, and does not call the store', async () => {
   const id = newId();
   const calls = service.faults.calls();
-  const now = vi.spyOn(performance, 'now');
-  now.mockReturnValueOnce(0).mockReturnValueOnce(2_101);
+  const left = vi.spyOn(lambdaContext, 'getRemainingTimeInMillis').mockReturnValueOnce(2_899);
   const { status, headers, body, log } = await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`));
   expect({ status, headers, body }).toMatchObject({
     status: 503,
@@ -109,7 +108,7 @@ test('createPlant answers 50302 if the body takes too long to read, and does not
   });
   expect(log).toMatchObject([{ level: 'warn', entry: { error: 50302, cause: { name: 'CatalogueError' } } }]);
   expect(service.faults.calls() - calls, 'calls to the store').toBe(0);
-  now.mockReturnValueOnce(0).mockReturnValueOnce(2_100);
+  left.mockReturnValueOnce(2_900);
   expect(await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`))).toMatchObject({ status: 200 });
 });
 

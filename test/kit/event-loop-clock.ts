@@ -7,6 +7,8 @@ import { vi } from 'vitest';
 export const startEventLoopClock = (): void => {
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'performance'],
+    // Middy imports its timers from Node.js.
+    fakeNodeBuiltins: true,
     shouldAdvanceTime: true,
     advanceTimeDelta: 10,
   });

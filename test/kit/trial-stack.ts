@@ -53,6 +53,16 @@ type GatewayOptions = { api: ConstructorParameters<typeof HttpApi>[0]; throttleC
 /** A time-out in milliseconds that only a function that hangs can reach. */
 export const longTimeout = 300_000;
 
+const unchanged: Wrapper = (handler) => handler;
+
+/** Tells a handler that it has its deployed time-out, although the emulator lets it run longer on a busy machine. */
+const withTimeout =
+  (handler: Handler, timeout: number): Handler =>
+  (event, context) => {
+    const end = performance.now() + timeout;
+    return handler(event, { ...context, getRemainingTimeInMillis: () => end - performance.now() });
+  };
+
 /** Starts the stack. `storeEndpoint` is the DynamoDB endpoint for the operations. */
 export const startTrialStack = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
   const undo: (() => unknown)[] = [];
@@ -81,14 +91,14 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
 
   const changed = async (spec: FunctionSpec): Promise<FunctionSpec> => {
     const kind = spec.name === fullName('authorizer') ? 'authorizer' : 'operations';
-    const { wrapper, environment = {} } = changes[kind] ?? {};
+    const { wrapper = unchanged, environment = {} } = changes[kind] ?? {};
     const all = { ...spec, timeout: longTimeout, environment: { ...spec.environment, ...own[kind], ...environment } };
-    if (wrapper === undefined) return all;
     const wrapped = path.join(folder, spec.name);
     await mkdir(wrapped);
     await writeFile(path.join(wrapped, 'package.json'), '{"type":"commonjs"}');
     const bundle = JSON.stringify(path.join(spec.folder, 'index.js'));
-    await writeFile(path.join(wrapped, 'index.js'), `exports.handler = (${wrapper})(require(${bundle}).handler);`);
+    const handler = `(${withTimeout})(require(${bundle}).handler, ${spec.timeout})`;
+    await writeFile(path.join(wrapped, 'index.js'), `exports.handler = (${wrapper})(${handler});`);
     return { ...all, folder: wrapped };
   };
 

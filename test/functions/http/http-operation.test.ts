@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { httpOperation } from '../../../functions/http/http-operation.ts';
+import { lambdaContext } from '../../kit/gateway-events.ts';
+
+class Unavailable extends Error {}
+
+beforeEach(() => {
+  // Middy imports its timers from Node.js.
+  vi.useFakeTimers({ fakeNodeBuiltins: true });
+  vi.spyOn(console, 'warn').mockReturnValue();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Invokes an operation with this handler, when 5 s are left. */
+const invoke = (handler: (signal: AbortSignal) => Promise<{ statusCode: number }>) =>
+  httpOperation({ errors: [], unavailable: Unavailable }).handler((_, _context, { signal }) => handler(signal))(
+    {},
+    { ...lambdaContext },
+  );
+
+const ok = { statusCode: 200 };
+
+const aborted = (signal: AbortSignal): Promise<typeof ok> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Unavailable())));
+
+test.each([
+  ['aborts with its signal', aborted],
+  ['does not end', () => new Promise<never>(() => {})],
+])('an operation that %s is answered with 503 after 2.3 s, and logs one line', async (_, handler) => {
+  const answered = vi.fn();
+  const response = invoke(handler).then(answered);
+  await vi.advanceTimersByTimeAsync(2_299);
+  expect(answered).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  await response;
+  expect(answered).toHaveBeenCalledWith(
+    expect.objectContaining({ statusCode: 503, body: expect.stringContaining('50301') }),
+  );
+  expect(vi.mocked(console.warn).mock.calls).toEqual([[expect.objectContaining({ outcome: 'failed', error: 50301 })]]);
+});
+
+test.each([
+  ['a response', () => Promise.resolve(ok)],
+  ['an error', () => Promise.reject(new Unavailable())],
+])('an operation leaves no timer behind after %s', async (_, handler) => {
+  const response = invoke(handler);
+  const during = vi.getTimerCount();
+  await response;
+  expect({ during, after: vi.getTimerCount() }, 'timers').toEqual({ during: 1, after: 0 });
+});
+
+test('the signal of a request stays in force when another request ends', async () => {
+  const signals: AbortSignal[] = [];
+  const requests = [true, false, true].map((waits) =>
+    invoke((signal) => {
+      signals.push(signal);
+      return waits ? aborted(signal) : Promise.resolve(ok);
+    }),
+  );
+  await vi.advanceTimersByTimeAsync(2_300);
+  expect(signals.map((signal) => signal.aborted)).toEqual([true, false, true]);
+  await Promise.all(requests);
+});
