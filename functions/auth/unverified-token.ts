@@ -22,7 +22,6 @@ export type Refusal =
   | 'signature'
   | 'audience'
   | 'scope'
-  | 'scope is a list'
   | 'not an access token';
 
 /** The `typ` of access tokens, in lower case (RFC 9068 section 2.1). Cognito and others omit `typ` or set it to JWT. */
@@ -42,10 +41,8 @@ export const readUnverified = (token: string, issuer: string): Unverified | { re
   try {
     ({ header, payload } = decomposeUnverifiedJwt(token));
   } catch {
-    const readable = withoutScopeList(token);
-    if (readable === undefined) return { refused: 'malformed' };
-    const other = readUnverified(readable, issuer);
-    return 'refused' in other ? other : { refused: 'scope is a list' };
+    // aws-jwt-verify also rejects a `scope` that is a list (docs/issuers.md).
+    return { refused: 'malformed' };
   }
   const { typ, alg, kid } = header;
   if (typ !== undefined && !(typeof typ === 'string' && accessTokenTypes.has(typ.toLowerCase()))) {
@@ -69,21 +66,6 @@ const refuseClaims = (payload: JwtPayload, issuer: string): Refusal | undefined 
   // Cognito sets `token_use` to `access` or, in ID tokens, to `id`. Tokens of other issuers may not have it.
   if (payload['token_use'] !== undefined && payload['token_use'] !== 'access') return 'not an access token';
   return undefined;
-};
-
-/**
- * Removes a token's `scope` if it is a list, else returns undefined. aws-jwt-verify rejects such tokens (Duende's
- * default) as malformed, which would hide any other reason to refuse them.
- */
-const withoutScopeList = (token: string): string | undefined => {
-  const [header, payload = '', signature] = token.split('.');
-  try {
-    const { scope, ...claims }: Record<string, unknown> = JSON.parse(Buffer.from(payload, 'base64url').toString());
-    if (!Array.isArray(scope)) return undefined;
-    return [header, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.');
-  } catch {
-    return undefined;
-  }
 };
 
 /**

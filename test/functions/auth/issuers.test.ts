@@ -249,7 +249,7 @@ describe('verifyToken refuses', () => {
       { ...keycloakRules, scopeClaims: ['realm_access', 'resource_access', 'realm_access.roles'] },
     ],
     [
-      'scope is a list',
+      'malformed',
       'a token of Duende with its default settings',
       duende(),
       settings(duendeIssuer, 'plants', 'plants.create'),

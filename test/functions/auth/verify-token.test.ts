@@ -108,27 +108,6 @@ describe('verifyToken refuses', () => {
   });
 });
 
-describe('a claim `scope` that is a list', () => {
-  const list = { scope: [scope] };
-  const later = {
-    current: () => Promise.reject(new Error('keys looked for')),
-    renewed: () => Promise.reject(new Error()),
-  };
-
-  test.each<[Refusal, string, MakeToken]>([
-    ['scope is a list', 'nothing else is wrong', withClaims(list)],
-    ['issuer', 'the token is from another issuer', withClaims({ ...list, iss: 'https://other.example' })],
-    ['expired', 'the token has expired', withClaims({ ...list, exp: now - 1 })],
-    ['no expiry', 'the token has no expiry', withClaims({ ...list, exp: undefined })],
-    ['type', 'the token has the typ of another kind of token', withClaims(list, { typ: 'dpop+jwt' })],
-    ['malformed', 'another claim has the wrong type', withClaims({ ...list, sub: 7 })],
-  ])('leads to the reason "%s" if %s', async (reason, _, make) => {
-    expect(await verifyToken(await make(from), { ...rules, scopeClaims: ['scp'] }, later)).toEqual({
-      refused: reason,
-    });
-  });
-});
-
 describe('the scope', () => {
   const other = 'plants/read';
   const url = 'https://example.com/roles';
