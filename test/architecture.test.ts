@@ -32,7 +32,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
   },
   { of: /^functions\/auth\//, may: [/^functions\/auth\//, /^aws-jwt-verify\//, /^node:/] },
   // The stubs become part of the bundles, so they may import nothing of the stack.
-  { of: /^infra\/sdk-stubs\//, may: [/^@aws-sdk\/credential-provider-env$/] },
+  { of: /^infra\/sdk-stubs\//, may: [/^@aws-sdk\/credential-provider-env$/, /^@smithy\/core\/config$/] },
   {
     of: /^infra\/[^/]+$/,
     may: [
