@@ -26,17 +26,11 @@ const maximum = { statistic: Stats.MAXIMUM };
 export const ofApi = (api: PlantApi): AlarmRow[] => {
   const share = (some: Metric) => percentage(some, api.metricCount(sum));
   const [share5xx, share4xx] = [share(api.metricServerError(sum)), share(api.metricClientError(sum))];
+  const latency = api.metricLatency(p99);
   return [
     ['', 'Api5xxRate', 'More than 1 % of the responses were 5xx.', share5xx, 1, soon],
     ['', 'Api4xxRate', 'For 15 minutes, more than 25 % of the responses were 4xx.', share4xx, 25, lasting],
-    [
-      '',
-      'ApiLatencyP99',
-      'For 15 minutes, 1 % of the responses took over 2.5 s.',
-      api.metricLatency(p99),
-      2_500,
-      lasting,
-    ],
+    ['', 'ApiLatencyP99', 'For 15 minutes, 1 % of the responses took over 2.5 s.', latency, 2_500, lasting],
   ];
 };
 
@@ -72,14 +66,7 @@ export const ofTable = (table: PlantsTable): AlarmRow[] => {
   return [
     // The default quota of an account is 1,000.
     ['', 'Concurrency', 'More than 800 invocations ran at the same time in the account.', invocations, 800, soon],
-    [
-      '',
-      'ConflictRate',
-      'For 15 minutes, the condition of over 20 % of the writes did not hold.',
-      conflicts,
-      20,
-      lasting,
-    ],
+    ['', 'ConflictRate', 'For 15 minutes, the condition of over 20 % of writes did not hold.', conflicts, 20, lasting],
     ['', 'TableSystemErrors', 'DynamoDB returned a 5xx.', systemErrors, 0, soon],
     ['', 'TableThrottles', 'DynamoDB throttled reads or writes.', total({ read, write }), 0, soon],
   ];

@@ -1,18 +1,19 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, buildSync, type OutputFile, stop } from 'esbuild';
 
-export const functions = fileURLToPath(new URL('../functions', import.meta.url));
+export const functions = path.resolve(import.meta.dirname, '../functions');
+
+const stub = (file: string): string => path.join(import.meta.dirname, 'sdk-stubs', file);
 
 /**
  * SDK packages that no function uses, and the stubs in sdk-stubs/ that replace them. The stubs save almost half of the
  * size and two fifths of the load time. docs/decisions/sdk-stubs.md says which test fails if the SDK changes.
  */
 const stubs = {
-  '@aws-sdk/credential-provider-node': 'credentials.ts',
-  '@aws-sdk/middleware-endpoint-discovery': 'endpoint-discovery.ts',
-  '@smithy/core/event-streams': 'event-streams.ts',
+  '@aws-sdk/credential-provider-node': stub('credentials.ts'),
+  '@aws-sdk/middleware-endpoint-discovery': stub('endpoint-discovery.ts'),
+  '@smithy/core/event-streams': stub('event-streams.ts'),
 };
 
 /** Returns esbuild's options to bundle an entry with the lock file's SDK, instead of using the Lambda runtime's SDK. */
@@ -27,9 +28,7 @@ export const esbuildOptions = (entry: string) =>
     format: 'cjs',
     // esbuild can tree-shake a library's ESM sources but not its CommonJS build; this saves 195 KB.
     mainFields: ['module', 'main'],
-    alias: Object.fromEntries(
-      Object.entries(stubs).map(([part, file]) => [part, path.join(import.meta.dirname, 'sdk-stubs', file)]),
-    ),
+    alias: stubs,
     logLevel: 'warning',
     write: false,
   }) satisfies BuildOptions;

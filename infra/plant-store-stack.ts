@@ -51,12 +51,8 @@ export class PlantStoreStack extends Stack {
       return made;
     });
 
-    const monitoring = new Monitoring(
-      this,
-      'Monitoring',
-      { api, operations: functions, authorizer, table },
-      alarmEmail,
-    );
+    const watched = { api, operations: functions, authorizer, table };
+    const monitoring = new Monitoring(this, 'Monitoring', watched, alarmEmail);
     if (stage === 'prod') {
       for (const each of [...functions, authorizer]) each.rollOutInSteps(monitoring.rollBackAlarms(each));
     }
