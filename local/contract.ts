@@ -1,13 +1,6 @@
 /** Reads schemas/openapi.yaml for the reference page and for the command that `npm start` prints. */
 import { readFile } from 'node:fs/promises';
 
-declare global {
-  interface JSON {
-    /** Node.js has had JSON.rawJSON since version 21; TypeScript does not declare it yet. */
-    rawJSON: (text: string) => unknown;
-  }
-}
-
 type Reference = { $ref?: string };
 type WithExamples = { example?: unknown; examples?: Record<string, Reference & { value?: unknown }> };
 type Parameter = Reference & WithExamples & { name: string; in: string; required?: boolean };

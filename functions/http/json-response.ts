@@ -1,12 +1,5 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
-declare global {
-  interface JSON {
-    /** Node.js has had JSON.rawJSON since version 21; TypeScript does not declare it yet. */
-    rawJSON: (text: string) => unknown;
-  }
-}
-
 /** Returns a response with a JSON body. A bigint in it keeps all its digits. @example jsonResponse(200, plant) */
 export const jsonResponse = (
   statusCode: number,
