@@ -15,22 +15,18 @@ export class StoreUnavailable extends Error {
 /** A table, and the client that reaches it. */
 export type Table = { name: string; client: DynamoDBClient };
 
-/**
- * One call and two retries, for broken connections, lost responses and throttling. After about 17 failing requests in a
- * row, an instance has used up the SDK's retry quota (docs/operate/runbook.md) and no longer retries.
- */
-const maxAttempts = 3;
-
-/** Milliseconds to wait for a connection. TCP resends a lost packet only after a second, so a new attempt is faster. */
-const connectionTimeout = 500;
-
-/** Milliseconds from an attempt to its response headers: 100 times the usual, yet three attempts fit the deadline. */
-const requestTimeout = 700;
-
 /** Limits for the DynamoDB client. By default the SDK waits forever, and `requestTimeout` alone only logs a warning. */
 export const storeLimits = {
-  maxAttempts,
-  requestHandler: { connectionTimeout, requestTimeout, throwOnRequestTimeout: true },
+  // One call and two retries, for broken connections, lost responses and throttling. After about 17 failing requests in
+  // a row, an instance has used up the SDK's retry quota (docs/operate/runbook.md) and no longer retries.
+  maxAttempts: 3,
+  requestHandler: {
+    // Milliseconds. TCP resends a lost packet only after a second, so a new attempt is faster.
+    connectionTimeout: 500,
+    // Milliseconds to the response headers: 100 times the usual, yet three attempts fit the deadline.
+    requestTimeout: 700,
+    throwOnRequestTimeout: true,
+  },
 } satisfies DynamoDBClientConfig;
 
 /** Returns the table of this name, in the region of the environment. @example openTable(fromEnvironment('TABLE_NAME')) */

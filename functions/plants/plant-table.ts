@@ -8,14 +8,10 @@ import { answered, type Table } from './dynamodb.ts';
 import type { NewPlant } from './plant.ts';
 
 /** The id belongs to a plant with different content, which is left unchanged. */
-export class PlantConflict extends Error {
-  override readonly name = 'PlantConflict';
-}
+export class PlantConflict extends Error {}
 
 /** The plant exceeds DynamoDB's item limit, 400 KB. */
-export class PlantTooLarge extends Error {
-  override readonly name = 'PlantTooLarge';
-}
+export class PlantTooLarge extends Error {}
 
 /**
  * `created`: the plant is new. `repeated`: it was already stored. `stored`: either of these, because an earlier attempt

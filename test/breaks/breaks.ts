@@ -73,7 +73,7 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'functions/plants/dynamodb.ts': [
-    [', throwOnRequestTimeout: true', '', 'If the store hangs, the first attempt lasts until the deadline.'],
+    ['    throwOnRequestTimeout: true,\n', '', 'If the store hangs, the first attempt lasts until the deadline.'],
   ],
   'functions/http/exact-json.ts': [['\\d{16}', '\\d{17}', 'An id of 16 digits is rounded.']],
   'functions/http/parameters.ts': [
