@@ -88,13 +88,13 @@ const start = async (): Promise<void> => {
   cleanUps.push(() => removeSession());
 
   if (options.watch) {
-    const { watchSources } = await import('./watch.ts');
+    const { startWatching } = await import('./watch/watch.ts');
     const onScope = (scope: string): void => {
       issuer.setScope(scope);
       removeSession();
       removeSession = shareSession(scope);
     };
-    cleanUps.push(await watchSources({ emulator, app, assets, context, onScope }));
+    cleanUps.push(await startWatching({ emulator, app, assets, context, onScope }));
   }
 
   say(`Serving ${emulator.routeKeys.join(', ')} at ${url} (store: ${emulator.store}).`);

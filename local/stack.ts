@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { App, Stack } from 'aws-cdk-lib';
-import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import { App, type aws_lambda, Stack } from 'aws-cdk-lib';
 import { PlantStoreStack } from '../infra/plant-store-stack.ts';
 import { ServiceFunction } from '../infra/service-function.ts';
 import { readSettings } from '../infra/settings.ts';
@@ -31,7 +30,7 @@ export const entriesOf = (app: App): Record<string, string> =>
       .findAll()
       .filter((construct) => construct instanceof ServiceFunction)
       .map((each) => {
-        const resource = each.node.defaultChild as CfnFunction;
+        const resource = each.node.defaultChild as aws_lambda.CfnFunction;
         const stack = Stack.of(each);
         return [stack.resolve(resource.functionName) ?? stack.getLogicalId(resource), each.entry];
       }),

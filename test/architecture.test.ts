@@ -61,7 +61,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^http-api-emulator$/,
       /^infra\//,
       /^functions\/generated\/contract\.ts$/,
-      /^(aws-cdk-lib|commander|jose|oidc-provider|selfsigned|yaml)$/,
+      /^(aws-cdk-lib|chokidar|commander|esbuild|jose|oidc-provider|selfsigned|yaml)$/,
       /^node:/,
     ],
   },

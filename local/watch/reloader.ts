@@ -3,13 +3,13 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { App } from 'aws-cdk-lib';
 import type { Emulator } from 'http-api-emulator';
-import { bundle, listEntries } from '../infra/bundling.ts';
+import { bundle, listEntries } from '../../infra/bundling.ts';
+import { title } from '../lines.ts';
+import { entriesOf } from '../stack.ts';
 import { Bundler } from './bundler.ts';
-import { title } from './lines.ts';
-import { entriesOf } from './stack.ts';
 import type { Synthesized } from './synthesize.ts';
 
-export const root = path.resolve(import.meta.dirname, '..');
+export const root = path.resolve(import.meta.dirname, '../..');
 
 /** The service that runs. `app` is what it serves, with its assets in `assets`; `context` is the app's own. */
 export type Service = {
@@ -21,7 +21,7 @@ export type Service = {
   onScope: (scope: string) => void;
 };
 
-/** Makes a running service serve changed files. Run one method at a time. */
+/** Makes a running service serve changed files. */
 export class Reloader {
   readonly #service: Service;
   readonly #bundler = new Bundler();
@@ -39,7 +39,8 @@ export class Reloader {
   }
 
   /**
-   * Serves what changed in the files, whose paths are relative to the project's root.
+   * Serves what changed in the files, whose paths are relative to the project's root. Call it again only when it has
+   * ended.
    * @returns what was reloaded, in words
    * @throws Error with a message for the user; what was served before is then served on
    */
@@ -60,7 +61,7 @@ export class Reloader {
 
   async #reloadStack(bundles: Map<string, Buffer>): Promise<string> {
     const { emulator, assets, context, onScope } = this.#service;
-    const synthesized = await this.#run('local/synthesize.ts', JSON.stringify({ assets, context }));
+    const synthesized = await this.#run('local/watch/synthesize.ts', JSON.stringify({ assets, context }));
     const { template, entries, scope } = synthesized as Synthesized;
     await emulator.reload({ template, assets });
     onScope(scope);

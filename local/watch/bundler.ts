@@ -1,5 +1,5 @@
 import { type BuildContext, context, formatMessages, type Message } from 'esbuild';
-import { esbuildOptions, listEntries } from '../infra/bundling.ts';
+import { esbuildOptions, listEntries } from '../../infra/bundling.ts';
 
 /** Bundles the functions again and again. esbuild keeps what it has parsed, so each time takes a third of the first. */
 export class Bundler {

@@ -1,0 +1,17 @@
+/** `npm start -- --watch`: serves changed source files without a restart. */
+
+import { ReloadQueue } from './reload-queue.ts';
+import { Reloader, root, type Service } from './reloader.ts';
+import { watchSources } from './sources.ts';
+
+/** Serves each change of a source file from now on. @returns a function that ends this */
+export const startWatching = async (service: Service): Promise<() => Promise<void>> => {
+  const reloader = new Reloader(service);
+  const queue = new ReloadQueue((files) => reloader.reload(files));
+  const close = await watchSources(root, (file) => queue.add(file));
+  await queue.begin();
+  return async () => {
+    queue.close();
+    await Promise.all([close(), reloader.close()]);
+  };
+};

@@ -1,0 +1,104 @@
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { ReloadQueue } from '../../../local/watch/reload-queue.ts';
+
+/** The files of each reload that was begun, and what ends the last of them. */
+let reloads: string[][];
+let last: PromiseWithResolvers<string>;
+let queue: ReloadQueue;
+let output: string[];
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  output = [];
+  for (const name of ['log', 'error'] as const) {
+    vi.spyOn(console, name).mockImplementation((line) => void output.push(line));
+  }
+  reloads = [];
+  queue = new ReloadQueue((files) => {
+    reloads.push(files);
+    last = Promise.withResolvers();
+    return last.promise;
+  });
+});
+
+const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
+
+test('reloads once for changes shortly after each other', async () => {
+  for (const file of ['a.ts', 'b.ts', 'a.ts', 'c.ts']) {
+    queue.add(file);
+    await pass(40);
+  }
+  expect(reloads).toEqual([]);
+  await pass(20);
+  expect(reloads).toEqual([['a.ts', 'b.ts', 'c.ts']]);
+});
+
+test('prints one line with what was reloaded and the time since the first change', async () => {
+  queue.add('a.ts');
+  await pass(40);
+  queue.add('b.ts');
+  await pass(60);
+  await pass(100);
+  last.resolve('CreatePlant');
+  await pass(1_000);
+  expect(output).toEqual(['Reloaded CreatePlant (0.20 s).']);
+});
+
+test('reloads a file that changes during a reload when that reload has ended', async () => {
+  queue.add('a.ts');
+  await pass(60);
+  queue.add('b.ts');
+  await pass(1_000);
+  expect(reloads).toEqual([['a.ts']]);
+  last.resolve('all');
+  await pass(0);
+  expect(reloads).toEqual([['a.ts'], ['b.ts']]);
+  last.resolve('all');
+  await pass(1_000);
+  expect(reloads.length, 'reloads').toBe(2);
+});
+
+test('waits for the end of the changes even if a reload ends between them', async () => {
+  queue.add('a.ts');
+  await pass(60);
+  queue.add('b.ts');
+  last.resolve('all');
+  await pass(40);
+  queue.add('c.ts');
+  await pass(60);
+  expect(reloads).toEqual([['a.ts'], ['b.ts', 'c.ts']]);
+});
+
+test('prints why a reload failed, and takes its files again with the next change', async () => {
+  queue.add('a.ts');
+  await pass(60);
+  last.reject(new Error('a.ts:1: no'));
+  await pass(1_000);
+  expect(output).toEqual(['a.ts:1: no', expect.stringMatching(/^Not reloaded: /)]);
+  expect(reloads.length, 'reloads').toBe(1);
+  queue.add('b.ts');
+  await pass(60);
+  expect(reloads[1]).toEqual(['a.ts', 'b.ts']);
+});
+
+test('prints nothing of its first reload unless it fails', async () => {
+  const begun = queue.begin();
+  last.resolve('nothing');
+  await begun;
+  expect(reloads).toEqual([[]]);
+  expect(output).toEqual([]);
+});
+
+test('neither starts a reload nor prints anything after it was closed', async () => {
+  queue.add('a.ts');
+  await pass(60);
+  queue.add('b.ts');
+  queue.close();
+  last.reject(new Error('stopped'));
+  await pass(1_000);
+  queue.add('c.ts');
+  await pass(1_000);
+  expect(reloads).toEqual([['a.ts']]);
+  expect(output).toEqual([]);
+});

@@ -1,0 +1,68 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { watchSources } from '../../../local/watch/sources.ts';
+import { temporaryFolder } from '../../kit/local-service.ts';
+import { until } from '../../kit/until.ts';
+
+let write: (file: string) => Promise<void>;
+let replace: (file: string) => Promise<void>;
+let remove: (file: string) => Promise<void>;
+let changed: string[];
+
+beforeEach(async () => {
+  const { folder, remove: removeFolder } = await temporaryFolder();
+  onTestFinished(removeFolder);
+  const at = (file: string): string => path.join(folder, file);
+  write = async (file) => {
+    await mkdir(path.dirname(at(file)), { recursive: true });
+    await writeFile(at(file), '');
+  };
+  replace = async (file) => {
+    await writeFile(at(`${file}~`), '');
+    await rename(at(`${file}~`), at(file));
+  };
+  remove = (file) => rm(at(file));
+  for (const file of ['functions/http/a.ts', 'infra/b.ts', 'schemas/openapi.yaml']) await write(file);
+  changed = [];
+  const close = await watchSources(folder, (file) => changed.push(file));
+  onTestFinished(close);
+});
+
+/** Waits until exactly these files were reported, each of them perhaps several times. */
+const expectChanges = async (...files: string[]): Promise<void> => {
+  await until(() => files.every((file) => changed.includes(file)));
+  expect(new Set(changed)).toEqual(new Set(files));
+  changed = [];
+};
+
+test('reports a source that is written, added in a new folder, or removed', async () => {
+  await write('functions/http/a.ts');
+  await expectChanges('functions/http/a.ts');
+  await write('functions/new/folder/c.ts');
+  await expectChanges('functions/new/folder/c.ts');
+  await write('functions/new/folder/c.ts');
+  await expectChanges('functions/new/folder/c.ts');
+  await remove('infra/b.ts');
+  await expectChanges('infra/b.ts');
+});
+
+test('reports a source each time an editor replaces it', async () => {
+  for (const file of ['schemas/openapi.yaml', 'functions/http/a.ts', 'functions/http/a.ts', 'functions/http/a.ts']) {
+    // chokidar does not report a second change within 50 ms.
+    await until(async () => {
+      await replace(file);
+      return changed.includes(file);
+    });
+    await expectChanges(file);
+  }
+});
+
+test('does not report generated files, earlier contracts, and temporary files of editors', async () => {
+  for (const file of ['generated/contract.ts', '.a.ts.swp', 'a.ts~', '4913', '.#a.ts', 'http/a.ts___jb_tmp___']) {
+    await write(`functions/${file}`);
+  }
+  await write('schemas/released/1.0.0.yaml');
+  await write('infra/b.ts');
+  await expectChanges('infra/b.ts');
+});
