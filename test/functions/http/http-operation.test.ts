@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { httpOperation } from '../../../functions/http/http-operation.ts';
-import { lambdaContext } from '../../kit/gateway-events.ts';
+import { lambdaContext, proxyEvent } from '../../kit/gateway-events.ts';
 
 class Unavailable extends Error {}
 
@@ -16,7 +16,7 @@ afterEach(() => {
 /** Invokes an operation with this handler, when 5 s are left. */
 const invoke = (handler: (signal: AbortSignal) => Promise<{ statusCode: number }>) =>
   httpOperation({ errors: [], unavailable: Unavailable }).handler((_, _context, { signal }) => handler(signal))(
-    {},
+    proxyEvent(undefined),
     { ...lambdaContext },
   );
 
