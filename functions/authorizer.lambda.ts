@@ -1,17 +1,11 @@
-import type {
-  APIGatewayRequestAuthorizerEventV2,
-  APIGatewaySimpleAuthorizerResult,
-  APIGatewaySimpleAuthorizerWithContextResult,
-} from 'aws-lambda';
+import type { APIGatewayRequestAuthorizerEventV2, APIGatewaySimpleAuthorizerResult } from 'aws-lambda';
 import { bearerToken } from './auth/bearer-token.ts';
 import { issuerKeys } from './auth/issuer-keys.ts';
 import { type Verdict, verifyToken } from './auth/verify-token.ts';
 import { fromEnvironment } from './environment.ts';
 import { scopes } from './generated/contract.ts';
 
-type AuthorizerResult =
-  | APIGatewaySimpleAuthorizerResult
-  | APIGatewaySimpleAuthorizerWithContextResult<Record<string, string>>;
+type AuthorizerResult = APIGatewaySimpleAuthorizerResult & { context?: Record<string, string> };
 
 const keys = issuerKeys(fromEnvironment('JWKS_URI'));
 const audience = fromEnvironment('AUDIENCE');

@@ -1,5 +1,5 @@
 import { Aws } from 'aws-cdk-lib';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
@@ -9,15 +9,9 @@ import { acknowledge } from './acknowledge.ts';
 export class AlarmTopic extends Topic {
   constructor(scope: Construct, id: string, email: string | undefined) {
     super(scope, id, { enforceSSL: true });
-    // enforceSSL replaces SNS's default policy, which lets alarms of the account publish. This statement lets them again.
-    this.addToResourcePolicy(
-      new PolicyStatement({
-        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
-        actions: ['sns:Publish'],
-        resources: [this.topicArn],
-        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
-      }),
-    );
+    // enforceSSL replaces SNS's default policy, which lets alarms of the account publish. This grant lets them again.
+    const conditions = { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } };
+    this.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions }));
     if (email === undefined) return;
     acknowledge(
       this.addSubscription(new EmailSubscription(email)),

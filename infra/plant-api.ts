@@ -1,6 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
-import { HttpApi, HttpStage, type IHttpRouteAuthorizer, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpApi, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
@@ -15,7 +15,12 @@ export class PlantApi extends HttpApi {
     super(scope, id, {
       apiName: Stack.of(scope).stackName,
       createDefaultStage: false,
-      defaultAuthorizer: bearerAuth(authorizer),
+      defaultAuthorizer: new HttpLambdaAuthorizer('BearerAuth', authorizer, {
+        responseTypes: [HttpLambdaResponseType.SIMPLE],
+        // A cached authorizer result could outlive its token: docs/decisions/uncached-authorizer.md.
+        resultsCacheTtl: Duration.seconds(0),
+        identitySource: ['$request.header.Authorization'],
+      }),
     });
     const accessLog = new ServiceLog(this, 'AccessLog', stage);
     new HttpStage(this, 'Stage', {
@@ -28,14 +33,6 @@ export class PlantApi extends HttpApi {
     });
   }
 }
-
-const bearerAuth = (authorizer: IFunction): IHttpRouteAuthorizer =>
-  new HttpLambdaAuthorizer('BearerAuth', authorizer, {
-    responseTypes: [HttpLambdaResponseType.SIMPLE],
-    // A cached authorizer result could outlive its token: docs/decisions/uncached-authorizer.md.
-    resultsCacheTtl: Duration.seconds(0),
-    identitySource: ['$request.header.Authorization'],
-  });
 
 /**
  * Of the request headers, only User-Agent goes to the access log, because others may contain secrets. There is no variable

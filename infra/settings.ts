@@ -62,15 +62,14 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
   return { issuer, jwksUri, audience, scopeClaim };
 };
 
-/** What a text must match. A regular expression is one. */
-type Pattern = { test: (text: string) => boolean };
-const anything: Pattern = { test: () => true };
-const nothing: Pattern = { test: () => false };
-const url = (scheme: RegExp): Pattern => ({
-  test: (text) => scheme.test(text) && /^[^\s?#@]+$/.test(text) && URL.canParse(text),
+const nothing = /(?!)/;
+
+const url = (scheme: RegExp) => ({
+  test: (text: string): boolean => scheme.test(text) && /^[^\s?#@]+$/.test(text) && URL.canParse(text),
 });
 
-const text = (node: Node, key: string, pattern = anything, allowed = ''): string | undefined => {
+/** Reads a string that `pattern` accepts. */
+const text = (node: Node, key: string, pattern: Pick<RegExp, 'test'> = /^/, allowed = ''): string | undefined => {
   const value: unknown = node.tryGetContext(key);
   if (value === undefined) return undefined;
   // `-c audience=$AUDIENCE` passes an empty string if the variable is not set; that must not mean "no audience".
