@@ -50,7 +50,9 @@ const pass: Handler = (request, response, body) => {
 const refuse =
   (status: number, body: unknown): Handler =>
   (_, response) => {
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    response
+      .writeHead(status, { 'content-type': 'application/json', 'apigw-requestid': 'refused=' })
+      .end(JSON.stringify(body));
   };
 
 const runJourney = async (gateway: Handler, ...filter: string[]) => {

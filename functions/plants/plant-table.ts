@@ -47,7 +47,7 @@ const isItemTooLarge = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ValidationException' && /item size.*exceeded/i.test(error.message);
 
 /** A plant as DynamoDB stores it. A field that the plant does not have is undefined. */
-type PlantItem = Record<keyof NewPlant, AttributeValue | undefined> & { id: AttributeValue };
+type PlantItem = { [Field in keyof NewPlant]-?: AttributeValue | (Field extends 'id' ? never : undefined) };
 
 /** The compiler refuses this function if it leaves out a field of the contract. */
 export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
