@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { watch } from 'chokidar';
 
-/** Temporary files of editors have other names: `.a.ts.swp`, `a.ts~`, `4913`, `.#a.ts`. */
+/** Temporary files of editors have other names: they begin with a dot, or end in `.swp`, `~` or the like. */
 const isSource = (file: string): boolean => /^[^.].*\.(?:ts|js|json|yaml)$/.test(path.basename(file));
 
 /** Folders without sources: the first is made from the contract, and only tests read the second. */

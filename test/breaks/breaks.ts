@@ -220,7 +220,11 @@ const byFile: Record<string, Row[]> = {
   ],
   'local/main.ts': [
     ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
-    ['cleanUps.push(writeSession(', 'void (writeSession(', 'The session file, which has a secret, stays after a stop.'],
+    [
+      'cleanUps.push(() => removeSession())',
+      'void removeSession',
+      'The session file, which has a secret, stays after a stop.',
+    ],
     [
       "'SIGTERM', 'SIGHUP'] as const",
       "'SIGTERM'] as const",
@@ -251,6 +255,17 @@ const byFile: Record<string, Row[]> = {
       "if (input.kind === 'failed lines') await input.failures.remove(input.size);",
       'Who stops the import of a file of failed lines loses the lines that are not imported yet.',
     ],
+  ],
+  'local/watch/reload-queue.ts': [
+    [
+      'for (const file of files) this.#files.add(file);',
+      '',
+      'After an error in the contract is fixed, only the file of the fix is reloaded.',
+    ],
+    ['const quietTime = 60', 'const quietTime = 30', 'A reload begins before all files are saved.'],
+  ],
+  'local/watch/sources.ts': [
+    ["['functions/generated', ", '[', 'The files that a reload generates cause the next reload.'],
   ],
   'local/reference.ts': [
     ["data.replaceAll('<', '\\\\u003c')", 'data', 'Text in the contract can end the script element.'],
@@ -295,6 +310,25 @@ const byFile: Record<string, Row[]> = {
   ],
   'emulator/dynamodb/item-size.ts': [
     ["toString('latin1')", 'toString()', 'The local store accepts text of more than 400 KB.'],
+  ],
+  'emulator/stack-versions.ts': [
+    [
+      'if (replaced?.inProgress === 0)',
+      'if (replaced)',
+      'A reload ends the functions of requests that are in progress.',
+    ],
+    [
+      'if (version.inProgress === 0 && version !== this.#newest)',
+      'if (version.inProgress < 0)',
+      'The functions of an earlier version are never ended.',
+    ],
+  ],
+  'emulator/dynamodb/store.ts': [
+    [
+      'JSON.stringify([role, roleName])',
+      'JSON.stringify([roleName])',
+      'A reload changes the role of a request that is in progress.',
+    ],
   ],
   'emulator/dynamodb/guard.ts': [
     [

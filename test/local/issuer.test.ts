@@ -1,4 +1,4 @@
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { scopes } from '../../functions/generated/contract.ts';
 import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
@@ -38,6 +38,18 @@ test('the local issuer grants all scopes of the contract, the part of them that 
   expect(decodeJwt(await fetchToken(garden))).toMatchObject({ scope: 'plants/create plants/read' });
   expect(decodeJwt(await fetchToken(garden, 'plants/read'))).toMatchObject({ scope: 'plants/read' });
   expect(decodeJwt(await fetchToken(garden, 'plants/delete'))).not.toHaveProperty('scope');
+});
+
+test('the local issuer grants changed scopes to the same client, with tokens of the same key', async () => {
+  const garden = await startIssuer('plants/create');
+  onTestFinished(garden.close);
+  const keys = createRemoteJWKSet(new URL(garden.jwksUri));
+  const before = await fetchToken(garden);
+  garden.setScope('plants/create plants/read');
+  const after = await fetchToken(garden);
+  expect(decodeJwt(after)).toMatchObject({ scope: 'plants/create plants/read' });
+  for (const token of [before, after])
+    await jwtVerify(token, keys, { issuer: garden.issuer, audience: garden.audience });
 });
 
 test.each([

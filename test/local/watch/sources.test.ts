@@ -23,7 +23,7 @@ beforeEach(async () => {
     await rename(at(`${file}~`), at(file));
   };
   remove = (file) => rm(at(file));
-  for (const file of ['functions/http/a.ts', 'infra/b.ts', 'schemas/openapi.yaml']) await write(file);
+  for (const file of ['functions/http/errors.ts', 'infra/settings.ts', 'schemas/openapi.yaml']) await write(file);
   changed = [];
   const close = await watchSources(folder, (file) => changed.push(file));
   onTestFinished(close);
@@ -37,18 +37,24 @@ const expectChanges = async (...files: string[]): Promise<void> => {
 };
 
 test('reports a source that is written, added in a new folder, or removed', async () => {
-  await write('functions/http/a.ts');
-  await expectChanges('functions/http/a.ts');
-  await write('functions/new/folder/c.ts');
-  await expectChanges('functions/new/folder/c.ts');
-  await write('functions/new/folder/c.ts');
-  await expectChanges('functions/new/folder/c.ts');
-  await remove('infra/b.ts');
-  await expectChanges('infra/b.ts');
+  await write('functions/http/errors.ts');
+  await expectChanges('functions/http/errors.ts');
+  const added = path.join('functions', 'new', 'folder', 'c.ts');
+  await write(added);
+  await expectChanges(added);
+  await write(added);
+  await expectChanges(added);
+  await remove('infra/settings.ts');
+  await expectChanges('infra/settings.ts');
 });
 
 test('reports a source each time an editor replaces it', async () => {
-  for (const file of ['schemas/openapi.yaml', 'functions/http/a.ts', 'functions/http/a.ts', 'functions/http/a.ts']) {
+  for (const file of [
+    'schemas/openapi.yaml',
+    'functions/http/errors.ts',
+    'functions/http/errors.ts',
+    'functions/http/errors.ts',
+  ]) {
     // chokidar does not report a second change within 50 ms.
     await until(async () => {
       await replace(file);
@@ -63,6 +69,6 @@ test('does not report generated files, earlier contracts, and temporary files of
     await write(`functions/${file}`);
   }
   await write('schemas/released/1.0.0.yaml');
-  await write('infra/b.ts');
-  await expectChanges('infra/b.ts');
+  await write('infra/settings.ts');
+  await expectChanges('infra/settings.ts');
 });

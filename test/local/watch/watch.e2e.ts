@@ -1,0 +1,161 @@
+/** Tests `npm start -- --watch` in a copy of the project, whose files the tests change. */
+import { once } from 'node:events';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import path from 'node:path';
+import { json } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse, parseDocument } from 'yaml';
+import { fetchToken, readSession } from '../../../local/session.ts';
+import { copyProject, type ProjectCopy } from '../../../scripts/project-copy.ts';
+import { type LocalService, programs, startLocalService, temporaryFolder } from '../../kit/local-service.ts';
+import { newId } from '../../kit/responses.ts';
+import { until } from '../../kit/until.ts';
+
+let home: Awaited<ReturnType<typeof temporaryFolder>>;
+let copy: ProjectCopy;
+let data: string;
+let service: LocalService;
+/** A token of the start. It must stay valid in every test. */
+let token: string;
+
+beforeAll(async () => {
+  home = await temporaryFolder();
+  copy = await copyProject(home.folder, new AbortController().signal);
+  data = path.join(home.folder, 'data');
+  await mkdir(data);
+  const node = `'${process.execPath}'`;
+  const commands = `${node} scripts/compile-contract.ts && exec ${node} ${programs.start} --watch 2>&1`;
+  service = await startLocalService(data, {}, ['sh', '-c', `cd '${copy.folder}' && ${commands}`]);
+  token = await fetchToken(readSession(data));
+});
+afterAll(async () => {
+  const { code } = await service.stop('SIGINT');
+  await home.remove();
+  expect(code, 'exit code').toBe(0);
+});
+
+const read = (file: string): Promise<string> => readFile(path.join(copy.folder, file), 'utf8');
+
+/** Changes a file as an editor does, which replaces it. The file is empty at first if it does not exist. */
+const edit = async (file: string, change: (source: string) => string): Promise<void> => {
+  const source = await read(file).catch(() => '');
+  const changed = change(source);
+  expect(changed, file).not.toBe(source);
+  const temporary = path.join(copy.folder, path.dirname(file), '.edited.swp');
+  await writeFile(temporary, changed);
+  await rename(temporary, path.join(copy.folder, file));
+};
+
+/** Changes a file, and waits until what the service has printed since then matches `expected`. */
+const editUntil = async (expected: RegExp, file: string, change: (source: string) => string): Promise<void> => {
+  const start = service.output().length;
+  await edit(file, change);
+  await until(() => expected.test(service.output().slice(start)));
+};
+
+const post = async (body: string, route = '/plants', bearer = token): Promise<{ status: number; body: unknown }> => {
+  const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
+  const response = await fetch(service.url + route, { method: 'POST', headers, body });
+  return { status: response.status, body: await response.json() };
+};
+
+const operation = 'functions/create-plant.ts';
+const message = 'the id belongs to a plant with other content';
+
+test('a changed function is served with the old token, and no other function is replaced', async () => {
+  const id = newId();
+  expect(await post(`{"id":${id},"name":"Moss"}`)).toMatchObject({ status: 200 });
+  const other = `{"id":${id},"name":"Fern"}`;
+  expect(await post(other)).toMatchObject({ status: 409, body: { message } });
+  await editUntil(/^Reloaded CreatePlant \(\d+\.\d+ s\)\.$/m, operation, (source) => source.replace(message, 'taken'));
+  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'taken' } });
+
+  await editUntil(/functions\/create-plant\.ts:\d+:\d+.*\nNot reloaded/s, operation, (source) =>
+    source.replace('] as const', ') as const'),
+  );
+  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'taken' } });
+  await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
+    source.replace(') as const', '] as const').replace("'taken'", "'fixed'"),
+  );
+  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'fixed' } });
+});
+
+test('a function that throws while it loads is named, and its old code stays', async () => {
+  const thrown = "throw new Error('too early');\n";
+  await editUntil(
+    /CreatePlant.* cannot be loaded: .*too early.*\nNot reloaded/s,
+    operation,
+    (source) => `${source}${thrown}`,
+  );
+  expect((await post('{}')).status).toBe(400);
+  await editUntil(/^Reloaded /m, operation, (source) => source.replace(thrown, ''));
+});
+
+test('a changed stack is served, and a request in progress ends as the old stack says', async () => {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const inProgress = request(`${service.url}/plants`, {
+    method: 'POST',
+    headers: { ...headers, 'content-length': 2, expect: '100-continue' },
+  });
+  const answered = once(inProgress, 'response');
+  inProgress.flushHeaders();
+  await once(inProgress, 'continue');
+
+  const stack = 'infra/plant-store-stack.ts';
+  const moved = "'/v2'.concat(path)";
+  await editUntil(/^Reloaded the stack, which serves .*POST \/v2\/plants/m, stack, (source) =>
+    source.replace('{ path, methods', `{ path: ${moved}, methods`),
+  );
+  expect((await post('{}')).status).toBe(404);
+  // The authorizer refuses a path that the contract does not have.
+  expect((await post('{}', '/v2/plants')).status).toBe(403);
+  inProgress.end('{}');
+  const [response] = await answered;
+  expect(await json(response)).toMatchObject({ error: 40002 });
+
+  await editUntil(/infra\/plant-store-stack\.ts:\d+.*\nNot reloaded/s, stack, (source) =>
+    source.replace('const table', 'const table: = 1; const table'),
+  );
+  expect((await post('{}', '/v2/plants')).status).toBe(403);
+  await editUntil(/^Reloaded the stack, which serves .*POST \/plants/m, stack, (source) =>
+    source.replace('const table: = 1; ', '').replace(moved, 'path'),
+  );
+  expect((await post('{}')).status).toBe(400);
+});
+
+test('a new operation is served once its last file is written, and new tokens have its scope', async () => {
+  const contract = 'schemas/openapi.yaml';
+  const before = await read(contract);
+  await editUntil(/schemas\/openapi\.yaml: .* at line \d+.*\nNot reloaded/s, contract, (source) =>
+    source.replace('paths:', 'paths: ['),
+  );
+
+  const document = parseDocument(before);
+  const existing = ['paths', '/plants', 'post'];
+  document.setIn([...existing, 'summary'], 'Add a plant, not an echo');
+  const { parameters, requestBody, responses } = parse(before).paths['/plants'].post;
+  const echo = {
+    operationId: 'addEcho',
+    security: [{ bearerAuth: ['echoes/add'] }],
+    parameters,
+    requestBody,
+    responses,
+  };
+  document.setIn(['paths', '/echoes'], document.createNode({ post: echo }));
+  await editUntil(/add-echo\.lambda\.ts does not exist.*\nNot reloaded/s, contract, () => `${document}`);
+  expect((await post('{}', '/echoes')).status).toBe(404);
+  expect((await post('{}')).status).toBe(400);
+
+  await edit('infra/grants.ts', (source) => source.replace(/createPlant: .*/, '$& addEcho: [],'));
+  const entry = (await read('functions/create-plant.lambda.ts')).replace('/create-plant.js', '/add-echo.js');
+  await editUntil(
+    /^Reloaded the stack, which serves .*POST \/echoes/m,
+    path.join('functions', 'add-echo.lambda.ts'),
+    () => entry,
+  );
+  expect((await post('{}', '/echoes')).status).toBe(403);
+  expect((await post('{}', '/echoes', await fetchToken(readSession(data)))).status).toBe(400);
+  expect((await post('{}')).status).toBe(400);
+  expect(await (await fetch(`${service.url}/docs`)).text()).toContain('Add a plant, not an echo');
+});
