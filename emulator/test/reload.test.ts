@@ -152,6 +152,23 @@ test.each<[what: string, change: Partial<Parameters<typeof smallStack>[1]>, reas
   expect(await ask('/One')).toBe('"fixed"');
 });
 
+test('reload ends the functions of a stack that it rejects', async () => {
+  const { server, port } = await startServer();
+  const { reload } = await start({ functions: { One: saying('one') } });
+  const sockets: Socket[] = [];
+  const bothConnected = new Promise<void>((resolve) => {
+    server.on('connection', (socket) => sockets.push(socket) === 2 && resolve());
+  });
+  const connecting = `import net from 'node:net'; const socket = net.connect(${port}, '127.0.0.1');`;
+  const good = `${connecting} export const handler = async () => 'good';`;
+  const bad = `${connecting} await new Promise((resolve) => socket.on('data', resolve)); throw new Error('bad');`;
+  const reloading = expect(reload({ functions: { Good: good, Bad: bad } })).rejects.toThrow('bad');
+  await bothConnected;
+  const ended = Promise.all(sockets.map(closed));
+  for (const socket of sockets) socket.write('go on');
+  await Promise.all([reloading, ended]);
+});
+
 test('reload serves the stack of the last call if two calls overlap', async () => {
   const { ask, reload } = await start({ functions: { One: saying('one') } });
   const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${saying('slow')}`;
