@@ -26,24 +26,19 @@ const exactNumber = (value: number, source: string): number | bigint => {
   return integerOf(source) ?? (Number.isSafeInteger(value) ? Number.NaN : value);
 };
 
+const jsonNumber = /^(?<sign>-?)(?<whole>\d+)(?:\.(?<fraction>\d+))?(?:[eE](?<exponent>[+-]?\d+))?$/;
+
 /**
  * Reads an integer in any JSON spelling (`10`, `1e1`, `10.0`). Returns undefined for other numbers and for more than 19
  * digits, the most an int64 has. The time it takes depends on the literal's length, not on its value.
  */
 const integerOf = (literal: string): bigint | undefined => {
-  const {
-    sign,
-    whole = '',
-    fraction = '',
-    exponent = '0',
-  } = /^(?<sign>-?)(?<whole>\d+)(?:\.(?<fraction>\d+))?(?:[eE](?<exponent>[+-]?\d+))?$/.exec(literal)?.groups ?? {};
-  const digits = whole + fraction;
-  let first = 0;
-  while (digits[first] === '0') first += 1;
-  let end = digits.length;
-  while (end > first && digits[end - 1] === '0') end -= 1;
-  if (first === end) return 0n;
-  const trailingZeros = Number(exponent) - fraction.length + (digits.length - end);
-  if (trailingZeros < 0 || end - first + trailingZeros > 19) return undefined;
-  return BigInt(`${sign}${digits.slice(first, end)}${'0'.repeat(trailingZeros)}`);
+  const { sign, whole = '', fraction = '', exponent = '0' } = jsonNumber.exec(literal)?.groups ?? {};
+  const digits = (whole + fraction).replace(/^0+/, '');
+  // Without the lookbehind, the time would grow with the square of a run of zeros.
+  const significant = digits.replace(/(?<!0)0+$/, '');
+  if (significant === '') return 0n;
+  const trailingZeros = Number(exponent) - fraction.length + digits.length - significant.length;
+  if (trailingZeros < 0 || significant.length + trailingZeros > 19) return undefined;
+  return BigInt(`${sign}${significant}${'0'.repeat(trailingZeros)}`);
 };
