@@ -37,7 +37,7 @@ const inSources = (stack: string, sha256 = bundle): string => {
   );
 };
 
-/** Returns a record of the log with its stack traces below it; undefined if the text is no record. */
+/** Returns a record of the log with its stack traces below it; undefined if the text has none. */
 const unfold = (input: string): string | undefined => {
   const found = parse(input);
   if (found === undefined) return undefined;
