@@ -7,10 +7,7 @@ export const errors = [
   [PlantTooLarge, { status: 413, error: 41301, message: 'the plant must be at most 400 KB' }],
 ] as const;
 
-/**
- * The operation createPlant: stores a plant, then returns it as responses show it.
- * @throws as `AddPlant`; after StoreUnavailable the plant may or may not be stored, and calling again is safe
- */
+/** The operation createPlant: stores a plant, then returns it as responses show it. @throws as `AddPlant` */
 export const createPlant =
   (addPlant: AddPlant) =>
   async (newPlant: NewPlant, deadline: AbortSignal): Promise<{ outcome: Outcome; plant: AllFields<Plant> }> => ({

@@ -1,27 +1,21 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
+import type { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { functions } from './bundling.ts';
 import { ConfigurationError } from './settings.ts';
 
 /** What the stack needs of an operation in functions/generated/contract.ts. */
 type Declared = { method: keyof typeof HttpMethod; path: string; scopes: readonly string[] };
 
-/**
- * `name` is the id of the function's construct: the operation's id, capitalized. `entry` is the function's entry file,
- * relative to functions/: the operation's id in kebab case.
- */
-export type Operation<Id extends string> = { id: Id; name: string; entry: string; method: HttpMethod } & Omit<
-  Declared,
-  'method'
->;
+/** `name` is the id of the function's construct, and `entry` the function's entry file, relative to functions/. */
+export type Operation<Id extends string> = Declared & { id: Id; name: string; entry: string };
 
 /** Lists the operations of the contract in its order. @throws ConfigurationError that names a missing entry file */
 export const listOperations = <Id extends string>(contract: Readonly<Record<Id, Declared>>): Operation<Id>[] =>
-  (Object.entries(contract) as [Id, Declared][]).map(([id, { method, ...declared }]) => {
+  (Object.entries(contract) as [Id, Declared][]).map(([id, declared]) => {
     const entry = `${id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.lambda.ts`;
     if (!existsSync(path.join(functions, entry))) {
       throw new ConfigurationError(`The contract has the operation ${id}, but functions/${entry} does not exist.`);
     }
-    return { id, name: id.charAt(0).toUpperCase() + id.slice(1), entry, method: HttpMethod[method], ...declared };
+    return { id, name: id.charAt(0).toUpperCase() + id.slice(1), entry, ...declared };
   });

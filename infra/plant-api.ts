@@ -35,9 +35,8 @@ export class PlantApi extends HttpApi {
 }
 
 /**
- * Of the request headers, only User-Agent goes to the access log, because others may contain secrets. There is no variable
- * for the authorizer's invocation id, so both functions log `gatewayRequestId`.
- * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-logging-variables.html
+ * Of the request headers, only User-Agent goes to the access log, because others may contain secrets. No variable has
+ * the id of the authorizer's invocation, so both functions log `gatewayRequestId`.
  */
 const accessLogFormat = AccessLogFormat.custom(
   JSON.stringify({

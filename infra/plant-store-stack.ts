@@ -1,4 +1,5 @@
 import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import type { Construct } from 'constructs';
 import { operations as contract } from '../functions/generated/contract.ts';
@@ -47,7 +48,7 @@ export class PlantStoreStack extends Stack {
         stage,
       });
       for (const action of grants[id]) table.grant(made, action);
-      api.addRoutes({ path, methods: [method], integration: new HttpLambdaIntegration(name, made.live) });
+      api.addRoutes({ path, methods: [HttpMethod[method]], integration: new HttpLambdaIntegration(name, made.live) });
       return made;
     });
 

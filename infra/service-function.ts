@@ -13,7 +13,6 @@ import { ServiceLog } from './service-log.ts';
 import type { Stage } from './settings.ts';
 
 type ServiceFunctionProps = {
-  /** Path of the function's entry file, relative to functions/. */
   entry: string;
   environment: Record<string, string>;
   timeout: Duration;
@@ -28,7 +27,6 @@ export class ServiceFunction extends lambda.Function {
   readonly live: lambda.IFunction;
   /** CDK declares the time-out as optional, but this class always sets it. */
   declare readonly timeout: Duration;
-  readonly #alias: lambda.Alias;
 
   constructor(scope: Construct, id: string, { entry, environment, timeout, stage }: ServiceFunctionProps) {
     const log = new ServiceLog(scope, `${id}Logs`, stage);
@@ -73,11 +71,8 @@ export class ServiceFunction extends lambda.Function {
     this.log = log;
     this.entry = entry;
     // CDK's class types do not fit its interfaces under exactOptionalPropertyTypes, so `as` is needed.
-    this.#alias = new lambda.Alias(this, 'Live', {
-      aliasName: 'live',
-      version: this.currentVersion as lambda.IVersion,
-    });
-    this.live = this.#alias as lambda.IFunction;
+    const version = this.currentVersion as lambda.IVersion;
+    this.live = new lambda.Alias(this, 'Live', { aliasName: 'live', version }) as lambda.IFunction;
   }
 
   /** Sends a new version 10 % of the calls for five minutes, then all. If an alarm goes off, CodeDeploy rolls back. */
@@ -97,7 +92,7 @@ export class ServiceFunction extends lambda.Function {
       'CodeDeploy lists alarms to find those of the deployment, and may do nothing else with any of them.',
     );
     new LambdaDeploymentGroup(this, 'RollOut', {
-      alias: this.#alias,
+      alias: this.live as lambda.Alias,
       deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
       alarms,
       // Without `withoutPolicyUpdates`, CDK would attach the managed policy to the role.

@@ -31,7 +31,8 @@ const generate = async (): Promise<Record<string, string>> => {
     const event = `${capitalize(id)}Event`;
     const exported = { parameters: 'EventParameter[]', validate: `Validator<${event}>` };
     const declarations = [
-      "import type { EventParameter, Validator } from '../http/valid-event.ts';",
+      "import type { EventParameter } from '../http/parameters.ts';",
+      "import type { Validator } from '../http/valid-event.ts';",
       `import type { ${event} } from './contract.ts';\n`,
       ...Object.entries(exported).map(([name, type]) => `export const ${name}: ${type};`),
       '',

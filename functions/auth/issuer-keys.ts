@@ -13,10 +13,7 @@ const freshFor = 5 * 60_000;
 /** Milliseconds for which fetched keys are used if the issuer cannot be reached. After that, no token is accepted. */
 const usableFor = 60 * 60_000;
 
-/**
- * Milliseconds from the end of one fetch to the start of the next, so tokens with made-up key ids cannot flood the
- * issuer. If the issuer hangs, only one request per cooldown waits for it.
- */
+/** Milliseconds from one fetch to the next, so made-up key ids cannot flood the issuer, and few wait if it hangs. */
 const cooldown = 10_000;
 
 /** Milliseconds to wait for a key set, in each of two attempts. API Gateway's own JWT authorizers wait as long. */

@@ -4,8 +4,6 @@ import type { Ajv, ErrorObject } from 'ajv';
 import { CatalogueError, errors } from './errors.ts';
 import { type EventParameter, parseParameters } from './parameters.ts';
 
-export type { EventParameter };
-
 export type Validator<Event> = { (event: unknown): event is Event; errors?: ErrorObject[] | null };
 
 /**

@@ -1,9 +1,4 @@
-import {
-  ConditionalCheckFailedException,
-  DynamoDBClient,
-  type DynamoDBClientConfig,
-  type UpdateItemCommandOutput,
-} from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { fromEnvironment } from '../environment.ts';
 
@@ -35,28 +30,28 @@ export const openTable = (name: string): Table => ({
   client: new DynamoDBClient({ region: fromEnvironment('AWS_REGION'), ...storeLimits }),
 });
 
-type Metadata = UpdateItemCommandOutput['$metadata'];
+type Answer = { $metadata: { requestId?: string | undefined } };
 
 /**
  * Waits for DynamoDB's response to a command.
  * @throws StoreUnavailable if there is none, or a temporary error; else the SDK's error
  * @example await answered(client.send(command, { abortSignal: deadline }))
  */
-export const answered = async <Output extends { $metadata: Metadata }>(sent: Promise<Output>): Promise<Output> => {
+export const answered = async <Output extends Answer>(sent: Promise<Output>): Promise<Output> => {
   try {
     const output = await sent;
-    assertDynamoDB(output.$metadata);
+    assertDynamoDB(output);
     return output;
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) assertDynamoDB(error.$metadata);
+    if (error instanceof ConditionalCheckFailedException) assertDynamoDB(error);
     if (isTemporary(error as SdkError)) throw new StoreUnavailable('DynamoDB did not answer', { cause: error });
     throw error;
   }
 };
 
 /** Every DynamoDB response has a request id. A response without one does not prove what happened to the item. */
-const assertDynamoDB = ({ requestId }: Metadata): void => {
-  if (requestId === undefined) throw new StoreUnavailable('The response is not from DynamoDB');
+const assertDynamoDB = ({ $metadata }: Answer): void => {
+  if ($metadata.requestId === undefined) throw new StoreUnavailable('The response is not from DynamoDB');
 };
 
 /** Temporary errors, besides those that the SDK retries: the deadline aborted the call, a wrong clock, a busy item. */

@@ -1,5 +1,6 @@
 /** Compiles the contract of a test, as `npm ci` compiles schemas/openapi.yaml. */
-import type { EventParameter, Validator } from '../../functions/http/valid-event.ts';
+import type { EventParameter } from '../../functions/http/parameters.ts';
+import type { Validator } from '../../functions/http/valid-event.ts';
 import { type Contract, readOperations, type Schema } from '../../scripts/contract/operations.ts';
 import { compileValidators } from '../../scripts/contract/validators.ts';
 
