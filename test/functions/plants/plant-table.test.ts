@@ -1,7 +1,13 @@
 import { DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NewPlant } from '../../../functions/plants/plant.ts';
-import { addPlantTo, addUnlessOther, type Outcome, PlantTooLarge } from '../../../functions/plants/plant-table.ts';
+import {
+  addPlantTo,
+  addUnlessOther,
+  type Outcome,
+  PlantTooLarge,
+  toItem,
+} from '../../../functions/plants/plant-table.ts';
 import { anyCredentials, type PlantsStore, startPlantsStore } from '../../kit/plants-store.ts';
 
 let store: PlantsStore;
@@ -25,7 +31,7 @@ test('adding a stored plant again keeps attributes that it does not have', async
 });
 
 test('a plant that has only an id can be added, and added again, but is not added over a plant with a name', async () => {
-  const bare = { id: { N: '8' }, name: undefined, tag: undefined };
+  const bare = { ...toItem({ id: 8, name: '' }), name: undefined };
   const update = (item: Parameters<typeof addUnlessOther>[0]) =>
     client.send(new UpdateItemCommand({ TableName: 'plants', ...addUnlessOther(item) }));
   expect((await update(bare)).Attributes).toBeUndefined();
