@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import { FolderError, lockFolder, serve } from 'http-api-emulator';
+import { type Emulator, lockFolder, serve } from 'http-api-emulator';
 import { prebuildBundles } from '../infra/bundling.ts';
-import { exampleRequest, readContract } from './contract.ts';
+import { type Contract, exampleRequest, readContract } from './contract.ts';
 import { accessLine, curlLine } from './lines.ts';
 import { closeServer, listen } from './listen.ts';
 import { readOptions } from './options.ts';
@@ -13,6 +13,7 @@ import { referencePage } from './reference.ts';
 import { RequestLog } from './request-log.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
 import { dataFolder, readPort } from './settings.ts';
+import { explain } from './start-errors.ts';
 
 const say = (line: string): void => console.log(line);
 
@@ -97,6 +98,11 @@ const start = async (): Promise<void> => {
     cleanUps.push(await startWatching({ emulator, app, assets, context, onScope }));
   }
 
+  announce(emulator, contract);
+};
+
+const announce = (emulator: Emulator, contract: Contract): void => {
+  const { url } = emulator;
   say(`Serving ${emulator.routeKeys.join(', ')} at ${url} (store: ${emulator.store}).`);
   if (!emulator.enforcesRoles) say('You run the store yourself, so the permissions of the functions are not checked.');
   const example = exampleRequest(contract);
@@ -104,18 +110,6 @@ const start = async (): Promise<void> => {
   say(`${example ? 'Or' : 'Try it'} in a browser: ${url}/docs`);
   if (options.watch) say('Changes in functions/, infra/ and schemas/ are served without a restart.');
   say('Ctrl-C stops the service. One line per request:');
-};
-
-/** Replaces the usual errors of a first start with messages that say what to do. */
-const explain = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  if ('code' in error && error.code === 'EADDRINUSE') {
-    return `Port ${readPort()} is in use. Stop the program that uses it, or choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
-  }
-  if ('code' in error && error.code === 'EACCES' && 'syscall' in error && error.syscall === 'listen') {
-    return `You may not use port ${readPort()}. Choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
-  }
-  return error instanceof FolderError ? `${error.message} For example: DATA_DIR=... npm start` : error.message;
 };
 
 let stopping = false;
