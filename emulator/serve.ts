@@ -30,6 +30,8 @@ export type ServeOptions = Source & {
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Whether requests that exceed the stage's throttling limits get 429, as on AWS. */
   throttle?: boolean;
+  /** Whether a debugger may pause the functions: if true, neither functions nor requests time out. */
+  debug?: boolean;
 };
 
 export type Emulator = {
@@ -80,6 +82,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const versions = new StackVersions({
     store,
     ...(options.certificates && { certificates: options.certificates }),
+    ...(options.debug && { debug: true }),
     ...(options.throttle && { throttleClock: () => performance.now() }),
   });
   started.defer(() => versions.close());
@@ -94,6 +97,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
       return options.onRequest?.(entry);
     },
     ...(options.intercept && { intercept: options.intercept }),
+    ...(options.debug && { debug: true }),
   });
   const url = `http://127.0.0.1:${await listenOn(server, options.port ?? 0)}`;
   started.defer(async () => {

@@ -11,6 +11,8 @@ type Options = {
   store: Store;
   /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
   certificates?: string[];
+  /** If true, a debugger may pause the functions, and nothing times out. */
+  debug?: boolean;
   /** If given, requests are throttled by this clock. */
   throttleClock?: Clock;
 };
@@ -63,15 +65,15 @@ export class StackVersions {
   }
 
   async #add(stack: ServedStack): Promise<void> {
-    const { store, certificates, throttleClock } = this.#options;
+    const { store, certificates, throttleClock, debug } = this.#options;
     await store.createTables(stack.tables);
     this.#mustBeOpen();
     const specs = stack.functions.map((spec) => ({
       ...spec,
       environment: { ...store.environmentOf(spec), ...spec.environment },
     }));
-    const functions = new Functions(specs, certificates, this.#newest?.functions);
-    const api = new HttpApi(stack.api, (target, event) => functions.invoke(target, event), throttleClock);
+    const functions = new Functions(specs, certificates, debug, this.#newest?.functions);
+    const api = new HttpApi(stack.api, (target, event) => functions.invoke(target, event), throttleClock, debug);
     const version: Version = { stack, functions, api, inProgress: 0 };
     this.#open.add(version);
     try {

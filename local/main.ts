@@ -17,7 +17,7 @@ import { explain } from './start-errors.ts';
 
 const say = (line: string): void => console.log(line);
 
-const options = readOptions();
+const { debug, verbose, watch } = readOptions();
 
 /** Clean-up steps, run in reverse order when the service stops or its start fails half-way. */
 const cleanUps: (() => unknown)[] = [];
@@ -40,6 +40,11 @@ const temporaryFolder = (): string => {
 };
 
 const start = async (): Promise<void> => {
+  if (debug !== undefined) {
+    const { openInspector } = await import('./inspector.ts');
+    say(`A debugger can attach to ${openInspector(debug)}. Nothing times out.`);
+    say('The functions are not the bundles that would be deployed: these are not minified, and have source maps.');
+  }
   const port = readPort();
   // Try the port first: if it is in use, the user learns so before the slow steps.
   const portProbe = createServer();
@@ -55,7 +60,7 @@ const start = async (): Promise<void> => {
     import('./issuer.ts'),
     import('./stack.ts'),
     readContract(),
-    prebuildBundles(),
+    prebuildBundles({ debug: debug !== undefined }),
   ]);
 
   say('Starting a token issuer ...');
@@ -76,7 +81,8 @@ const start = async (): Promise<void> => {
     store: endpoint ? { endpoint } : { folder: dataFolder() },
     certificates: [issuer.certificate],
     port,
-    onRequest: (entry) => (options.verbose ? say(accessLine(entry)) : requestLog.add(entry)),
+    debug: debug !== undefined,
+    onRequest: (entry) => (verbose ? say(accessLine(entry)) : requestLog.add(entry)),
     intercept: referencePage({ newToken: () => fetchToken(issuer), requests: () => emulator.log }),
   });
   cleanUps.push(emulator.close);
@@ -88,14 +94,14 @@ const start = async (): Promise<void> => {
   let removeSession = shareSession(issuer.scope);
   cleanUps.push(() => removeSession());
 
-  if (options.watch) {
+  if (watch) {
     const { startWatching } = await import('./watch/watch.ts');
     const onScope = (scope: string): void => {
       issuer.setScope(scope);
       removeSession();
       removeSession = shareSession(scope);
     };
-    cleanUps.push(await startWatching({ emulator, app, assets, context, onScope }));
+    cleanUps.push(await startWatching({ debug: debug !== undefined, emulator, app, assets, context, onScope }));
   }
 
   announce(emulator, contract);
@@ -108,7 +114,7 @@ const announce = (emulator: Emulator, contract: Contract): void => {
   const example = exampleRequest(contract);
   if (example) say(`Try it, in another terminal:\n\n${curlLine(url, example)}\n`);
   say(`${example ? 'Or' : 'Try it'} in a browser: ${url}/docs`);
-  if (options.watch) say('Changes in functions/, infra/ and schemas/ are served without a restart.');
+  if (watch) say('Changes in functions/, infra/ and schemas/ are served without a restart.');
   say('Ctrl-C stops the service. One line per request:');
 };
 
@@ -118,6 +124,7 @@ const end = async (exitCode: number): Promise<void> => {
   if (stopping) return;
   stopping = true;
   setTimeout(() => process.exit(1), 10_000).unref();
+  if (debug !== undefined) await (await import('./inspector.ts')).closeInspector();
   await stop();
   process.exit(exitCode);
 };

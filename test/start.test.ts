@@ -2,7 +2,7 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { fetchToken, readSession, writeSession } from '../local/session.ts';
 import { expectInContract } from './kit/contract.ts';
 import { type LocalService, programs, run, startLocalService, temporaryFolder } from './kit/local-service.ts';
@@ -92,6 +92,16 @@ test('the service answers a request for a path that the contract does not have w
   expect(await send('{}', {}, '/no-route')).toMatchObject({ status: 404, body: { message: 'Not Found' } });
 });
 
+test('the service runs the bundles that would be deployed, byte for byte', async () => {
+  const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
+  const folder = path.join(home.folder, temporary);
+  const assets = (await readdir(folder)).filter((name) => name.startsWith('asset.'));
+  const read = (folders: string[]) => Promise.all(folders.map((each) => readFile(path.join(each, 'index.js'), 'utf8')));
+  const served = await read(assets.map((name) => path.join(folder, name)));
+  const deployed = await read(inject('stack').functions.map((each) => each.folder));
+  expect(new Set(served)).toEqual(new Set(deployed));
+});
+
 test('the service lets no other user read its files, with any umask', async () => {
   const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
   const folders = ['dynamodb', 'lock', temporary];
@@ -108,6 +118,12 @@ describe('npm start says why in one sentence and exits with code 1', () => {
     const PORT = String(await startServer(createServer()));
     const stderr = `Port ${PORT} is in use. Stop the program that uses it, or choose another port: PORT=3001 npm start (PORT=0 means any free port).\n`;
     expect(await start({ PORT })).toEqual({ code: 1, stdout: '', stderr });
+  });
+
+  test('if the port for debuggers is in use', async () => {
+    const port = await startServer(createServer());
+    const stderr = expect.stringContaining(`\nThe debugger's port ${port} cannot be used. Choose another one`);
+    expect(await start({}, `--debug=${port}`)).toEqual({ code: 1, stdout: '', stderr });
   });
 
   test('if another service uses its data folder, and leaves that service running', async () => {

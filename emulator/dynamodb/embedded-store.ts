@@ -24,6 +24,8 @@ export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<
     throw new FolderError(`The data in ${folder} ${failureOf(error)}`, { cause: error });
   }
   const server = dynalite({ path: folder, createTableMs: 0 });
+  // A debugger may pause a function, the only kind of client here, between any two steps of a request.
+  Object.assign(server, { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
   const [listener] = server.listeners('request') as [RequestListener];
   server.removeAllListeners('request').on('request', guarded(guard, listener));
   return {

@@ -19,20 +19,22 @@ export type Respond = (request: IncomingMessage, requestId: string, log: LogLine
 /** What the gateway does with one request: check it, select the route, call the authorizer, call the integration. */
 export class HttpApi {
   readonly #invoke: Invoke;
+  readonly #debug: boolean;
   readonly #routes: RouteTable;
   readonly #cors: Cors | undefined;
   readonly #buckets: Map<RouteSpec, TokenBucket>;
 
-  /** Throttles requests by `throttleClock`. Without a clock, requests are not throttled. */
-  constructor({ routes, cors }: ApiSpec, invoke: Invoke, throttleClock?: Clock) {
+  /** Throttles requests by `throttleClock`. Without a clock, requests are not throttled. With `debug`, nothing times out. */
+  constructor({ routes, cors }: ApiSpec, invoke: Invoke, throttleClock?: Clock, debug = false) {
     this.#invoke = invoke;
+    this.#debug = debug;
     this.#routes = new RouteTable(routes);
     this.#cors = cors && new Cors(cors);
     this.#buckets = throttleClock ? bucketsOf(routes, throttleClock) : new Map();
   }
 
   readonly respond: Respond = async (request, requestId, log) => {
-    const responded = await this.#handle(request, requestId, makeInvoker(this.#invoke, log)).then(
+    const responded = await this.#handle(request, requestId, makeInvoker(this.#invoke, log, this.#debug)).then(
       (response): Responded => ({ response }),
       failed,
     );

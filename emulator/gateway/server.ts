@@ -24,10 +24,12 @@ type GatewayOptions = {
   onRequest: (entry: AccessLogEntry) => void;
   /** Called before the API handles a request. Returns true if it responds instead of the API. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** If true, a debugger may pause the functions, and nothing times out. */
+  debug?: boolean;
 };
 
 /** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that is not listening yet */
-export const gateway = ({ respond, onRequest, intercept }: GatewayOptions): Server => {
+export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions): Server => {
   /**
    * The number of requests in progress on each connection. Unless it is 0, the client would take any other response
    * for the response to one of these requests.
@@ -64,7 +66,8 @@ export const gateway = ({ respond, onRequest, intercept }: GatewayOptions): Serv
 
   // Node's limit for headers must exceed the gateway's (10,240 bytes). Beyond Node's, `clientError` below responds 431,
   // too.
-  const server = createServer({ maxHeaderSize: 64 * 1024, requireHostHeader: false }, handle);
+  const limits = debug ? { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 } : {};
+  const server = createServer({ maxHeaderSize: 64 * 1024, requireHostHeader: false, ...limits }, handle);
   server.on('checkExpectation', handle);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Node could not parse the data. If a request is in progress, the client would take an error response for the

@@ -10,14 +10,14 @@ export class Functions {
   readonly #functions: Map<string, LambdaFunction>;
 
   /**
-   * The functions trust `certificates` (PEM) besides Node's default certificate authorities. A function that `earlier`
-   * has with the same spec and code is shared with it.
+   * The functions trust `certificates` (PEM) besides Node's default certificate authorities. With `debug`, a debugger may
+   * pause them, and nothing times out. A function that `earlier` has with the same spec and code is shared with it.
    */
-  constructor(specs: FunctionSpec[], certificates: string[] = [], earlier?: Functions) {
+  constructor(specs: FunctionSpec[], certificates: string[] = [], debug = false, earlier?: Functions) {
     this.#functions = new Map(
       specs.map((spec) => {
         const same = earlier === undefined ? undefined : earlier.#functions.get(spec.name);
-        return [spec.name, same?.runs(spec) ? same : new LambdaFunction(spec, certificates)];
+        return [spec.name, same?.runs(spec) ? same : new LambdaFunction(spec, { certificates, debug })];
       }),
     );
   }

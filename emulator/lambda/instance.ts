@@ -42,9 +42,10 @@ const maxYoungGenerationSizeMb = 16;
 /** One execution environment of a function: a worker thread that handles one event at a time. */
 export class Instance {
   readonly #spec: FunctionSpec;
+  readonly #data: RuntimeData;
   readonly #worker: Worker;
   readonly #onEnd: (instance: Instance) => void;
-  readonly #initTimer: NodeJS.Timeout;
+  readonly #initTimer: NodeJS.Timeout | undefined;
   readonly #loaded = Promise.withResolvers<string | undefined>();
   #settle: (answer: Answer) => void = () => {};
   #log: LogLine[] = [];
@@ -55,12 +56,14 @@ export class Instance {
    * Starts a thread that loads the code in `folder`. `onEnd` is called once, when the instance can handle no further
    * event.
    */
-  constructor(spec: FunctionSpec, folder: string, certificates: string[], onEnd: (instance: Instance) => void) {
+  constructor(spec: FunctionSpec, folder: string, data: RuntimeData, onEnd: (instance: Instance) => void) {
     this.#spec = spec;
+    this.#data = data;
     this.#onEnd = onEnd;
-    const workerData: RuntimeData = { certificates };
     this.#worker = new Worker(new URL(`runtime${path.extname(import.meta.filename)}`, import.meta.url), {
-      workerData,
+      // A debugger shows this name.
+      name: spec.name,
+      workerData: data,
       env: { ...spec.environment, ...lambdaVariables(spec, folder), ...compileCache() },
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: spec.memoryMegabytes, maxYoungGenerationSizeMb },
@@ -74,7 +77,7 @@ export class Instance {
         `Runtime.ExitError: Runtime exited ${code === 0 ? 'without providing a reason' : `with error: exit status ${code}`}`,
       ),
     );
-    this.#initTimer = setTimeout(() => this.#end(`Loading timed out after ${initTimeout} ms`), initTimeout);
+    this.#initTimer = this.#endAfter(initTimeout, `Loading timed out after ${initTimeout} ms`);
   }
 
   /** Resolves to undefined once the function is loaded, or to the reason why it cannot be. */
@@ -93,13 +96,13 @@ export class Instance {
     const invocation: Invocation = {
       requestId: randomUUID(),
       event,
-      deadline: Date.now() + timeout,
+      timeout,
       arn,
       version,
       traceId,
     };
     this.#worker.postMessage(invocation);
-    const timer = setTimeout(() => this.#end(`Task timed out after ${(timeout / 1000).toFixed(2)} seconds`), timeout);
+    const timer = this.#endAfter(timeout, `Task timed out after ${(timeout / 1000).toFixed(2)} seconds`);
     const answer = await promise;
     clearTimeout(timer);
     return { ...answer, log: this.takeLog() };
@@ -122,6 +125,11 @@ export class Instance {
     else if (message.kind === 'result') this.#settle(withinLimit(message.result));
     else if (message.kind === 'failure') this.#settle({ failure: message.reason });
     else this.#end(message.reason);
+  }
+
+  /** Starts a timer that ends the instance, unless a debugger may pause it. */
+  #endAfter(milliseconds: number, reason: string): NodeJS.Timeout | undefined {
+    return this.#data.debug ? undefined : setTimeout(() => this.#end(reason), milliseconds);
   }
 
   #setLoaded(failure: string | undefined): void {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { FunctionSpec, Target } from '../served-stack.ts';
 import { Instance, type LogLine, type Outcome, payloadLimit } from './instance.ts';
+import type { RuntimeData } from './runtime.ts';
 
 /** How many instances of one function may run at the same time. Further events wait for a free instance. */
 const maxInstances = 8;
@@ -9,7 +10,7 @@ const maxInstances = 8;
 /** A Lambda function: up to eight instances, each of which handles one event at a time. */
 export class LambdaFunction {
   readonly #spec: FunctionSpec;
-  readonly #certificates: string[];
+  readonly #data: RuntimeData;
   #folder: string;
   /** Every instance that has not ended, including those that still run old code. */
   readonly #instances = new Set<Instance>();
@@ -23,9 +24,9 @@ export class LambdaFunction {
   #warmedUp?: Promise<void>;
   #isClosed = false;
 
-  constructor(spec: FunctionSpec, certificates: string[]) {
+  constructor(spec: FunctionSpec, data: RuntimeData) {
     this.#spec = spec;
-    this.#certificates = certificates;
+    this.#data = data;
     this.#folder = spec.folder;
   }
 
@@ -98,7 +99,7 @@ export class LambdaFunction {
   }
 
   #start(folder: string): Instance {
-    const instance = new Instance(this.#spec, folder, this.#certificates, (ended) => this.#forget(ended));
+    const instance = new Instance(this.#spec, folder, this.#data, (ended) => this.#forget(ended));
     this.#instances.add(instance);
     return instance;
   }

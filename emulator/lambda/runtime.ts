@@ -10,14 +10,17 @@ import { logError, patchConsole } from './console.ts';
 import { loadHandler } from './load-handler.ts';
 import { errorText, JSONStringifyError, UnhandledPromiseRejection } from './runtime-errors.ts';
 
-/** Certificate authorities (PEM) that the function trusts besides Node's default ones. */
-export type RuntimeData = { certificates: string[] };
+/**
+ * `certificates` are the authorities (PEM) that the function trusts besides Node's default ones. If `debug` is true, a
+ * debugger may pause the function.
+ */
+export type RuntimeData = { certificates: string[]; debug: boolean };
 
-/** `deadline` is in milliseconds since the epoch. Events and results are passed as JSON text, as in Lambda. */
+/** `timeout` is in milliseconds. Events and results are passed as JSON text, as in Lambda. */
 export type Invocation = {
   requestId: string;
   event: string;
-  deadline: number;
+  timeout: number;
   arn: string;
   version: string;
   traceId: string;
@@ -61,8 +64,13 @@ process.on('beforeExit', () =>
   }),
 );
 
-const { certificates } = workerData as RuntimeData;
+const { certificates, debug } = workerData as RuntimeData;
 if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
+
+if (debug) {
+  const { suspendTimers } = await import('./suspend-timers.ts');
+  suspendTimers();
+}
 
 const instanceContext = {
   functionName: env['AWS_LAMBDA_FUNCTION_NAME'],
@@ -72,11 +80,11 @@ const instanceContext = {
 };
 
 /** The context object that a handler gets: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
-const contextOf = ({ requestId, deadline, arn, version, traceId }: Invocation): object => ({
+const contextOf = ({ requestId, arn, version, traceId }: Invocation, endsAt: number): object => ({
   invokedFunctionArn: arn,
   awsRequestId: requestId,
   xRayTraceId: traceId,
-  getRemainingTimeInMillis: () => deadline - Date.now(),
+  getRemainingTimeInMillis: () => Math.floor(endsAt - performance.now()),
   functionVersion: version,
   ...instanceContext,
 });
@@ -95,12 +103,13 @@ const handler = await loadHandler(env['LAMBDA_TASK_ROOT'] ?? '', env['_HANDLER']
 );
 
 parentPort?.on('message', async (invocation: Invocation) => {
+  const endsAt = performance.now() + invocation.timeout;
   // During an event, the port must not keep the thread alive: if only the port is left, the handler can never settle.
   parentPort?.unref();
   env['_X_AMZN_TRACE_ID'] = invocation.traceId;
   env['AWS_LAMBDA_FUNCTION_VERSION'] = invocation.version;
   try {
-    const result = await handler?.(JSON.parse(invocation.event), contextOf(invocation));
+    const result = await handler?.(JSON.parse(invocation.event), contextOf(invocation, endsAt));
     // As in Lambda, wait one turn of the event loop: an unhandled rejection in that turn fails the event.
     await nextTurn();
     send({ kind: 'result', result: toJson(result) });

@@ -3,7 +3,13 @@ import { esbuildOptions, listEntries } from '../../infra/bundling.ts';
 
 /** Bundles the functions again and again. esbuild keeps what it has parsed, so each time takes a third of the first. */
 export class Bundler {
+  readonly #debug: boolean;
   readonly #contexts = new Map<string, Promise<BuildContext>>();
+
+  /** With `debug`, the bundles have source maps. */
+  constructor(debug: boolean) {
+    this.#debug = debug;
+  }
 
   /** Bundles every entry. @returns the code by entry @throws Error whose message has the file and line of each error */
   async bundle(): Promise<Map<string, Buffer>> {
@@ -20,7 +26,7 @@ export class Bundler {
   }
 
   async #bundle(entry: string): Promise<[entry: string, code: Buffer]> {
-    const created = this.#contexts.get(entry) ?? context({ ...esbuildOptions(entry), logLevel: 'silent' });
+    const created = this.#contexts.get(entry) ?? context({ ...esbuildOptions(entry, this.#debug), logLevel: 'silent' });
     this.#contexts.set(entry, created);
     const { outputFiles: [file] = [] } = await (await created).rebuild();
     if (file === undefined) throw new Error(`esbuild produced no output for ${entry}.`);

@@ -13,6 +13,8 @@ export const root = path.resolve(import.meta.dirname, '../..');
 
 /** The service that runs. `app` is what it serves, with its assets in `assets`; `context` is the app's own. */
 export type Service = {
+  /** Whether the bundles have source maps. */
+  debug: boolean;
   emulator: Emulator;
   app: App;
   assets: string;
@@ -24,7 +26,7 @@ export type Service = {
 /** Makes a running service serve changed files. */
 export class Reloader {
   readonly #service: Service;
-  readonly #bundler = new Bundler();
+  readonly #bundler: Bundler;
   readonly #stop = new AbortController();
   #entries: Record<string, string>;
   /** The code that is served, by entry. */
@@ -34,6 +36,7 @@ export class Reloader {
 
   constructor(service: Service) {
     this.#service = service;
+    this.#bundler = new Bundler(service.debug);
     this.#entries = entriesOf(service.app);
     this.#served = new Map(listEntries().map((entry) => [entry, Buffer.from(bundle(entry))]));
   }
@@ -60,8 +63,8 @@ export class Reloader {
   }
 
   async #reloadStack(bundles: Map<string, Buffer>): Promise<string> {
-    const { emulator, assets, context, onScope } = this.#service;
-    const synthesized = await this.#run('local/watch/synthesize.ts', JSON.stringify({ assets, context }));
+    const { debug, emulator, assets, context, onScope } = this.#service;
+    const synthesized = await this.#run('local/watch/synthesize.ts', JSON.stringify({ assets, context, debug }));
     const { template, entries, scope } = synthesized as Synthesized;
     await emulator.reload({ template, assets });
     onScope(scope);

@@ -5,6 +5,7 @@
 import type { ServeOptions } from 'http-api-emulator';
 import { prebuildBundles } from '../../infra/bundling.ts';
 import { allScopes } from '../scopes.ts';
+import type { Service } from './reloader.ts';
 
 /** The entries are the files of the functions, by the functions' names. */
 export type Synthesized = {
@@ -13,8 +14,8 @@ export type Synthesized = {
   scope: string;
 };
 
-const { assets, context } = JSON.parse(process.argv[2] ?? '') as { assets: string; context: Record<string, string> };
-const [{ makeApp, entriesOf }] = await Promise.all([import('../stack.ts'), prebuildBundles()]);
+const { assets, context, debug } = JSON.parse(process.argv[2] ?? '') as Pick<Service, 'assets' | 'context' | 'debug'>;
+const [{ makeApp, entriesOf }] = await Promise.all([import('../stack.ts'), prebuildBundles({ debug })]);
 const app = makeApp(assets, context);
 const [stack] = app.synth().stacks;
 const synthesized: Synthesized = { template: stack?.template, entries: entriesOf(app), scope: allScopes };

@@ -30,7 +30,7 @@ const byFile: Record<string, Row[]> = {
       'A route without scopes is open to every valid token.',
     ],
     [
-      'throw Object.assign(error, { gatewayRequestId });',
+      'throw Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] });',
       'throw error;',
       'A failure of the authorizer has no request id.',
     ],
@@ -195,6 +195,13 @@ const byFile: Record<string, Row[]> = {
       'spec.memoryMegabytes }',
       'The local service takes 0.4 GB more in an import.',
     ],
+    ['this.#data.debug ? undefined : ', '', 'A function that a debugger pauses for five seconds is ended.'],
+  ],
+  'emulator/lambda/suspend-timers.ts': [
+    ['pauses.total() === total ||', 'true ||', 'As soon as a debugger resumes a function, the function times out.'],
+  ],
+  'emulator/gateway/invocation.ts': [
+    ['debug ? invoked : ', '', 'The gateway gives up a request while a debugger pauses its function.'],
   ],
   'local/listen.ts': [
     ["port, '127.0.0.1'", "port, '0.0.0.0'", 'Other machines in the network may add plants and get tokens.'],
@@ -219,6 +226,11 @@ const byFile: Record<string, Row[]> = {
     ["sourcemap: 'external'", "sourcemap: 'linked'", 'The bundle with a source map is not the one that is deployed.'],
   ],
   'local/main.ts': [
+    [
+      'prebuildBundles({ debug: debug !== undefined })',
+      'prebuildBundles({ debug: true })',
+      'npm start runs other bundles than those that would be deployed.',
+    ],
     ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
     [
       'cleanUps.push(() => removeSession())',

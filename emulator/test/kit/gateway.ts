@@ -42,7 +42,7 @@ export const start = async (
     events.push({ name, event: JSON.parse(JSON.stringify(event)) as never });
     return functions.invoke ? functions.invoke(name) : asJson(results[name]);
   };
-  const { respond } = new HttpApi({ routes: [route], ...api }, invoke, throttleClock);
+  const { respond } = new HttpApi({ routes: [route], ...api }, invoke, throttleClock, options.debug);
   const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
   const port = await startServer(server);
   const event = <T>(name: string): T => events.find((each) => each.name === name)?.event as T;

@@ -31,6 +31,7 @@ export const functionOf = async (
   code: string | Record<string, string>,
   spec: Partial<FunctionSpec> = {},
   certificates: string[] = [],
+  debug = false,
 ) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -40,7 +41,7 @@ export const functionOf = async (
     timeout,
     ...spec,
   };
-  const functions = new Functions([fn], certificates);
+  const functions = new Functions([fn], certificates, debug);
   onTestFinished(() => functions.close());
   return {
     functions,

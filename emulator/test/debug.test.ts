@@ -1,0 +1,131 @@
+/** Tests the option `debug`: a debugger may pause threads, and no time-out ends the request. */
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { gateway } from '../gateway/server.ts';
+import { listen } from '../listen.ts';
+import { allow, asJson, post, start, token } from './kit/gateway.ts';
+import { functionOf, resultOf, timeout } from './kit/one-function.ts';
+
+/** Code that stops its thread for 400 ms, as a debugger would. */
+const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);';
+
+/** Starts a timer of each kind: a promise of its name. */
+const timers = {
+  setTimeout: "new Promise((resolve) => setTimeout(resolve, 200, 'setTimeout'))",
+  'node:timers': "new Promise((resolve) => require('node:timers').setTimeout(resolve, 200, 'node:timers'))",
+  'node:timers/promises': "require('node:timers/promises').setTimeout(200, 'node:timers/promises')",
+  'AbortSignal.timeout': "once(AbortSignal.timeout(200), 'abort').then(() => 'AbortSignal.timeout')",
+  socket: "once(socket.setTimeout(200), 'timeout').then(() => 'socket')",
+};
+const kinds = Object.keys(timers).sort();
+
+/** A handler that starts the timers, pauses, and returns which of them fired at once, and which fired later, too. */
+const startTimers = `
+  const { once } = require('node:events');
+  const net = require('node:net');
+  exports.handler = async () => {
+    const server = net.createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = net.connect(server.address().port, '127.0.0.1');
+    await once(socket, 'connect');
+    const fired = [];
+    const all = [${Object.values(timers)}].map(async (timer) => fired.push(await timer));
+    const cleared = setTimeout(() => fired.push('cleared'), 200);
+    ${pause}
+    for (let turns = 0; turns < 3; turns += 1) await new Promise(setImmediate);
+    const early = [...fired].sort();
+    clearTimeout(cleared);
+    await Promise.all(all);
+    socket.destroy();
+    server.close();
+    return { early, fired: fired.sort() };
+  };`;
+
+describe('with the option debug', () => {
+  test('timers that were running during a pause start again after it', async () => {
+    const fn = await functionOf(startTimers, {}, [], true);
+    expect(resultOf(await fn.invoke())).toEqual({ early: [], fired: kinds });
+  });
+
+  test('intervals go on after a pause', async () => {
+    const code = `exports.handler = () => new Promise((resolve) => {
+      let ticks = 0;
+      const timer = setInterval(() => { if ((ticks += 1) === 3) { clearInterval(timer); resolve(ticks); } }, 10);
+      ${pause}
+    });`;
+    expect(resultOf(await (await functionOf(code, {}, [], true)).invoke())).toBe(3);
+  });
+
+  test('neither performance.now() nor the time left for the event counts a pause, but Date does', async () => {
+    const code = `exports.handler = async (_, context) => {
+      const read = () => [performance.now(), -context.getRemainingTimeInMillis(), Date.now()];
+      const before = read();
+      ${pause}
+      return read().map((value, index) => value - before[index]);
+    };`;
+    const [clock, timeUsed, date] = resultOf(await (await functionOf(code, {}, [], true)).invoke()) as number[];
+    expect(clock, 'milliseconds by performance.now()').toBeLessThan(200);
+    expect(timeUsed, 'milliseconds of the time left').toBeLessThan(200);
+    expect(date, 'milliseconds by Date').toBeGreaterThan(200);
+  });
+
+  test('neither loading nor handling an event times out', async () => {
+    const server = createServer();
+    const port = await listen(server, 0);
+    onTestFinished(() => void server.close());
+    const code = `import { connect } from 'node:net';
+      const closed = () => new Promise((resolve) => connect(${port}, '127.0.0.1').on('error', () => {}).on('close', resolve));
+      await closed();
+      export const handler = async () => { await closed(); return 'late'; };`;
+    const fn = await functionOf({ 'index.mjs': code }, {}, [], true);
+    let connected = once(server, 'connection');
+    const invoked = fn.invoke();
+    const failed = invoked.then((): Socket[] => []);
+    for (const _ of ['loading', 'handling']) {
+      const [socket]: Socket[] = await Promise.race([connected, failed]);
+      connected = once(server, 'connection');
+      vi.advanceTimersByTime(2 * timeout);
+      socket?.destroy();
+    }
+    expect(resultOf(await invoked)).toBe('late');
+  });
+
+  test('a handler that can never settle fails', async () => {
+    const fn = await functionOf('exports.handler = () => new Promise(() => {})', {}, [], true);
+    expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining('Runtime.NodeJsExit') });
+  });
+
+  test('the gateway waits for an authorizer and an integration as long as they take', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const invoke = async (name: string) => {
+      await nextTurn();
+      vi.advanceTimersByTime(60_000);
+      await nextTurn();
+      return asJson(name === 'Authorizer' ? allow : { statusCode: 200, body: 'late' });
+    };
+    const { port } = await start({ invoke }, {}, { debug: true });
+    expect(await post(port, '{}', [token])).toMatchObject({ status: 200, body: 'late' });
+  });
+
+  test('the gateway does not limit the time for sending a request', () => {
+    const { headersTimeout, requestTimeout, keepAliveTimeout } = gateway({
+      respond: async () => ({ response: { status: 204, headers: {}, body: '' } }),
+      onRequest: () => {},
+      debug: true,
+    });
+    expect({ headersTimeout, requestTimeout, keepAliveTimeout }).toEqual({
+      headersTimeout: 0,
+      requestTimeout: 0,
+      keepAliveTimeout: 0,
+    });
+  });
+});
+
+test('without the option debug, timers that became due during a pause fire at once', async () => {
+  expect(resultOf(await (await functionOf(startTimers)).invoke())).toMatchObject({
+    early: ['cleared', ...kinds].sort(),
+  });
+});

@@ -1,0 +1,47 @@
+/** The inspector of Node.js, for `npm start -- --debug`: https://nodejs.org/api/inspector.html */
+import inspector, { type NodeWorker, Session } from 'node:inspector/promises';
+
+/**
+ * Lets debuggers attach to this process on 127.0.0.1; port 0 means any free port.
+ * @returns the address, written as HOST:PORT
+ * @throws Error with a message for the user if the port cannot be used
+ */
+export const openInspector = (port: number): string => {
+  // If a debugger started this process, as VS Code does, it has already opened the inspector.
+  if (inspector.url() === undefined) inspector.open(port, '127.0.0.1');
+  const url = inspector.url();
+  if (url !== undefined) return new URL(url).host;
+  // Node.js prints the reason, such as "address already in use", but throws nothing.
+  throw new Error(
+    `The debugger's port ${port} cannot be used. Choose another one: npm start -- --debug=9230 (--debug=0 means any free port).`,
+  );
+};
+
+/** Detaches debuggers, and resumes threads that they have paused: a paused thread cannot be stopped. */
+export const closeInspector = async (): Promise<void> => {
+  // Without this, the process would not exit before the debugger detaches.
+  inspector.close();
+  const session = new Session();
+  session.connect();
+  const resumed: Promise<void>[] = [];
+  session.on('NodeWorker.attachedToWorker', ({ params }) => resumed.push(resume(session, params.sessionId)));
+  await session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
+  await Promise.all(resumed);
+};
+
+/** Resumes the worker thread of a session if it is paused, also if it meets another breakpoint later. */
+const resume = async (session: Session, sessionId: NodeWorker.SessionID): Promise<void> => {
+  const send = (id: number, method: string) =>
+    session.post('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify({ id, method }) });
+  const answered = new Promise<void>((resolve) => {
+    session.on('NodeWorker.receivedMessageFromWorker', ({ params }) => {
+      if (params.sessionId !== sessionId) return;
+      const { id, method } = JSON.parse(params.message) as { id?: number; method?: string };
+      if (method === 'Debugger.paused') void send(3, 'Debugger.resume');
+      if (id === 2) resolve();
+    });
+  });
+  await send(1, 'Debugger.enable');
+  await send(2, 'Debugger.resume');
+  await answered;
+};

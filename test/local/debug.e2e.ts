@@ -1,0 +1,52 @@
+/** `npm start -- --debug`, with a debugger that attaches to it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { fetchToken, readSession } from '../../local/session.ts';
+import { attachDebugger } from '../kit/debugger.ts';
+import { post, programs } from '../kit/local-service.ts';
+import { test } from '../kit/local-service-test.ts';
+import { until } from '../kit/until.ts';
+
+/** Milliseconds: more than any limit of a function or of the SDK here. */
+const longerThanTheTimeOut = 6_000;
+
+test('npm start -- --debug lets a debugger pause functions at lines of their sources for longer than their time-out, and Ctrl-C ends the pause', async ({
+  home,
+}) => {
+  const service = home.begin({}, [process.execPath, programs.start, '--debug=0']);
+  await until(() => service.output().includes('Ctrl-C'));
+  const [, address = ''] = /attach to (127\.0\.0\.1:\d+)/.exec(service.output()) ?? [];
+  const { workers, detach } = await attachDebugger(address);
+  const session = readSession(home.folder);
+  const token = await fetchToken(session);
+  const send = (id: number, name: string) => post(session.url, JSON.stringify({ id, name }), token);
+  const pausedAt = async (file: string, text: string) => {
+    const set = await Promise.all(workers.map((worker) => worker.breakAt(file, text)));
+    const worker = workers[set.indexOf(true)];
+    expect(worker, `a thread that runs ${file}`).toBeDefined();
+    return { worker, hit: until(() => worker?.frame !== undefined) };
+  };
+
+  const operation = await pausedAt('functions/create-plant.ts', 'await addPlant(newPlant');
+  const first = send(1, 'Moss');
+  await operation.hit;
+  const authorizer = await pausedAt('functions/authorizer.lambda.ts', 'bearerToken(event');
+  const second = send(2, 'Fern');
+  await authorizer.hit;
+  // Two instances are paused. The next request gets others.
+  expect(await send(3, 'Ivy'), 'status').toBe(200);
+
+  await sleep(longerThanTheTimeOut);
+  expect(await operation.worker?.evaluate('newPlant.name')).toBe('Moss');
+  expect(await authorizer.worker?.evaluate('event.routeKey')).toBe('POST /plants');
+  await Promise.all([operation, authorizer].map(({ worker }) => worker?.call('Debugger.resume')));
+  expect(await Promise.all([first, second]), 'statuses').toEqual([200, 200]);
+
+  // A Ctrl-C ends the service even if the debugger has paused a thread.
+  await pausedAt('functions/authorizer.lambda.ts', 'Object.hasOwn(scopes');
+  send(4, 'Lily').catch(() => {});
+  await until(() => workers.some(({ frame }) => frame !== undefined));
+  service.child.kill('SIGINT');
+  expect((await service.ended).code, 'exit code').toBe(0);
+  detach();
+});
