@@ -170,9 +170,11 @@ test('reload ends the functions of a stack that it rejects', async () => {
 });
 
 test('reload serves the stack of the last call if two calls overlap', async () => {
-  const { ask, reload } = await start({ functions: { One: saying('one') } });
+  const { ask, emulator, folder } = await start({ functions: { One: saying('one') } });
   const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${saying('slow')}`;
-  await Promise.all([reload({ functions: { One: slow } }), reload({ functions: { One: saying('last') } })]);
+  const stacks = [await smallStack(folder, { functions: { One: slow } })];
+  stacks.push(await smallStack(folder, { functions: { One: saying('last') } }));
+  await Promise.all(stacks.map((stack) => emulator.reload(stack)));
   expect(await ask('/One')).toBe('"last"');
 });
 

@@ -30,7 +30,7 @@ const byFile: Record<string, Row[]> = {
       'A route without scopes is open to every valid token.',
     ],
     [
-      'throw Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] });',
+      "throw Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] });",
       'throw error;',
       'A failure of the authorizer has no request id.',
     ],

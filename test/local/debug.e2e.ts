@@ -30,7 +30,7 @@ test('npm start -- --debug lets a debugger pause functions at lines of their sou
   const operation = await pausedAt('functions/create-plant.ts', 'await addPlant(newPlant');
   const first = send(1, 'Moss');
   await operation.hit;
-  const authorizer = await pausedAt('functions/authorizer.lambda.ts', 'bearerToken(event');
+  const authorizer = await pausedAt('functions/authorizer.lambda.ts', 'verdictOn(event)');
   const second = send(2, 'Fern');
   await authorizer.hit;
   // Two instances are paused. The next request gets others.
