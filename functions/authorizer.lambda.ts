@@ -16,10 +16,7 @@ const rules = {
   scopeClaims: fromEnvironment('SCOPE_CLAIM').split(','),
 };
 
-/**
- * Allows a request whose bearer token is valid and has the scopes that the contract requires for the route.
- * @throws Error if the issuer's keys cannot be fetched
- */
+/** Allows a request if its bearer token is valid and has the route's scopes. @throws Error if there are no keys */
 export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
   const gatewayRequestId = event.requestContext.requestId;
   const verdict = await verdictOn(event).catch((error: Error) => {

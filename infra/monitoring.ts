@@ -9,7 +9,6 @@ import type { PlantApi } from './plant-api.ts';
 import type { PlantsTable } from './plants-table.ts';
 import type { ServiceFunction } from './service-function.ts';
 
-/** `operations` are the functions of the contract's operations. */
 type Parts = { api: PlantApi; operations: ServiceFunction[]; authorizer: ServiceFunction; table: PlantsTable };
 
 /** The alarms, and a dashboard: the state of all alarms, graphs, and each alarm's metric with its limit. */

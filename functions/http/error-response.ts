@@ -22,9 +22,9 @@ export const errorResponse = (
 ): MiddlewareObj<HttpEvent, APIGatewayProxyStructuredResultV2> => ({
   onError: (request) => {
     const thrown = request.error;
-    const catalogued = inCatalogue(thrown, translations);
-    log(catalogued, thrown, request.event?.requestContext?.requestId);
-    request.response = toResponse(catalogued);
+    const { entry, message } = inCatalogue(thrown, translations);
+    log(entry, thrown, request.event?.requestContext?.requestId);
+    request.response = jsonResponse(entry.status, { error: entry.error, message } satisfies ErrorBody, entry.headers);
   },
 });
 
@@ -35,23 +35,13 @@ const inCatalogue = (thrown: unknown, translations: readonly Translation[]): Cat
 };
 
 /** Logs one JSON line. Lambda's own logger adds the time, level and its own request id, which no client knows. */
-const log = ({ entry: { status, error } }: CatalogueError, thrown: unknown, gatewayRequestId?: string): void => {
-  if (status < 500) {
-    console.info({ outcome: 'refused', error, gatewayRequestId });
-    return;
-  }
+const log = ({ status, error }: CatalogueEntry, thrown: unknown, gatewayRequestId?: string): void => {
   const bundle = process.env['BUNDLE_SHA256'];
-  console[status === 503 ? 'warn' : 'error']({
-    outcome: 'failed',
-    error,
-    cause: evidence(thrown),
-    bundle,
-    gatewayRequestId,
-  });
+  const failure = { outcome: 'failed', error, cause: evidence(thrown), bundle, gatewayRequestId };
+  if (status < 500) console.info({ outcome: 'refused', error, gatewayRequestId });
+  else if (status === 503) console.warn(failure);
+  else console.error(failure);
 };
-
-const toResponse = ({ entry: { status, error, headers }, message }: CatalogueError) =>
-  jsonResponse(status, { error, message } satisfies ErrorBody, headers);
 
 /** The logged metadata of an AWS SDK call: its status, its attempts, and the request id that AWS Support asks for. */
 type ServiceMetadata = { httpStatusCode?: number; attempts?: number; requestId?: string };

@@ -41,12 +41,9 @@ export const jsonBody = (): MiddlewareObj<HttpEvent> => {
       if (depthOf(text) > maxDepth) throw new CatalogueError(errors.notJson);
       try {
         // Only one of the two parsers runs, because the worst body takes each of them 0.4 s of CPU time.
+        const decoded = Object.assign(event, { body: text, isBase64Encoded: false });
         if (mayRound.test(text)) event.body = parseExactly(text);
-        else {
-          const parsed = { ...request, event: { ...event, body: text, isBase64Encoded: false } };
-          await parser.before?.(parsed);
-          event.body = parsed.event.body;
-        }
+        else await parser.before?.({ ...request, event: decoded });
       } catch {
         // The parser's error contains the body, so it is dropped and never logged.
         throw new CatalogueError(errors.notJson);

@@ -61,7 +61,6 @@ export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
  * client therefore succeeds, a different plant stays as it is, and so do attributes that are not in the contract.
  */
 export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCommandInput, 'TableName'> => {
-  const fields = Object.keys(content);
   const given = Object.entries(content).flatMap(([field, value]) => (value === undefined ? [] : [{ field, value }]));
   const equations = given.map(({ field }) => `#${field} = :${field}`);
   const absent = Object.entries(content).filter(([, value]) => value === undefined);
@@ -74,7 +73,7 @@ export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCo
       ExpressionAttributeValues: Object.fromEntries(given.map(({ field, value }) => [`:${field}`, value])),
     }),
     ConditionExpression: `attribute_not_exists(id) OR (${isSame.join(' AND ')})`,
-    ExpressionAttributeNames: Object.fromEntries(fields.map((field) => [`#${field}`, field])),
+    ExpressionAttributeNames: Object.fromEntries(Object.keys(content).map((field) => [`#${field}`, field])),
     // The old attributes tell a repeated plant from a new one. Returning them consumes no read capacity.
     ReturnValues: 'ALL_OLD',
   };

@@ -417,8 +417,8 @@ const byFile: Record<string, Row[]> = {
   ],
   'functions/http/error-response.ts': [
     [
-      'log(catalogued, thrown, request.event?.requestContext?.requestId)',
-      'log(catalogued, thrown)',
+      'log(entry, thrown, request.event?.requestContext?.requestId)',
+      'log(entry, thrown)',
       "A request's id does not lead to the function's line.",
     ],
   ],
