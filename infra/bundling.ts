@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { type BuildOptions, build, buildSync, type OutputFile, stop } from 'esbuild';
+import { type BuildOptions, buildSync, type OutputFile } from 'esbuild';
 
 export const functions = path.resolve(import.meta.dirname, '../functions');
 
@@ -17,16 +16,8 @@ const stubs = {
   '@smithy/core/event-streams': stub('event-streams.ts'),
 };
 
-/** Readable code with a source map. Its sources are absolute, because the CDK moves a bundle to another folder. */
-const debugOptions = {
-  minify: false,
-  sourcemap: 'inline',
-  sourceRoot: pathToFileURL(`${path.dirname(functions)}/`).href,
-  absWorkingDir: path.dirname(functions),
-} satisfies BuildOptions;
-
 /** Returns esbuild's options to bundle an entry with the lock file's SDK, instead of using the Lambda runtime's SDK. */
-export const esbuildOptions = (entry: string, debug = false) =>
+export const esbuildOptions = (entry: string) =>
   ({
     entryPoints: [path.join(functions, entry)],
     bundle: true,
@@ -40,24 +31,12 @@ export const esbuildOptions = (entry: string, debug = false) =>
     alias: stubs,
     logLevel: 'warning',
     write: false,
-    ...(debug && debugOptions),
   }) satisfies BuildOptions;
 
-/** The bundles made so far, by entry. */
-const bundles = new Map<string, OutputFile[]>();
+/** The bundles made so far, by entry. `npm start` makes them before it synthesizes the stack. */
+export const bundles = new Map<string, OutputFile[]>();
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
-
-/**
- * Bundles every entry in esbuild's own process, so that this process can do other work, such as loading CDK. With
- * `debug`, a debugger can show the sources, and the bundles are not those that are deployed.
- */
-export const prebuildBundles = async ({ debug = false } = {}): Promise<void> => {
-  const make = async (entry: string) => bundles.set(entry, (await build(esbuildOptions(entry, debug))).outputFiles);
-  await Promise.all(listEntries().map(make));
-  // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
-  await stop();
-};
 
 /** Returns an entry of functions/ bundled as one JavaScript file. @example bundle('authorizer.lambda.ts') */
 export const bundle = (entry: string): Uint8Array => {

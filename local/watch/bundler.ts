@@ -1,5 +1,6 @@
 import { type BuildContext, context, formatMessages, type Message } from 'esbuild';
-import { esbuildOptions, listEntries } from '../../infra/bundling.ts';
+import { listEntries } from '../../infra/bundling.ts';
+import { bundleOptions } from '../prebuild.ts';
 
 /** Bundles the functions again and again. esbuild keeps what it has parsed, so each time takes a third of the first. */
 export class Bundler {
@@ -26,7 +27,7 @@ export class Bundler {
   }
 
   async #bundle(entry: string): Promise<[entry: string, code: Buffer]> {
-    const created = this.#contexts.get(entry) ?? context({ ...esbuildOptions(entry, this.#debug), logLevel: 'silent' });
+    const created = this.#contexts.get(entry) ?? context({ ...bundleOptions(entry, this.#debug), logLevel: 'silent' });
     this.#contexts.set(entry, created);
     const { outputFiles: [file] = [] } = await (await created).rebuild();
     if (file === undefined) throw new Error(`esbuild produced no output for ${entry}.`);

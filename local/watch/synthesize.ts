@@ -3,7 +3,7 @@
  * changed module again. Its argument is JSON: the folder of the assets, and the context of the app.
  */
 import type { ServeOptions } from 'http-api-emulator';
-import { prebuildBundles } from '../../infra/bundling.ts';
+import { prebuildBundles } from '../prebuild.ts';
 import { allScopes } from '../scopes.ts';
 import type { Service } from './reloader.ts';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { TestProject } from 'vitest/node';
 import type { ServedStack } from '../../emulator/served-stack.ts';
 import { readTemplate } from '../../emulator/template/read-template.ts';
-import { prebuildBundles } from '../../infra/bundling.ts';
+import { prebuildBundles } from '../../local/prebuild.ts';
 
 export default async ({ provide }: TestProject) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
