@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { type BuildOptions, buildSync, type OutputFile } from 'esbuild';
+import { type BuildOptions, buildSync } from 'esbuild';
 
 export const functions = path.resolve(import.meta.dirname, '../functions');
 
@@ -34,17 +34,16 @@ export const esbuildOptions = (entry: string) =>
   }) satisfies BuildOptions;
 
 /** The bundles made so far, by entry. `npm start` makes them before it synthesizes the stack. */
-export const bundles = new Map<string, OutputFile[]>();
+export const bundles = new Map<string, Uint8Array>();
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
 
 /** Returns an entry of functions/ bundled as one JavaScript file. @example bundle('authorizer.lambda.ts') */
 export const bundle = (entry: string): Uint8Array => {
-  const files = bundles.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles;
-  bundles.set(entry, files);
-  const [file] = files;
-  if (file === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
-  return file.contents;
+  const code = bundles.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles[0]?.contents;
+  if (code === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
+  bundles.set(entry, code);
+  return code;
 };
 
 /** Lists the source files and packages (as keys of package-lock.json) that contribute code to the bundle of an entry. */

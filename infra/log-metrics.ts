@@ -14,7 +14,6 @@ export const faults = (operation: ServiceFunction): Metric =>
 export const keysNotFetched = (authorizer: ServiceFunction): Metric =>
   count(authorizer, 'KeysNotFetched', outcomeIs('keys not fetched'));
 
-/** Counts the tokens that the authorizer refuses, by reason. */
 export const refusals = (authorizer: ServiceFunction): IMetric =>
   countBy('reason', authorizer, 'Refused', outcomeIs('refused'));
 

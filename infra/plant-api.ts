@@ -34,10 +34,7 @@ export class PlantApi extends HttpApi {
   }
 }
 
-/**
- * Of the request headers, only User-Agent goes to the access log, because others may contain secrets. No variable has
- * the id of the authorizer's invocation, so both functions log `gatewayRequestId`.
- */
+/** Of the request headers, only User-Agent goes to the access log, because others may contain secrets. */
 const accessLogFormat = AccessLogFormat.custom(
   JSON.stringify({
     requestId: '$context.requestId',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { AssetHashType, DockerImage, type Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { AssetHashType, DockerImage, type Duration, RemovalPolicy } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -41,11 +41,8 @@ export class ServiceFunction extends lambda.Function {
       // 1,769 MB are one whole core. docs/decisions/function-settings.md explains size, log format and no pre-warming.
       memorySize: 1_769,
       timeout,
-      // The functions log it with each failure. Commands that bundle nothing, such as `cdk destroy`, leave it out.
-      environment: {
-        ...environment,
-        ...(Stack.of(scope).bundlingRequired && { BUNDLE_SHA256: sha256(bundle(entry)) }),
-      },
+      // The functions log the hash with each failure: docs/decisions/function-settings.md.
+      environment: { ...environment, BUNDLE_SHA256: createHash('sha256').update(bundle(entry)).digest('hex') },
       role,
       // `prod` keeps older versions so that the alias can go back to one. A version whose deployment failed is deleted,
       // because Lambda does not publish the same code as a version twice.
@@ -100,8 +97,6 @@ export class ServiceFunction extends lambda.Function {
     });
   }
 }
-
-const sha256 = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
 
 /** Makes a function's code, index.js. CDK's NodejsFunction makes the same through npx, which is slower than esbuild. */
 const bundled = (entry: string): lambda.Code =>

@@ -24,9 +24,7 @@ export type Settings = {
 };
 
 /** An error that whoever deploys must fix in the settings or in the contract. Its message is one sentence. */
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError';
-}
+export class ConfigurationError extends Error {}
 
 /** Reads and checks the CDK context. @throws ConfigurationError whose message names the key, its value and what is allowed */
 export const readSettings = (node: Node): Settings => {
@@ -68,7 +66,6 @@ const url = (scheme: RegExp) => ({
   test: (text: string): boolean => scheme.test(text) && /^[^\s?#@]+$/.test(text) && URL.canParse(text),
 });
 
-/** Reads a string that `pattern` accepts. */
 const text = (node: Node, key: string, pattern: Pick<RegExp, 'test'> = /^/, allowed = ''): string | undefined => {
   const value: unknown = node.tryGetContext(key);
   if (value === undefined) return undefined;

@@ -19,7 +19,10 @@ export const bundleOptions = (entry: string, debug: boolean) => ({
 
 /** Bundles every entry in esbuild's own process, so that this process can do other work, such as loading CDK. */
 export const prebuildBundles = async ({ debug = false } = {}): Promise<void> => {
-  const make = async (entry: string) => bundles.set(entry, (await build(bundleOptions(entry, debug))).outputFiles);
+  const make = async (entry: string): Promise<void> => {
+    const { outputFiles } = await build(bundleOptions(entry, debug));
+    for (const { contents } of outputFiles) bundles.set(entry, contents);
+  };
   await Promise.all(listEntries().map(make));
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();

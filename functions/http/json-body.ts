@@ -68,7 +68,6 @@ const decode = ({ headers, body, isBase64Encoded }: HttpEvent): string => {
   return body;
 };
 
-/** Counts the levels of nested arrays and objects in JSON text. */
 const depthOf = (json: string): number => {
   let [depth, deepest, inString] = [0, 0, false];
   for (let index = 0; index < json.length; index += 1) {

@@ -59,7 +59,7 @@ const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionCon
 
 /** Codes, besides those that the SDK retries, of a connection that failed or broke off, or was not HTTP or TLS. */
 const connectionErrors =
-  /^(?:E(?:ADDRNOTAVAIL|CONNABORTED|HOSTDOWN|NETDOWN|PROTO)|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
+  /^(?:E(?:ADDRNOTAVAIL|CONNABORTED|HOSTDOWN|NET(?:DOWN|RESET)|PROTO)|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
 
 /** Errors of Node.js have a `code`. */
 type SdkError = Parameters<typeof isTransientError>[0] & { code?: string };

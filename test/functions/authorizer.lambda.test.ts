@@ -198,10 +198,11 @@ describe('the authorizer', () => {
   });
 
   test('throws if the keys cannot be fetched, because the token may be valid', async () => {
-    const handler = await load({ JWKS_URI: `${issuer.issuer}/nothing-here` });
+    const handler = await load({ JWKS_URI: `${issuer.issuer}/nothing-here`, BUNDLE_SHA256: 'hash' });
     const message = expect.stringContaining('cannot be fetched');
-    // Lambda logs the error with its fields, so the id leads to it.
-    await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toMatchObject({ message, gatewayRequestId });
+    // Lambda logs the error with its fields, so the request's id leads to it, and the hash to its source lines.
+    const logged = { message, gatewayRequestId, bundle: 'hash' };
+    await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toMatchObject(logged);
   });
 
   test('throws before Lambda times out if the issuer never responds', async () => {

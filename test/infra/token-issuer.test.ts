@@ -17,6 +17,7 @@ test('the authorizer trusts the external issuer that the context names', () => {
   const template = withIssuer({});
   expect(variables(template)).toEqual({
     Variables: {
+      BUNDLE_SHA256: expect.any(String),
       ISSUER: externalIssuer.issuer,
       JWKS_URI: externalIssuer.jwksUri,
       AUDIENCE: externalIssuer.audience,
@@ -31,6 +32,7 @@ test("the authorizer trusts the stack's own user pool and any audience if the co
   const issuer = { 'Fn::GetAtt': ['TokenIssuerPool', 'ProviderURL'] };
   expect(variables(cognito)).toEqual({
     Variables: {
+      BUNDLE_SHA256: expect.any(String),
       ISSUER: issuer,
       JWKS_URI: { 'Fn::Join': ['', [issuer, '/.well-known/jwks.json']] },
       AUDIENCE: 'none',

@@ -43,7 +43,10 @@ describe('readTemplate', () => {
           memoryMegabytes: 1_769,
           logLevel: 'INFO',
         });
-        expect(find(name)?.environment).toEqual({ TABLE_NAME: tables[0]?.TableName });
+        expect(find(name)?.environment).toEqual({
+          BUNDLE_SHA256: expect.any(String),
+          TABLE_NAME: tables[0]?.TableName,
+        });
         const resources = [expect.stringMatching(`:table/${tables[0]?.TableName}$`)];
         const actions = grants[id].toSorted();
         expect(find(name)?.role).toEqual(actions.length === 0 ? [] : [{ effect: 'Allow', actions, resources }]);

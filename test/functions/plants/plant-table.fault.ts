@@ -91,6 +91,7 @@ describe.concurrent('addPlant', () => {
     ['EADDRNOTAVAIL', StoreUnavailable],
     ['EHOSTDOWN', StoreUnavailable],
     ['ENETDOWN', StoreUnavailable],
+    ['ENETRESET', StoreUnavailable],
     ['EPROTO', StoreUnavailable],
     ['HPE_HEADER_OVERFLOW', StoreUnavailable],
     ['ENOTFOUND', StoreUnavailable],

@@ -44,7 +44,7 @@ test.each([
   ['0', 1],
   ['9007199254740993', 9],
   ['-9223372036854775808', 12],
-])('a plant with id %s may have 400 KB in UTF-8, to the byte', async (id, idBytes) => {
+])('in the local store, a plant with id %s may have 400 KB in UTF-8, to the byte', async (id, idBytes) => {
   const room = 409_600 - 'id'.length - idBytes - 'name'.length - 'tag'.length - Buffer.byteLength('é');
   await expect(add({ id: BigInt(id), name: 'x'.repeat(room + 1), tag: 'é' })).rejects.toBeInstanceOf(PlantTooLarge);
   expect(await store.read(id)).toBeUndefined();
