@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { appendFile, mkdtemp, open, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,14 +12,16 @@ export type FailedLine = { source: string; number: number; bytes: Buffer; failur
 const comment = /^# .*:\d+ \(.*\): /;
 
 /**
- * A file with the lines that an import could not store, each below a comment with the reason. It can be imported, too.
- * What an earlier import wrote stays at the top until `remove`, so an interrupted import loses none of it.
+ * A file with the lines that an import could not store, each below a comment with the reason. It can be imported, too:
+ * only that import removes lines from it.
  */
 export class FailedLines {
   readonly file: string;
   /** Bytes in the file when this import began, and bytes that this import has added. */
   readonly earlier: number;
   #added = 0;
+  /** The digests of the lines that `add` skips. */
+  readonly #present = new Set<string>();
   /** Whether the file has content that no import wrote. */
   readonly isForeign: boolean;
 
@@ -37,7 +40,16 @@ export class FailedLines {
     return new FailedLines(file, buffer.toString(), earlier);
   }
 
+  /** Makes `add` skip each line that is in the file now, so that importing a file twice does not repeat its failures. */
+  async skipPresent(): Promise<void> {
+    if (this.earlier === 0) return;
+    await using handle = await open(this.file);
+    for await (const line of handle.readLines({ encoding: 'latin1' })) this.#present.add(digest(line));
+  }
+
   async add({ source, number, bytes, failure: { error, message, requestId } }: FailedLine): Promise<void> {
+    // If somebody else has changed the file meanwhile, the line may be gone from it: add it.
+    if (this.#present.has(digest(bytes.toString('latin1'))) && (await this.#isUnchanged())) return;
     const request = requestId === undefined ? '' : ` [request ${requestId}]`;
     // The message may come from anything that answers at the service's address, so it may have line breaks.
     const reason = `${message}${request}`.replaceAll(/\s+/g, ' ');
@@ -49,10 +61,9 @@ export class FailedLines {
 
   /** Removes the first bytes of the file, all of which must be from before this import. Deletes the file if none remain. */
   async remove(first: number): Promise<void> {
-    const size = this.earlier + this.#added;
-    // An unexpected size means that somebody else changed the file meanwhile: keep all of it.
-    if (first === 0 || (await sizeOf(this.file)) !== size) return;
-    if (first === size) return rm(this.file);
+    // If somebody else has changed the file meanwhile, keep all of it.
+    if (first === 0 || !(await this.#isUnchanged())) return;
+    if (first === this.earlier + this.#added) return rm(this.file);
     // If the file is a symbolic link, replace its target, not the link. Keep the permissions, which may be restricted.
     const file = await realpath(this.file);
     const { mode } = await stat(file);
@@ -62,7 +73,15 @@ export class FailedLines {
     await rename(rest, file);
     await rmdir(folder);
   }
+
+  /** Returns whether the file has the size that this import expects. */
+  async #isUnchanged(): Promise<boolean> {
+    return (await sizeOf(this.file)) === this.earlier + this.#added;
+  }
 }
+
+/** Identifies a line, whatever its line break, in little memory. @param line one character for each byte */
+const digest = (line: string): string => hash('sha256', line.replace(/[\r\n]+$/, ''), 'base64');
 
 const newline = 0x0a;
 

@@ -52,8 +52,10 @@ const openInput = async (given: string, { from }: Options): Promise<Input> => {
 
 const openFailures = async (given: string): Promise<FailedLines> => {
   const failures = await FailedLines.in(resolveForCaller(given));
-  if (!failures.isForeign) return failures;
-  throw new Error(`Lines that fail would go to ${failures.file}, which no import has made: move that file away.`);
+  if (failures.isForeign)
+    throw new Error(`Lines that fail would go to ${failures.file}, which no import has made: move that file away.`);
+  await failures.skipPresent();
+  return failures;
 };
 
 /** Imports a file, or standard input if `given` is `-`. @throws Error with a message for the user */
@@ -72,7 +74,7 @@ export const importPlants = async (given: string, options: Options): Promise<voi
       if (line.outcome === 'failed') await input.failures.add({ source: input.name, ...line });
       progress.add(line);
     }
-    await input.failures.remove(outOfDate(input, options, progress));
+    if (input.kind === 'failed lines') await input.failures.remove(input.failures.earlier);
   } catch (error) {
     progress.stop();
     if (input.kind === 'failed lines') await input.failures.remove(progress.end);
@@ -87,13 +89,6 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   console.log(`${progress}${failed > 0 ? `: see ${input.failures.file}` : ''}`);
   if (progress.firstMisfit !== undefined) console.error(formatAdvice(progress.firstMisfit));
   process.exitCode = failed > 0 ? 1 : 0;
-};
-
-/** Returns how many bytes at the top of the file of failed lines come from an earlier import of the same lines. */
-const outOfDate = ({ kind, failures }: Input, { from = 1 }: Options, { sent }: Progress): number => {
-  if (kind === 'failed lines') return failures.earlier;
-  // If no line could be sent, the user probably gave a wrong file.
-  return kind === 'file' && sent > 0 && from === 1 ? failures.earlier : 0;
 };
 
 /** Says how to import the rest after an import that stopped. */

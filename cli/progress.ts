@@ -15,8 +15,6 @@ export class Progress {
   lastLine = 0;
   /** The byte offset at which that line ends. */
   end = 0;
-  /** How many lines were sent to the service. */
-  sent = 0;
   #misfits = 0;
   #first = '';
   #begin: number | undefined;
@@ -37,7 +35,6 @@ export class Progress {
     const { number, end, bytes, outcome } = line;
     this.counts[outcome] += 1;
     const error = outcome === 'failed' ? line.failure.error : undefined;
-    if (error !== 'not sent') this.sent += 1;
     if (error === 'not sent' || error === notAPlant) this.#misfits += 1;
     if (this.lines === 1) this.#first = bytes.toString();
     this.lastLine = number;

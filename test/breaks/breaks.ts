@@ -163,9 +163,14 @@ const byFile: Record<string, Row[]> = {
     [
       'this.#added += text.length',
       'this.#added += text.toString().length',
-      'If a failed line has an umlaut, the failures of an earlier import stay in the file.',
+      'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',
     ],
     ['earlier > 0 && !comment.test(head)', 'false', "An import deletes the user's own file."],
+    [
+      ' && (await this.#isUnchanged())) return;',
+      ') return;',
+      'A failed line that the user removed during an import is lost.',
+    ],
   ],
   'emulator/gateway/server.ts': [
     ['    count(request.socket, -1);\n', '', 'A bad request on a connection that was used before gets no response.'],
@@ -256,14 +261,9 @@ const byFile: Record<string, Row[]> = {
   ],
   'cli/import-plants.ts': [
     [
-      "kind === 'file' && sent > 0 && from === 1",
-      "kind === 'file' && from === 1",
-      'An import that sends nothing deletes the failures of an earlier one.',
-    ],
-    [
-      "kind === 'file' && sent > 0 && from === 1",
-      "kind === 'file' && sent > 0",
-      'An import that goes on with --from deletes the failures from before it stopped.',
+      "if (input.kind === 'failed lines') await input.failures.remove(input.failures.earlier);",
+      'await input.failures.remove(input.failures.earlier);',
+      'An import deletes lines that an earlier import could not store, and lines that the user has fixed.',
     ],
     [
       "if (input.kind === 'failed lines') await input.failures.remove(progress.end);",

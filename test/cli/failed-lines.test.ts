@@ -12,7 +12,7 @@ const texts = (...numbers: number[]) =>
   numbers.map((number) => `# plants.ndjson:${number} (40901): vergeben für immer\nLöwenzahn\n`).join('');
 
 /** Starts an import whose file has the failed lines of an earlier one. */
-const importAgain = async (earlier = texts(1, 2)) => {
+const importAgain = async (earlier: string | Buffer = texts(1, 2)) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const file = path.join(folder, 'failed.ndjson');
@@ -52,6 +52,19 @@ test.each([texts(1, 2), ''])(
     expect(await readdir(folder)).toEqual([]);
   },
 );
+
+test('the file of failed lines gets no line again that it has, unless somebody removed that line in the meantime', async () => {
+  const earlier = Buffer.from('# plants.ndjson:1 (40901): taken\n{"name":"\xe9"}\n', 'latin1');
+  const { file, failures } = await importAgain(earlier);
+  await failures.skipPresent();
+  await failures.add({ ...failedLine(2), bytes: Buffer.from('{"name":"\xe9"}', 'latin1') });
+  expect(await readFile(file)).toEqual(earlier);
+  await failures.add(failedLine(3));
+  expect(await readFile(file)).toEqual(Buffer.concat([earlier, Buffer.from(texts(3))]));
+  await rm(file);
+  await failures.add({ ...failedLine(2), bytes: Buffer.from('{"name":"\xe9"}', 'latin1') });
+  expect(await readFile(file, 'latin1'), 'after the user deleted it').toContain('{"name":"\xe9"}\n');
+});
 
 test('an import throws if the file of earlier failed lines cannot be read', async () => {
   const { file } = await importAgain();

@@ -103,27 +103,32 @@ describe('plant import', () => {
   const notJson = 'the line is not JSON in UTF-8\nno JSON\n';
   const repeated = answer(200, { name: 'Moss' }, { 'idempotent-replayed': 'true' });
 
-  test('stores the lines of a file in the folder where npm was called, and clears earlier failures', async () => {
+  test('stores the lines of a file in the folder where npm was called, and keeps the failures of an earlier file', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
-    const { begin, list } = await importing(line.repeat(2), baseUrl);
+    const { begin, failed } = await importing(line.repeat(2), baseUrl);
     const stdout = '2 new, 0 already there, 0 failed\n';
     expect(await begin().ended).toEqual({ code: 0, stdout, stderr: '' });
     expect(received.map(({ body }) => `${body}\n`)).toEqual([line, line]);
-    expect(await list()).toEqual(['plants.ndjson']);
+    expect(await failed()).toBe(earlier);
   });
 
-  test('ends with code 1 if a line fails, and keeps in its file only the failures of this import', async () => {
+  test('ends with code 1 if a line fails, and adds that line to its file of failed lines once only', async () => {
     const { baseUrl } = await startScriptedService(stored, repeated);
     const { begin, failed } = await importing(`${line.repeat(3)}no JSON`, baseUrl);
     const stdout = expect.stringMatching(/^1 new, 2 already there, 1 failed: see /);
     expect(await begin().ended).toEqual({ code: 1, stdout, stderr: '' });
-    expect(await failed()).toBe(`# plants.ndjson:4 (not sent): ${notJson}`);
+    expect(await failed()).toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
+    expect(await begin().ended).toMatchObject({ code: 1, stdout: expect.stringContaining(', 1 failed: see ') });
+    expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('keeps the failures of an earlier import if no line can be sent', async () => {
-    const { begin, failed } = await importing('no JSON\n', 'http://127.0.0.1:9');
+  test('keeps a line that the user fixed in the file of failed lines, and adds the original that fails again', async () => {
+    const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
+    const others = { 'plants.ndjson.failed.ndjson': fixed };
+    const { baseUrl } = await startScriptedService(stored);
+    const { begin, failed } = await importing(`no JSON\n${line}`, baseUrl, others);
     expect((await begin().ended).code).toBe(1);
-    expect(await failed()).toBe(`${earlier}# plants.ndjson:1 (not sent): ${notJson}`);
+    expect(await failed()).toBe(`${fixed}# plants.ndjson:1 (not sent): ${notJson}`);
   });
 
   test('says after Ctrl-C how to go on, ends with code 130, and keeps earlier failures', async () => {
@@ -142,13 +147,12 @@ describe('plant import', () => {
     expect(await failed()).toBe(earlier);
   });
 
-  test('with --from skips the lines before it, and keeps the failures of the lines before it', async () => {
+  test('with --from skips the lines before it', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
-    const { begin, failed } = await importing(`{"id":1}\n${line}`, baseUrl);
+    const { begin } = await importing(`{"id":1}\n${line}`, baseUrl);
     const stdout = '1 new, 0 already there, 0 failed\n';
     expect(await begin('plants.ndjson', '--from', '2').ended).toEqual({ code: 0, stdout, stderr: '' });
     expect(received.map(({ body }) => `${body}\n`)).toEqual([line]);
-    expect(await failed()).toBe(earlier);
     expect((await begin('plants.ndjson', '--from', '0').ended).stderr).toContain('the number of a line, from 1');
   });
 
