@@ -9,7 +9,7 @@ import type { Failure } from './import-lines.ts';
 export type FailedLine = { source: string; number: number; bytes: Buffer; failure: Failure };
 
 /** Matches a file that begins as `add` writes it. */
-const comment = /^# .*:\d+ \(.*\): /;
+const comment = /^\s*# .*:\d+ \(.*\): /;
 
 /**
  * A file with the lines that an import could not store, each below a comment with the reason. It can be imported, too:
@@ -54,7 +54,8 @@ export class FailedLines {
     // The message may come from anything that answers at the service's address, so it may have line breaks.
     const reason = `${message}${request}`.replaceAll(/\s+/g, ' ');
     const head = Buffer.from(`# ${source}:${number} (${error}): ${reason}\n`);
-    const text = Buffer.concat([head, bytes, Buffer.from(bytes.at(-1) === newline ? '' : '\n')]);
+    const lineBreak = Buffer.from((await endsInLineBreak(this.file)) ? '' : '\n');
+    const text = Buffer.concat([lineBreak, head, bytes, Buffer.from(bytes.at(-1) === newline ? '' : '\n')]);
     await appendFile(this.file, text);
     this.#added += text.length;
   }
@@ -84,6 +85,15 @@ export class FailedLines {
 const digest = (line: string): string => hash('sha256', line.replace(/[\r\n]+$/, ''), 'base64');
 
 const newline = 0x0a;
+
+/** Returns false if what is appended to the file would continue its last line, as after some editors. */
+const endsInLineBreak = async (file: string): Promise<boolean> => {
+  const size = await sizeOf(file);
+  if (size === 0) return true;
+  await using handle = await open(file);
+  const { buffer } = await handle.read({ buffer: Buffer.alloc(1), position: size - 1 });
+  return buffer[0] === newline;
+};
 
 const sizeOf = async (file: string): Promise<number> => {
   try {

@@ -166,6 +166,7 @@ const byFile: Record<string, Row[]> = {
       'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',
     ],
     ['earlier > 0 && !comment.test(head)', 'false', "An import deletes the user's own file."],
+    ['buffer[0] === newline', 'true', 'A comment is appended to the last line that the user fixed.'],
     [
       ' && (await this.#isUnchanged())) return;',
       ') return;',

@@ -99,6 +99,15 @@ test('the file of failed lines keeps the earlier lines after those that are remo
   expect(await readFile(file, 'utf8')).toBe(texts(2, 3));
 });
 
+test('a failed line does not continue the last line of a file that the user saved without a final line break', async () => {
+  const { file, failures } = await importAgain(texts(1, 2).trimEnd());
+  await failures.add(failedLine(3));
+  expect(await readFile(file, 'utf8')).toBe(texts(1, 2, 3));
+  await failures.remove(failures.earlier);
+  expect(await readFile(file, 'utf8')).toBe(`\n${texts(3)}`);
+  expect((await FailedLines.in(file)).isForeign).toBe(false);
+});
+
 test.each([
   ['', false],
   [texts(1), false],
