@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { appendFile, mkdtemp, open, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { appendFile, mkdtemp, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Failure } from './import-lines.ts';
@@ -70,9 +70,12 @@ export class FailedLines {
     const { mode } = await stat(file);
     const folder = await mkdtemp(`${file}.`);
     const rest = path.join(folder, 'rest');
-    await pipeline(createReadStream(file, { start: first }), createWriteStream(rest, { mode }));
-    await rename(rest, file);
-    await rmdir(folder);
+    try {
+      await pipeline(createReadStream(file, { start: first }), createWriteStream(rest, { mode }));
+      await rename(rest, file);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   }
 
   /** Returns whether the file has the size that this import expects. */

@@ -74,21 +74,33 @@ export const importPlants = async (given: string, options: Options): Promise<voi
       if (line.outcome === 'failed') await input.failures.add({ source: input.name, ...line });
       progress.add(line);
     }
-    if (input.kind === 'failed lines') await input.failures.remove(input.failures.earlier);
   } catch (error) {
     progress.stop();
-    if (input.kind === 'failed lines') await input.failures.remove(progress.end);
-    const soFar = `${progress} so far. ${howToGoOn(given, options, input, progress)}`;
+    const soFar = `${progress} so far. ${(await removeDone(input, progress.end)) ?? howToGoOn(given, options, input, progress)}`;
     if (stop.signal.aborted) throw new Stopped(`Stopped: ${soFar}`);
     const reason =
       error instanceof ImportEnded ? explain(error.result, url) : error instanceof Error ? error.message : error;
     throw new Error(`${reason}\n${soFar}`);
   }
   progress.stop();
+  const problem = await removeDone(input, input.failures.earlier);
   const { failed } = progress.counts;
   console.log(`${progress}${failed > 0 ? `: see ${input.failures.file}` : ''}`);
   if (progress.firstMisfit !== undefined) console.error(formatAdvice(progress.firstMisfit));
-  process.exitCode = failed > 0 ? 1 : 0;
+  if (problem !== undefined) console.error(problem);
+  process.exitCode = failed > 0 || problem !== undefined ? 1 : 0;
+};
+
+/** Removes the lines that are done from a file of failed lines. @returns a sentence for the user if that is impossible */
+const removeDone = async ({ kind, failures }: Input, end: number): Promise<string | undefined> => {
+  if (kind !== 'failed lines') return undefined;
+  try {
+    await failures.remove(end);
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : error;
+    return `The lines that are done are still in ${failures.file} (${reason}). Make sure that you can write to its folder, and import the file again: no plant is stored twice.`;
+  }
 };
 
 /** Says how to import the rest after an import that stopped. */

@@ -262,13 +262,13 @@ const byFile: Record<string, Row[]> = {
   ],
   'cli/import-plants.ts': [
     [
-      "if (input.kind === 'failed lines') await input.failures.remove(input.failures.earlier);",
-      'await input.failures.remove(input.failures.earlier);',
+      "if (kind !== 'failed lines') return undefined;",
+      '',
       'An import deletes lines that an earlier import could not store, and lines that the user has fixed.',
     ],
     [
-      "if (input.kind === 'failed lines') await input.failures.remove(progress.end);",
-      "if (input.kind === 'failed lines') await input.failures.remove(input.size);",
+      '(await removeDone(input, progress.end))',
+      '(await removeDone(input, input.size))',
       'Who stops the import of a file of failed lines loses the lines that are not imported yet.',
     ],
   ],

@@ -208,6 +208,32 @@ describe('plant import', () => {
       expect(await failed()).toBe(earlier.repeat(19));
     });
 
+    // Beside a file with so long a name, no temporary folder can be made. Root, too, gets that error.
+    const stuckFile = `${'x'.repeat(236)}.failed.ndjson`;
+    const stuck = `The lines that are done are still in .*/${stuckFile} \\(ENAMETOOLONG: .*\\)\\. Make sure .*\\.\\n$`;
+
+    test('says what to do, with code 1, if the lines that are stored cannot be removed', async () => {
+      const { baseUrl } = await startScriptedService(stored);
+      const { begin, failed } = await importing(line, baseUrl, { [stuckFile]: `${earlier}no JSON\n` });
+      const { code, stdout, stderr } = await begin(stuckFile).ended;
+      expect({ code, stdout }).toEqual({
+        code: 1,
+        stdout: expect.stringMatching(/^1 new, 0 already there, 1 failed: /),
+      });
+      expect(stderr).toMatch(new RegExp(`^${stuck}`));
+      expect(await failed(stuckFile)).toBe(`${earlier}no JSON\n# ${stuckFile}:3 (not sent): ${notJson}`);
+    });
+
+    test('says first why it stopped, even if the lines that are done cannot be removed', async () => {
+      const { baseUrl } = await startScriptedService(answer(403, { message: 'Forbidden' }));
+      const { begin } = await importing(line, baseUrl, { [stuckFile]: `# x:1 (not sent): ${notJson}${earlier}` });
+      const { code, stderr } = await begin(stuckFile).ended;
+      expect(code, 'exit code').toBe(1);
+      expect(stderr).toMatch(
+        new RegExp(`^The token was refused at .*\\n0 new, 0 already there, 1 failed so far\\. ${stuck}`),
+      );
+    });
+
     test('refuses --from, which would remove the skipped lines', async () => {
       const { begin, failed } = await importing(line, 'http://127.0.0.1:9');
       expect((await begin(failedFile, '--from', '2').ended).stderr).toMatch(
