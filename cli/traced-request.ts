@@ -28,15 +28,24 @@ const beforeFunctions: Record<number, string> = {
 export const describe = ({ summary, errors, lines }: TracedRequest): string => {
   const { method, path, status = 0, milliseconds } = summary ?? {};
   const known = lines.length > 0 ? undefined : beforeFunctions[status];
-  return [
+  const text = [
     summary ? `${method} ${path} ${status} ${milliseconds} ms` : 'The access log has no line of this request yet.',
     ...lines.map(({ who, level, message }) => `${who} ${level} ${readable(message)}`),
     ...[...errors, ...(known === undefined ? [] : [known])].map((error) => `Gateway: ${error}`),
   ].join('\n');
+  return escapeControls(text);
 };
 
-/** Keeps control characters escaped, but shows the line breaks of stacks. */
+/** Shows line breaks, as in stacks. A function may have logged nothing: console.info(undefined). */
 const readable = (message: unknown): string => {
-  const short = JSON.stringify(message);
-  return short.includes('\\n') ? JSON.stringify(message, null, 2).replaceAll('\\n', '\n') : short;
+  const short = JSON.stringify(message) ?? '';
+  return showLineBreaks(short) === short ? short : showLineBreaks(JSON.stringify(message, null, 2));
 };
+
+/** Each match is one whole escape sequence, so the n after an escaped backslash, as in "C:\\new", stays. */
+const showLineBreaks = (json: string): string =>
+  json.replaceAll(/\\./g, (escaped) => (escaped === '\\n' ? '\n' : escaped));
+
+/** JSON.stringify does not escape U+007F to U+009F, with which a terminal can be controlled, too. */
+const escapeControls = (text: string): string =>
+  text.replaceAll(/[^\P{Cc}\n]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -418,6 +418,7 @@ const byFile: Record<string, Row[]> = {
       'beforeFunctions[status]',
       'A plant over 400 KB is said to be over 10 MB.',
     ],
+    ['return escapeControls(text)', 'return text', 'A log line can control the terminal.'],
   ],
   'functions/http/error-response.ts': [
     [

@@ -19,6 +19,16 @@ test('the description of a request shows a stack line by line, but no control ch
   );
 });
 
+test.each<[message: unknown, text: string]>([
+  [undefined, ''],
+  ['in C:\\new', '"in C:\\\\new"'],
+  [{ folder: 'C:\\new' }, '{"folder":"C:\\\\new"}'],
+  ['\u009b2J\u007f', '"\\u009b2J\\u007f"'],
+])('the description of a request with the log message %j has the text %j', (message, text) => {
+  const description = describe({ errors: ['no\u009b2J'], lines: [{ who: 'Authorizer', level: 'INFO', message }] });
+  expect(description.split('\n').slice(1)).toEqual([`Authorizer INFO ${text}`, 'Gateway: no\\u009b2J']);
+});
+
 test('the description of a request says why the gateway refused it only if no function was called', () => {
   const summary = { method: 'POST', path: '/plants', status: 413, milliseconds: 7 };
   expect(describe({ summary, errors: [], lines: [] })).toContain('Gateway: the body is over 10 MB');
