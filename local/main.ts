@@ -83,7 +83,11 @@ const start = async (): Promise<void> => {
     port,
     debug: debug !== undefined,
     onRequest: (entry) => (verbose ? say(accessLine(entry)) : requestLog.add(entry)),
-    intercept: referencePage({ newToken: () => fetchToken(issuer), requests: () => emulator.log }),
+    intercept: referencePage({
+      newToken: () => fetchToken(issuer),
+      requests: () => emulator.log,
+      routeKeys: () => emulator.routeKeys,
+    }),
   });
   cleanUps.push(emulator.close);
   const { url } = emulator;

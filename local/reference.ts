@@ -1,14 +1,19 @@
 /** Serves an interactive page of the contract at /docs of the local service. A deployment has no such page. */
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AccessLogEntry } from 'http-api-emulator';
 import { type Contract, readContract, toJson } from './contract.ts';
 
-type Content = { type: string; body: string | Buffer };
-type Source = (origin: string, own: Own) => Promise<Content>;
+/** With `location`, the response redirects there. */
+type Content = { type: string; body: string | Buffer; location?: string };
+type Source = (origin: string, own: Own, headers: IncomingHttpHeaders) => Promise<Content>;
 
 /** What the pages show of the running service. `requests` returns the latest requests, for `npm run request`. */
-type Own = { newToken: () => Promise<string>; requests: () => readonly AccessLogEntry[] };
+type Own = {
+  newToken: () => Promise<string>;
+  requests: () => readonly AccessLogEntry[];
+  routeKeys: () => readonly string[];
+};
 
 /**
  * Serves GET and HEAD requests for the page's paths; the emulator handles all others, as in a deployment.
@@ -19,8 +24,10 @@ export const referencePage =
   (own: Own) =>
   (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method = '', url = '', headers, socket } = request;
-    const source = sources.get(url.replace(/\?.*/, ''));
+    const path = url.replace(/\?.*/, '');
+    const source = sources.get(path);
     if (source === undefined || !['GET', 'HEAD'].includes(method)) return false;
+    if (path === '/' && own.routeKeys().some((key) => key === 'GET /' || key === 'ANY /')) return false;
     request.resume();
     // A website may point its own name at 127.0.0.1 (DNS rebinding) to read the token: refuse foreign names in Host.
     // Without CORS headers, no other website can read the page; any program on this machine can.
@@ -29,15 +36,16 @@ export const referencePage =
       send(response, 421, { type: 'text/plain', body: `Use the address http://${host[0]} for this server.\n` });
       return true;
     }
-    source(`http://${headers.host}`, own).then(
+    source(`http://${headers.host}`, own, headers).then(
       (content) => send(response, 200, content),
       (error: unknown) => send(response, 500, { type: 'text/plain', body: `${error}\n` }),
     );
     return true;
   };
 
-const send = (response: ServerResponse, status: number, { type, body }: Content): void => {
-  response.writeHead(status, {
+const send = (response: ServerResponse, status: number, { type, body, location }: Content): void => {
+  response.writeHead(location === undefined ? status : 302, {
+    ...(location !== undefined && { location }),
     'content-type': `${type}; charset=utf-8`,
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
@@ -76,8 +84,16 @@ const latestRequests: Source = async (_, { requests }) => ({
 
 const openapi: Source = async (origin) => ({ type: 'application/json', body: toJson(await contractOf(origin)) });
 
+/** Sends a browser to the page, and tells other clients what there is. */
+const start: Source = async (_, { routeKeys }, { accept = '' }) => ({
+  type: 'application/json',
+  body: toJson({ docs: '/docs', openapi: '/openapi.json', routes: routeKeys() }),
+  ...(accept.includes('text/html') && { location: '/docs' }),
+});
+
 /** Every path that is served. The list is fixed, so no file name is built from a client's request. */
 const sources = new Map<string, Source>([
+  ['/', start],
   ['/docs', page],
   ['/docs/page.css', file('text/css', 'reference/page.css')],
   ['/docs/page.js', file('text/javascript', 'reference/page.js')],

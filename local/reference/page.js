@@ -10,6 +10,70 @@ const keepExamplesAsText = () => ({
   },
 });
 
+/** Swagger UI has a dark mode, which this class turns on. */
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const followSystem = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', followSystem);
+followSystem();
+
+/** Elements that Swagger UI gives no name, for screen readers. */
+const names = {
+  '#servers': 'Server',
+  '.examples-select-element': 'Example',
+  '.body-param__text': 'Request body',
+};
+
+/** Long texts, and the words of the button that shows each. */
+const folded = {
+  '.info__description': 'About this API',
+  '.opblock-description-wrapper > .opblock-description': 'About this operation',
+  '.opblock-section-request-body .opblock-description-wrapper > .renderedMarkdown': 'About the body',
+  '.opblock-section-request-body .opblock-description-wrapper > div > .renderedMarkdown': 'About the body',
+  '.responses-table:not(.live-responses-table)': 'All statuses',
+};
+
+/** Hides an element, or a part of it, by the attribute `data-folded` (page.css), and adds a button that shows it. */
+const fold = (element, words) => {
+  if (element.dataset.hasButton) return;
+  element.dataset.hasButton = 'true';
+  const button = document.createElement('button');
+  button.className = 'fold';
+  button.type = 'button';
+  button.textContent = words;
+  const show = (shown) => {
+    element.toggleAttribute('data-folded', !shown);
+    button.setAttribute('aria-expanded', String(shown));
+  };
+  button.addEventListener('click', () => show(element.hasAttribute('data-folded')));
+  show(false);
+  // Swagger UI puts the response before the table of statuses.
+  if (element.matches('table')) element.after(button);
+  else element.before(button);
+};
+
+/** The operation whose response is kept in view: Swagger UI draws it in several steps. */
+let executed;
+
+const adjust = () => {
+  for (const [selector, name] of Object.entries(names))
+    for (const element of document.querySelectorAll(selector)) element.setAttribute('aria-label', name);
+  // The keyboard can scroll only what has the focus.
+  for (const element of document.querySelectorAll('.curl, .microlight')) element.tabIndex = 0;
+  for (const [selector, words] of Object.entries(folded))
+    for (const element of document.querySelectorAll(selector)) fold(element, words);
+  const response = executed?.querySelector('.live-responses-table');
+  if (!executed?.querySelector('.loading-container')) response?.scrollIntoView({ block: 'nearest' });
+};
+
+const reference = document.getElementById('reference');
+new MutationObserver(adjust).observe(reference, { childList: true, subtree: true });
+reference.addEventListener('click', ({ target }) => {
+  executed = target.closest('.execute')?.closest('.opblock');
+});
+reference.addEventListener('input', () => {
+  executed = undefined;
+});
+
 const ui = SwaggerUIBundle({
   dom_id: '#reference',
   spec: contract,

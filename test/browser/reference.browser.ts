@@ -1,5 +1,6 @@
 /** The page at /docs in a real browser, with the whole local service and a store that the tests can read. */
 import { createServer } from 'node:http';
+import axe, { type AxeResults } from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
 import { test as base, describe, expect, onTestFinished } from 'vitest';
 import { errors } from '../../functions/http/errors.ts';
@@ -71,6 +72,7 @@ const test = base
     const { page, complaints } = loaded;
     onCleanup(async () => {
       await page.setViewportSize(desktop);
+      await page.emulateMedia({ colorScheme: 'light' });
       // The first option may be the text that a test has typed.
       await createPlant(page).locator(requestExamples).selectOption('plant');
       for (const { id } of operations) await clearResponse(blockOf(page, id));
@@ -80,6 +82,7 @@ const test = base
   });
 
 const desktop = { width: 1280, height: 800 };
+const phone = { width: 390, height: 844 };
 
 const requestExamples = '.opblock-section-request-body .examples-select select';
 
@@ -154,6 +157,54 @@ test('the reference page shows the error that an invalid plant causes', async ({
   expect(complaints).toEqual(['Failed to load resource: the server responded with a status of 400 (Bad Request)']);
 });
 
+/** Returns the critical and serious faults that axe finds: its rule, and the elements. */
+const faultsOf = async (page: Page): Promise<[rule: string, elements: string[]][]> => {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  const serious = violations.filter(({ impact }) => impact === 'critical' || impact === 'serious');
+  return serious.map(({ id, nodes }) => [id, nodes.map(({ target }) => target.join(' '))]);
+};
+
+describe.each([
+  ['a desktop', desktop],
+  ['a phone', phone],
+])('the reference page, on %s,', (_, viewport) => {
+  const isInView = async (part: Locator): Promise<boolean> => {
+    const { y = -1, height = 0 } = (await part.boundingBox()) ?? {};
+    return y >= 0 && y + height <= viewport.height;
+  };
+
+  test('has the form on its first screen, and brings the response into view', async ({ docs: { page } }) => {
+    await page.setViewportSize(viewport);
+    await page.evaluate('scrollTo(0, 0)');
+    // The first operation of another contract need not be createPlant.
+    const first = page.locator('.opblock').first();
+    for (const part of ['.opblock-summary', 'textarea, input', '.execute'])
+      expect(await isInView(first.locator(part).first()), `${part} in view`).toBe(true);
+    for (let turn = 0; turn < 2; turn += 1) {
+      await page.evaluate('scrollTo(0, 0)');
+      await execute(createPlant(page));
+      await expect.poll(() => isInView(createPlant(page).locator('.live-responses-table'))).toBe(true);
+    }
+  });
+
+  for (const mode of ['light', 'dark'] as const) {
+    test(`has no serious fault of accessibility in ${mode} mode`, async ({ docs: { page } }) => {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme: mode });
+      const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
+      await expect.poll(background).toBe(mode === 'dark' ? 'rgb(28, 32, 34)' : 'rgba(0, 0, 0, 0)');
+      expect(await faultsOf(page), 'before a request').toEqual([]);
+      await execute(createPlant(page));
+      expect(await faultsOf(page), 'after a request').toEqual([]);
+      const unfold = page.locator('.fold');
+      for (const button of await unfold.all()) await button.click();
+      expect(await faultsOf(page), 'with all texts').toEqual([]);
+      for (const button of await unfold.all()) await button.click();
+    });
+  }
+});
+
 test('the reference page is readable at the width of a phone, before and after a request', async ({
   docs: { page },
 }) => {
@@ -162,7 +213,7 @@ test('the reference page is readable at the width of a phone, before and after a
   expect(await width(), 'width before').toBe(360);
   await execute(createPlant(page));
   expect(await width(), 'width after').toBe(360);
-  for (const part of ['.info', 'textarea', '.execute', '.response .response-col_description']) {
+  for (const part of ['.info', 'textarea', '.execute', '.response:visible .response-col_description']) {
     const boxes = await page.locator(part).all();
     for (const box of boxes)
       expect((await box.boundingBox())?.width, part).toBeGreaterThan(part === '.execute' ? 100 : 250);
@@ -178,8 +229,15 @@ const textsOf = ({ example = [] }: Parameter): string[] => [example].flat().map(
 describe.each(exactOperations)('the reference page, for $routeKey,', (operation) => {
   const { id, method, path, parameters } = operation;
 
-  test('shows every example of every status', async ({ docs: { page, complaints } }) => {
+  test('shows the first status, and after a click every example of every status', async ({
+    docs: { page, complaints },
+  }) => {
     const { responses = [] } = operations.find((each) => each.id === id) ?? {};
+    const shown = blockOf(page, id).locator('.responses-table:not(.live-responses-table) .response:visible');
+    expect(await shown.count(), 'statuses').toBe(1);
+    const all = blockOf(page, id).getByRole('button', { name: 'All statuses' });
+    await all.click();
+    expect(await shown.count(), 'statuses').toBe(responses.length);
     for (const { status, ...body } of responses) {
       const row = blockOf(page, id).locator(`.responses-table .response[data-code="${status}"]`);
       const values = [];
@@ -191,6 +249,8 @@ describe.each(exactOperations)('the reference page, for $routeKey,', (operation)
       }
       expect(values, `examples of ${status}`).toEqual(examplesOf(body));
     }
+    await all.click();
+    expect(await shown.count(), 'statuses').toBe(1);
     expect(complaints).toEqual([]);
   });
 

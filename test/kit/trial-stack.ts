@@ -115,7 +115,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
-    intercept: referencePage({ newToken: async () => token, requests: () => log }),
+    intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => [] }),
   });
   try {
     await functions.warmUp();

@@ -11,12 +11,20 @@ import { startServer } from '../kit/servers.ts';
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
 
 /** Starts the reference page in front of a gateway without routes; its tokens are token-1, token-2 and so on. */
-const start = async (newToken?: () => Promise<string>, requests: AccessLogEntry[] = []) => {
+const start = async (
+  newToken?: () => Promise<string>,
+  requests: AccessLogEntry[] = [],
+  routeKeys = ['POST /plants'],
+) => {
   let tokens = 0;
   const api = gateway({
     respond: new HttpApi({ routes: [] }, () => Promise.reject(new Error('nobody'))).respond,
     onRequest: () => {},
-    intercept: referencePage({ newToken: newToken ?? (async () => `token-${++tokens}`), requests: () => requests }),
+    intercept: referencePage({
+      newToken: newToken ?? (async () => `token-${++tokens}`),
+      requests: () => requests,
+      routeKeys: () => routeKeys,
+    }),
   });
   const port = await startServer(api);
   const ask = (path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Answer> =>
@@ -35,6 +43,22 @@ const dataOf = ({ body }: Answer): { token: string; contract: object } =>
   JSON.parse(/<script id="data" type="application\/json">(.*)<\/script>/.exec(body)?.[1] ?? '');
 
 const notFound = { status: 404, body: '{"message":"Not Found"}' };
+
+test('GET / sends a browser to the page at /docs, and tells other clients what there is', async () => {
+  const { ask } = await start();
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+  expect(await ask('/', 'GET', { accept })).toMatchObject({ status: 302, headers: { location: '/docs' } });
+  const { status, headers, body } = await ask('/', 'GET', { accept: '*/*' });
+  expect({ status, location: headers.location }).toEqual({ status: 200, location: undefined });
+  expect(JSON.parse(body)).toEqual({ docs: '/docs', openapi: '/openapi.json', routes: ['POST /plants'] });
+});
+
+test.each(['GET /', 'ANY /'])(
+  'the local service passes GET / on to the gateway if the API has the route %s',
+  async (route) => {
+    expect(await (await start(undefined, [], [route])).ask('/')).toMatchObject(notFound);
+  },
+);
 
 test('GET /docs returns a page with the contract, this address as its server, and a new token', async () => {
   const { port, ask } = await start();
@@ -170,7 +194,6 @@ test.each([
     [method, '/openapi.json'] as const,
   ]),
   ...[
-    '/',
     '/docs/',
     '/docs/page.html',
     '/docs/swagger-ui.js',
