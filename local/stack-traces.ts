@@ -57,7 +57,7 @@ export class StackTraces {
 }
 
 /** A place in a bundle, such as /var/task/index.js:25:26897, with the function's name if it is minified. */
-const place = /((?<=\bat (?:async )?)(?:new )?[\w$]{1,3} \()?[^\s"'()]*\/index\.js:(\d+):(\d+)(\)?)/g;
+const place = /((?<=\bat (?:async )?)(?:new )?[\w$]{1,3} \()?(?<![^\s"'()])[^\s"'()]*\/index\.js:(\d+):(\d+)(\)?)/g;
 
 /** Returns whether a text has places in bundles. */
 export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
@@ -77,7 +77,7 @@ export const takeStacks = (logged: unknown, omitted: string[] = []): Unfolded =>
     if (omitted.includes(key)) return undefined;
     // Our lines have `stack`; an error that Lambda itself logs has `stackTrace`, an array of lines.
     const stack = key === 'stackTrace' && Array.isArray(value) ? value.join('\n') : key === 'stack' ? value : undefined;
-    if (typeof stack !== 'string' || !/^\s+at /m.test(stack)) return value;
+    if (typeof stack !== 'string' || !/^[ \t]+at /m.test(stack)) return value;
     stacks.push(stack);
     return undefined;
   });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { bundleWithMap, OtherBundle, StackTraces, takeStacks } from '../../local/stack-traces.ts';
+import { bundleWithMap, hasPlaces, OtherBundle, StackTraces, takeStacks } from '../../local/stack-traces.ts';
 
 const authorizer = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'));
 const sha256 = authorizer?.environment['BUNDLE_SHA256'] ?? '';
@@ -61,6 +61,16 @@ describe('the stack trace of a bundle', () => {
     const frame = '    at process.processTicksAndRejections (node:internal/process/task_queues:104:5)';
     expect(traces.toSources(frame, sha256)).toBe(frame);
   });
+});
+
+test.each([
+  ['without a space', 'x'.repeat(2_000_000)],
+  ['of many slashes', '/index.js'.repeat(200_000)],
+  ['of many line breaks', '\n'.repeat(2_000_000)],
+  ['of many spaces', ' '.repeat(2_000_000)],
+])('a long text %s, in which there is no stack trace, is read at once', (_, text) => {
+  expect(hasPlaces(text)).toBe(false);
+  expect(takeStacks({ stack: text }).stacks).toEqual([]);
 });
 
 describe('stack traces in a line of a log', () => {
