@@ -4,7 +4,8 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 import type { AccessLogEntry, LogLine } from 'http-api-emulator';
 import type { ExampleRequest } from './contract.ts';
 import { dataFolder } from './settings.ts';
-import { StackTraces, takeStacks } from './stack-traces.ts';
+import { mapOf } from './source-maps.ts';
+import { takeStacks, toSources } from './stack-traces.ts';
 
 type Output = NodeJS.WritableStream & { isTTY?: boolean };
 
@@ -34,7 +35,7 @@ export const accessLine = (entry: AccessLogEntry, output: Output = process.stdou
     ...logged.map(({ functionName, level, rest }) => `${title(functionName)} ${paint(colourOf(level), level)} ${rest}`),
     ...(error ? [paint('red', error.replaceAll(/\s+/g, ' '))] : []),
   ].join(paint('dim', ' | '));
-  return [line, ...logged.flatMap(({ stacks, sha256 }) => stacks.map((stack) => stackLines(stack, sha256)))].join('\n');
+  return [line, ...logged.flatMap(({ stacks }) => stacks.map(stackLines))].join('\n');
 };
 
 const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
@@ -45,20 +46,10 @@ const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): 
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
 
 /** Indents a stack trace, so that none of its lines can pass for the line of a request. */
-const stackLines = (stack: string, sha256: string | undefined): string => {
+const stackLines = (stack: string): string => {
   const safe = stripVTControlCharacters(stack).replaceAll(/[^\P{Cc}\n]/gu, ' ');
-  return inSources(safe, sha256).replaceAll(/^/gm, '    ');
-};
-
-const stackTraces = new StackTraces();
-
-/** With `--watch`, the sources may have changed since the bundle ran. Its own lines are then better than none. */
-const inSources = (stack: string, sha256 = ''): string => {
-  try {
-    return stackTraces.toSources(stack, sha256);
-  } catch {
-    return stack;
-  }
+  // The hash that a function logs is of the bundle at the start, even if its code was replaced since.
+  return toSources(safe, mapOf).replaceAll(/^/gm, '    ');
 };
 
 /** Returns a curl command that sends the request. It works in any POSIX shell and zsh on this machine, in any folder. */

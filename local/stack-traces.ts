@@ -2,22 +2,25 @@
 import { createHash } from 'node:crypto';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
-import { buildSync } from 'esbuild';
+import { type BuildOptions, buildSync, type OutputFile } from 'esbuild';
 import { esbuildOptions, listEntries } from '../infra/bundling.ts';
 
-/** An entry's bundle. The source map, which is not deployed, has paths relative to the project's folder. */
-type MappedBundle = { entry: string; sha256: string; map: SourceMap };
+/** The source map, which is not deployed, has paths relative to the project's folder. The bundle stays as it is. */
+export const mapOptions = {
+  sourcemap: 'external',
+  sourcesContent: false,
+  outfile: path.resolve(import.meta.dirname, '../index.js'),
+} satisfies BuildOptions;
 
-/** Bundles an entry as for a deployment, and makes a source map beside it. */
-export const bundleWithMap = (entry: string): MappedBundle & { code: Uint8Array } => {
-  const outfile = path.resolve(import.meta.dirname, '../index.js');
-  const options = { ...esbuildOptions(entry), sourcemap: 'external', sourcesContent: false, outfile } as const;
-  const { outputFiles } = buildSync(options);
-  const [map, code] = ['.map', '.js'].map((end) => outputFiles.find((file) => file.path.endsWith(end)));
-  if (map === undefined || code === undefined) throw new Error(`esbuild produced no source map for ${entry}.`);
-  const sha256 = createHash('sha256').update(code.contents).digest('hex');
-  return { entry, sha256, code: code.contents, map: new SourceMap(JSON.parse(map.text)) };
+/** Returns the bundle of an entry, and its source map unless that is inline. */
+export const splitOutput = (entry: string, files: OutputFile[]): { code: OutputFile; map: OutputFile | undefined } => {
+  const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
+  const code = files.find((file) => !isMap(file));
+  if (code === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
+  return { code, map: files.find(isMap) };
 };
+
+export const sha256Of = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
 
 /** Thrown for a stack trace of a bundle that the files in this folder do not make. */
 export class OtherBundle extends Error {
@@ -26,7 +29,7 @@ export class OtherBundle extends Error {
 
 /** Knows the bundles that the files in this folder make. They are made once, when the first stack trace is read. */
 export class StackTraces {
-  #made: MappedBundle[] | undefined;
+  #made: { entry: string; sha256: string; map: SourceMap }[] | undefined;
 
   /** The SHA-256 of each bundle, with its entry, as text for the user. */
   describe(): string {
@@ -34,7 +37,7 @@ export class StackTraces {
   }
 
   /**
-   * Replaces each place in a bundle, such as /var/task/index.js:25:26897, by its file, line and column in the sources.
+   * Says which lines of the sources a stack trace means.
    * @param sha256 is the hash of the bundle that ran
    * @throws OtherBundle
    */
@@ -42,22 +45,33 @@ export class StackTraces {
     const map = this.#bundles.find((each) => each.sha256 === sha256)?.map;
     if (map === undefined)
       throw new OtherBundle(`The bundle ${sha256} ran, but the files in this folder make ${this.describe()}.`);
-    return stack.replaceAll(place, (found, minified = '', line: string, column: string, end: string) => {
-      const origin = map.findEntry(Number(line) - 1, Number(column) - 1);
-      if (!('originalSource' in origin)) return found;
-      const { originalSource, originalLine, originalColumn } = origin;
-      return `${originalSource}:${originalLine + 1}:${originalColumn + 1}${minified === '' ? end : ''}`;
-    });
+    return toSources(stack, () => map);
   }
 
-  get #bundles(): MappedBundle[] {
-    this.#made ??= listEntries().map(bundleWithMap);
+  get #bundles() {
+    this.#made ??= listEntries().map((entry) => {
+      const options = { ...esbuildOptions(entry), ...mapOptions, logLevel: 'silent' } as const;
+      const { code, map } = splitOutput(entry, buildSync(options).outputFiles);
+      return { entry, sha256: sha256Of(code.contents), map: new SourceMap(JSON.parse(map?.text ?? '')) };
+    });
     return this.#made;
   }
 }
 
 /** A place in a bundle, such as /var/task/index.js:25:26897, with the function's name if it is minified. */
-const place = /((?<=\bat (?:async )?)(?:new )?[\w$]{1,3} \()?(?<![^\s"'()])[^\s"'()]*\/index\.js:(\d+):(\d+)(\)?)/g;
+const place = /((?<=\bat (?:async )?)(?:new )?[\w$]{1,3} \()?(?<![^\s"'()])([^\s"'()]*\/index\.js):(\d+):(\d+)(\)?)/g;
+
+/**
+ * Replaces each place in a bundle, such as /var/task/index.js:25:26897, by its file, line and column in the sources.
+ * @param mapOf returns the source map of a bundle, whose path the place has; undefined keeps the place
+ */
+export const toSources = (stack: string, mapOf: (bundle: string) => SourceMap | undefined): string =>
+  stack.replaceAll(place, (found, minified = '', bundle: string, line: string, column: string, end: string) => {
+    const origin = mapOf(bundle)?.findEntry(Number(line) - 1, Number(column) - 1);
+    if (origin === undefined || !('originalSource' in origin)) return found;
+    const { originalSource, originalLine, originalColumn } = origin;
+    return `${originalSource}:${originalLine + 1}:${originalColumn + 1}${minified === '' ? end : ''}`;
+  });
 
 /** Returns whether a text has places in bundles. */
 export const hasPlaces = (text: string): boolean => text.search(place) >= 0;

@@ -1,6 +1,10 @@
 import { type BuildContext, context, formatMessages, type Message } from 'esbuild';
 import { listEntries } from '../../infra/bundling.ts';
 import { bundleOptions } from '../prebuild.ts';
+import { splitOutput } from '../stack-traces.ts';
+
+/** `map` is JSON; undefined if the code has its source map inline. */
+export type Bundle = { code: Buffer; map: string | undefined };
 
 /** Bundles the functions again and again. esbuild keeps what it has parsed, so each time takes a third of the first. */
 export class Bundler {
@@ -12,8 +16,8 @@ export class Bundler {
     this.#debug = debug;
   }
 
-  /** Bundles every entry. @returns the code by entry @throws Error whose message has the file and line of each error */
-  async bundle(): Promise<Map<string, Buffer>> {
+  /** Bundles every entry. @returns the bundles by entry @throws Error whose message has the file and line of each error */
+  async bundle(): Promise<Map<string, Bundle>> {
     const entries = listEntries();
     const results = await Promise.allSettled(entries.map((entry) => this.#bundle(entry)));
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
@@ -26,12 +30,11 @@ export class Bundler {
     await Promise.allSettled([...this.#contexts.values()].map(async (each) => (await each).dispose()));
   }
 
-  async #bundle(entry: string): Promise<[entry: string, code: Buffer]> {
+  async #bundle(entry: string): Promise<[entry: string, bundle: Bundle]> {
     const created = this.#contexts.get(entry) ?? context({ ...bundleOptions(entry, this.#debug), logLevel: 'silent' });
     this.#contexts.set(entry, created);
-    const { outputFiles: [file] = [] } = await (await created).rebuild();
-    if (file === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
-    return [entry, Buffer.from(file.contents)];
+    const { code, map } = splitOutput(entry, (await (await created).rebuild()).outputFiles ?? []);
+    return [entry, { code: Buffer.from(code.contents), map: map?.text }];
   }
 }
 

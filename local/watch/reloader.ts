@@ -5,8 +5,9 @@ import type { App } from 'aws-cdk-lib';
 import type { Emulator } from 'http-api-emulator';
 import { bundle, listEntries } from '../../infra/bundling.ts';
 import { title } from '../lines.ts';
+import { keepMap } from '../source-maps.ts';
 import { entriesOf } from '../stack.ts';
-import { Bundler } from './bundler.ts';
+import { type Bundle, Bundler } from './bundler.ts';
 import type { Synthesized } from './synthesize.ts';
 
 export const root = path.resolve(import.meta.dirname, '../..');
@@ -30,7 +31,7 @@ export class Reloader {
   readonly #stop = new AbortController();
   #entries: Record<string, string>;
   /** The code that is served, by entry. */
-  #served: Map<string, Buffer>;
+  readonly #served: Map<string, Buffer>;
   /** Whether this process has outdated options for esbuild. Then only a new process can bundle. */
   #isBundlingOutdated = false;
 
@@ -62,33 +63,38 @@ export class Reloader {
     await this.#bundler.close();
   }
 
-  async #reloadStack(bundles: Map<string, Buffer>): Promise<string> {
+  async #reloadStack(bundles: Map<string, Bundle>): Promise<string> {
     const { debug, emulator, assets, context, onScope } = this.#service;
     const synthesized = await this.#run('local/watch/synthesize.ts', JSON.stringify({ assets, context, debug }));
     const { template, entries, scope } = synthesized as Synthesized;
     await emulator.reload({ template, assets });
     onScope(scope);
     this.#entries = entries;
-    this.#served = bundles;
+    for (const [entry, bundle] of bundles) this.#setServed(entry, bundle);
     return `the stack, which serves ${emulator.routeKeys.join(', ')}`;
   }
 
-  async #swapFunctions(bundles: Map<string, Buffer>): Promise<string> {
+  async #swapFunctions(bundles: Map<string, Bundle>): Promise<string> {
     const changed = Object.entries(this.#entries).flatMap(([name, entry]) => {
-      const code = bundles.get(entry);
-      return code === undefined || this.#served.get(entry)?.equals(code) ? [] : [{ name, entry, code }];
+      const bundle = bundles.get(entry);
+      return bundle === undefined || this.#served.get(entry)?.equals(bundle.code) ? [] : [{ name, entry, bundle }];
     });
     const swaps = await Promise.allSettled(
-      changed.map(async ({ name, entry, code }) => {
+      changed.map(async ({ name, entry, bundle }) => {
         const folder = await mkdtemp(path.join(this.#service.assets, 'bundle-'));
-        await writeFile(path.join(folder, 'index.js'), code);
+        await writeFile(path.join(folder, 'index.js'), bundle.code);
         await this.#service.emulator.swap(name, folder);
-        this.#served.set(entry, code);
+        this.#setServed(entry, bundle);
       }),
     );
     const reasons = swaps.flatMap((swap) => (swap.status === 'rejected' ? [String(swap.reason.message)] : []));
     if (reasons.length > 0) throw new Error(reasons.join('\n'));
     return changed.map(({ name }) => title(name)).join(', ') || 'nothing, because no bundle changed';
+  }
+
+  #setServed(entry: string, { code, map }: Bundle): void {
+    this.#served.set(entry, code);
+    if (map !== undefined) keepMap(entry, code, map);
   }
 
   /** Runs a script in a new process. @returns the message that it sent @throws Error with its error output */

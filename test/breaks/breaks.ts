@@ -234,6 +234,9 @@ const byFile: Record<string, Row[]> = {
     ['originalLine + 1', 'originalLine', 'A stack trace names the line above the one that threw.'],
     ["sourcemap: 'external'", "sourcemap: 'linked'", 'The bundle with a source map is not the one that is deployed.'],
   ],
+  'local/source-maps.ts': [
+    ['each.sha256 === sha256', 'true', 'The stack trace of one function names lines of another.'],
+  ],
   'local/main.ts': [
     [
       'prebuildBundles({ debug: debug !== undefined })',
@@ -279,6 +282,13 @@ const byFile: Record<string, Row[]> = {
       'After an error in the contract is fixed, only the file of the fix is reloaded.',
     ],
     ['const quietTime = 60', 'const quietTime = 30', 'A reload begins before all files are saved.'],
+  ],
+  'local/watch/reloader.ts': [
+    [
+      'if (map !== undefined) keepMap(entry, code, map);',
+      '',
+      'After a reload, stack traces no longer have the lines of the sources.',
+    ],
   ],
   'local/watch/sources.ts': [
     ["['functions/generated', ", '[', 'The files that a reload generates cause the next reload.'],

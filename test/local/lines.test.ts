@@ -1,10 +1,14 @@
 /** Tests the lines that `npm start` prints. */
 import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, inject, test, vi } from 'vitest';
+import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { accessLine, curlLine, title } from '../../local/lines.ts';
+import { prebuildBundles } from '../../local/prebuild.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
 
 const entry = { method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
 
@@ -25,29 +29,41 @@ describe('the line that npm start prints for a request', () => {
     );
   });
 
-  test('has below it the stack traces that the functions logged, in the lines of the sources', () => {
-    const [spec] = inject('stack').functions;
-    const stack = 'TypeError: oops\n    at start (/tmp/asset.1/index.js:1:2000)';
-    const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { name: 'TypeError', stack } };
-    const [line, ...below] = accessLine(
-      logging({ outcome: 'failed', cause, bundle: spec?.environment['BUNDLE_SHA256'] }),
-    ).split('\n');
-    expect(line).toBe(
-      'POST /plants 200 2 ms aBc= | Plants ERROR {"outcome":"failed","cause":{"name":"Error","cause":{"name":"TypeError"}}}',
-    );
-    expect(below).toEqual([
-      '    Error: outer',
-      '        at a',
-      '    TypeError: oops',
-      expect.stringMatching(/^ {8}at start \((?!\/tmp)\S+:\d+:\d+\)$/),
-    ]);
-  });
+  describe('has below it the stack traces that the functions logged', () => {
+    const [{ folder = '', environment = {} } = {}] = inject('stack').functions;
+    const bundle = environment['BUNDLE_SHA256'];
+    const trace = (file: string): string => `TypeError: oops\n    at start (${file}:1:2000)`;
+    beforeAll(() => prebuildBundles());
 
-  test('keeps the stack trace of a bundle whose sources have changed', () => {
-    const frame = 'at start (/tmp/asset.1/index.js:1:2)';
-    expect(accessLine(logging({ stack: `Error: oops\n    ${frame}`, bundle: '0'.repeat(64) }))).toMatch(
-      `\n        ${frame}`,
-    );
+    test('in the lines of the sources', () => {
+      const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { stack: trace(`${folder}/index.js`) } };
+      const [line, ...below] = accessLine(logging({ outcome: 'failed', cause, bundle })).split('\n');
+      expect(line).toBe(
+        'POST /plants 200 2 ms aBc= | Plants ERROR {"outcome":"failed","cause":{"name":"Error","cause":{}}}',
+      );
+      expect(below).toEqual([
+        '    Error: outer',
+        '        at a',
+        '    TypeError: oops',
+        expect.stringMatching(/^ {8}at start \((?!\/)\S+:\d+:\d+\)$/),
+      ]);
+    });
+
+    test('whose lines are those of the code that ran, even if the function logged the hash of other code', async () => {
+      const stack = trace(`${folder}/index.js`);
+      expect(accessLine(logging({ stack, bundle: '0'.repeat(64) }))).toBe(accessLine(logging({ stack, bundle })));
+      const { folder: other, remove } = await temporaryFolder();
+      onTestFinished(remove);
+      const file = path.join(other, 'index.js');
+      await writeFile(file, 'changed();');
+      expect(accessLine(logging({ stack: trace(file), bundle }))).toContain(`at start (${file}:1:2000)`);
+    });
+
+    test('as they are if the code that ran no longer exists', () => {
+      expect(accessLine(logging({ stack: trace('/none/index.js'), bundle }))).toContain(
+        'at start (/none/index.js:1:2000)',
+      );
+    });
   });
 
   test('has the error of a line with several values', () => {

@@ -81,6 +81,30 @@ test('a changed function is served with the old token, and no other function is 
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'fixed' } });
 });
 
+test('stack traces have the lines of the code that runs, even while its sources cannot be bundled', async () => {
+  const original = await read(operation);
+  const failing = `throw new Error('oops')`;
+  await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
+    `// One line more.\n${source}`.replace('({\n', `({\n ...(() => { ${failing}; })(),`),
+  );
+  const line = (await read(operation)).split('\n').findIndex((each) => each.includes(failing)) + 1;
+  /** Sends a request that fails. @returns what the service printed for it */
+  const fail = async (): Promise<string> => {
+    const start = service.output().length;
+    expect(await post(`{"id":${newId()},"name":"Moss"}`)).toMatchObject({ status: 500 });
+    await until(() => service.output().slice(start).includes('oops'));
+    return service.output().slice(start);
+  };
+  const trace = new RegExp(`Error: oops\\n +at .*functions/create-plant\\.ts:${line}:`);
+  expect(await fail()).toMatch(trace);
+  await editUntil(/Not reloaded/, operation, (source) => `\n\nconst = 1;${source}`);
+  const printed = await fail();
+  expect(printed).toMatch(trace);
+  expect(printed).not.toContain('Expected identifier');
+
+  await editUntil(/^Reloaded CreatePlant/m, operation, () => original);
+});
+
 test('a function that throws while it loads is named, and its old code stays', async () => {
   const thrown = "throw new Error('too early');\n";
   await editUntil(
