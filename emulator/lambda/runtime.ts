@@ -70,6 +70,8 @@ if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertifica
 if (debug) {
   const { suspendTimers } = await import('./suspend-timers.ts');
   suspendTimers();
+  // The code has source maps for the debugger. With them, its stack traces have lines of the sources.
+  process.setSourceMapsEnabled(true);
 }
 
 const instanceContext = {

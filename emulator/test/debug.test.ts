@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { transformSync } from 'esbuild';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { gateway } from '../gateway/server.ts';
 import { listen } from '../listen.ts';
@@ -47,6 +48,23 @@ describe('with the option debug', () => {
   test('timers that were running during a pause start again after it', async () => {
     const fn = await functionOf(startTimers, {}, [], true);
     expect(resultOf(await fn.invoke())).toEqual({ early: [], fired: kinds });
+  });
+
+  test('stack traces have the lines of the sources, by the source maps of the code', async () => {
+    const source = `export const handler = async (): Promise<never> => {
+      throw new Error('oops');
+    };`;
+    const { code } = transformSync(source, {
+      loader: 'ts',
+      format: 'cjs',
+      minify: true,
+      sourcemap: 'inline',
+      sourcefile: 'src/handler.ts',
+      sourcesContent: false,
+    });
+    const log = async (debug: boolean) => JSON.stringify(await (await functionOf(code, {}, [], debug)).invoke());
+    expect(await log(true)).toContain('src/handler.ts:2:13');
+    expect(await log(false)).toContain('index.js:1:');
   });
 
   test('intervals go on after a pause', async () => {

@@ -206,6 +206,9 @@ const byFile: Record<string, Row[]> = {
     ],
     ['this.#data.debug ? undefined : ', '', 'A function that a debugger pauses for five seconds is ended.'],
   ],
+  'emulator/lambda/runtime.ts': [
+    ['process.setSourceMapsEnabled(true);', '', 'With --debug, stack traces have lines of the bundle.'],
+  ],
   'emulator/lambda/suspend-timers.ts': [
     ['pauses.total() === total ||', 'true ||', 'As soon as a debugger resumes a function, the function times out.'],
   ],
