@@ -115,7 +115,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
-    intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => [] }),
+    // The gateway answers GET /, as on a deployment.
+    intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
   });
   try {
     await functions.warmUp();
