@@ -192,7 +192,9 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
 describe('the packed client', () => {
   test('passes publint without a warning', async ({ client }) => {
     const publint = path.join(modules, 'publint/src/cli.js');
-    const { stdout, stderr } = await run(process.execPath, [publint, 'run', client.tarball, '--strict']).ended;
+    const { stdout, stderr } = await run(process.execPath, [publint, 'run', client.tarball, '--strict'], {
+      NO_COLOR: '1',
+    }).ended;
     expect(stdout + stderr).toMatch(/\nAll good!\n$/);
   });
 

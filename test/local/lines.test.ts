@@ -89,7 +89,8 @@ describe('the line that npm start prints for a request', () => {
     });
     const log = [{ functionName: 'Plants', level: 'ERROR', message: 'oops' }];
     const failed = { ...entry, status: 500, log };
-    vi.stubEnv('FORCE_COLOR', undefined);
+    // Node.js decides by these variables how many colours a terminal has.
+    for (const name of ['CI', 'FORCE_COLOR', 'NO_COLOR', 'TMUX']) vi.stubEnv(name, undefined);
     vi.stubEnv('TERM', 'xterm-256color');
     const coloured = accessLine(failed, terminal);
     expect(coloured).toContain('\x1b[31m500\x1b[39m');

@@ -79,7 +79,7 @@ describe('npm start', () => {
     let isOver = false;
     void ended.then(() => (isOver = true));
     // Writing one line may still succeed: a process that another test forks keeps the pipe open for a moment.
-    while (!isOver) await fetch(url).catch(() => undefined);
+    while (!isOver) await fetch(`${url}/other`).catch(() => undefined);
     expect(await ended).toMatchObject({ code: 1, stderr: calm });
     expect(await home.list()).toEqual(['lock']);
   });
