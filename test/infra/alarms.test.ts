@@ -109,7 +109,7 @@ test('the stack has exactly the expected alarms, each with the expected metrics 
   expect(Object.fromEntries(found)).toEqual(alarms);
 });
 
-test('every period of an alarm counts', () => {
+test('an alarm starts only if its metric is over the limit in all of its evaluation periods, not just some', () => {
   const found = Object.values(propertiesOf('AWS::CloudWatch::Alarm'));
   expect(found.filter((alarm) => 'DatapointsToAlarm' in alarm)).toEqual([]);
 });

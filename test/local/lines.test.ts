@@ -12,7 +12,7 @@ import { temporaryFolder } from '../kit/local-service.ts';
 
 const entry = { method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
 
-const logging = (message: object) => ({ ...entry, log: [{ functionName: 'Plants', level: 'ERROR', message }] });
+const logging = (message: object) => ({ ...entry, log: [{ functionName: 'Worker', level: 'ERROR', message }] });
 
 describe('the line that npm start prints for a request', () => {
   test('has method, path, status, duration and request id', () => {
@@ -39,7 +39,7 @@ describe('the line that npm start prints for a request', () => {
       const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { stack: trace(`${folder}/index.js`) } };
       const [line, ...below] = accessLine(logging({ outcome: 'failed', cause, bundle })).split('\n');
       expect(line).toBe(
-        'POST /plants 200 2 ms aBc= | Plants ERROR {"outcome":"failed","cause":{"name":"Error","cause":{}}}',
+        'POST /plants 200 2 ms aBc= | Worker ERROR {"outcome":"failed","cause":{"name":"Error","cause":{}}}',
       );
       expect(below).toEqual([
         '    Error: outer',
@@ -69,9 +69,9 @@ describe('the line that npm start prints for a request', () => {
   test('has the error of a line with several values', () => {
     const error = { errorType: 'TypeError', errorMessage: 'oops', stackTrace: ['TypeError: oops', '    at a'] };
     expect(
-      accessLine({ ...entry, log: [{ functionName: 'Plants', level: 'WARN', message: 'Tried:', ...error }] }),
+      accessLine({ ...entry, log: [{ functionName: 'Worker', level: 'WARN', message: 'Tried:', ...error }] }),
     ).toBe(
-      'POST /plants 200 2 ms aBc= | Plants WARN {"message":"Tried:","errorType":"TypeError","errorMessage":"oops"}\n' +
+      'POST /plants 200 2 ms aBc= | Worker WARN {"message":"Tried:","errorType":"TypeError","errorMessage":"oops"}\n' +
         '    TypeError: oops\n        at a',
     );
   });
@@ -87,7 +87,7 @@ describe('the line that npm start prints for a request', () => {
       isTTY: true,
       getColorDepth: () => WriteStream.prototype.getColorDepth(),
     });
-    const log = [{ functionName: 'Plants', level: 'ERROR', message: 'oops' }];
+    const log = [{ functionName: 'Worker', level: 'ERROR', message: 'oops' }];
     const failed = { ...entry, status: 500, log };
     // Node.js decides by these variables how many colours a terminal has.
     for (const name of ['CI', 'FORCE_COLOR', 'NO_COLOR', 'TMUX']) vi.stubEnv(name, undefined);
@@ -97,7 +97,7 @@ describe('the line that npm start prints for a request', () => {
     vi.stubEnv('NO_COLOR', '1');
     expect(accessLine(failed, terminal)).toBe(stripVTControlCharacters(coloured));
     expect(accessLine({ ...entry, path: '/' }, terminal).indexOf('200')).toBe(
-      accessLine({ ...entry, method: 'DELETE' }, terminal).indexOf('200'),
+      accessLine({ ...entry, method: 'DELETE', path: '/a' }, terminal).indexOf('200'),
     );
   });
 

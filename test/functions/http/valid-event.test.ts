@@ -117,7 +117,7 @@ describe('validEvent, for a body with fields of all JSON Schema types,', async (
     expect(await check(operation, { body })).toBe(`object/${'x'.repeat(193)}… is not allowed`);
   });
 
-  test('accepts every value that the contract allows, and makes numbers of bigints except for an int64', async () => {
+  test('accepts every value that the contract allows, and turns a bigint into a number unless the field is an int64', async () => {
     const body = {
       array: ['a', 'abc'],
       boolean: false,

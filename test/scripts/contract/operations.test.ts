@@ -112,11 +112,11 @@ test.each<[schemas: Record<string, Schema>]>([
   [{ A: { $ref: '#/components/schemas/A' } }],
   [{ A: { allOf: [{ $ref: '#/components/schemas/B' }] }, B: { $ref: '#/components/schemas/A' } }],
   [{ A: { type: 'array', items: { $ref: '#/components/schemas/A' } } }],
-])('the contract is refused if a schema is nothing but itself: %j', (schemas) => {
+])('the contract is refused if a schema refers to nothing but itself: %j', (schemas) => {
   expect(() => readOperations(contractWith({}, schemas))).toThrow('in schemas/openapi.yaml refers to itself.');
 });
 
-test('an object may have fields that are like itself', async () => {
+test('an object may have fields of the same type as itself', async () => {
   const children = { type: 'array', items: { $ref: '#/components/schemas/Tree' } };
   const contract = contractWith(jsonBody({ $ref: '#/components/schemas/Tree' }), {
     Tree: { type: 'object', properties: { children } },
@@ -137,7 +137,7 @@ test.each([{ type: 'object' }, { type: ['string', 'null'] }, { type: 'array', it
   },
 );
 
-test('an error number is found in an example that is shared', () => {
+test('the error numbers of an operation include those in shared examples', () => {
   const json = { schema: {}, examples: { gone: { $ref: '#/components/examples/Gone' } } };
   const contract = contractWith({ responses: { 410: { content: { 'application/json': json } } } });
   Object.assign(contract.components, { examples: { Gone: { value: { error: 41001 } } } });
