@@ -84,7 +84,7 @@ export class FailedLines {
   }
 }
 
-/** Identifies a line, whatever its line break, in little memory. @param line one character for each byte */
+/** Returns a short hash of a line without its line break, to save memory. @param line has one character for each byte */
 const digest = (line: string): string => hash('sha256', line.replace(/[\r\n]+$/, ''), 'base64');
 
 const newline = 0x0a;

@@ -39,7 +39,7 @@ export class Progress {
     if (this.lines === 1) this.#first = bytes.toString();
     this.lastLine = number;
     this.end = end;
-    // The lines before `--from` took no time.
+    // The lines before `--from` were skipped, so they do not count towards the speed.
     this.#begin ??= end - bytes.length;
     const seconds = (performance.now() - this.#started) / 1_000;
     const left = secondsLeft(end - this.#begin, this.#size - this.#begin, seconds);

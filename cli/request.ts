@@ -13,7 +13,7 @@ const requestId = (text: string): string => {
 };
 
 const positive = (text: string): number => {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 9999.');
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('The days must be a number from 1 to 9999.');
   return Number(text);
 };
 

@@ -11,8 +11,8 @@ type Properties = {
 
 const table = {
   read: ['TableName', 'KeySchema', 'AttributeDefinitions', 'GlobalSecondaryIndexes', 'LocalSecondaryIndexes'],
-  // Two of these need a reason. StreamSpecification: nothing can read the stream, because event sources and references to its ARN are refused.
-  // TimeToLiveSpecification: DynamoDB deletes items up to days late, so services must expect expired items.
+  // StreamSpecification can be ignored, because nothing can read the stream: event sources and its ARN are refused.
+  // TimeToLiveSpecification can, because DynamoDB deletes items up to days late: services must expect expired items.
   withoutEffect: [
     'BillingMode',
     'SSESpecification',

@@ -111,8 +111,8 @@ describe('the gateway accepts', () => {
   });
 });
 
-describe('the gateway responds to a request that expects', () => {
-  test('100-continue: first with 100, then with what the function responds', async () => {
+describe('the gateway responds to the Expect header', () => {
+  test('100-continue with 100, and then with what the function responds', async () => {
     const { port } = await start({}, { routes });
     const events: string[] = [];
     const headers = { expect: '100-continue', 'content-length': 2, connection: 'close' };
@@ -132,7 +132,7 @@ describe('the gateway responds to a request that expects', () => {
     expect(events).toEqual(['continue', '200']);
   });
 
-  test.each(['more', '100-continued', '200-ok'])('%s: with 417', async (expectation) => {
+  test.each(['more', '100-continued', '200-ok'])('%s with 417', async (expectation) => {
     const { port, events, log } = await start({}, { routes });
     const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', `Expect: ${expectation}`);
     expect(response).toMatchObject({ status: 417, body: '{"message":"Expectation Failed"}' });
@@ -140,7 +140,7 @@ describe('the gateway responds to a request that expects', () => {
     expect(log).toMatchObject([{ status: 417 }]);
   });
 
-  test('100-continue plus an unknown expectation: with 100, then with 417', async () => {
+  test('100-continue plus an unknown expectation with 100, and then with 417', async () => {
     const { port, events } = await start({}, { routes });
     const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', 'Expect: 100-continue, more');
     expect(response).toMatchObject({ status: 100, body: expect.stringMatching(/^HTTP\/1\.1 417 /) });

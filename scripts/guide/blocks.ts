@@ -44,7 +44,7 @@ const applyDiff = (block: Block, text: string): string => {
   return text.slice(0, start) + side(block, '+') + text.slice(start + before.length);
 };
 
-/** Inserts the block's first key that the file does not have, at the end of the map that its parent keys lead to. */
+/** Finds the block's first key that the file lacks, and inserts it at the end of the map with the same parent keys. */
 const insertYaml = ({ file, lines }: Block, text: string): string => {
   const document = parseDocument(text);
   let parent: unknown = document.contents;
@@ -61,7 +61,7 @@ const insertYaml = ({ file, lines }: Block, text: string): string => {
   throw new Error(`${file} already has what this block adds:\n${lines.join('\n')}`);
 };
 
-/** What an operation costs. Documents do not count; blank lines do. */
+/** How many files and lines an operation adds or changes. Lines of documents do not count; blank lines of code do. */
 export type Price = { newFiles: number; changedFiles: number; lines: number; testsEdited: number };
 
 /** The most that an operation may cost. */

@@ -23,12 +23,13 @@ const chosen = breaks.filter(({ file }) => file.startsWith(command.args[0] ?? ''
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-/** @throws Error unless the code of every break occurs exactly once in its file */
+/** @throws Error unless the code that each break replaces occurs exactly once in the file that the break changes */
 const mustApply = async (): Promise<void> => {
   const texts = await Promise.all(chosen.map(({ file }) => readFile(path.join(root, file), 'utf8').catch(() => '')));
   const stale = chosen.filter(({ code }, index) => texts[index]?.split(code).length !== 2);
   for (const { file, code } of stale) console.error(`${file} does not contain this code exactly once: ${code}`);
-  if (stale.length > 0 || chosen.length === 0) throw new Error(`${stale.length} breaks cannot be applied.`);
+  if (stale.length > 0 || chosen.length === 0)
+    throw new Error(`${stale.length} breaks cannot be made, because the code that they replace has changed.`);
 };
 
 /** Runs npm. @returns its exit code, or undefined if the time limit ended npm and all that npm had started */

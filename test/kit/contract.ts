@@ -45,7 +45,7 @@ export type Contract = {
 /** The parsed schemas/openapi.yaml. */
 export const contract = parse(readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
 
-/** Replaces all references but those to schemas with what they refer to. */
+/** Replaces each reference with its target, except for references to schemas. */
 const resolved = <T>(document: Contract, value: T): T => {
   if (Array.isArray(value)) return value.map((item) => resolved(document, item)) as T;
   if (!(value instanceof Object)) return value;

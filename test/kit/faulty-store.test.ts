@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { dynamoDbError, hangUp, startFaultyStore } from './faulty-store.ts';
 import { anyCredentials } from './plants-store.ts';
 
-test('the faulty store can fail calls that concern no plant, such as a Scan, and calls for plants without a fault of their own', async () => {
+test('the faulty store can fail calls that concern no plant, such as a Scan, and calls for plants that have no separate fault', async () => {
   const store = await startFaultyStore('plants');
   onTestFinished(store.close);
   const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint, maxAttempts: 1 });

@@ -33,7 +33,7 @@ test('npm start -- --debug lets a debugger pause functions at lines of their sou
   const authorizer = await pausedAt('functions/authorizer.lambda.ts', 'verdictOn(event)');
   const second = send(2, 'Fern');
   await authorizer.hit;
-  // Two instances are paused. The next request gets others.
+  // The debugger has paused two instances, so other instances handle the next request.
   expect(await send(3, 'Ivy'), 'status').toBe(200);
 
   await sleep(longerThanTheTimeOut);

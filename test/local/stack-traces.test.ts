@@ -79,7 +79,7 @@ test.each([
 describe('stack traces in a line of a log', () => {
   const [inner, outer] = ['TypeError: inner\n    at a', 'Error: outer\n    at b'];
 
-  test('are taken out of it, outermost first, with the hash of the bundle', () => {
+  test('are extracted, outermost first, with the hash of the bundle', () => {
     const cause = { name: 'Error', stack: outer, cause: { stack: inner } };
     expect(takeStacks({ message: { outcome: 'failed', cause, bundle: sha256 } })).toEqual({
       rest: '{"message":{"outcome":"failed","cause":{"name":"Error","cause":{}}}}',
@@ -88,7 +88,7 @@ describe('stack traces in a line of a log', () => {
     });
   });
 
-  test('are taken out of an error that Lambda logs', () => {
+  test('are extracted from an error that Lambda itself logs', () => {
     const cause = { errorType: 'TypeError', stackTrace: inner.split('\n') };
     expect(takeStacks({ errorType: 'Error', stackTrace: outer.split('\n'), bundle: sha256, cause })).toEqual({
       rest: '{"errorType":"Error","cause":{"errorType":"TypeError"}}',
