@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** Options that all tests share, including those with another configuration. */
 export const options = {
   setupFiles: 'test/kit/setup.ts',
-  // Only a hang takes this long. The whole local service starts in 2 s, or in a minute beside 12 endless loops.
+  // Only a test that hangs takes this long. The local service starts in 2 s, or in a minute on a very busy machine.
   testTimeout: 300_000,
   hookTimeout: 300_000,
   teardownTimeout: 300_000,

@@ -1,5 +1,5 @@
 /**
- * Tests that every file, npm script and heading exists that a document, comment or configuration names; that
+ * Tests that each file, npm script and heading named in a document, comment or configuration exists; that
  * CONTRIBUTING lists every npm script; and that no document gets too long.
  */
 import { execFileSync } from 'node:child_process';

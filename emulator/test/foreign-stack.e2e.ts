@@ -28,21 +28,21 @@ test('the foreign stack stores an order under the id in the path, and reads it f
   expect((await ask('GET', '/orders/none')).status).toBe(404);
 });
 
-test('calls the authorizer only for routes that have an authorizer', async () => {
+test('the gateway calls the authorizer only for routes that have an authorizer', async () => {
   expect((await ask('GET', '/admin/a/b')).status).toBe(401);
   expect((await ask('GET', '/admin/a/b', { authorization: 'guess' })).status).toBe(403);
   const allowed = await ask('POST', '/admin/a/b', { authorization: 'secret' });
   expect(await allowed.json()).toEqual({ user: 'ann', proxy: 'a/b' });
 });
 
-test("refuses a function's call to a table if the function's role does not allow the call", async () => {
+test("the store refuses a function's call to a table if the function's role does not allow the call", async () => {
   const answer = await (await ask('GET', '/admin/orders', { authorization: 'secret' })).text();
   expect(answer).toMatch(
     /^"?AccessDeniedException: User: arn:aws:sts::\d{12}:assumed-role\/.*AdminFunction.* is not authorized to perform: dynamodb:GetItem on resource: arn:aws:dynamodb:.*:table\/OrdersTable.*because no identity-based policy allows the dynamodb:GetItem action/,
   );
 });
 
-test('responds 500 and logs AccessDeniedException if the stack does not grant a permission that a function needs', async () => {
+test('the gateway responds 500 and logs AccessDeniedException if the stack does not grant a permission that a function needs', async () => {
   const { folder, remove } = await temporaryFolder();
   const app = foreignApp(folder, { grant: false });
   const missing = await serve({ app, store: { folder: `${folder}/data` } });
@@ -53,7 +53,7 @@ test('responds 500 and logs AccessDeniedException if the stack does not grant a 
   await remove();
 });
 
-test('invokes a function without the gateway, and replaces its code', async () => {
+test('the emulator invokes a function without the gateway, and replaces its code', async () => {
   const name = emulator.functionNames.find((each) => each.startsWith('AdminFunction')) ?? '';
   const event = { rawPath: '/', requestContext: { authorizer: { lambda: { user: 'ann' } } } };
   expect(await emulator.invoke(name, event)).toEqual({ result: '{"user":"ann"}', log: [] });
@@ -64,12 +64,12 @@ test('invokes a function without the gateway, and replaces its code', async () =
   expect(await (await ask('GET', '/admin/a', { authorization: 'secret' })).text()).toBe('"next"');
 });
 
-test('keeps the latest requests in its log, with the lines that their functions logged', async () => {
+test('the emulator keeps the latest requests in its log, with the lines that their functions logged', async () => {
   await ask('GET', '/nothing');
   expect(emulator.log.at(-1)).toMatchObject({ method: 'GET', path: '/nothing', status: 404, log: [] });
 });
 
-test('responds to a preflight request without calling a function', async () => {
+test('the gateway responds to a preflight request without calling a function', async () => {
   const origin = 'https://shop.example';
   const preflight = await ask('OPTIONS', '/orders/1', { origin, 'access-control-request-method': 'PUT' });
   expect(preflight.status).toBe(204);

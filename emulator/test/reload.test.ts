@@ -83,7 +83,7 @@ test('reload uses the code of the stack also for a function whose code was swapp
   expect(await ask('/One')).toBe('"one"');
 });
 
-test('a request in progress ends with the authorizer, the function and the role it began with, which then end', async () => {
+test('a request in progress is completed by the authorizer, function and role that it began with, which are stopped afterwards', async () => {
   const { server, port } = await startServer();
   const connections: Socket[] = [];
   server.on('connection', (socket) => connections.push(socket));

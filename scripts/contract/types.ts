@@ -1,4 +1,4 @@
-/** Makes TypeScript of the contract: the types of its schemas and operations, and what clients and the stack read. */
+/** Generates TypeScript from the contract: types of its schemas and operations, and data for the clients and the stack. */
 import { compile } from 'json-schema-to-typescript';
 import { hasRounded } from './checks.ts';
 import { type Operation, parametersByPlace } from './operations.ts';

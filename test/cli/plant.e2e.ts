@@ -256,7 +256,7 @@ describe('plant import', () => {
       expect(await failedText()).toBe(earlierFailure);
     });
 
-    test('if the token is refused, and it stops at once', async () => {
+    test('if the token is refused, which also stops the import at once', async () => {
       const { file, failedText } = await ndjson(line.repeat(1000), { earlier: earlierFailure });
       const { baseUrl, received } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { code, stdout, stderr } = await plant('import', file, ...here, baseUrl);

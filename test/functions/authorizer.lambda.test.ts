@@ -200,7 +200,7 @@ describe('the authorizer', () => {
   test('throws if the keys cannot be fetched, because the token may be valid', async () => {
     const handler = await load({ JWKS_URI: `${issuer.issuer}/nothing-here`, BUNDLE_SHA256: 'hash' });
     const message = expect.stringContaining('cannot be fetched');
-    // Lambda logs the error with its fields, so the request's id leads to it, and the hash to its source lines.
+    // Lambda logs the error with these fields: the id of the request, and the hash of the bundle for the stack trace.
     const logged = { message, gatewayRequestId, bundle: 'hash' };
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toMatchObject(logged);
   });

@@ -80,7 +80,7 @@ test.each([
 });
 
 describe('a document', () => {
-  test('keeps its prose, without the names and the code in it', () => {
+  test('keeps its prose, and gets the new name only in names and code', () => {
     expect(inDocument('A plant is stored by createPlant. `plants/` has plants, see [a plant](plant.md#a-plant).')).toBe(
       'A plant is stored by createCustomerOrder. `customer-orders/` has plants, see [a customer order](customer-order.md#a-customer-order).',
     );

@@ -35,7 +35,7 @@ const warmUp = trialSize(20_000, 500);
 /** In bytes. A leak of 6 bytes per request exceeds it in the 200,000 requests of the full trial. */
 const tolerance = 1024 * 1024;
 
-/** Calls `ask` for every request. @returns what the instance holds after the warm-up, and at the end */
+/** Calls `ask` for every request. @returns what the instance holds (memory, handles, listeners) at first and at the end */
 const endure = async (which: FunctionName, stack: TrialStack, ask: (turn: number) => Promise<void>) => {
   const holdings = async (): Promise<Holdings> => {
     const outcome = await stack.invoke(which, 'holdings');

@@ -109,6 +109,6 @@ test.each<[what: string, comment: string, parts: Partial<Operation>]>([
     { parameters: [{ name: 'a', in: 'query', required: true, schema: int64, example: 2 ** 53 }] },
   ],
   ['no end of a comment inside it', 'Try *\\/ it: `PUT /`', { summary: 'Try */ it', body: named }],
-])('the comment of an operation for clients has %s', async (_, comment, parts) => {
+])('the comment that clients see on an operation contains %s', async (_, comment, parts) => {
   expect(await typesOf(parts)).toContain(`  /** ${comment} */\n  tryIt: {`);
 });
