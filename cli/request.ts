@@ -8,7 +8,8 @@ import { findLocalRequest } from './local-request.ts';
 import { describe } from './traced-request.ts';
 
 const requestId = (text: string): string => {
-  if (!/^[\w+/=-]+$/.test(text)) throw new InvalidArgumentError('The id must be the value of the header apigw-requestid of a response.');
+  if (!/^[\w+/=-]+$/.test(text))
+    throw new InvalidArgumentError('The id must be the value of the header apigw-requestid of a response.');
   return text;
 };
 

@@ -187,5 +187,8 @@ test('npm run request -- --stack reports an unknown stack with the reason that A
 
 test.each([['no id'], ['a"b'], ['a b']])('npm run request refuses %j as an id', async (text) => {
   const { code, stderr } = await requestOf([text], {});
-  expect([code, stderr]).toEqual([1, expect.stringContaining('The id must be the value of the header apigw-requestid of a response.')]);
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining('The id must be the value of the header apigw-requestid of a response.'),
+  ]);
 });
