@@ -291,6 +291,7 @@ const byFile: Record<string, Row[]> = {
       'if (map !== undefined) keepMap(entry, code, map);',
       '',
       'After a reload, stack traces no longer have the lines of the sources.',
+      'A reload needs a copy of the project, so only watch.e2e.ts tests it.',
     ],
   ],
   'local/watch/sources.ts': [
