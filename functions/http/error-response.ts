@@ -37,10 +37,10 @@ const inCatalogue = (thrown: unknown, translations: readonly Translation[]): Cat
 /** Logs one JSON line. Lambda's own logger adds the time, level and its own request id, which no client knows. */
 const log = ({ status, error }: CatalogueEntry, thrown: unknown, gatewayRequestId?: string): void => {
   const bundle = process.env['BUNDLE_SHA256'];
-  const failure = { outcome: 'failed', error, cause: evidence(thrown), bundle, gatewayRequestId };
+  const failure = () => ({ outcome: 'failed', error, cause: evidence(thrown), bundle, gatewayRequestId });
   if (status < 500) console.info({ outcome: 'refused', error, gatewayRequestId });
-  else if (status === 503) console.warn(failure);
-  else console.error(failure);
+  else if (status === 503) console.warn(failure());
+  else console.error(failure());
 };
 
 /** The logged metadata of an AWS SDK call: its status, its attempts, and the request id that AWS Support asks for. */
