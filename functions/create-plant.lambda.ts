@@ -4,6 +4,7 @@ import * as contract from './generated/create-plant.js';
 import { httpOperation, timeLeft } from './http/http-operation.ts';
 import { jsonBody } from './http/json-body.ts';
 import { jsonResponse } from './http/json-response.ts';
+import { storeTime } from './http/store-time.ts';
 import { validEvent } from './http/valid-event.ts';
 import { openTable, StoreUnavailable } from './plants/dynamodb.ts';
 import { addPlantTo } from './plants/plant-table.ts';
@@ -14,8 +15,8 @@ export const handler = httpOperation({ errors, unavailable: StoreUnavailable })
   .use(jsonBody())
   .use(validEvent(contract))
   .use(timeLeft())
-  .handler(async ({ body, requestContext }, _context, { signal }) => {
-    const { outcome, plant } = await create(body, signal);
-    console.info({ outcome, gatewayRequestId: requestContext.requestId });
+  .handler(async ({ body, requestContext }, { storeCalls }, { signal }) => {
+    const { outcome, plant } = await create(body, { signal, storeCalls });
+    console.info({ outcome, store: storeTime(storeCalls), gatewayRequestId: requestContext.requestId });
     return jsonResponse(200, plant, outcome === 'repeated' ? { 'idempotent-replayed': 'true' } : {});
   });

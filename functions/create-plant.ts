@@ -1,3 +1,4 @@
+import type { OngoingRequest } from './plants/dynamodb.ts';
 import { type AllFields, type NewPlant, type Plant, toPlant } from './plants/plant.ts';
 import { type AddPlant, type Outcome, PlantConflict, PlantTooLarge } from './plants/plant-table.ts';
 
@@ -10,7 +11,7 @@ export const errors = [
 /** The operation createPlant: stores a plant, then returns it as responses show it. @throws as `AddPlant` */
 export const createPlant =
   (addPlant: AddPlant) =>
-  async (newPlant: NewPlant, deadline: AbortSignal): Promise<{ outcome: Outcome; plant: AllFields<Plant> }> => ({
-    outcome: await addPlant(newPlant, deadline),
+  async (newPlant: NewPlant, request: OngoingRequest): Promise<{ outcome: Outcome; plant: AllFields<Plant> }> => ({
+    outcome: await addPlant(newPlant, request),
     plant: toPlant(newPlant),
   });

@@ -3,6 +3,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type { ErrorBody } from '../generated/contract.ts';
 import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
 import { jsonResponse } from './json-response.ts';
+import { type OperationContext, storeTime } from './store-time.ts';
 
 /** What every operation reads of an event in payload format 2.0. */
 export type HttpEvent = Pick<APIGatewayProxyEventV2, 'requestContext'>;
@@ -19,11 +20,14 @@ export type Translation = readonly [errorClass: ErrorClass, entry: CatalogueEntr
  */
 export const errorResponse = (
   translations: readonly Translation[],
-): MiddlewareObj<HttpEvent, APIGatewayProxyStructuredResultV2> => ({
+): MiddlewareObj<HttpEvent, APIGatewayProxyStructuredResultV2, Error, OperationContext> => ({
   onError: (request) => {
     const thrown = request.error;
     const { entry, message } = inCatalogue(thrown, translations);
-    log(entry, thrown, request.event?.requestContext?.requestId);
+    log(entry, thrown, {
+      store: storeTime(request.context.storeCalls),
+      gatewayRequestId: request.event?.requestContext?.requestId,
+    });
     request.response = jsonResponse(entry.status, { error: entry.error, message } satisfies ErrorBody, entry.headers);
   },
 });
@@ -35,10 +39,10 @@ const inCatalogue = (thrown: unknown, translations: readonly Translation[]): Cat
 };
 
 /** Logs one JSON line. Lambda's own logger adds the time, level and its own request id, which no client knows. */
-const log = ({ status, error }: CatalogueEntry, thrown: unknown, gatewayRequestId?: string): void => {
+const log = ({ status, error }: CatalogueEntry, thrown: unknown, more: object): void => {
   const bundle = process.env['BUNDLE_SHA256'];
-  const failure = () => ({ outcome: 'failed', error, cause: evidence(thrown), bundle, gatewayRequestId });
-  if (status < 500) console.info({ outcome: 'refused', error, gatewayRequestId });
+  const failure = () => ({ outcome: 'failed', error, cause: evidence(thrown), bundle, ...more });
+  if (status < 500) console.info({ outcome: 'refused', error, ...more });
   else if (status === 503) console.warn(failure());
   else console.error(failure());
 };

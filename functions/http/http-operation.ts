@@ -2,6 +2,7 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { type ErrorClass, errorResponse, type HttpEvent, type Translation } from './error-response.ts';
 import { CatalogueError, errors } from './errors.ts';
+import type { OperationContext } from './store-time.ts';
 
 /**
  * Milliseconds before Lambda's time-out (5 s, infra/plant-store-stack.ts) at which a request is answered with 503 and
@@ -15,12 +16,16 @@ const timeoutEarlyInMillis = 2_700;
  * @example httpOperation({ errors, unavailable: StoreUnavailable }).use(validEvent(contract)).handler(...)
  */
 export const httpOperation = (operation: { errors: readonly Translation[]; unavailable: ErrorClass }) =>
-  middy<HttpEvent, APIGatewayProxyStructuredResultV2>({
+  middy<HttpEvent, APIGatewayProxyStructuredResultV2, Error, OperationContext>({
     timeoutEarlyInMillis,
     timeoutEarlyResponse: () => {
       throw new CatalogueError(errors.storeUnavailable);
     },
-  }).use(errorResponse([...operation.errors, [operation.unavailable, errors.storeUnavailable]]));
+  })
+    .use(errorResponse([...operation.errors, [operation.unavailable, errors.storeUnavailable]]))
+    .before(({ context }) => {
+      context.storeCalls = [];
+    });
 
 /**
  * Fails a request if parsing its body, during which no timer fires, took nearly all its time. Register this last.

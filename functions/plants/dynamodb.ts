@@ -30,22 +30,40 @@ export const openTable = (name: string): Table => ({
   client: new DynamoDBClient({ region: fromEnvironment('AWS_REGION'), ...storeLimits }),
 });
 
-type Answer = { $metadata: { requestId?: string | undefined } };
+type Answer = { $metadata: { requestId?: string | undefined; attempts?: number | undefined } };
 
 /**
- * Waits for DynamoDB's response to a command.
- * @throws StoreUnavailable if there is none, or a temporary error; else the SDK's error
- * @example await answered(client.send(command, { abortSignal: deadline }))
+ * The request that a call to the store is made for. Its `signal` aborts attempts, the waits between them, and a slow
+ * response body, which no SDK time-out covers. Its calls, with times of performance.now(), are for the log.
  */
-export const answered = async <Output extends Answer>(sent: Promise<Output>): Promise<Output> => {
+export type OngoingRequest = {
+  signal: AbortSignal;
+  storeCalls: { startedAt: number; endedAt?: number; attempts?: number | undefined }[];
+};
+
+/**
+ * Sends a command and waits for DynamoDB's response.
+ * @throws StoreUnavailable if there is none, or a temporary error; else the SDK's error
+ * @example await answered(request, (abortSignal) => client.send(command, { abortSignal }))
+ */
+export const answered = async <Output extends Answer>(
+  { signal, storeCalls }: OngoingRequest,
+  send: (abortSignal: AbortSignal) => Promise<Output>,
+): Promise<Output> => {
+  const call: OngoingRequest['storeCalls'][number] = { startedAt: performance.now() };
+  storeCalls.push(call);
   try {
-    const output = await sent;
+    const output = await send(signal);
+    call.attempts = output.$metadata.attempts;
     assertDynamoDB(output);
     return output;
   } catch (error) {
+    call.attempts ??= (error as SdkError).$metadata?.attempts;
     if (error instanceof ConditionalCheckFailedException) assertDynamoDB(error);
     if (isTemporary(error as SdkError)) throw new StoreUnavailable('DynamoDB did not answer', { cause: error });
     throw error;
+  } finally {
+    call.endedAt = performance.now();
   }
 };
 

@@ -4,7 +4,7 @@ import {
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
-import { answered, type Table } from './dynamodb.ts';
+import { answered, type OngoingRequest, type Table } from './dynamodb.ts';
 import type { NewPlant } from './plant.ts';
 
 /** The id belongs to a plant with different content, which is left unchanged. */
@@ -21,18 +21,17 @@ export type Outcome = 'created' | 'repeated' | 'stored';
 
 /**
  * Adds a plant to the store.
- * @param deadline aborts attempts, the waits between them, and a slow response body, which no SDK time-out covers
  * @throws PlantConflict, PlantTooLarge, StoreUnavailable, or the SDK's error if the fault is ours
  */
-export type AddPlant = (plant: NewPlant, deadline: AbortSignal) => Promise<Outcome>;
+export type AddPlant = (plant: NewPlant, request: OngoingRequest) => Promise<Outcome>;
 
 /** Adds plants to a table keyed by the number `id`. @example addPlantTo(openTable('plants')) */
 export const addPlantTo =
   ({ name, client }: Table): AddPlant =>
-  async (plant, deadline) => {
+  async (plant, request) => {
     const add = new UpdateItemCommand({ TableName: name, ...addUnlessOther(toItem(plant)) });
     try {
-      const { Attributes, $metadata } = await answered(client.send(add, { abortSignal: deadline }));
+      const { Attributes, $metadata } = await answered(request, (abortSignal) => client.send(add, { abortSignal }));
       if (Attributes === undefined) return 'created';
       return $metadata.attempts === 1 ? 'repeated' : 'stored';
     } catch (error) {

@@ -436,8 +436,13 @@ const byFile: Record<string, Row[]> = {
   ],
   'functions/http/error-response.ts': [
     [
-      'log(entry, thrown, request.event?.requestContext?.requestId)',
-      'log(entry, thrown)',
+      '      store: storeTime(request.context.storeCalls),\n',
+      '',
+      'The line of a request that fails does not say that the store was slow.',
+    ],
+    [
+      '      gatewayRequestId: request.event?.requestContext?.requestId,\n',
+      '',
       "A request's id does not lead to the function's line.",
     ],
   ],

@@ -1,6 +1,6 @@
 /** Tests every response of createPlant from its source, and what can be seen only inside the process. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { clockAhead, hang, loseResponse, onFirstCall } from '../kit/faulty-store.ts';
+import { clockAhead, drip, dynamoDbError, hang, loseResponse, onFirstCall, pass } from '../kit/faulty-store.ts';
 import { lambdaContext, proxyEvent } from '../kit/gateway-events.ts';
 import { type InProcess, type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
 import { newId, testResponses } from '../kit/responses.ts';
@@ -39,6 +39,41 @@ describe('the log of createPlant', () => {
     expect(await outcomeOf(`{"id":${lost},"name":"Moss"}`)).toMatchObject(info('stored'));
     service.faults.fail(hung, onFirstCall(hang));
     expect(await outcomeOf(`{"id":${hung},"name":"Moss"}`)).toMatchObject(info('created'));
+  });
+
+  describe('says how long the store took, and in how many attempts,', () => {
+    const milliseconds = expect.any(Number);
+    const storeTimeOf = async (body: string): Promise<unknown> => Object(await outcomeOf(body))[0].entry.store;
+
+    test('if it answers at the third attempt', async () => {
+      const id = newId();
+      service.faults.fail(id, (call) => (call.number < 3 ? dynamoDbError(500, 'InternalServerError') : pass)(call));
+      expect(await storeTimeOf(`{"id":${id},"name":"Moss"}`)).toEqual({ milliseconds, attempts: 3 });
+    });
+
+    test('if it refuses the plant', async () => {
+      const id = newId();
+      await storeTimeOf(`{"id":${id},"name":"Moss"}`);
+      expect(await storeTimeOf(`{"id":${id},"name":"Fern"}`)).toEqual({ milliseconds, attempts: 1 });
+      const large = `{"id":${newId()},"name":"${'x'.repeat(409_600)}"}`;
+      expect(await storeTimeOf(large)).toEqual({ milliseconds, attempts: 1 });
+    });
+
+    test('if all attempts fail', async () => {
+      const id = newId();
+      service.faults.fail(id, dynamoDbError(500, 'InternalServerError'));
+      expect(await storeTimeOf(`{"id":${id},"name":"Moss"}`)).toEqual({ milliseconds, attempts: 3 });
+    });
+
+    test('but not the attempts if it has not answered at the deadline', async () => {
+      const id = newId();
+      service.faults.fail(id, drip);
+      expect(await storeTimeOf(`{"id":${id},"name":"Moss"}`)).toEqual({ milliseconds: 2_300 });
+    });
+
+    test('but neither if it is not called', async () => {
+      expect(await storeTimeOf('{"name":"Moss"}')).toBeUndefined();
+    });
   });
 
   test('has the cause of a fault of ours, which the client is not told', async () => {

@@ -4,6 +4,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
 import { parseJson } from '../../client/json.ts';
 import { eventBody } from '../../emulator/gateway/event.ts';
+import { errors } from '../../functions/http/errors.ts';
 import { expectInContract, operations } from './contract.ts';
 import { startEventLoopClock } from './event-loop-clock.ts';
 import { startFaultyStore } from './faulty-store.ts';
@@ -81,7 +82,9 @@ export const invoker =
     expectInContract(status, String(headers['content-type']), text, routeKeyOf(own));
     const body = parseJson(text);
     const gatewayRequestId = Object(own).requestContext?.requestId;
-    expect(log).toEqual([lineOf(status, Object(body).error, gatewayRequestId)]);
+    const { store } = Object(log[0]?.entry);
+    expect(log).toEqual([lineOf(status, Object(body).error, gatewayRequestId, store)]);
+    expectStoreTime(store, status, Object(body).error);
     expect(JSON.stringify(log)).not.toContain('secret');
     if (status >= 400) expect(text).not.toContain('secret');
     return { status, headers, body, log };
@@ -99,12 +102,23 @@ const inTime = <T>(response: Promise<T>): Promise<T> => {
 };
 
 /** Returns the line that the function must log for this response. Each operation has words for its successes. */
-const lineOf = (status: number, error: number | undefined, gatewayRequestId: unknown): Line => {
+const lineOf = (status: number, error: number | undefined, gatewayRequestId: unknown, store: unknown): Line => {
   const ofSuccess = expect.stringMatching(/^(?!refused|failed)[a-z]+$/);
-  if (status < 400) return { level: 'info', entry: { outcome: ofSuccess, gatewayRequestId } };
-  if (status < 500) return { level: 'info', entry: { outcome: 'refused', error, gatewayRequestId } };
+  if (status < 400) return { level: 'info', entry: { outcome: ofSuccess, store, gatewayRequestId } };
+  if (status < 500) return { level: 'info', entry: { outcome: 'refused', error, store, gatewayRequestId } };
   const level = status === 503 ? 'warn' : 'error';
-  return { level, entry: { outcome: 'failed', error, cause: expect.any(Object), gatewayRequestId } };
+  return { level, entry: { outcome: 'failed', error, cause: expect.any(Object), store, gatewayRequestId } };
+};
+
+/** The errors of requests that are refused before the store is called. */
+const beforeStore: number[] = (['notJson', 'notValid', 'notJsonType', 'encoded', 'noTimeLeft'] as const).map(
+  (name) => errors[name].error,
+);
+
+/** Expects a log line to say how long the store took, if the store was called. Each success has called the store. */
+const expectStoreTime = (store: unknown, status: number, error: number): void => {
+  if (beforeStore.includes(error)) expect(store).toBeUndefined();
+  else if (status < 400) expect(store).toEqual({ milliseconds: expect.any(Number), attempts: expect.any(Number) });
 };
 
 /** Keeps the log lines of concurrent requests apart. */

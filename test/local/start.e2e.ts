@@ -26,7 +26,7 @@ describe('npm start', () => {
     const [, lines = ''] = first.output().split('One line per request:\n');
     expect(lines.trimEnd().split('\n')).toEqual([
       expect.stringMatching(
-        /^POST \/plants 200 \d+ ms \S+ \| Authorizer INFO {"outcome":"allowed"} \| CreatePlant INFO {"outcome":"created"}$/,
+        /^POST \/plants 200 \d+ ms \S+ \| Authorizer INFO {"outcome":"allowed"} \| CreatePlant INFO {"outcome":"created","store":{"milliseconds":\d+,"attempts":1}}$/,
       ),
       expect.stringMatching(
         /^POST \/plants 403 \d+ ms \S+ \| Authorizer INFO {"outcome":"refused","reason":"malformed"}$/,

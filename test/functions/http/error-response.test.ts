@@ -2,6 +2,7 @@ import middy from '@middy/core';
 import { expect, test, vi } from 'vitest';
 import { errorResponse, type HttpEvent } from '../../../functions/http/error-response.ts';
 import { CatalogueError, errors } from '../../../functions/http/errors.ts';
+import type { OperationContext } from '../../../functions/http/store-time.ts';
 import { expectInContract } from '../../kit/contract.ts';
 import { lambdaContext } from '../../kit/gateway-events.ts';
 
@@ -12,7 +13,7 @@ class Taken extends Error {
 class Busy extends Error {}
 
 /** Returns the response to a handler that throws `thrown`, and what was logged. */
-const responseTo = async (thrown: unknown, event: unknown = {}) => {
+const responseTo = async (thrown: unknown, event: unknown = {}, storeCalls: OperationContext['storeCalls'] = []) => {
   const logged: unknown[] = [];
   for (const level of ['info', 'warn', 'error'] as const) {
     vi.spyOn(console, level).mockImplementation((entry) => {
@@ -29,7 +30,7 @@ const responseTo = async (thrown: unknown, event: unknown = {}) => {
     .handler(() => {
       throw thrown;
     });
-  const { statusCode, headers, body } = await handler(event as HttpEvent, lambdaContext);
+  const { statusCode, headers, body } = await handler(event as HttpEvent, { ...lambdaContext, storeCalls });
   expectInContract(statusCode, headers['content-type'], body);
   return { status: statusCode, headers, error: JSON.parse(body).error, logged };
 };
@@ -67,7 +68,14 @@ test('errorResponse logs causes three levels deep, even if they form a circle', 
 test('errorResponse logs the name and the code of an error if they are strings, and no cause if it has none', async () => {
   const { logged } = await responseTo(Object.assign(new RangeError('no'), { code: 7 }));
   const cause = { name: 'RangeError', code: undefined, stack: expect.any(String) };
-  const line = { outcome: 'failed', error: 50001, cause, bundle: undefined, gatewayRequestId: undefined };
+  const line = {
+    outcome: 'failed',
+    error: 50001,
+    cause,
+    bundle: undefined,
+    store: undefined,
+    gatewayRequestId: undefined,
+  };
   expect(logged).toStrictEqual([['error', line]]);
 });
 
@@ -88,6 +96,14 @@ test('errorResponse logs the id that the gateway gave to the request, if the eve
   expect((await responseTo(new Busy(), { requestContext })).logged).toMatchObject([['warn', entry]]);
   expect((await responseTo(new Error(), { requestContext })).logged).toMatchObject([['error', entry]]);
   for (const event of [undefined, null, {}]) expect((await responseTo(new Taken(), event)).status).toBe(413);
+});
+
+test('errorResponse logs how long the store took, if the request called the store', async () => {
+  const call = { startedAt: 1_000, endedAt: 1_007, attempts: 1 };
+  const store = { milliseconds: 7, attempts: 1 };
+  expect((await responseTo(new Taken(), {}, [call])).logged).toMatchObject([['info', { store }]]);
+  expect((await responseTo(new Busy(), {}, [call])).logged).toMatchObject([['warn', { store }]]);
+  expect(JSON.stringify((await responseTo(new Taken())).logged)).not.toContain('store');
 });
 
 const id = 'A1'.repeat(26);

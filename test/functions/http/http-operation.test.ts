@@ -17,7 +17,7 @@ afterEach(() => {
 const invoke = (handler: (signal: AbortSignal) => Promise<{ statusCode: number }>) =>
   httpOperation({ errors: [], unavailable: Unavailable }).handler((_, _context, { signal }) => handler(signal))(
     proxyEvent(undefined),
-    { ...lambdaContext },
+    { ...lambdaContext, storeCalls: [] },
   );
 
 const ok = { statusCode: 200 };

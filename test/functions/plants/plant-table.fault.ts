@@ -2,16 +2,18 @@ import { Agent } from 'node:http';
 import { Socket } from 'node:net';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
+import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
 import type { NewPlant } from '../../../functions/plants/plant.ts';
 import { addPlantTo, PlantConflict } from '../../../functions/plants/plant-table.ts';
 import { startEventLoopClock } from '../../kit/event-loop-clock.ts';
 import {
+  captivePortal,
   clockAhead,
   dynamoDbError,
   type Fault,
   type FaultyStore,
   hang,
+  hangUp,
   loseResponse,
   onFirstCall,
   pass,
@@ -27,14 +29,16 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
+type StoreCalls = OngoingRequest['storeCalls'];
+
 /** Returns an `addPlant` with a new client, because a client that has met many faults has no retries left. */
 const adder = (config: DynamoDBClientConfig = {}) =>
   addWith(new DynamoDBClient({ ...anyCredentials, ...storeLimits, endpoint: store.endpoint, ...config }));
 
 const addWith =
   (client: DynamoDBClient) =>
-  (plant: NewPlant, deadline = abortAfter(2_300)) =>
-    addPlantTo({ name: 'plants', client })(plant, deadline);
+  (plant: NewPlant, signal = abortAfter(2_300), storeCalls: StoreCalls = []) =>
+    addPlantTo({ name: 'plants', client })(plant, { signal, storeCalls });
 
 /** Replaces AbortSignal.timeout, which ignores the fake clock. */
 const abortAfter = (milliseconds: number): AbortSignal => {
@@ -172,11 +176,24 @@ describe.concurrent('addPlant', () => {
     expect(sockets.length, 'connections').toBe(3);
   });
 
-  test('does not call the store after the deadline', async () => {
-    const plant = plantWith(hang);
-    await expect(adder()(plant, AbortSignal.abort())).rejects.toBeInstanceOf(StoreUnavailable);
-    expect(store.calls(String(plant.id)), 'calls to the store').toBe(0);
-  });
+  test.each<[after: string, fault: Fault, attempts: number]>([
+    ['success', pass, 1],
+    ['two failed attempts', ({ number, ...call }) => (number < 3 ? hangUp : pass)({ number, ...call }), 3],
+    ['a response that is not from DynamoDB', captivePortal, 1],
+    ['an error that is not temporary', dynamoDbError(400, 'AccessDeniedException'), 1],
+    ['three errors', dynamoDbError(500, 'InternalServerError'), 3],
+  ])(
+    'tells the request when a call began and ended, and its number of attempts, after %s',
+    async (_, fault, attempts) => {
+      const storeCalls: StoreCalls = [];
+      const before = performance.now();
+      await adder()(plantWith(fault), undefined, storeCalls).catch(() => undefined);
+      const [{ startedAt = 0, endedAt = 0 } = {}] = storeCalls;
+      expect(storeCalls).toEqual([{ startedAt, endedAt, attempts }]);
+      expect(startedAt).toBeGreaterThanOrEqual(before);
+      expect(endedAt).toBeGreaterThanOrEqual(startedAt);
+    },
+  );
 
   test('throws StoreUnavailable if something other than DynamoDB reports that the id is taken', async () => {
     const plant = plantWith(dynamoDbError(400, 'ConditionalCheckFailedException'));

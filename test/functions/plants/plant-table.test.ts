@@ -16,7 +16,8 @@ let add: (plant: NewPlant) => Promise<Outcome>;
 beforeAll(async () => {
   store = await startPlantsStore('plants');
   client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
-  add = (plant) => addPlantTo({ name: 'plants', client })(plant, new AbortController().signal);
+  add = (plant) =>
+    addPlantTo({ name: 'plants', client })(plant, { signal: new AbortController().signal, storeCalls: [] });
 });
 afterAll(async () => {
   client.destroy();
