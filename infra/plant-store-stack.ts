@@ -14,7 +14,7 @@ import { TokenIssuer } from './token-issuer.ts';
 
 /** The whole deployment: API -> authorizer -> a function for each operation of the contract -> table; and monitoring. */
 export class PlantStoreStack extends Stack {
-  constructor(app: Construct, { stage, externalIssuer, throttle, alarmEmail }: Settings) {
+  constructor(app: Construct, { stage, externalIssuer, throttle, alarmEmail, tracing }: Settings) {
     super(app, stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`, {
       description: 'Plant Store: the API of schemas/openapi.yaml',
       terminationProtection: stage === 'prod',
@@ -36,6 +36,7 @@ export class PlantStoreStack extends Stack {
       // Below the 10 s that API Gateway waits for an authorizer, and above the 3 s that fetching the issuer's keys may take.
       timeout: Duration.seconds(9),
       stage,
+      tracing,
     });
     const api = new PlantApi(this, 'Api', { authorizer: authorizer.live, stage, throttle });
 
@@ -46,6 +47,7 @@ export class PlantStoreStack extends Stack {
         // functions/http/ answers 2.7 s before this, so within 2.3 s.
         timeout: Duration.seconds(5),
         stage,
+        tracing,
       });
       for (const action of grants[id]) table.grant(made, action);
       api.addRoutes({ path, methods: [HttpMethod[method]], integration: new HttpLambdaIntegration(name, made.live) });

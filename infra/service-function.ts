@@ -10,14 +10,13 @@ import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { bundle, functions } from './bundling.ts';
 import { ServiceLog } from './service-log.ts';
-import type { Stage } from './settings.ts';
+import type { Settings } from './settings.ts';
 
 type ServiceFunctionProps = {
   entry: string;
   environment: Record<string, string>;
   timeout: Duration;
-  stage: Stage;
-};
+} & Pick<Settings, 'stage' | 'tracing'>;
 
 /** A Lambda function of this service. All functions are built and run with the same options. */
 export class ServiceFunction extends lambda.Function {
@@ -28,7 +27,7 @@ export class ServiceFunction extends lambda.Function {
   /** CDK declares the time-out as optional, but this class always sets it. */
   declare readonly timeout: Duration;
 
-  constructor(scope: Construct, id: string, { entry, environment, timeout, stage }: ServiceFunctionProps) {
+  constructor(scope: Construct, id: string, { entry, environment, timeout, stage, tracing }: ServiceFunctionProps) {
     const log = new ServiceLog(scope, `${id}Logs`, stage);
     // CDK's default role may write to every log group of the account; this role only to the function's log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
@@ -53,13 +52,21 @@ export class ServiceFunction extends lambda.Function {
       loggingFormat: lambda.LoggingFormat.JSON,
       applicationLogLevelV2: lambda.ApplicationLogLevel.INFO,
       systemLogLevelV2: lambda.SystemLogLevel.INFO,
-      tracing: lambda.Tracing.ACTIVE,
+      tracing: tracing ? lambda.Tracing.ACTIVE : lambda.Tracing.DISABLED,
     });
-    acknowledge(
-      role.node.findChild('DefaultPolicy'),
-      'AwsSolutions-IAM5[Resource::*]',
-      'PutTraceSegments and PutTelemetryRecords of X-Ray cannot be limited to resources: they accept only *.',
-    );
+    if (tracing) {
+      acknowledge(
+        role.node.findChild('DefaultPolicy'),
+        'AwsSolutions-IAM5[Resource::*]',
+        'PutTraceSegments and PutTelemetryRecords of X-Ray cannot be limited to resources: they accept only *.',
+      );
+    } else {
+      acknowledge(
+        this,
+        'Serverless-LambdaTracing',
+        'X-Ray shows no DynamoDB call unless the SDK is instrumented, and costs more than all else at low rates.',
+      );
+    }
     acknowledge(
       this,
       'Serverless-LambdaDLQ',

@@ -21,6 +21,8 @@ export type Settings = {
   /** Requests per second, and requests at once, above which the gateway answers 429. */
   throttle: { rateLimit: number; burstLimit: number };
   alarmEmail?: string | undefined;
+  /** Whether X-Ray traces the functions: docs/decisions/tracing.md. */
+  tracing: boolean;
 };
 
 /** An error that whoever deploys must fix in the settings or in the contract. Its message is one sentence. */
@@ -36,6 +38,7 @@ export const readSettings = (node: Node): Settings => {
     ...(externalIssuer && { externalIssuer }),
     throttle: { rateLimit: number(node, 'rateLimit') ?? 500, burstLimit: number(node, 'burstLimit') ?? 1_000 },
     alarmEmail: text(node, 'alarmEmail', /^[^\s@,;]+@[^\s@,;]+$/, 'one email address'),
+    tracing: text(node, 'tracing', /^(on|off)$/, 'on or off') === 'on',
   };
 };
 

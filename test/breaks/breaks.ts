@@ -138,6 +138,9 @@ const byFile: Record<string, Row[]> = {
     ],
     ['          chmodSync(folder, 0o755);\n', '', 'Any user of the machine may change what is deployed.'],
   ],
+  'infra/settings.ts': [
+    ["=== 'on'", "!== 'off'", 'Without a setting, X-Ray traces requests for ten dollars a million.'],
+  ],
   'infra/token-issuer.ts': [['sms: false', 'sms: true', 'A second factor may be a text message.']],
   'emulator/dynamodb/data-folder.ts': [
     ['mode: 0o700', 'mode: 0o755', 'Other users may read the plants.'],

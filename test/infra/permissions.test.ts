@@ -12,7 +12,7 @@ const assumedBy = (Service: string) => ({
 
 const allow = (Action: string | string[], Resource: unknown) => ({ Action, Effect: 'Allow', Resource });
 
-/** What each function may do, apart from writing its log and its trace. */
+/** What each function may do, apart from writing its log. */
 const own: Record<string, object[]> = byOperation((name, id) => {
   const [first = '', ...more] = grants[id].toSorted();
   return [[name, first === '' ? [] : [allow(more.length === 0 ? first : [first, ...more], arn('Plants'))]]];
@@ -50,7 +50,6 @@ test('each role has exactly the expected permissions', () => {
     byFunction((name) => [
       policy(`${name}Role`, [
         allow(['logs:CreateLogStream', 'logs:PutLogEvents'], arn(`${name}Logs`)),
-        allow(['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], '*'),
         ...(own[name] ?? []),
       ]),
       policy(`${name}RollOutRole`, [

@@ -119,3 +119,15 @@ test("the CDK context sets the API's throttle", () => {
     DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 30 },
   });
 });
+
+test('only tracing=on has the functions traced, and lets their roles write traces', () => {
+  const expected = structuredClone(templates.prod);
+  const write = { Action: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], Effect: 'Allow', Resource: '*' };
+  for (const name of functionNames) {
+    Object.assign(expected.Resources[name]?.Properties ?? {}, { TracingConfig: { Mode: 'Active' } });
+    const { PolicyDocument } = expected.Resources[`${name}RoleDefaultPolicy`]?.Properties ?? {};
+    (PolicyDocument as { Statement: object[] }).Statement.splice(1, 0, write);
+  }
+  expect(differences(expected, templateFor({ ...kinds.prod, tracing: 'on' }, prodName))).toEqual({});
+  expect(JSON.stringify(templates)).not.toMatch(/TracingConfig|xray/);
+});

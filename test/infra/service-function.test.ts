@@ -8,7 +8,7 @@ test('the functions are the authorizer and one for each operation of the contrac
   expect(functionNames.sort()).toEqual(['Authorizer', ...operationNames.map(([, name]) => name)].sort());
 });
 
-test('every function runs on Node 24 and arm64, is traced, and logs JSON to a separate log group', () => {
+test('every function runs on Node 24 and arm64, and logs JSON to a separate log group', () => {
   expect(functions).toMatchObject(
     byFunction((name) => [
       [
@@ -18,7 +18,6 @@ test('every function runs on Node 24 and arm64, is traced, and logs JSON to a se
           Architectures: ['arm64'],
           Handler: 'index.handler',
           MemorySize: 1_769,
-          TracingConfig: { Mode: 'Active' },
           LoggingConfig: {
             LogFormat: 'JSON',
             ApplicationLogLevel: 'INFO',

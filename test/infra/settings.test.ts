@@ -8,7 +8,7 @@ const read = (context: Record<string, unknown>) => {
   return readSettings(node);
 };
 
-const defaults = { stage: 'prod', throttle: { rateLimit: 500, burstLimit: 1_000 } };
+const defaults = { stage: 'prod', throttle: { rateLimit: 500, burstLimit: 1_000 }, tracing: false };
 
 describe('the settings', () => {
   test('have defaults if the context is empty', () => {
@@ -22,6 +22,13 @@ describe('the settings', () => {
       throttle: { rateLimit: 50, burstLimit: 7 },
       alarmEmail: 'me@a.example',
     });
+  });
+
+  test.each([
+    ['on', true],
+    ['off', false],
+  ])('turn tracing %s', (tracing, expected) => {
+    expect(read({ tracing })).toEqual({ ...defaults, tracing: expected });
   });
 
   test('include an issuer, its audience and the URL of its keys', () => {
@@ -83,6 +90,9 @@ describe('the settings', () => {
     ['burstLimit', { burstLimit: '-1' }, '"-1"'],
     ['burstLimit', { burstLimit: '' }, '""'],
     ['burstLimit', { burstLimit: '1000000000' }, '"1000000000"'],
+    ['tracing', { tracing: 'On' }, '"On"'],
+    ['tracing', { tracing: '' }, '""'],
+    ['tracing', { tracing: true }, 'true'],
     ['alarmEmail', { alarmEmail: 'me' }, '"me"'],
     ['alarmEmail', { alarmEmail: 'me@a.example,you@a.example' }, '"me@a.example,you@a.example"'],
     ['alarmEmail', { alarmEmail: 'me;you@a.example' }, '"me;you@a.example"'],
