@@ -1,6 +1,6 @@
-/** Metrics counted from the functions' own log lines, which docs/operate/runbook.md lists. */
+/** Metrics made from the functions' own log lines, which docs/operate/runbook.md lists. */
 import { Stack } from 'aws-cdk-lib';
-import { type IMetric, MathExpression, type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { type IMetric, MathExpression, type Metric, Stats, Unit } from 'aws-cdk-lib/aws-cloudwatch';
 import { FilterPattern, type MetricFilterOptions } from 'aws-cdk-lib/aws-logs';
 import type { ServiceFunction } from './service-function.ts';
 
@@ -25,6 +25,20 @@ export const outcomes = (operation: ServiceFunction): IMetric[] => {
     countBy('error', operation, 'Refused', outcomeIs('refused')),
     countBy('error', operation, 'Failed', outcomeIs('failed')),
   ];
+};
+
+/** Milliseconds that the store took for an operation's requests. Lines without them have no value; 0 would hide slow ones. */
+export const storeTimes = (operation: ServiceFunction): Metric[] => {
+  const metricValue = '$.message.store.milliseconds';
+  const time = count(operation, 'TimeOfStore', `${metricValue} >= 0`, { metricValue, unit: Unit.MILLISECONDS });
+  return ['p50', 'p90', 'p99'].map((statistic) => time.with({ statistic, label: `${operation.node.id} ${statistic}` }));
+};
+
+/** The attempts that the store took for an operation's requests, on average. Without retries it is 1. */
+export const storeAttempts = (operation: ServiceFunction): Metric => {
+  const metricValue = '$.message.store.attempts';
+  const attempts = count(operation, 'AttemptsAtStore', `${metricValue} >= 1`, { metricValue, unit: Unit.COUNT });
+  return attempts.with({ statistic: Stats.AVERAGE, label: operation.node.id });
 };
 
 const count = ({ log, node }: ServiceFunction, kind: string, lines: string, more?: Partial<MetricFilterOptions>) =>

@@ -4,7 +4,7 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Construct } from 'constructs';
 import { AlarmTopic } from './alarm-topic.ts';
 import * as alarms from './alarms.ts';
-import { outcomes, refusals } from './log-metrics.ts';
+import { outcomes, refusals, storeAttempts, storeTimes } from './log-metrics.ts';
 import type { PlantApi } from './plant-api.ts';
 import type { PlantsTable } from './plants-table.ts';
 import type { ServiceFunction } from './service-function.ts';
@@ -79,6 +79,8 @@ const graphs = ({ api, operations, authorizer, table }: Parts): cloudwatch.IWidg
     Invocations: functions.map(({ node, live }) => live.metricInvocations({ ...sum, label: node.id })),
     'Duration, p99': functions.map(({ node, live }) => live.metricDuration({ ...p99, label: node.id })),
     'Outcomes, from the log': [refusals(authorizer), ...operations.flatMap(outcomes)],
+    'Time of the store, from the log': operations.flatMap(storeTimes),
+    'Average attempts at the store, from the log': operations.map(storeAttempts),
     'Latency of the table': Object.values(alarms.byOperation(table, 'SuccessfulRequestLatency', 'Average')),
     'Consumed capacity': [table.metricConsumedReadCapacityUnits(sum), table.metricConsumedWriteCapacityUnits(sum)],
   };

@@ -6,18 +6,28 @@ import { ofType, operationNames, prod, propertiesOf } from '../kit/template.ts';
 type Filter = {
   LogGroupName: { Ref: string };
   FilterPattern: string;
-  MetricTransformations: { MetricName: string; Dimensions?: { Value: string }[] }[];
+  MetricTransformations: { MetricName: string; MetricValue: string; Dimensions?: { Value: string }[] }[];
 };
 
 const filters = Object.values(propertiesOf('AWS::Logs::MetricFilter')) as Filter[];
 
-test('each metric counts the log lines of one function that have certain outcomes', () => {
-  const counted = filters.map(({ LogGroupName, FilterPattern, MetricTransformations: [metric] }) => [
-    LogGroupName.Ref,
-    metric?.MetricName,
-    FilterPattern,
-    ...(metric?.Dimensions ?? []).map(({ Value }) => Value),
-  ]);
+/** The metrics of numbers in log lines: their kind, the number's field in `message.store`, the least number, the unit. */
+const numbers = [
+  ['TimeOfStore', 'milliseconds', 0, 'Milliseconds'],
+  ['AttemptsAtStore', 'attempts', 1, 'Count'],
+] as const;
+
+const isNumber = ({ MetricTransformations: [metric] }: Filter) => metric?.MetricValue !== '1';
+
+test('each metric that counts lines counts those of one function that have certain outcomes', () => {
+  const counted = filters
+    .filter((each) => !isNumber(each))
+    .map(({ LogGroupName, FilterPattern, MetricTransformations: [metric] }) => [
+      LogGroupName.Ref,
+      metric?.MetricName,
+      FilterPattern,
+      ...(metric?.Dimensions ?? []).map(({ Value }) => Value),
+    ]);
   const others = '$.message.outcome != "refused" && $.message.outcome != "failed"';
   expect(counted).toEqual([
     ['AuthorizerLogs', 'AuthorizerKeysNotFetched', '{ $.message.outcome = "keys not fetched" }'],
@@ -31,13 +41,27 @@ test('each metric counts the log lines of one function that have certain outcome
   ]);
 });
 
-test("each log metric is in the stack's namespace, adds 1 for a matching line, and nothing for other lines", () => {
-  for (const { MetricTransformations } of filters) {
+test("each log metric that counts is in the stack's namespace, adds 1 for a matching line, and nothing for other lines", () => {
+  for (const { MetricTransformations } of filters.filter((each) => !isNumber(each))) {
     expect(MetricTransformations).toEqual([
       expect.objectContaining({ MetricNamespace: 'PlantStore', MetricValue: '1' }),
     ]);
     expect(MetricTransformations).toEqual([expect.toSatisfy(({ DefaultValue = 0 }) => DefaultValue === 0)]);
   }
+});
+
+test('each operation has metrics of the time and the attempts of the store, without a value for other lines', () => {
+  expect(filters.filter(isNumber)).toEqual(
+    operationNames.flatMap(([, name]) =>
+      numbers.map(([kind, field, least, Unit]) => ({
+        LogGroupName: { Ref: `${name}Logs` },
+        FilterPattern: `{ $.message.store.${field} >= ${least} }`,
+        MetricTransformations: [
+          { MetricNamespace: 'PlantStore', MetricName: name + kind, MetricValue: `$.message.store.${field}`, Unit },
+        ],
+      })),
+    ),
+  );
 });
 
 test('the runbook names every outcome that a log metric counts', () => {
@@ -61,8 +85,8 @@ test('the only dashboard shows the log metrics, and its name includes the region
   const [, parts] = (DashboardBody as { 'Fn::Join': [string, unknown[]] })['Fn::Join'];
   const text = parts.map((part) => (typeof part === 'string' ? part : 'X')).join('');
   const { widgets } = JSON.parse(text) as { widgets: { properties: { title?: string; metrics?: unknown[] } }[] };
-  const logged = widgets.find(({ properties }) => properties.title === 'Outcomes, from the log');
-  expect(logged?.properties.metrics).toMatchObject(
+  const metricsOf = (title: string) => widgets.find(({ properties }) => properties.title === title)?.properties.metrics;
+  expect(metricsOf('Outcomes, from the log')).toMatchObject(
     [
       ['AuthorizerRefused', 'reason'],
       ...operationNames.flatMap(([, name]) => [
@@ -73,5 +97,14 @@ test('the only dashboard shows the log metrics, and its name includes the region
     ].map(([metric, dimension]) => [
       { expression: `SEARCH('{"PlantStore","${dimension}"} MetricName="${metric}"', 'Sum', 300)` },
     ]),
+  );
+  expect(metricsOf('Time of the store, from the log')).toEqual(
+    operationNames.flatMap(([, name]) =>
+      ['p50', 'p90', 'p99'].map((stat) => ['PlantStore', `${name}TimeOfStore`, { label: `${name} ${stat}`, stat }]),
+    ),
+  );
+  // Average is the default statistic.
+  expect(metricsOf('Average attempts at the store, from the log')).toEqual(
+    operationNames.map(([, name]) => ['PlantStore', `${name}AttemptsAtStore`, { label: name }]),
   );
 });

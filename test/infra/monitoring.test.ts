@@ -16,10 +16,13 @@ describe('the mail of an alarm', () => {
   });
 });
 
-test('a log metric is 0 while nothing is logged, unless it has dimensions, which forbid a default value', () => {
+test('a log metric is 0 while nothing is logged, unless it has dimensions, which forbid a default value, or a number of the line', () => {
   const filters = Object.values(template.findResources('AWS::Logs::MetricFilter'));
   const transformations = filters.map(({ Properties }) => Properties.MetricTransformations[0]);
-  const defaults = transformations.map(({ Dimensions, DefaultValue }) => [Dimensions === undefined, DefaultValue]);
+  const defaults = transformations.map(({ Dimensions, MetricValue, DefaultValue }) => [
+    Dimensions === undefined && MetricValue === '1',
+    DefaultValue,
+  ]);
   expect(new Set(defaults.map(([isWhole]) => isWhole))).toEqual(new Set([true, false]));
   for (const [isWhole, value] of defaults) expect(value).toBe(isWhole ? 0 : undefined);
 });
