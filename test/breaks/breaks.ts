@@ -429,6 +429,14 @@ const byFile: Record<string, Row[]> = {
       'No error has its request id.',
     ],
   ],
+  'cli/restore-items.ts': [
+    [
+      "'attribute_not_exists(#key)'",
+      "'attribute_not_exists(#key) OR attribute_exists(#key)'",
+      'A restore overwrites what clients stored since.',
+    ],
+    ['if (concernsOneItem(error))', 'if (error instanceof Error)', 'A restore without permission tries every item.'],
+  ],
   'cli/traced-request.ts': [
     [
       'lines.length > 0 ? undefined : beforeFunctions[status]',

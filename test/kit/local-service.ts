@@ -7,7 +7,7 @@ import { expectInContract } from './contract.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-const programOf = (script: 'start' | 'token' | 'plant' | 'request'): string =>
+const programOf = (script: 'start' | 'token' | 'plant' | 'request' | 'restore'): string =>
   packageJson.scripts[script].split(' ').at(-1) ?? '';
 
 /** The file that each npm script runs. */
@@ -16,6 +16,7 @@ export const programs = {
   token: programOf('token'),
   plant: programOf('plant'),
   request: programOf('request'),
+  restore: programOf('restore'),
 };
 
 /** The exit code and the output of a command that has ended. */

@@ -1,0 +1,110 @@
+/** Copies what one DynamoDB table has and another lacks: the last step of restoring a table. */
+import {
+  type AttributeValue,
+  ConditionalCheckFailedException,
+  DescribeTableCommand,
+  type DynamoDBClient,
+  DynamoDBServiceException,
+  PutItemCommand,
+  paginateScan,
+  ResourceNotFoundException,
+  type TableDescription,
+} from '@aws-sdk/client-dynamodb';
+import { pMapIterable } from 'p-map';
+import { explain } from './aws.ts';
+
+/** The names of two tables: items are copied `from` one `to` the other. */
+export type Tables = { from: string; to: string };
+
+/** What became of one item. `already there` means that the target has an item with this key, of whatever content. */
+export type Restored = { outcome: 'restored' | 'already there' } | { outcome: 'failed'; reason: string };
+
+/** Items that are written at the same time. DynamoDB allows far more; clients use the same table meanwhile. */
+const concurrency = 32;
+
+/**
+ * Checks that items can be copied between the tables.
+ * @returns the name of the partition key, and about how many items there are (DynamoDB counts every six hours)
+ * @throws Error with a sentence for the user
+ */
+export const checkTables = async (client: DynamoDBClient, { from, to }: Tables) => {
+  const source = await describe(client, from);
+  const target = await describe(client, to);
+  if (source.TableStatus === 'CREATING')
+    throw new Error(`DynamoDB is still restoring the table ${from}: run the same command again later.`);
+  if (keyOf(source) !== keyOf(target)) {
+    throw new Error(
+      `The key of ${from} is ${keyOf(source)}, but the key of ${to} is ${keyOf(target)}: they must be the same.`,
+    );
+  }
+  const partitionKey = source.KeySchema?.find(({ KeyType }) => KeyType === 'HASH')?.AttributeName ?? '';
+  return { partitionKey, itemCount: source.ItemCount ?? 0 };
+};
+
+/**
+ * Puts each item of one table into the other, exactly as it is, unless that has an item with the same key. Nothing is
+ * ever changed or deleted, so this may be repeated.
+ * @throws what the SDK throws if every other item would fail for the same reason
+ */
+export const restoreItems = (
+  client: DynamoDBClient,
+  { from, to }: Tables,
+  partitionKey: string,
+): AsyncIterable<Restored> =>
+  pMapIterable(
+    itemsOf(client, from),
+    async (Item): Promise<Restored> => {
+      try {
+        await client.send(
+          new PutItemCommand({
+            TableName: to,
+            Item,
+            ConditionExpression: 'attribute_not_exists(#key)',
+            ExpressionAttributeNames: { '#key': partitionKey },
+          }),
+        );
+        return { outcome: 'restored' };
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return { outcome: 'already there' };
+        if (concernsOneItem(error)) return { outcome: 'failed', reason: explain(error) };
+        throw error;
+      }
+    },
+    { concurrency, backpressure: 8 * concurrency },
+  );
+
+/** The SDK's attribute values keep numbers as text, so all 38 digits stay. */
+async function* itemsOf(client: DynamoDBClient, table: string): AsyncGenerator<Record<string, AttributeValue>> {
+  for await (const { Items = [] } of paginateScan({ client }, { TableName: table, ConsistentRead: true })) yield* Items;
+}
+
+/** Client errors of DynamoDB after which other items may succeed. */
+const perItem = new Set([
+  'ItemCollectionSizeLimitExceededException',
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'ThrottlingException',
+  'ValidationException',
+]);
+
+const concernsOneItem = (error: unknown): boolean =>
+  error instanceof DynamoDBServiceException &&
+  (perItem.has(error.name) || (error.$metadata.httpStatusCode ?? 0) >= 500);
+
+const describe = async (client: DynamoDBClient, name: string): Promise<TableDescription> => {
+  try {
+    const { Table = {} } = await client.send(new DescribeTableCommand({ TableName: name }));
+    return Table;
+  } catch (cause) {
+    if (cause instanceof ResourceNotFoundException)
+      throw new Error(`There is no table ${name} in this account and region.`, { cause });
+    throw new Error(`The table ${name} cannot be read: ${explain(cause)}`, { cause });
+  }
+};
+
+/** Describes a table's key, such as `id (N)`: partition key first. */
+const keyOf = ({ KeySchema = [], AttributeDefinitions = [] }: TableDescription): string =>
+  KeySchema.map(({ AttributeName }) => {
+    const definition = AttributeDefinitions.find((each) => each.AttributeName === AttributeName);
+    return `${AttributeName} (${definition?.AttributeType})`;
+  }).join(', ');

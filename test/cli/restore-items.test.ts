@@ -1,0 +1,160 @@
+import {
+  type AttributeValue,
+  CreateTableCommand,
+  DynamoDBClient,
+  type KeySchemaElement,
+  PutItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { checkTables, type Restored, restoreItems } from '../../cli/restore-items.ts';
+import { dynamoDbError, type FaultyStore, hangUp, loseResponse, pass, startFaultyStore } from '../kit/faulty-store.ts';
+import { anyCredentials, type Item, readItem } from '../kit/plants-store.ts';
+
+const tables = { from: 'restored', to: 'live' };
+
+let store: FaultyStore;
+let client: DynamoDBClient;
+beforeEach(async () => {
+  store = await startFaultyStore(tables.to);
+  client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint, maxAttempts: 2 });
+  onTestFinished(async () => {
+    client.destroy();
+    await store.close();
+  });
+});
+
+/** Creates the table `restored`, with `id` as its partition key, or with another key. */
+const createSource = (type: 'N' | 'S' = 'N', sortKey: KeySchemaElement[] = []) =>
+  client.send(
+    new CreateTableCommand({
+      TableName: tables.from,
+      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }, ...sortKey],
+      AttributeDefinitions: [
+        { AttributeName: 'id', AttributeType: type },
+        ...sortKey.map(({ AttributeName }) => ({ AttributeName, AttributeType: 'S' as const })),
+      ],
+      BillingMode: 'PAY_PER_REQUEST',
+    }),
+  );
+
+const put = (TableName: string, Item: Item) => client.send(new PutItemCommand({ TableName, Item }));
+
+const item = (id: string, content: Record<string, AttributeValue> = { name: { S: 'Moss' } }): Item => ({
+  id: { N: id },
+  ...content,
+});
+
+const ids = Array.from({ length: 100 }, (_, index) => String(index + 1));
+const putMany = () => Promise.all(ids.map((id) => put(tables.from, item(id))));
+
+/** Restores all items. @returns how many items had each outcome */
+const restore = async (): Promise<Partial<Record<Restored['outcome'], number>>> => {
+  const counts: Partial<Record<Restored['outcome'], number>> = {};
+  for await (const { outcome } of restoreItems(client, tables, 'id')) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+};
+
+test('a restore copies each item as it is: every digit, every type, and attributes that are not in the contract', async () => {
+  await createSource();
+  const odd = item('-9223372036854775808', {
+    exact: { N: '12345678901234567890123456789012345678' },
+    tiny: { N: '0.00000000000000000000000000000000000001' },
+    bytes: { B: new Uint8Array([0, 255]) },
+    nested: { M: { list: { L: [{ NULL: true }, { BOOL: false }, { NS: ['1', '9007199254740993'] }] } } },
+    empty: { S: '' },
+  });
+  await put(tables.from, odd);
+  await put(tables.from, item('9223372036854775807'));
+  expect(await restore()).toEqual({ restored: 2 });
+  expect(await store.read('-9223372036854775808')).toEqual(await readItem(client, tables.from, '-9223372036854775808'));
+  expect(await store.read('-9223372036854775808')).toEqual(odd);
+  expect(await store.read('9223372036854775807')).toEqual(item('9223372036854775807'));
+});
+
+test('a restore reads every page of the table', async () => {
+  await createSource();
+  // DynamoDB returns at most 1 MB in a page.
+  const long = { name: { S: 'x'.repeat(300_000) } };
+  for (let id = 1; id <= 9; id++) await put(tables.from, item(String(id), long));
+  expect(await restore()).toEqual({ restored: 9 });
+  expect(await store.read('9')).toEqual(item('9', long));
+});
+
+test('a restore never overwrites an item, and keeps those that only the target has', async () => {
+  await createSource();
+  await put(tables.from, item('1'));
+  await put(tables.from, item('2'));
+  await put(tables.to, item('1', { name: { S: 'newer' } }));
+  await put(tables.to, item('3'));
+  expect(await restore()).toEqual({ restored: 1, 'already there': 1 });
+  expect(await store.read('1')).toEqual(item('1', { name: { S: 'newer' } }));
+  expect(await store.size()).toBe(3);
+});
+
+test('a restore that broke off is completed by the next one', async () => {
+  await createSource();
+  await putMany();
+  store.fail('50', hangUp);
+  await expect(restore()).rejects.toThrow();
+  const before = await store.size();
+  expect(before).toBeLessThan(100);
+  store.fail('50');
+  expect(await restore()).toEqual({ restored: 100 - before, 'already there': before });
+  expect(await store.size()).toBe(100);
+});
+
+test('a restore goes on after an item that DynamoDB throttles or fails, and counts it as failed', async () => {
+  await createSource();
+  for (const id of ['1', '2', '3']) await put(tables.from, item(id));
+  store.fail('1', dynamoDbError(400, 'ThrottlingException'));
+  store.fail('2', dynamoDbError(500, 'InternalServerError'));
+  expect(await restore()).toEqual({ restored: 1, failed: 2 });
+});
+
+test('a restore counts an item as already there if its own first attempt stored it, but the response was lost', async () => {
+  await createSource();
+  await put(tables.from, item('1'));
+  // The first call put the item into the other table.
+  store.fail('1', (call) => (call.number === 2 ? loseResponse(call) : pass(call)));
+  expect(await restore()).toEqual({ 'already there': 1 });
+  expect(await store.read('1')).toEqual(item('1'));
+});
+
+test.each(['AccessDeniedException', 'ResourceNotFoundException', 'ExpiredTokenException'])(
+  'a restore stops at %s, which every other item would meet, too',
+  async (type) => {
+    await createSource();
+    await putMany();
+    for (const id of ids) store.fail(id, dynamoDbError(400, type));
+    const callsBefore = store.calls();
+    await expect(restore()).rejects.toThrow(expect.objectContaining({ name: type }));
+    expect(store.calls() - callsBefore).toBeLessThan(100);
+  },
+);
+
+test('checkTables returns the partition key, and as many items as DynamoDB has counted so far', async () => {
+  await createSource();
+  expect(await checkTables(client, tables)).toEqual({ partitionKey: 'id', itemCount: 0 });
+});
+
+test('checkTables names the table that does not exist', async () => {
+  await expect(checkTables(client, tables)).rejects.toThrow('no table restored in this account and region');
+});
+
+test.each<['N' | 'S', KeySchemaElement[], string]>([
+  ['S', [], 'id (S)'],
+  ['N', [{ AttributeName: 'tag', KeyType: 'RANGE' }], 'id (N), tag (S)'],
+])('checkTables refuses tables with different keys: %s %j', async (type, sortKey, key) => {
+  await createSource(type, sortKey);
+  await expect(checkTables(client, tables)).rejects.toThrow(
+    `The key of restored is ${key}, but the key of live is id (N): they must be the same.`,
+  );
+});
+
+test('checkTables says to wait while DynamoDB restores the table', async () => {
+  const creating = async () => ({ Table: { TableStatus: 'CREATING' } });
+  const slow = { send: creating } as unknown as DynamoDBClient;
+  await expect(checkTables(slow, tables)).rejects.toThrow(
+    'DynamoDB is still restoring the table restored: run the same command again later.',
+  );
+});

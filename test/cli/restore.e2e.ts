@@ -1,0 +1,99 @@
+/** `npm run restore` as the runbook uses it, between two tables of one store. */
+import { CreateTableCommand, DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { dynamoDbError, type FaultyStore, hang, pass, startFaultyStore } from '../kit/faulty-store.ts';
+import { programs, run } from '../kit/local-service.ts';
+import { anyCredentials } from '../kit/plants-store.ts';
+
+let store: FaultyStore;
+beforeEach(async () => {
+  store = await startFaultyStore('live');
+  const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
+  onTestFinished(async () => {
+    client.destroy();
+    await store.close();
+  });
+  await client.send(
+    new CreateTableCommand({
+      TableName: 'restored',
+      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+      AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
+      BillingMode: 'PAY_PER_REQUEST',
+    }),
+  );
+  for (const id of ['1', '2', '3']) {
+    await client.send(new PutItemCommand({ TableName: 'restored', Item: { id: { N: id }, name: { S: 'Moss' } } }));
+  }
+});
+
+/** Starts the command with credentials of nobody; `environment` replaces some of them. */
+const start = (args: string[], environment: Record<string, string> = {}) =>
+  run(process.execPath, [programs.restore, ...args], {
+    ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
+    AWS_ENDPOINT_URL_DYNAMODB: store.endpoint,
+    ...environment,
+  });
+
+const both = ['--from', 'restored', '--to', 'live'];
+const again = 'Run the same command again: it skips what is already there.\n';
+
+test('npm run restore copies a table, says how much and how fast, and may be repeated', async () => {
+  const first = await start(both).ended;
+  expect(first).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^3 restored, 0 already there, 0 failed \(\d+ items\/s\)\n$/),
+    stderr: '',
+  });
+  expect(await store.size()).toBe(3);
+  const second = await start(both).ended;
+  expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^0 restored, 3 already there, 0 failed/) });
+});
+
+test('npm run restore ends with code 1 and a reason if an item failed, and restores the others', async () => {
+  // The SDK tries again after a server error, but not after this one.
+  store.fail('2', dynamoDbError(400, 'ValidationException'));
+  const { code, stdout, stderr } = await start(both).ended;
+  expect([code, stderr]).toEqual([1, `Not complete: no secret Moss\n${again}`]);
+  expect(stdout).toMatch(/^2 restored, 0 already there, 1 failed/);
+});
+
+test('npm run restore waits and tries again while DynamoDB throttles', async () => {
+  // The first call put the item into the other table.
+  store.fail('2', (call) => (call.number === 2 ? dynamoDbError(400, 'ThrottlingException')(call) : pass(call)));
+  expect(await start(both).ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^3 restored/) });
+});
+
+test('npm run restore says how far it came if it is stopped', async () => {
+  const reached = Promise.withResolvers<void>();
+  store.fail('2', (call) => {
+    reached.resolve();
+    return hang(call);
+  });
+  const { child, ended } = start(both);
+  await reached.promise;
+  child.kill('SIGINT');
+  const { code, stdout, stderr } = await ended;
+  expect([code, stdout]).toEqual([130, '']);
+  expect(stderr).toMatch(
+    /^Stopped: \d restored, 0 already there, 0 failed \(\d+ items\/s\) so far\. Run the same command/,
+  );
+});
+
+test.each<[what: string, args: string[], environment: Record<string, string>, stderr: string]>([
+  ['one table', ['--from', 'restored'], {}, 'error: name two tables, with --from and --to\n'],
+  ['one table twice', ['--from', 'live', '--to', 'live'], {}, 'error: --from and --to are the same table\n'],
+  ['an unknown table', ['--from', 'restored', '--to', 'other'], {}, 'There is no table other in this account'],
+  ['no region', both, { AWS_REGION: '' }, 'The table restored cannot be read: no region is set; set AWS_REGION'],
+])('npm run restore reports in a sentence: %s', async (_, args, environment, sentence) => {
+  const { code, stdout, stderr } = await start(args, environment).ended;
+  expect([code, stdout, stderr.startsWith(sentence)]).toEqual([1, '', true]);
+});
+
+test('npm run restore says how to go on if no other item could be restored either', async () => {
+  store.fail('1', dynamoDbError(400, 'AccessDeniedException'));
+  const { code, stderr } = await start(both).ended;
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^no secret Moss\n\d restored, 0 already there, 0 failed .* so far\. Run the same command again/,
+  );
+});
