@@ -1,0 +1,104 @@
+/**
+ * A recipe that nothing deploys by itself: CloudFront and AWS WAF in front of the API, so that a client that sends too
+ * much gets a 429 and the others do not. docs/operate/limits.md says how to deploy it, what it costs, and its gaps.
+ */
+import { App, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import {
+  AllowedMethods,
+  CachePolicy,
+  type CfnDistribution,
+  Distribution,
+  OriginRequestPolicy,
+  SecurityPolicyProtocol,
+  ViewerProtocolPolicy,
+} from 'aws-cdk-lib/aws-cloudfront';
+import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
+import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { acknowledge } from '../../infra/acknowledge.ts';
+
+/** Requests a minute. Together, the clients that you expect should stay below `rateLimit`, which is per second. */
+const limits = { PerToken: 6_000, PerAddress: 12_000 };
+
+const app = new App();
+const setting = (key: string): string => {
+  const value: unknown = app.node.tryGetContext(key);
+  if (typeof value !== 'string' || value === '') throw new Error(`The recipe needs -c ${key}=…`);
+  return value;
+};
+
+// AWS WAF protects CloudFront only from this region.
+const stack = new Stack(app, 'PlantStore-Edge', { env: { region: 'us-east-1' } });
+
+/** Refuses as the gateway does, so that clients treat both alike: they send again later. */
+const refuse: CfnWebACL.RuleActionProperty = {
+  block: {
+    customResponse: {
+      responseCode: 429,
+      customResponseBodyKey: 'tooMany',
+      responseHeaders: [{ name: 'retry-after', value: '60' }],
+    },
+  },
+};
+
+const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
+  metricName,
+  cloudWatchMetricsEnabled: true,
+  // The samples would show the headers of requests, and so their tokens, to whoever may read the console.
+  sampledRequestsEnabled: false,
+});
+
+const rule = (
+  priority: number,
+  name: keyof typeof limits,
+  counted: Pick<CfnWebACL.RateBasedStatementProperty, 'aggregateKeyType' | 'customKeys'>,
+): CfnWebACL.RuleProperty => ({
+  name,
+  priority,
+  action: refuse,
+  statement: { rateBasedStatement: { limit: limits[name], evaluationWindowSec: 60, ...counted } },
+  visibilityConfig: visible(name),
+});
+
+const authorization = { name: 'authorization', textTransformations: [{ priority: 0, type: 'NONE' }] };
+
+const webAcl = new CfnWebACL(stack, 'WebAcl', {
+  scope: 'CLOUDFRONT',
+  defaultAction: { allow: {} },
+  customResponseBodies: {
+    tooMany: { contentType: 'APPLICATION_JSON', content: '{"message":"Too Many Requests"}' },
+  },
+  rules: [
+    rule(0, 'PerToken', { aggregateKeyType: 'CUSTOM_KEYS', customKeys: [{ header: authorization }] }),
+    rule(1, 'PerAddress', { aggregateKeyType: 'IP' }),
+  ],
+  visibilityConfig: visible('WebAcl'),
+});
+
+const domainName = setting('domainName');
+const distribution = new Distribution(stack, 'Distribution', {
+  domainNames: [domainName],
+  certificate: Certificate.fromCertificateArn(stack, 'Certificate', setting('certificateArn')),
+  minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
+  webAclId: webAcl.attrArn,
+  defaultBehavior: {
+    // An operation answers within 2.5 s, and the gateway gives up after 30 s.
+    origin: new HttpOrigin(setting('origin'), { readTimeout: Duration.seconds(31) }),
+    allowedMethods: AllowedMethods.ALLOW_ALL,
+    viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+    cachePolicy: CachePolicy.CACHING_DISABLED,
+    originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
+  },
+});
+// The gateway refuses the TLS handshake of everybody else. CDK's HttpOrigin has no option for this certificate.
+(distribution.node.defaultChild as CfnDistribution).addPropertyOverride(
+  'DistributionConfig.Origins.0.CustomOriginConfig.OriginMtlsConfig',
+  { ClientCertificateArn: setting('clientCertificateArn') },
+);
+acknowledge(distribution, 'AwsSolutions-CFR1', 'Clients may be in any country: their tokens decide.');
+acknowledge(distribution, 'AwsSolutions-CFR3', "The API's access log has every request that AWS WAF lets through.");
+
+new CfnOutput(stack, 'Alias', { value: distribution.distributionDomainName, description: `for DNS: ${domainName}` });
+
+Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

@@ -1,0 +1,70 @@
+/** Tests the recipe of docs/operate/limits.md: the command there synthesizes it, with no finding of cdk-nag. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import cdkJson from '../../cdk.json' with { type: 'json' };
+import { run, temporaryFolder } from '../kit/local-service.ts';
+import { ofType, propertiesOf, type Template, withoutHashes } from '../kit/template.ts';
+
+const document = await readFile('docs/operate/limits.md', 'utf8');
+const [, app = ''] = /npx cdk deploy --app '([^']+)'/.exec(document) ?? [];
+const keys = [...document.matchAll(/-c (\w+)=/g)].map(([, key = '']) => key);
+
+const certificate = (id: string): string => `arn:aws:acm:us-east-1:123456789012:certificate/${id}`;
+const settings: Record<string, string> = {
+  origin: 'origin.example.com',
+  domainName: 'api.example.com',
+  certificateArn: certificate('server'),
+  clientCertificateArn: certificate('client'),
+};
+
+/** Runs the recipe as `npx cdk` does. */
+const synthesize = async (context: Record<string, string>) => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const CDK_CONTEXT_JSON = JSON.stringify({ ...cdkJson.context, ...context });
+  const { code, stdout, stderr } = await run('sh', ['-c', app], { CDK_OUTDIR: folder, CDK_CONTEXT_JSON }).ended;
+  return { code, said: stdout + stderr, file: path.join(folder, 'PlantStore-Edge.template.json') };
+};
+
+test('the recipe limits each token and each address, below the throttle that all clients share', async () => {
+  expect(keys).toEqual(Object.keys(settings));
+  const { code, said, file } = await synthesize(settings);
+  expect([code, said]).toEqual([0, expect.not.stringMatching(/error|violation/i)]);
+  const template: Template = withoutHashes(JSON.parse(await readFile(file, 'utf8')));
+
+  const [acl] = Object.entries(propertiesOf('AWS::WAFv2::WebACL', template));
+  const { Rules: rules, Scope, DefaultAction } = Object(acl?.[1]);
+  expect({ Scope, DefaultAction }).toEqual({ Scope: 'CLOUDFRONT', DefaultAction: { Allow: {} } });
+  const header = { Header: expect.objectContaining({ Name: 'authorization' }) };
+  const limited = (more: object) => ({
+    Action: { Block: { CustomResponse: expect.objectContaining({ ResponseCode: 429 }) } },
+    Statement: { RateBasedStatement: expect.objectContaining({ EvaluationWindowSec: 60, ...more }) },
+  });
+  expect(rules).toMatchObject([
+    limited({ AggregateKeyType: 'CUSTOM_KEYS', CustomKeys: [header] }),
+    limited({ AggregateKeyType: 'IP' }),
+  ]);
+  const [{ RateLimit }] = Object.values(propertiesOf('AWS::ApiGatewayV2::Stage')).map(({ DefaultRouteSettings }) => ({
+    RateLimit: Object(DefaultRouteSettings).ThrottlingRateLimit as number,
+  })) as [{ RateLimit: number }];
+  for (const { Statement } of rules) expect(Statement.RateBasedStatement.Limit / 60).toBeLessThan(RateLimit);
+
+  const [distribution] = Object.values(ofType('AWS::CloudFront::Distribution', template));
+  expect(distribution?.Properties['DistributionConfig']).toMatchObject({
+    Aliases: [settings['domainName']],
+    WebACLId: { 'Fn::GetAtt': [acl?.[0], 'Arn'] },
+    Origins: [
+      {
+        DomainName: settings['origin'],
+        CustomOriginConfig: { OriginMtlsConfig: { ClientCertificateArn: settings['clientCertificateArn'] } },
+      },
+    ],
+  });
+});
+
+test('the recipe names a setting that is missing', async () => {
+  const { clientCertificateArn: _, ...rest } = settings;
+  const { code, said } = await synthesize(rest);
+  expect([code, said]).toEqual([1, expect.stringContaining('The recipe needs -c clientCertificateArn=…')]);
+});
