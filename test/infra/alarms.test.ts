@@ -114,13 +114,17 @@ test('an alarm starts only if its metric is over the limit in all of its evaluat
   expect(found.filter((alarm) => 'DatapointsToAlarm' in alarm)).toEqual([]);
 });
 
-test('the runbook has a section for each kind of alarm, and for no other', () => {
+test('the runbook has a section for each kind of alarm, and for no other, and its first table leads there', () => {
   const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
   const [, section = ''] = /^## The alarms$(.*?)^## /ms.exec(runbook) ?? [];
   const sections = [...section.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
   // All functions have the same kinds of alarms, so their names are left out.
   const kinds = Object.keys(alarms).map((alarm) => alarm.replace(new RegExp(`^(${functionNames.join('|')})`), ''));
   expect(sections.sort()).toEqual([...new Set(kinds)].sort());
+  const [table = ''] = /(?:^\|.*\n)+/m.exec(runbook) ?? [];
+  const rows = [...table.matchAll(/^\| …?\[(\w+)\]\(#(\w+)\) \| \S/gm)];
+  expect(rows.map(([, name]) => name).sort()).toEqual(sections);
+  expect(rows.filter(([, name = '', heading]) => name.toLowerCase() !== heading)).toEqual([]);
 });
 
 test('every alarm notifies the topic when it starts and ends, and missing data starts no alarm', () => {
