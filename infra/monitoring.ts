@@ -76,6 +76,7 @@ const graphs = ({ api, operations, authorizer, table }: Parts): cloudwatch.IWidg
   const metrics: Record<string, cloudwatch.IMetric[]> = {
     Responses: [api.metricCount(sum), api.metricClientError(sum), api.metricServerError(sum)],
     'Latency of the API': ['p50', 'p90', 'p99'].map((statistic) => api.metricLatency({ statistic, label: statistic })),
+    'Responses within 1 s, %': [api.metricLatency({ statistic: 'PR(:1000)', label: 'promised: 99 %' })],
     Invocations: functions.map(({ node, live }) => live.metricInvocations({ ...sum, label: node.id })),
     'Duration, p99': functions.map(({ node, live }) => live.metricDuration({ ...p99, label: node.id })),
     'Outcomes, from the log': [refusals(authorizer), ...operations.flatMap(outcomes)],
