@@ -31,6 +31,15 @@ export const ofType = (type: string, template = prod): Record<string, Resource> 
 export const propertiesOf = (type: string, template = prod): Record<string, Resource['Properties']> =>
   Object.fromEntries(Object.entries(ofType(type, template)).map(([name, { Properties }]) => [name, Properties]));
 
+/** Evaluates `Ref` and `Fn::Join`. The name of a resource is its logical id. @throws Error for anything else */
+export const resolve = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  const { Ref: id, 'Fn::Join': join } = Object(value) as { Ref?: string; 'Fn::Join'?: [string, unknown[]] };
+  if (id !== undefined) return id;
+  if (join !== undefined) return join[1].map(resolve).join(join[0]);
+  throw new Error(`${JSON.stringify(value)} cannot be resolved here.`);
+};
+
 export const ref = (name: string) => ({ Ref: name });
 export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 

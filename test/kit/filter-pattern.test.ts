@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { parseFilterPattern, valueAt } from './filter-pattern.ts';
+
+const line = {
+  level: 'ERROR',
+  message: { outcome: 'failed', error: 50001, cause: { name: 'TypeError' }, tags: ['x'] },
+};
+
+test.each<[pattern: string, isMatch: boolean]>([
+  ['{ $.level = "ERROR" }', true],
+  ['{ $.level = "error" }', false],
+  ['{ $.level != "INFO" }', true],
+  ['{ $.level != "ERROR" }', false],
+  ['{ $.message.cause.name = "TypeError" }', true],
+  ['{ $.message.outcome = "failed" && $.level = "ERROR" }', true],
+  ['{ $.message.outcome = "failed" && $.level = "WARN" }', false],
+  ['{ $.message.outcome = "*" }', true],
+  ['{ $.message.error = * }', true],
+  ['{ $.message.error = 50001 }', true],
+  ['{ $.message.error != 50001 }', false],
+  ['{ $.message.error > 50000 }', true],
+  ['{ $.message.error >= 50001.5 }', false],
+  ['{ $.message.error < 50001 }', false],
+  ['{ $.message.error <= 50001 }', true],
+  // Only a string or a number can match, even with `!=`.
+  ['{ $.message.missing = "*" }', false],
+  ['{ $.message.missing != "x" }', false],
+  ['{ $.message.missing.name != "x" }', false],
+  ['{ $.message.cause != "x" }', false],
+  ['{ $.message.tags = "*" }', false],
+  ['{ $.level.length = * }', false],
+])('a filter pattern matches a log line as CloudWatch documents: %s %s', (pattern, isMatch) => {
+  expect(parseFilterPattern(pattern)(line)).toBe(isMatch);
+});
+
+test('a filter pattern matches no line whose message is text or null', () => {
+  const matches = parseFilterPattern('{ $.message.outcome = "*" }');
+  expect([{ message: 'oops' }, { message: null }, 'oops', null].filter(matches)).toEqual([]);
+});
+
+test.each([
+  '',
+  'ERROR',
+  '[a, b]',
+  '{}',
+  '{ $.level }',
+  '{ $.level = }',
+  '{ $.level == "ERROR" }',
+  '{ $.level = ERROR }',
+  '{ level = "ERROR" }',
+  '{ $.level = "ERR*" }',
+  '{ $.level = "a\\"b" }',
+  '{ $.level > "ERROR" }',
+  '{ $.level != "*" }',
+  '{ $.level >= * }',
+  '{ $.level = %ERR% }',
+  '{ $.level EXISTS }',
+  '{ $.level NOT EXISTS }',
+  '{ $.level IS NULL }',
+  '{ $.tags[0] = "x" }',
+  '{ ($.level = "ERROR") }',
+  '{ $.level = "ERROR" || $.level = "WARN" }',
+  '{ $.level = "ERROR" } x',
+])('a filter pattern of any other form is refused: %s', (pattern) => {
+  expect(() => parseFilterPattern(pattern)).toThrow('cannot be evaluated here');
+});
+
+test.each(['{ $.message.error = "50001" }', '{ $.level != 7 }'])(
+  'a filter pattern is refused if it compares text with a number, because AWS does not document the result: %s',
+  (pattern) => {
+    expect(() => parseFilterPattern(pattern)(line)).toThrow('cannot be evaluated here');
+  },
+);
+
+test('the value at a selector is a string or a number', () => {
+  const selectors = ['$.level', '$.message.error', '$.message.cause', '$.message.tags', '$.missing'];
+  expect(selectors.map((selector) => valueAt(selector, line))).toEqual([
+    'ERROR',
+    50001,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
