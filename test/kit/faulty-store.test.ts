@@ -1,6 +1,6 @@
 import { DynamoDBClient, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { expect, onTestFinished, test } from 'vitest';
-import { dynamoDbError, hangUp, startFaultyStore } from './faulty-store.ts';
+import { dynamoDbError, hangUp, loseResponse, startFaultyStore } from './faulty-store.ts';
 import { anyCredentials } from './plants-store.ts';
 
 test('the faulty store can fail calls that concern no plant, such as a Scan, and calls for plants that have no separate fault', async () => {
@@ -17,4 +17,24 @@ test('the faulty store can fail calls that concern no plant, such as a Scan, and
   expect(store.calls()).toBe(3);
   store.fail(undefined);
   expect(await scan()).toMatchObject({ Count: 0 });
+});
+
+test('the faulty store notes what DynamoDB did with each call, even if the caller never learns of it', async () => {
+  const store = await startFaultyStore('plants');
+  onTestFinished(store.close);
+  const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint, maxAttempts: 1 });
+  const read = () => client.send(new GetItemCommand({ TableName: 'plants', Key: { id: { N: '1' } } }));
+  await read();
+  for (const fault of [dynamoDbError(500, 'InternalServerError'), loseResponse, hangUp]) {
+    store.fail('1', fault);
+    await expect(read()).rejects.toThrow();
+  }
+  store.fail('1');
+  await expect(client.send(new ScanCommand({ TableName: 'lost' }))).rejects.toThrow();
+  expect(store.performed).toEqual([
+    { operation: 'GetItem', status: 200, error: undefined },
+    { operation: 'GetItem', status: 500, error: 'InternalServerError' },
+    { operation: 'GetItem', status: 200, error: undefined },
+    { operation: 'Scan', status: 400, error: 'ResourceNotFoundException' },
+  ]);
 });

@@ -15,8 +15,13 @@ type Call = {
   signedAt: number;
   /** Passes the call on to the store. @returns the store's response, which the caller has not received yet */
   perform: () => Promise<StoreResponse>;
+  /** Notes what DynamoDB did, for `performed`. `perform` does that itself. */
+  note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };
 type StoreResponse = { status: number; requestId: string; body: string };
+
+/** A call that DynamoDB performed or refused, whether or not the caller learned of it. `error` is undefined if it succeeded. */
+export type PerformedCall = { operation: string; status: number; error: string | undefined };
 
 export type Fault = (call: Call) => unknown;
 
@@ -30,6 +35,7 @@ export type Faults = {
   fail: (id: string | undefined, fault?: Fault) => void;
   /** Returns the number of calls for the plant with this id, or of all calls if `id` is undefined. */
   calls: (id?: string) => number;
+  performed: PerformedCall[];
   /** Refuses connections while `during` runs. */
   refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
 };
@@ -40,14 +46,22 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
   const faults = new Map<string | undefined, Fault>();
   const calls = new Map<string | undefined, number>();
   const requests = new Map<string | undefined, Set<string>>();
+  const performed: PerformedCall[] = [];
 
   const proxy = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
     const { host, connection, 'content-length': length, ...headers } = request.headers as Record<string, string>;
+    const note: Call['note'] = (response) => {
+      const operation = headers['x-amz-target']?.replace('DynamoDB_20120810.', '') ?? '';
+      const error = response.status === 200 ? undefined : JSON.parse(response.body).__type?.replace(/^.*#/, '');
+      performed.push({ operation, status: response.status, error });
+    };
     const perform = async (): Promise<StoreResponse> => {
       const stored = await fetch(store.endpoint, { method: 'POST', headers, body });
       const requestId = stored.headers.get('x-amzn-requestid') ?? '';
-      return { status: stored.status, requestId, body: await stored.text() };
+      const answer = { status: stored.status, requestId, body: await stored.text() };
+      note(answer);
+      return answer;
     };
     const signedAt = readBasicDate(headers['x-amz-date'] ?? '');
     const { Item, Key } = JSON.parse(body.toString());
@@ -57,7 +71,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     const known = requests.get(id) ?? new Set();
     requests.set(id, known.add(headers['amz-sdk-invocation-id'] ?? ''));
     const fault = faults.get(id) ?? faults.get(undefined) ?? pass;
-    await fault({ response, number, request: known.size, signedAt, perform });
+    await fault({ response, number, request: known.size, signedAt, perform, note });
   });
   const port = await listen(proxy, 0);
 
@@ -66,6 +80,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     endpoint: `http://127.0.0.1:${port}`,
     fail: (id, fault = pass) => faults.set(id, fault),
     calls: (id) => (id === undefined ? [...calls.values()].reduce((sum, each) => sum + each, 0) : (calls.get(id) ?? 0)),
+    performed,
     refuseConnections: (during) => closedDuring(proxy, port, during),
     close: async () => {
       await closeServer(proxy);
@@ -117,10 +132,11 @@ export const clockAhead =
 /** Performs nothing and returns a DynamoDB error, whose message must not reach the client or the log. */
 export const dynamoDbError =
   (status: number, type: string): Fault =>
-  ({ response }) =>
-    response
-      .writeHead(status, jsonType)
-      .end(JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, message: 'no secret Moss' }));
+  ({ response, note }) => {
+    const body = JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, message: 'no secret Moss' });
+    note({ status, body });
+    response.writeHead(status, jsonType).end(body);
+  };
 
 export const hang: Fault = () => {};
 

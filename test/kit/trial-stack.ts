@@ -29,16 +29,22 @@ export type TrialStack = {
   token: string;
   /** The access log entries that `npm start` would print. */
   log: AccessLogEntry[];
+  /** The invocations that the gateway made and that have ended, with the lines that the functions logged. */
+  invocations: Invocation[];
   /** Sends to POST /plants, with `token` unless `headers` have another, and checks the response by the contract. */
   sendOnce: Send;
   /** Resends after a 503, as the contract advises: on a busy machine the service may run out of time. */
   send: Send;
   /** Sets a function's time-out for later events, in milliseconds. */
   setFunctionTimeout: (which: FunctionName, timeout: number) => void;
+  /** Returns the function's name in the template, which is its logical id. */
+  nameOf: (which: FunctionName) => string;
   /** Invokes a function directly, without the gateway. */
   invoke: (which: FunctionName, event: unknown) => Promise<Outcome>;
   close: () => Promise<void>;
 };
+
+export type Invocation = { functionName: string; outcome: Outcome };
 
 type Send = (body: string, headers?: Record<string, string>) => Promise<PlantResponse>;
 
@@ -106,10 +112,15 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const functions = new Functions(mine, [issuer.certificate]);
   undo.push(() => functions.close());
   const log: AccessLogEntry[] = [];
+  const invocations: Invocation[] = [];
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
   const { respond } = new HttpApi(
     changes.gateway?.api ?? api,
-    (target, event) => functions.invoke(target, event),
+    async (target, event) => {
+      const outcome = await functions.invoke(target, event);
+      invocations.push({ functionName: target.functionName, outcome });
+      return outcome;
+    },
     changes.gateway?.throttleClock,
   );
   const server = gateway({
@@ -139,6 +150,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     issuer,
     token,
     log,
+    invocations,
     sendOnce,
     send: (...request) =>
       retryWhile(
@@ -148,6 +160,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     setFunctionTimeout: (name, timeout) => {
       for (const spec of mine) if (spec.name === fullName(name)) spec.timeout = timeout;
     },
+    nameOf: fullName,
     invoke: (name, event) => functions.invokeByName(fullName(name), event),
     close,
   };
