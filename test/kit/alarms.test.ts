@@ -13,7 +13,7 @@ const [functionName = ''] = functionNames;
 /** Repeats what happens in each minute from `from` until `to`. */
 const each = (from: number, to: number, ...occurrences: Occurrence[]): Happening[] =>
   Array.from({ length: to - from }, (_, index) => from + index).flatMap((minute) =>
-    occurrences.map((occurrence) => ({ ...occurrence, minute })),
+    occurrences.map((occurrence) => ({ minute, occurrence })),
   );
 
 const response = (status: number, milliseconds = 20): Occurrence => ({ kind: 'response', status, milliseconds });

@@ -55,13 +55,16 @@ const nameOf = ({ AlarmName }: Alarm): string => AlarmName.replace(/^.*-/, '');
 
 const collect = (template: Template, happened: readonly Happening[]): Data => {
   const valuesOf = metricsOf(template);
+  const occurrences = new Set(happened.map(({ occurrence }) => occurrence));
+  const values = new Map([...occurrences].map((occurrence) => [occurrence, valuesOf(occurrence)]));
   const data: Data = new Map();
-  for (const happening of happened) {
-    for (const [metric, value] of valuesOf(happening)) {
+  for (const { minute, occurrence } of happened) {
+    for (const [metric, value] of values.get(occurrence) ?? []) {
       const byMinute = data.get(metric) ?? new Map<number, number[]>();
-      const values = byMinute.get(happening.minute) ?? [];
-      values.push(value);
-      data.set(metric, byMinute.set(happening.minute, values));
+      data.set(metric, byMinute);
+      const inMinute = byMinute.get(minute) ?? [];
+      byMinute.set(minute, inMinute);
+      inMinute.push(value);
     }
   }
   return data;

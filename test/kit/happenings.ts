@@ -17,7 +17,7 @@ export type Occurrence =
   | { kind: 'call'; operation: string; status: number; error: string | undefined };
 
 /** An occurrence in one minute of a virtual time, which starts with minute 0. */
-export type Happening = Occurrence & { minute: number };
+export type Happening = { minute: number; occurrence: Occurrence };
 
 /**
  * Returns a function that tells which values an occurrence adds to which metrics. A metric that AWS may leave out if it

@@ -1,6 +1,6 @@
 /** Evaluates a template's metric filters on log lines. */
-import { parseFilterPattern, valueAt } from './filter-pattern.ts';
-import { propertiesOf, resolve, type Template } from './template.ts';
+import { type FilterPattern, parseFilterPattern, valueAt } from './filter-pattern.ts';
+import { propertiesOf, type Template } from './template.ts';
 
 /** A value of a metric. The metric's name includes its namespace and dimensions, as `metricName` writes them. */
 export type Value = [metric: string, value: number];
@@ -15,6 +15,7 @@ export type MetricFilter = {
   functionName: string;
   pattern: string;
   metric: string;
+  matches: FilterPattern;
   values: (line: unknown) => Value[];
 };
 
@@ -30,18 +31,18 @@ type Transformation = {
 export const metricFilters = (template: Template): MetricFilter[] => {
   const functions = Object.entries(propertiesOf('AWS::Lambda::Function', template));
   const byLog = new Map(
-    functions.map(([name, { LoggingConfig }]) => [resolve((LoggingConfig as { LogGroup: unknown }).LogGroup), name]),
+    functions.map(([name, { LoggingConfig }]) => [JSON.stringify(Object(LoggingConfig).LogGroup), name]),
   );
   return Object.values(propertiesOf('AWS::Logs::MetricFilter', template)).map((properties) => {
     const { LogGroupName, FilterPattern, MetricTransformations, ...others } = properties;
-    const functionName = byLog.get(resolve(LogGroupName));
+    const functionName = byLog.get(JSON.stringify(LogGroupName));
     const [transformation, ...more] = MetricTransformations as Transformation[];
     if (functionName === undefined || transformation === undefined || more.length + Object.keys(others).length > 0)
       throw new Error(`The metric filter ${JSON.stringify(properties)} cannot be evaluated here.`);
     const pattern = String(FilterPattern);
     const metric = metricName(transformation.MetricNamespace, transformation.MetricName);
     const matches = parseFilterPattern(pattern);
-    return { functionName, pattern, metric, values: (line) => valuesOf(transformation, line, matches(line)) };
+    return { functionName, pattern, metric, matches, values: (line) => valuesOf(transformation, line, matches(line)) };
   });
 };
 

@@ -1,0 +1,324 @@
+/**
+ * Rehearses the alarms: makes faults happen to the stack, and evaluates the template's metric filters and alarms over what
+ * happens. Each request is real; its time, and how often it is repeated in which minute, are not.
+ */
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { claims, sign } from '../kit/access-tokens.ts';
+import { eachMinute, filterChecks, filterCommand, record } from '../kit/alarm-rehearsal.ts';
+import { raisedAlarms, rollBackAlarms } from '../kit/alarms.ts';
+import {
+  dynamoDbError,
+  type Fault,
+  type FaultyStore,
+  hang,
+  onFirstCall,
+  startFaultyStore,
+} from '../kit/faulty-store.ts';
+import { createPlantRoute } from '../kit/gateway-events.ts';
+import type { Occurrence } from '../kit/happenings.ts';
+import { metricFilters } from '../kit/log-metrics.ts';
+import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
+import { newId } from '../kit/responses.ts';
+import { report } from '../kit/scale.ts';
+import type { Template } from '../kit/template.ts';
+import { type FunctionName, type Handler, longTimeout, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+
+/**
+ * Wraps a handler so that it misbehaves as the header x-authorizer or x-operation says: a name of a misbehaviour, or the
+ * environment (as JSON) with which the function starts anew for this event only.
+ */
+const misbehaving =
+  (handler: Handler): Handler =>
+  async (event: { type?: string; headers: Record<string, string>; body?: string }, context) => {
+    const order = event.headers[event.type === 'REQUEST' ? 'x-authorizer' : 'x-operation'] ?? '';
+    const { info } = console;
+    const { now } = Date;
+    const { env } = process;
+    try {
+      if (order.startsWith('{')) {
+        const bundle = module.children[0]?.id ?? '';
+        delete require.cache[bundle];
+        process.env = { ...env, ...JSON.parse(order) };
+        return await require(bundle).handler(event, context);
+      }
+      switch (order) {
+        case 'throws':
+          throw new TypeError('oops');
+        case 'crashes':
+          return process.exit(1);
+        case 'takes too long':
+          return await new Promise((resolve) => setTimeout(resolve, 300_000));
+        case 'has a bug':
+          console.info = () => {
+            throw new TypeError('oops');
+          };
+          break;
+        case 'returns 500':
+          return { statusCode: 500 };
+        case 'loses the body':
+          event.body = '{}';
+          break;
+        case 'runs ten minutes later':
+          Date.now = () => now() + 600_000;
+          break;
+      }
+      return await handler(event as never, context);
+    } finally {
+      Object.assign(console, { info });
+      Date.now = now;
+      process.env = env;
+    }
+  };
+
+let store: FaultyStore;
+let stack: TrialStack;
+beforeAll(async () => {
+  store = await startFaultyStore('plants');
+  stack = await startTrialStack(store.endpoint, {
+    operations: { wrapper: misbehaving },
+    authorizer: { wrapper: misbehaving },
+  });
+});
+afterAll(async () => {
+  await stack.close();
+  await store.close();
+});
+
+const template = inject('template');
+
+/** Everything that happened in the tests so far. */
+const recorded: Occurrence[] = [];
+
+/** `milliseconds` is how long the operation takes; without it, the request is an everyday one. */
+type Request = { headers?: Record<string, string>; body?: string; milliseconds?: number };
+
+const plant = (id = newId(), name = 'Moss'): string => `{"id":${id},"name":"${name}"}`;
+
+/** Sends one request, by default one that creates a plant. @returns what happened */
+const sendOnce = async ({ headers = {}, body = plant(), milliseconds }: Request = {}): Promise<Occurrence[]> => {
+  const standard = { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json' };
+  const request = { method: 'POST', headers: { ...standard, ...headers }, body };
+  const times = milliseconds === undefined ? {} : { [stack.nameOf(createPlantRoute)]: milliseconds };
+  const occurrences = await record(stack, store, () => fetch(`${stack.url}/plants`, request), times);
+  recorded.push(...occurrences);
+  return occurrences;
+};
+
+/** Sends again after a 503, for requests that get one only on a machine so busy that the service runs out of time. */
+const send = (request?: Request): Promise<Occurrence[]> =>
+  retryWhile(
+    () => sendOnce(request),
+    (occurrences) => occurrences.some((each) => each.kind === 'response' && isUnavailable(each.status)),
+  );
+
+const sendExpiredToken = async (): Promise<Occurrence[]> => {
+  const token = await sign(stack.issuer.key, claims({ iss: stack.issuer.issuer, exp: 1 }));
+  return send({ headers: { authorization: `Bearer ${token}` } });
+};
+
+/** Sends the same plant twice, or two plants with the same id. @returns what the second request made happen */
+const sendTwice = async (name = 'Moss'): Promise<Occurrence[]> => {
+  const id = newId();
+  await send({ body: plant(id) });
+  return send({ body: plant(id, name) });
+};
+
+const whileStore = async (fault: Fault, request: () => Promise<Occurrence[]>): Promise<Occurrence[]> => {
+  store.fail(undefined, fault);
+  try {
+    return await request();
+  } finally {
+    store.fail(undefined);
+  }
+};
+
+/** Sends a request while the store answers with an error that the SDK does not retry. */
+const whileRefusing = (error: string) => () => whileStore(dynamoDbError(400, error), send);
+
+/** Sends a request while the store answers with an error that is temporary, so that the response is a 503. */
+const whileFailing = (status: number, error: string) => () => whileStore(dynamoDbError(status, error), sendOnce);
+
+const whileUnreachable = () => store.refuseConnections(sendOnce);
+
+/** Makes the store fail one call, so that the SDK's second call succeeds. */
+const failOneCall = (): Fault => {
+  let number = 0;
+  return (call) => {
+    number += 1;
+    return onFirstCall(dynamoDbError(500, 'InternalServerError'))({ ...call, number });
+  };
+};
+
+/** The functions of a request: the authorizer, and the function of any operation. */
+type Role = 'authorizer' | 'operation';
+
+const routeOf = (role: Role): FunctionName => (role === 'authorizer' ? role : createPlantRoute);
+
+/** Sends a request while a function misbehaves, or while it has just started with these environment variables. */
+const whileFunction = async (role: Role, order: string | object): Promise<Occurrence[]> => {
+  const which = routeOf(role);
+  // A function that takes too long would use up any time-out, so it gets a short one.
+  stack.setFunctionTimeout(which, order === 'takes too long' ? 50 : longTimeout);
+  try {
+    return await send({ headers: { [`x-${role}`]: typeof order === 'string' ? order : JSON.stringify(order) } });
+  } finally {
+    stack.setFunctionTimeout(which, longTimeout);
+  }
+};
+
+/** Replaces the operation's name in the names of alarms, because any operation must raise the same alarms. */
+const inRoles = (alarms: string[]): string[] => {
+  const operation = stack.nameOf(createPlantRoute).replace(/[\dA-F]{8}$/, '');
+  return alarms.map((alarm) => alarm.replace(operation, 'Operation'));
+};
+
+/** Returns the alarms that go off if all these requests are sent once a minute for twenty minutes. */
+const alarmsIn20Minutes = (...requests: Occurrence[][]): string[] =>
+  inRoles(raisedAlarms(template, eachMinute(0, 20, requests.flat())));
+
+/** The alarms for a function that times out, besides its own; and for an authorizer that cannot fetch keys. */
+const timingOut = ['Api5xxRate', 'ApiLatencyP99'];
+const withoutKeys = ['Api5xxRate', 'AuthorizerErrors', 'AuthorizerKeysNotFetched'];
+
+type Fault20Minutes = [what: string, meet: () => Promise<Occurrence[]>, alarms: string[]];
+
+const faults: Fault20Minutes[] = [
+  ['the store throttles', whileFailing(400, 'ThrottlingException'), ['Api5xxRate', 'TableThrottles']],
+  ['the store answers 500', whileFailing(500, 'InternalServerError'), ['Api5xxRate', 'TableSystemErrors']],
+  // DynamoDB counts only its responses with status 500 as SystemErrors.
+  ['the store answers 503', whileFailing(503, 'ServiceUnavailable'), ['Api5xxRate']],
+  [
+    'the store answers 500 once, and 200 to the retry',
+    () => whileStore(failOneCall(), sendOnce),
+    ['TableSystemErrors'],
+  ],
+  // An operation gives up after 2.3 s, so no response takes the 2.5 s of ApiLatencyP99.
+  ['the store hangs', () => whileStore(hang, () => sendOnce({ milliseconds: 2_300 })), ['Api5xxRate']],
+  ['the store cannot be reached', whileUnreachable, ['Api5xxRate']],
+  ['the store denies access', whileRefusing('AccessDeniedException'), ['Api5xxRate', 'OperationFaults']],
+  ['the store refuses malformed calls', whileRefusing('ValidationException'), ['Api5xxRate', 'OperationFaults']],
+  ['the table is gone', () => whileFunction('operation', { TABLE_NAME: 'lost' }), ['Api5xxRate', 'OperationFaults']],
+  ['the operation has a bug', () => whileFunction('operation', 'has a bug'), ['Api5xxRate', 'OperationFaults']],
+  ['the operation throws', () => whileFunction('operation', 'throws'), ['Api5xxRate', 'OperationErrors']],
+  ['the operation crashes', () => whileFunction('operation', 'crashes'), ['Api5xxRate', 'OperationErrors']],
+  [
+    'the operation times out',
+    () => whileFunction('operation', 'takes too long'),
+    [...timingOut, 'OperationErrors', 'OperationDuration'],
+  ],
+  ['the authorizer throws', () => whileFunction('authorizer', 'throws'), ['Api5xxRate', 'AuthorizerErrors']],
+  ['the authorizer crashes', () => whileFunction('authorizer', 'crashes'), ['Api5xxRate', 'AuthorizerErrors']],
+  [
+    'the authorizer times out',
+    () => whileFunction('authorizer', 'takes too long'),
+    [...timingOut, 'AuthorizerErrors', 'AuthorizerDuration'],
+  ],
+  [
+    'the issuer is down, and the authorizer has just started',
+    () => stack.issuer.refuseConnections(() => whileFunction('authorizer', {})),
+    withoutKeys,
+  ],
+  [
+    'the issuer is down, and the authorizer has keys',
+    async () => {
+      await send();
+      return stack.issuer.refuseConnections(() => whileFunction('authorizer', 'runs ten minutes later'));
+    },
+    ['AuthorizerKeysNotFetched'],
+  ],
+  ['the token is expired', sendExpiredToken, ['Api4xxRate']],
+  ['the token is missing', () => send({ headers: { authorization: '' } }), ['Api4xxRate']],
+  ['the body is not valid', () => send({ body: '{}' }), ['Api4xxRate']],
+  ['the id belongs to another plant', () => sendTwice('Fern'), ['Api4xxRate', 'ConflictRate']],
+];
+
+describe('if every request of twenty minutes meets a fault, the right alarms go off and no others:', () => {
+  test.each(faults)('%s', async (_, meet, alarms) => {
+    expect(alarmsIn20Minutes(await meet())).toEqual(alarms);
+  });
+});
+
+test('a client whose plants conflict sets off ConflictRate long before Api4xxRate', async () => {
+  const [created, conflict] = [await send(), await sendTwice('Fern')];
+  expect(alarmsIn20Minutes(created, created, created, conflict)).toEqual(['ConflictRate']);
+});
+
+test('a slow operation, and limits of Lambda, set off their alarms, although the emulator cannot produce them', async () => {
+  const functionName = stack.nameOf(createPlantRoute);
+  const throttled: Occurrence[] = [
+    { kind: 'throttle', functionName },
+    { kind: 'response', status: 503, milliseconds: 20 },
+  ];
+  expect(alarmsIn20Minutes(throttled)).toEqual(['Api5xxRate', 'OperationThrottles']);
+  expect(alarmsIn20Minutes([{ kind: 'concurrency', invocations: 900 }])).toEqual(['Concurrency']);
+  expect(alarmsIn20Minutes(await send({ milliseconds: 4_500 }))).toEqual(['ApiLatencyP99', 'OperationDuration']);
+});
+
+test('a good day sets off no alarm, although clients make mistakes and every twelve minutes one of them gets a 503', async () => {
+  const created = await send();
+  const mistakes = [await send({ body: '{}' }), await sendExpiredToken(), await sendTwice('Fern')];
+  const minute = [...Array<Occurrence[]>(21).fill(created), await sendTwice(), ...mistakes].flat();
+  const hiccup = await whileUnreachable();
+  const hiccups = Array.from({ length: 120 }, (_, index) => eachMinute(12 * index + 6, 12 * index + 7, hiccup));
+  expect(raisedAlarms(template, [...eachMinute(0, 24 * 60, minute), ...hiccups.flat()])).toEqual([]);
+});
+
+/** What is wrong with a new version; what one request makes happen; and the alarms if the version gets all requests. */
+type BrokenVersion = [of: Role, what: string, meet: () => Promise<Occurrence[]>, alarms: string[]];
+
+const version = (of: Role, what: string, order: string | object, alarms: string[]): BrokenVersion => [
+  of,
+  what,
+  () => whileFunction(of, order),
+  alarms,
+];
+
+const rolledBack: BrokenVersion[] = [
+  version('operation', 'cannot start', { TABLE_NAME: '' }, ['Api5xxRate', 'OperationErrors']),
+  version('operation', 'throws', 'throws', ['Api5xxRate', 'OperationErrors']),
+  version('operation', 'crashes', 'crashes', ['Api5xxRate', 'OperationErrors']),
+  version('operation', 'times out', 'takes too long', [...timingOut, 'OperationErrors', 'OperationDuration']),
+  version('operation', 'has a bug', 'has a bug', ['Api5xxRate', 'OperationFaults']),
+  version('operation', 'uses another table', { TABLE_NAME: 'lost' }, ['Api5xxRate', 'OperationFaults']),
+  ['operation', 'lacks a permission', whileRefusing('AccessDeniedException'), ['Api5xxRate', 'OperationFaults']],
+  version('authorizer', 'cannot start', { JWKS_URI: '' }, ['Api5xxRate', 'AuthorizerErrors']),
+  version('authorizer', 'throws', 'throws', ['Api5xxRate', 'AuthorizerErrors']),
+  version('authorizer', 'crashes', 'crashes', ['Api5xxRate', 'AuthorizerErrors']),
+  version('authorizer', 'times out', 'takes too long', [...timingOut, 'AuthorizerErrors', 'AuthorizerDuration']),
+  version('authorizer', 'fetches keys elsewhere', { JWKS_URI: 'https://127.0.0.1:1' }, withoutKeys),
+];
+
+/** Versions whose responses are neither errors nor faults of a function, so that only alarms of the API see them. */
+const notRolledBack: BrokenVersion[] = [
+  version('operation', 'returns 500 and logs nothing', 'returns 500', ['Api5xxRate']),
+  ['operation', 'does not reach the store', whileUnreachable, ['Api5xxRate']],
+  version('operation', 'refuses every body', 'loses the body', ['Api4xxRate']),
+  version('authorizer', 'refuses every token', { ISSUER: 'https://other.example' }, ['Api4xxRate']),
+];
+
+describe.each([
+  ['is rolled back', rolledBack],
+  ['is not rolled back', notRolledBack],
+])('a broken version that gets one of ten requests for five minutes %s:', (verdict, versions) => {
+  test.each(versions)('the %s %s', async (of, _, meet, alarms) => {
+    const earlier = await send();
+    const broken = await meet();
+    const minute = [...Array<Occurrence[]>(9).fill(earlier), broken].flat();
+    const rollBack = rollBackAlarms(template, stack.nameOf(routeOf(of)));
+    const raised = raisedAlarms(template, eachMinute(0, 5, minute)).filter((alarm) => rollBack.includes(alarm));
+    expect(raised.length > 0 ? 'is rolled back' : 'is not rolled back').toBe(verdict);
+    expect(alarmsIn20Minutes(broken)).toEqual(alarms);
+  });
+});
+
+test('each metric filter matches a line that a function logged in these tests, and leaves out another', () => {
+  const checks = filterChecks(template, recorded);
+  const patternOf = ({ pattern }: { pattern: string }): string => pattern;
+  // Every operation has the same filters, so the lines of one operation are enough.
+  expect(new Set(checks.map(patternOf))).toEqual(new Set(metricFilters(template as Template).map(patternOf)));
+  for (const { pattern, lines, matching } of checks) {
+    expect(matching, `lines that match ${pattern}`).not.toEqual([]);
+    expect(matching.length, `lines that match ${pattern}`).toBeLessThan(lines.length);
+  }
+  report(checks.map(filterCommand).join('\n'));
+});
