@@ -109,8 +109,15 @@ const byFile: Record<string, Row[]> = {
       'Synthesis with all rules takes seconds, so only app.e2e.ts tests it.',
     ],
   ],
-  'infra/log-metrics.ts': [['{ defaultValue: 0 }', '{}', 'A metric has gaps while nothing is logged.']],
+  'infra/alarms.ts': [
+    ["terms.join(' + ')", "terms.join(' * ')", 'Throttled writes set off no alarm unless reads are throttled, too.'],
+  ],
+  'infra/log-metrics.ts': [
+    ['{ defaultValue: 0 }', '{}', 'A metric has gaps while nothing is logged.'],
+    [' && $.level = "ERROR"', '', 'A good new version is rolled back because the store does not answer.'],
+  ],
   'infra/monitoring.ts': [
+    ["['Errors', 'Faults']", "['Errors']", 'A new version that always answers 500 is not rolled back.'],
     ['What to do: docs/operate/runbook.md,', 'What to do: README.md,', 'The mail of an alarm does not say what to do.'],
     ['cloudwatch/home?region=', 'cloudwatch/home?area=', "The dashboard's URL opens another region."],
   ],
