@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, rm, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { type ProjectCopy, startIn } from './project-copy.ts';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** The project as it was at a commit. `hasSamePackages`: its package-lock.json is that of the working tree. */
+export type Checkout = ProjectCopy & { commit: string; hasSamePackages: boolean };
+
+/** An error that the user must fix. Its message says how. */
+export class CheckoutError extends Error {}
+
+/**
+ * Checks out the project at a git ref into `parent`, a folder that the caller removes. The checkout uses the packages
+ * installed here, and has the functions/generated that its own compiler makes.
+ * @param signal stops it; it then rejects
+ * @throws CheckoutError if git does not have the ref, or the project at that ref has no stack to synthesize
+ */
+export const checkOut = async (parent: string, ref: string, signal: AbortSignal, project = root): Promise<Checkout> => {
+  const commit = await findCommit(ref, project, signal);
+  const copy = { folder: path.join(parent, 'project'), temporary: path.join(parent, 'tmp') };
+  await Promise.all([mkdir(copy.folder, { recursive: true }), mkdir(copy.temporary, { recursive: true })]);
+  const archive = path.join(copy.temporary, 'project.tar');
+  // In a subfolder of a repository, git archives that folder only.
+  await git(project, ['archive', '--format=tar', `--output=${archive}`, commit], signal);
+  await promisify(execFile)('tar', ['-xf', archive, '-C', copy.folder], { signal });
+  await rm(archive);
+  await symlink(path.join(project, 'node_modules'), path.join(copy.folder, 'node_modules'));
+  await compileContract(copy, ref, signal);
+  const locks = [copy.folder, project].map((folder) => readFile(path.join(folder, 'package-lock.json'), 'utf8'));
+  const [then, now] = await Promise.all(locks);
+  return { ...copy, commit, hasSamePackages: then === now };
+};
+
+const git = (cwd: string, args: string[], signal: AbortSignal) => promisify(execFile)('git', args, { cwd, signal });
+
+const findCommit = async (ref: string, project: string, signal: AbortSignal): Promise<string> => {
+  const ask = async (...args: string[]): Promise<string | undefined> => {
+    const answer = await git(project, args, signal).catch(() => undefined);
+    signal.throwIfAborted();
+    return answer?.stdout.trim();
+  };
+  const isShallow = await ask('rev-parse', '--is-shallow-repository');
+  if (isShallow === undefined)
+    throw new CheckoutError('This folder is not a git repository, so it has no older version.');
+  const commit = await ask('rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`);
+  if (commit === undefined) {
+    const reason =
+      isShallow === 'true'
+        ? 'This clone has only part of the history: git fetch --unshallow, or in a workflow fetch-depth: 0.'
+        : 'git branch --all and git tag list what it has; git fetch gets what is new.';
+    throw new CheckoutError(`git does not have the commit ${ref}. ${reason}`);
+  }
+  for (const file of ['infra/app.ts', 'scripts/compile-contract.ts', 'package-lock.json']) {
+    if ((await ask('cat-file', '-e', `${commit}:./${file}`)) === undefined)
+      throw new CheckoutError(`${ref} is too old: it has no ${file}, so its stack cannot be synthesized.`);
+  }
+  return commit;
+};
+
+const compileContract = async (copy: ProjectCopy, ref: string, signal: AbortSignal): Promise<void> => {
+  const { ended, output } = startIn(copy, [process.execPath, 'scripts/compile-contract.ts'], signal);
+  const code = await ended;
+  signal.throwIfAborted();
+  if (code !== 0) throw new CheckoutError(`The contract of ${ref} cannot be compiled:\n${output()}`);
+};
