@@ -1,4 +1,5 @@
 /** Serves the stack like `npm start` (template, bundles, gateway), with a store and an issuer that a trial controls. */
+import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inject } from 'vitest';
@@ -13,6 +14,7 @@ import { expectInContract } from './contract.ts';
 import { temporaryFolder } from './local-service.ts';
 import { isUnavailable, retryWhile } from './over-quota.ts';
 import type { PlantResponse } from './responses.ts';
+import { seed } from './scale.ts';
 import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
 
 export type Handler = (event: never, context: object) => unknown;
@@ -37,6 +39,8 @@ export type TrialStack = {
   send: Send;
   /** Sets a function's time-out for later events, in milliseconds. */
   setFunctionTimeout: (which: FunctionName, timeout: number) => void;
+  /** Sends the new version of each function this share of the events (0 to 1), and the previous version the others. */
+  shift: (newShare: number) => void;
   /** Returns the function's name in the template, which is its logical id. */
   nameOf: (which: FunctionName) => string;
   /** Invokes a function directly, without the gateway. */
@@ -52,7 +56,13 @@ type Send = (body: string, headers?: Record<string, string>) => Promise<PlantRes
 export type FunctionName = 'authorizer' | `${string} /${string}`;
 
 /** What is different from the deployed API, its authorizer, and each operation's function. */
-type Changes = { authorizer?: Change; operations?: Change; gateway?: GatewayOptions };
+export type Changes = {
+  authorizer?: Change;
+  operations?: Change;
+  gateway?: GatewayOptions;
+  /** The functions of the version that a roll-out replaces. At first, the new version gets 10 % of the events. */
+  previous?: FunctionSpec[];
+};
 
 type GatewayOptions = { api: ConstructorParameters<typeof HttpApi>[0]; throttleClock: () => number };
 
@@ -69,6 +79,25 @@ const withTimeout =
     return handler(event, { ...context, getRemainingTimeInMillis: () => end - performance.now() });
   };
 
+/** The aliases of the functions, each with two versions. A function that has no previous version gets every event. */
+class WeightedAliases {
+  newShare = 0.1;
+  readonly #events = new Map<string, number>();
+  readonly #withPrevious: readonly string[];
+
+  constructor(withPrevious: readonly string[]) {
+    this.#withPrevious = withPrevious;
+  }
+
+  /** Chooses the version for a function's next event at random, by the trial's seed. */
+  nextVersion(functionName: string): 'new' | 'previous' {
+    const count = (this.#events.get(functionName) ?? 0) + 1;
+    this.#events.set(functionName, count);
+    const random = createHash('sha256').update(`${seed} ${functionName} ${count}`).digest().readUInt32BE() / 2 ** 32;
+    return this.#withPrevious.includes(functionName) && random >= this.newShare ? 'previous' : 'new';
+  }
+}
+
 /** Starts the stack. `storeEndpoint` is the DynamoDB endpoint for the operations. */
 export const startTrialStack = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
   const undo: (() => unknown)[] = [];
@@ -79,7 +108,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   undo.push(remove);
   const issuer = await startTrialIssuer();
   undo.push(issuer.close);
-  const own: Record<Exclude<keyof Changes, 'gateway'>, Record<string, string>> = {
+  const own: Record<'authorizer' | 'operations', Record<string, string>> = {
     operations: {
       AWS_ENDPOINT_URL_DYNAMODB: storeEndpoint,
       AWS_REGION: 'us-east-1',
@@ -95,12 +124,12 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     return (which === 'authorizer' ? route?.authorizer?.target : route?.target)?.functionName ?? '';
   };
 
-  const changed = async (spec: FunctionSpec): Promise<FunctionSpec> => {
+  const changed = async (spec: FunctionSpec, version: 'new' | 'previous'): Promise<FunctionSpec> => {
     const kind = spec.name === fullName('authorizer') ? 'authorizer' : 'operations';
-    const { wrapper = unchanged, environment = {} } = changes[kind] ?? {};
+    const { wrapper = unchanged, environment = {} } = (version === 'new' && changes[kind]) || {};
     const all = { ...spec, timeout: longTimeout, environment: { ...spec.environment, ...own[kind], ...environment } };
-    const wrapped = path.join(folder, spec.name);
-    await mkdir(wrapped);
+    const wrapped = path.join(folder, version, spec.name);
+    await mkdir(wrapped, { recursive: true });
     await writeFile(path.join(wrapped, 'package.json'), '{"type":"commonjs"}');
     const bundle = JSON.stringify(path.join(spec.folder, 'index.js'));
     const handler = `(${withTimeout})(require(${bundle}).handler, ${spec.timeout})`;
@@ -108,16 +137,20 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     return { ...all, folder: wrapped };
   };
 
-  const mine = await Promise.all(specs.map(changed));
+  const mine = await Promise.all(specs.map((spec) => changed(spec, 'new')));
+  const others = await Promise.all((changes.previous ?? []).map((spec) => changed(spec, 'previous')));
   const functions = new Functions(mine, [issuer.certificate]);
-  undo.push(() => functions.close());
+  const previous = new Functions(others, [issuer.certificate]);
+  undo.push(() => Promise.all([functions.close(), previous.close()]));
+  const aliases = new WeightedAliases(others.map(({ name }) => name));
   const log: AccessLogEntry[] = [];
   const invocations: Invocation[] = [];
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
   const { respond } = new HttpApi(
     changes.gateway?.api ?? api,
     async (target, event) => {
-      const outcome = await functions.invoke(target, event);
+      const version = aliases.nextVersion(target.functionName) === 'new' ? functions : previous;
+      const outcome = await version.invoke(target, event);
       invocations.push({ functionName: target.functionName, outcome });
       return outcome;
     },
@@ -130,7 +163,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
   });
   try {
-    await functions.warmUp();
+    await Promise.all([functions.warmUp(), previous.warmUp()]);
   } catch (error) {
     await close();
     throw error;
@@ -159,6 +192,9 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
       ),
     setFunctionTimeout: (name, timeout) => {
       for (const spec of mine) if (spec.name === fullName(name)) spec.timeout = timeout;
+    },
+    shift: (newShare) => {
+      aliases.newShare = newShare;
     },
     nameOf: fullName,
     invoke: (name, event) => functions.invokeByName(fullName(name), event),

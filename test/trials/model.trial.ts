@@ -1,7 +1,7 @@
-/** Compares the service with a simple model of it: a map from ids to plants. */
+/** Compares the service, also during a roll-out, with a simple model of it: a map from ids to plants. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   captivePortal,
   corruptResponse,
@@ -17,6 +17,7 @@ import {
 import { type Plant, toJson } from '../kit/plants.ts';
 import type { Item } from '../kit/plants-store.ts';
 import { item, newId } from '../kit/responses.ts';
+import { startRollOut } from '../kit/roll-out.ts';
 import { progress, seed, trialSize } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
@@ -24,12 +25,8 @@ let store: FaultyStore;
 let stack: TrialStack;
 beforeAll(async () => {
   store = await startFaultyStore('plants');
-  stack = await startTrialStack(store.endpoint);
 });
-afterAll(async () => {
-  await stack.close();
-  await store.close();
-});
+afterAll(() => store.close());
 
 type Model = Map<string, Item>;
 type Command = fc.AsyncCommand<Model, object>;
@@ -195,14 +192,24 @@ const commands = fc.commands(
 
 const runs = trialSize(1_000, 20);
 
-test(`the service does what its model does in ${runs} sequences of creates (seed ${seed})`, async () => {
-  const tick = progress('sequences', runs);
-  await fc.assert(
-    fc.asyncProperty(commands, async (sequence) => {
-      ids = Array.from({ length: places }, newId);
-      await fc.asyncModelRun(() => ({ model: new Map<string, Item>(), real: {} }), sequence);
-      tick();
-    }),
-    { seed, numRuns: runs },
-  );
+describe.each([
+  ['the service', startTrialStack],
+  ['a roll-out, whose new version gets a tenth of the events,', startRollOut],
+])('%s', (_, start) => {
+  beforeAll(async () => {
+    stack = await start(store.endpoint);
+  });
+  afterAll(() => stack.close());
+
+  test(`does what the model does in ${runs} sequences of creates (seed ${seed})`, async () => {
+    const tick = progress('sequences', runs);
+    await fc.assert(
+      fc.asyncProperty(commands, async (sequence) => {
+        ids = Array.from({ length: places }, newId);
+        await fc.asyncModelRun(() => ({ model: new Map<string, Item>(), real: {} }), sequence);
+        tick();
+      }),
+      { seed, numRuns: runs },
+    );
+  });
 });

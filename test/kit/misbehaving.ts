@@ -1,0 +1,48 @@
+import type { Handler } from './trial-stack.ts';
+
+/**
+ * Wraps a handler so that it misbehaves as the header x-authorizer or x-operation says: a name of a misbehaviour, or the
+ * environment (as JSON) with which the function starts anew for this event only.
+ */
+export const misbehaving =
+  (handler: Handler): Handler =>
+  async (event: { type?: string; headers: Record<string, string>; body?: string }, context) => {
+    const order = event.headers[event.type === 'REQUEST' ? 'x-authorizer' : 'x-operation'] ?? '';
+    const { info } = console;
+    const { now } = Date;
+    const { env } = process;
+    try {
+      if (order.startsWith('{')) {
+        const bundle = module.children[0]?.id ?? '';
+        delete require.cache[bundle];
+        process.env = { ...env, ...JSON.parse(order) };
+        return await require(bundle).handler(event, context);
+      }
+      switch (order) {
+        case 'throws':
+          throw new TypeError('oops');
+        case 'crashes':
+          return process.exit(1);
+        case 'takes too long':
+          return await new Promise((resolve) => setTimeout(resolve, 300_000));
+        case 'has a bug':
+          console.info = () => {
+            throw new TypeError('oops');
+          };
+          break;
+        case 'returns 500':
+          return { statusCode: 500 };
+        case 'loses the body':
+          event.body = '{}';
+          break;
+        case 'runs ten minutes later':
+          Date.now = () => now() + 600_000;
+          break;
+      }
+      return await handler(event as never, context);
+    } finally {
+      Object.assign(console, { info });
+      Date.now = now;
+      process.env = env;
+    }
+  };

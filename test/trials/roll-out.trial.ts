@@ -1,0 +1,102 @@
+/**
+ * Rehearses the roll-out of a new version: a tenth of each function's events go to it, the others to the version of the
+ * commit that it replaces. The requests are real, but the minutes and the durations are virtual.
+ */
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { eachMinute, record } from '../kit/alarm-rehearsal.ts';
+import { raisedAlarms, rollBackAlarms } from '../kit/alarms.ts';
+import { type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
+import { createPlantRoute } from '../kit/gateway-events.ts';
+import type { Happening } from '../kit/happenings.ts';
+import { misbehaving } from '../kit/misbehaving.ts';
+import { item, newId } from '../kit/responses.ts';
+import { startRollOut } from '../kit/roll-out.ts';
+import { type FunctionName, longTimeout, type TrialStack } from '../kit/trial-stack.ts';
+
+let store: FaultyStore;
+let stack: TrialStack;
+beforeAll(async () => {
+  store = await startFaultyStore('plants');
+  const wrapper = misbehaving;
+  stack = await startRollOut(store.endpoint, { authorizer: { wrapper }, operations: { wrapper } });
+});
+afterAll(async () => {
+  await stack.close();
+  await store.close();
+});
+
+/** What the new version of one function does with each event. The previous version ignores it. */
+type Misbehaviour = [role: 'authorizer' | 'operation', order: string];
+
+const send = async (id: string, [role, order]: Misbehaviour): Promise<number> => {
+  const { status } = await fetch(`${stack.url}/plants`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', [`x-${role}`]: order },
+    body: JSON.stringify({ id: JSON.rawJSON(id), name: 'Moss' }),
+  });
+  return status;
+};
+
+type Sent = { id: string; minute: number; status: number };
+
+/**
+ * Rolls out for five minutes with twenty requests each, or until a minute after the roll-back. As CodeDeploy does, it
+ * rolls back if an alarm of the function goes off. @returns the requests, and the minute after which it rolled back
+ */
+const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; rolledBackAfter: number | undefined }> => {
+  const [role, order] = misbehaviour;
+  const which: FunctionName = role === 'authorizer' ? role : createPlantRoute;
+  const watched = rollBackAlarms(inject('template'), stack.nameOf(which));
+  const happened: Happening[] = [];
+  const sent: Sent[] = [];
+  let rolledBackAfter: number | undefined;
+  stack.shift(0.1);
+  // A function that takes too long would use up any time-out, so it gets a short one.
+  stack.setFunctionTimeout(which, order === 'takes too long' ? 50 : longTimeout);
+  for (const minute of Array.from({ length: 5 }).keys()) {
+    for (const id of Array.from({ length: 20 }, newId)) {
+      const request = async () => sent.push({ id, minute, status: await send(id, misbehaviour) });
+      happened.push(...eachMinute(minute, minute + 1, await record(stack, store, request)));
+    }
+    if (rolledBackAfter !== undefined) break;
+    if (!raisedAlarms(inject('template'), happened).some((alarm) => watched.includes(alarm))) continue;
+    rolledBackAfter = minute;
+    stack.shift(0);
+  }
+  return { sent, rolledBackAfter };
+};
+
+const expectStored = async (sent: Sent[]): Promise<void> => {
+  for (const { id } of sent) expect(await store.read(id)).toEqual(item(id, 'Moss'));
+};
+
+test('a good new version is not rolled back, and then gets all events', async () => {
+  const { sent, rolledBackAfter } = await rollOut(['operation', '']);
+  expect(rolledBackAfter).toBe(undefined);
+  expect(sent.filter(({ status }) => status !== 200)).toEqual([]);
+  await expectStored(sent);
+  stack.shift(1);
+  // The new version knows the plants that either version has stored.
+  for (const { id } of sent) expect(await send(id, ['operation', ''])).toBe(200);
+});
+
+test.each<Misbehaviour>([
+  ['operation', 'throws'],
+  ['operation', 'crashes'],
+  ['operation', 'takes too long'],
+  ['operation', 'has a bug'],
+  ['authorizer', 'throws'],
+  ['authorizer', 'crashes'],
+  ['authorizer', 'takes too long'],
+])('if the new version of the %s %s, it is rolled back, and no plant is lost', async (...misbehaviour) => {
+  const { sent, rolledBackAfter } = await rollOut(misbehaviour);
+  const failed = sent.filter(({ status }) => status !== 200);
+  const isBefore = ({ minute }: Sent): boolean => rolledBackAfter !== undefined && minute <= rolledBackAfter;
+  expect(failed, 'requests that failed').not.toEqual([]);
+  expect(failed.every(isBefore), 'all failed before the roll-back').toBe(true);
+  // Most requests met the previous version.
+  expect(failed.length).toBeLessThan(sent.filter(isBefore).length / 2);
+  await expectStored(sent.filter(({ status }) => status === 200));
+  for (const { id } of failed) expect(await send(id, misbehaviour), 'sent again').toBe(200);
+  await expectStored(failed);
+});
