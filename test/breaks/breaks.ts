@@ -116,6 +116,13 @@ const byFile: Record<string, Row[]> = {
     ['{ defaultValue: 0 }', '{}', 'A metric has gaps while nothing is logged.'],
     [' && $.level = "ERROR"', '', 'A good new version is rolled back because the store does not answer.'],
   ],
+  'infra/bundling.ts': [
+    [
+      '    write: false,',
+      '    write: false,\n    banner: { js: "//" + functions },',
+      'Nobody else can make the same bundle, because it names a folder of this machine.',
+    ],
+  ],
   'infra/monitoring.ts': [
     ["['Errors', 'Faults']", "['Errors']", 'A new version that always answers 500 is not rolled back.'],
     ['What to do: docs/operate/runbook.md,', 'What to do: README.md,', 'The mail of an alarm does not say what to do.'],
