@@ -71,7 +71,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^cli\//,
       /^client\/[^/]+\.ts$/,
       /^local\/(session|settings)\.ts$/,
-      /^(cli-progress|commander|p-map|@aws-sdk\/client-[a-z-]+)$/,
+      /^(cli-progress|commander|fflate|p-map|@aws-sdk\/client-[a-z-]+)$/,
       /^node:/,
     ],
   },
@@ -81,7 +81,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^scripts\//,
     may: [
       /^(infra|scripts)\//,
-      /^local\/stack-traces\.ts$/,
+      /^(cli\/deployed-code|local\/stack-traces)\.ts$/,
       /^(ajv|commander|esbuild|json-schema-to-typescript|oxc-parser|playwright-core|yaml)/,
       /^node:/,
     ],

@@ -1,0 +1,90 @@
+import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import { GetAliasCommand, GetFunctionCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { unzipSync } from 'fflate';
+import { explain, region } from './aws.ts';
+
+/** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is undefined if it has no alias. */
+export type DeployedFunction = { id: string; name: string; live: string | undefined };
+
+/**
+ * The code of a version. `version` is a number or $LATEST, and `share` is the part of the calls that it gets, from 0 to 1.
+ * `declared` is its variable BUNDLE_SHA256; `files` has the content of index.js, and the names of all files.
+ */
+export type DeployedVersion = {
+  version: string;
+  share: number;
+  declared: string | undefined;
+  files: { code: Uint8Array | undefined; names: string[] };
+};
+
+/** Lists the functions of a stack, with their aliases. @throws Error with a one-sentence message for the user */
+export const listFunctions = async (stack: string): Promise<DeployedFunction[]> => {
+  const functions: Record<string, string> = {};
+  const aliases: string[] = [];
+  try {
+    const pages = paginateListStackResources({ client: new CloudFormationClient(region) }, { StackName: stack });
+    for await (const { StackResourceSummaries = [] } of pages) {
+      for (const { ResourceType, LogicalResourceId = '', PhysicalResourceId = '' } of StackResourceSummaries) {
+        if (ResourceType === 'AWS::Lambda::Function') functions[LogicalResourceId] = PhysicalResourceId;
+        // An alias's physical id is its ARN, which ends with the names of the function and of the alias.
+        if (ResourceType === 'AWS::Lambda::Alias') aliases.push(PhysicalResourceId);
+      }
+    }
+  } catch (error) {
+    throw new Error(`The stack ${stack} cannot be read: ${explain(error)}`, { cause: error });
+  }
+  const found = Object.entries(functions).map(([id, name]) => {
+    const alias = aliases.find((arn) => arn.split(':').at(-2) === name);
+    return { id, name, live: alias?.split(':').at(-1) };
+  });
+  if (found.length === 0) throw new Error(`The stack ${stack} has no functions.`);
+  return found;
+};
+
+/**
+ * Downloads the code that callers of a function reach: of two versions while a roll-out runs.
+ * @throws Error with a one-sentence message for the user
+ */
+export const downloadLive = async ({ id, name, live }: DeployedFunction): Promise<DeployedVersion[]> => {
+  const client = new LambdaClient(region);
+  try {
+    const shares = live === undefined ? { $LATEST: 1 } : await readShares(client, name, live);
+    return await Promise.all(
+      Object.entries(shares).map(async ([version, share]) => ({ ...(await download(client, name, version)), share })),
+    );
+  } catch (error) {
+    throw new Error(`The code of ${id} cannot be read: ${explain(error)}`, { cause: error });
+  }
+};
+
+/** Returns the part of the calls that each version behind an alias gets. */
+const readShares = async (client: LambdaClient, name: string, alias: string): Promise<Record<string, number>> => {
+  const { FunctionVersion = '', RoutingConfig } = await client.send(
+    new GetAliasCommand({ FunctionName: name, Name: alias }),
+  );
+  const added = RoutingConfig?.AdditionalVersionWeights ?? {};
+  const sum = Object.values(added).reduce((total, weight) => total + weight, 0);
+  return { [FunctionVersion]: 1 - sum, ...added };
+};
+
+const download = async (
+  client: LambdaClient,
+  name: string,
+  version: string,
+): Promise<Omit<DeployedVersion, 'share'>> => {
+  const { Code, Configuration } = await client.send(new GetFunctionCommand({ FunctionName: name, Qualifier: version }));
+  // A link to S3 that works for ten minutes, without credentials.
+  const response = await fetch(Code?.Location ?? '').catch((error: Error) => {
+    throw new Error(`version ${version} cannot be downloaded: ${explain(error.cause ?? error)}`);
+  });
+  if (!response.ok) throw new Error(`version ${version} cannot be downloaded: S3 responded with ${response.status}`);
+  const declared = Configuration?.Environment?.Variables?.['BUNDLE_SHA256'];
+  return { version, declared, files: unzip(await response.bytes()) };
+};
+
+const unzip = (zip: Uint8Array): DeployedVersion['files'] => {
+  // A zip file may contain two files of one name, and the result of `unzipSync` only the last of them.
+  const names: string[] = [];
+  const files = unzipSync(zip, { filter: ({ name }) => names.push(name) > 0 });
+  return { code: files['index.js'], names };
+};
