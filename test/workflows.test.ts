@@ -38,7 +38,7 @@ describe.each(files)('%s', (file) => {
       Object.entries(permissions).flatMap(([scope, right]) => (right === 'read' ? [] : [`${name} ${scope}`])),
     );
     const allowed: Record<string, string[]> = {
-      'deploy.yml': ['dev id-token', 'prod id-token'],
+      'deploy.yml': ['dev id-token', 'dev attestations', 'prod id-token', 'prod attestations'],
       'codeql.yml': ['analyze security-events'],
     };
     expect(writes).toEqual(allowed[file] ?? []);
@@ -72,6 +72,27 @@ test('the branch main is deployed after CI, one stage after the other', () => {
     prod: { needs: 'dev', environment: 'prod', concurrency: 'deploy-prod' },
   });
 });
+
+test.each(['dev', 'prod'])(
+  'stage %s gets the assembly that was made without AWS credentials, and attests its bundles',
+  (stage) => {
+    const steps = read('deploy.yml').workflow.jobs[stage]?.steps?.map(({ uses, run }) => uses ?? run ?? '') ?? [];
+    const stack = stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`;
+    const inOrder = [
+      new RegExp(`^npx cdk synth --quiet -c stage=${stage} `),
+      /^aws-actions\/configure-aws-credentials@/,
+      /^npx cdk deploy --app cdk\.out (?!.*-c )/,
+      new RegExp(`^npm run -s verify -- --stack ${stack}$`),
+      /^actions\/attest-build-provenance@/,
+    ];
+    const places = inOrder.map((step) => steps.findIndex((each) => step.test(each)));
+    expect(places).not.toContain(-1);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(steps.filter((each) => /\bcdk (synth|deploy)\b/.test(each))).toHaveLength(2);
+    const attests = read('deploy.yml').workflow.jobs[stage]?.steps?.at(places.at(-1) ?? 0);
+    expect(attests?.with).toEqual({ 'subject-path': 'cdk.out/asset.*/index.js' });
+  },
+);
 
 test('every lock file and every workflow is updated weekly, Node.js separately and all else together', () => {
   const { updates } = parse(readFileSync(path.join(github, 'dependabot.yml'), 'utf8'));
