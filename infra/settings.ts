@@ -69,7 +69,13 @@ const url = (scheme: RegExp) => ({
   test: (text: string): boolean => scheme.test(text) && /^[^\s?#@]+$/.test(text) && URL.canParse(text),
 });
 
-const text = (node: Node, key: string, pattern: Pick<RegExp, 'test'> = /^/, allowed = ''): string | undefined => {
+/** Reads a text that is not empty and fits the pattern. @throws ConfigurationError */
+export const text = (
+  node: Node,
+  key: string,
+  pattern: Pick<RegExp, 'test'> = /^/,
+  allowed = '',
+): string | undefined => {
   const value: unknown = node.tryGetContext(key);
   if (value === undefined) return undefined;
   // `-c audience=$AUDIENCE` passes an empty string if the variable is not set; that must not mean "no audience".

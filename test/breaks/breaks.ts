@@ -123,6 +123,14 @@ const byFile: Record<string, Row[]> = {
       'Nobody else can make the same bundle, because it names a folder of this machine.',
     ],
   ],
+  'infra/github.ts': [
+    [
+      ':sub`]: `repo:',
+      ':sub`]: `repo:*',
+      'The condition fits no job, or with StringLike the jobs of every repository whose name ends the same.',
+    ],
+    [":ref`]: 'refs/heads/main',", ":actor`]: 'me',", 'A workflow on any branch may deploy.'],
+  ],
   'infra/monitoring.ts': [
     ["['Errors', 'Faults']", "['Errors']", 'A new version that always answers 500 is not rolled back.'],
     ['What to do: docs/operate/runbook.md,', 'What to do: README.md,', 'The mail of an alarm does not say what to do.'],

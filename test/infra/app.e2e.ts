@@ -136,6 +136,15 @@ describe('the app', () => {
     expect(said.join('\n')).toMatch(/NaiveFunction.*Serverless-LambdaTracing/s);
   });
 
+  test('synthesizes the stack for GitHub, and not the service, if the context has the key github', async () => {
+    const { code, said, folder } = await synthesize({ github: 'acme@12/plants@34' });
+    expect([code, said]).toEqual([0, []]);
+    const templates = (await readdir(folder)).filter((name) => name.endsWith('.template.json'));
+    expect(templates).toEqual(['PlantStoreGitHub.template.json']);
+    const template = await readFile(path.join(folder, 'PlantStoreGitHub.template.json'), 'utf8');
+    expect(acknowledged(template)).toEqual(['AwsSolutions-IAM5 of AWS::IAM::Policy']);
+  });
+
   test('prints one sentence and exits with code 1 if a setting is invalid', async () => {
     const { code, said } = await synthesize({ stage: 'test' });
     expect([code, said]).toEqual([1, ['The context value stage is "test", but it must be prod or dev.']]);

@@ -1,0 +1,93 @@
+import { Aws, CfnOutput, DefaultStackSynthesizer, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { OidcProviderNative, OpenIdConnectPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
+import type { Construct, Node } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
+import { text } from './settings.ts';
+
+/** A GitHub environment of .github/workflows/deploy.yml, named after the stage that it deploys. */
+type Environment = 'dev' | 'prod';
+
+/** `repository` is written as in GitHub's tokens: `<owner>@<owner id>/<repository>@<repository id>`, or without the ids. */
+export type GitHubSettings = { repository: string; environments: Environment[]; hasProvider: boolean };
+
+/**
+ * Reads the context of the stack for GitHub. @returns undefined unless the context has the key github
+ * @throws ConfigurationError whose message names the key, its value and what is allowed
+ */
+export const readGitHub = (node: Node): GitHubSettings | undefined => {
+  const names = '<owner>@<owner id>/<repository>@<repository id>, or <owner>/<repository> if its tokens have no ids';
+  const repository = text(node, 'github', /^([\w-]+@\d+\/[\w.-]+@\d+|[\w-]+\/[\w.-]+)$/, names);
+  if (repository === undefined) return undefined;
+  const stage = text(node, 'stage', /^(dev|prod)$/, 'dev or prod, or left out to let GitHub deploy both');
+  const provider = text(node, 'githubProvider', /^existing$/, 'existing, or left out to create it');
+  return {
+    repository,
+    environments: stage ? [stage as Environment] : ['dev', 'prod'],
+    hasProvider: provider !== undefined,
+  };
+};
+
+const issuer = 'token.actions.githubusercontent.com';
+
+/** What GitHub's tokens are worth in this account: the identity provider, and a role that deploys a stage. */
+export class GitHubStack extends Stack {
+  constructor(app: Construct, { repository, environments, hasProvider }: GitHubSettings) {
+    super(app, 'PlantStoreGitHub', { description: 'Plant Store: what GitHub may do in this account' });
+    const arn = `arn:${Aws.PARTITION}:iam::${Aws.ACCOUNT_ID}:oidc-provider/${issuer}`;
+    const provider = hasProvider
+      ? OidcProviderNative.fromOidcProviderArn(this, 'Provider', arn)
+      : new OidcProviderNative(this, 'Provider', {
+          url: `https://${issuer}`,
+          clientIds: ['sts.amazonaws.com'],
+          // An account has one provider for all of GitHub, so other stacks may depend on it.
+          removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+        });
+    for (const environment of environments) {
+      const name = environment === 'prod' ? 'Prod' : 'Dev';
+      const role = new Role(this, name, {
+        description: `Deploys ${environment} from ${repository} on GitHub`,
+        assumedBy: new OpenIdConnectPrincipal(provider, {
+          StringEquals: {
+            [`${issuer}:aud`]: 'sts.amazonaws.com',
+            [`${issuer}:sub`]: `repo:${repository}:environment:${environment}`,
+            // If `sub` names the environment, it does not name the branch.
+            [`${issuer}:ref`]: 'refs/heads/main',
+          },
+        }),
+      });
+      this.#grant(role, environment);
+      new CfnOutput(this, `${name}RoleArn`, { value: role.roleArn });
+    }
+  }
+
+  /** Grants what the jobs of deploy.yml do: `cdk deploy`, `npm run verify`, and the journey tests of dev. */
+  #grant(role: Role, environment: Environment): void {
+    const { DEFAULT_DEPLOY_ROLE_ARN, DEFAULT_FILE_ASSET_PUBLISHING_ROLE_ARN } = DefaultStackSynthesizer;
+    const Qualifier = this.synthesizer.bootstrapQualifier ?? DefaultStackSynthesizer.DEFAULT_QUALIFIER;
+    const bootstrapped = [DEFAULT_DEPLOY_ROLE_ARN, DEFAULT_FILE_ASSET_PUBLISHING_ROLE_ARN];
+    const resources = bootstrapped.map((each) => Fn.sub(each, { Qualifier }));
+    role.addToPolicy(new PolicyStatement({ actions: ['sts:AssumeRole'], resources }));
+
+    const stack = environment === 'prod' ? 'PlantStore' : `PlantStore-${environment}`;
+    allow(role, ['cloudformation:ListStackResources'], 'cloudformation', `stack/${stack}/*`);
+    allow(role, ['lambda:GetAlias', 'lambda:GetFunction'], 'lambda', `function:${stack}-*`);
+    if (environment === 'dev') {
+      allow(role, ['cloudformation:DescribeStacks'], 'cloudformation', `stack/${stack}/*`);
+      allow(role, ['cognito-idp:DescribeUserPoolClient'], 'cognito-idp', 'userpool/*');
+      allow(role, ['dynamodb:GetItem'], 'dynamodb', `table/${stack}-*`);
+    }
+  }
+}
+
+/** Allows actions on resources that have names made by AWS, so that only a pattern fits them. */
+const allow = (role: Role, actions: string[], service: string, pattern: string): void => {
+  const arn = (partition: string, region: string, account: string) =>
+    `arn:${partition}:${service}:${region}:${account}:${pattern}`;
+  const resources = [arn(Aws.PARTITION, Aws.REGION, Aws.ACCOUNT_ID)];
+  role.addToPolicy(new PolicyStatement({ actions, resources }));
+  acknowledge(
+    role.node.findChild('DefaultPolicy'),
+    `AwsSolutions-IAM5[Resource::${arn('<AWS::Partition>', '<AWS::Region>', '<AWS::AccountId>')}]`,
+    'CloudFormation, Cognito or DynamoDB makes up a part of the name. The actions only read.',
+  );
+};

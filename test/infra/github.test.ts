@@ -1,0 +1,187 @@
+/** Tests what GitHub may do in the account. app.e2e.ts tests that `cdk` can create it. */
+import { readFileSync } from 'node:fs';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { RootConstruct } from 'constructs';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import cdkJson from '../../cdk.json' with { type: 'json' };
+import { GitHubStack, readGitHub } from '../../infra/github.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
+import { arn, ofType, propertiesOf, ref, withoutHashes } from '../kit/template.ts';
+
+const read = (context: Record<string, unknown>) => {
+  const { node } = new RootConstruct();
+  for (const [key, value] of Object.entries(context)) node.setContext(key, value);
+  return readGitHub(node);
+};
+
+const github = 'acme@12/plants@34';
+
+const synthesize = async (context: Record<string, string>) => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const app = new App({
+    outdir: folder,
+    context: { ...cdkJson.context, ...context },
+    builtinCloudFormationValidation: false,
+  });
+  const settings = read(context);
+  if (settings === undefined) throw new Error('The context does not have the key github.');
+  return withoutHashes(Template.fromStack(new GitHubStack(app, settings)).toJSON());
+};
+
+/** The texts and references of `Fn::Join` as one text, with `<AWS::Region>` for a reference. */
+const joined = (value: unknown): unknown => {
+  const { 'Fn::Join': [, parts] = [] } = Object(value) as { 'Fn::Join'?: [string, (string | { Ref: string })[]] };
+  return parts?.map((part) => (typeof part === 'string' ? part : `<${part.Ref}>`)).join('') ?? value;
+};
+
+type Statement = { Effect: string; Action: string | string[]; Resource: unknown };
+
+/** The statements of a role's policy, as `action: resource`. */
+const permissionsOf = (role: string, template: Awaited<ReturnType<typeof synthesize>>): string[] => {
+  const { PolicyDocument } = propertiesOf('AWS::IAM::Policy', template)[`${role}DefaultPolicy`] ?? {};
+  const { Statement } = PolicyDocument as { Statement: Statement[] };
+  return Statement.flatMap(({ Effect, Action, Resource }) =>
+    [Action].flat().flatMap((action) =>
+      [Resource].flat().map((each) => {
+        const { 'Fn::Sub': [sub, variables] = [] } = Object(each);
+        const resource = sub?.replaceAll(/\$\{(.*?)\}/g, (_: string, name: string) => variables[name] ?? `<${name}>`);
+        return `${Effect} ${action}: ${resource ?? joined(each)}`;
+      }),
+    ),
+  );
+};
+
+const own = (service: string): string => `arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>`;
+const bootstrapped = (role: string): string =>
+  `Allow sts:AssumeRole: arn:<AWS::Partition>:iam::<AWS::AccountId>:role/cdk-hnb659fds-${role}-role-<AWS::AccountId>-<AWS::Region>`;
+
+const trust = (provider: unknown, sub: string) => ({
+  Statement: [
+    {
+      Action: 'sts:AssumeRoleWithWebIdentity',
+      Condition: {
+        StringEquals: {
+          'token.actions.githubusercontent.com:aud': 'sts.amazonaws.com',
+          'token.actions.githubusercontent.com:sub': sub,
+          'token.actions.githubusercontent.com:ref': 'refs/heads/main',
+        },
+      },
+      Effect: 'Allow',
+      Principal: { Federated: provider },
+    },
+  ],
+  Version: '2012-10-17',
+});
+
+describe('the stack for GitHub', () => {
+  test('trusts only the branch main of the repository, and gives each environment a role of its own', async () => {
+    const template = await synthesize({ github });
+    expect(propertiesOf('AWS::IAM::Role', template)).toEqual({
+      Dev: {
+        AssumeRolePolicyDocument: trust(ref('Provider'), 'repo:acme@12/plants@34:environment:dev'),
+        Description: 'Deploys dev from acme@12/plants@34 on GitHub',
+      },
+      Prod: {
+        AssumeRolePolicyDocument: trust(ref('Provider'), 'repo:acme@12/plants@34:environment:prod'),
+        Description: 'Deploys prod from acme@12/plants@34 on GitHub',
+      },
+    });
+    expect(template.Outputs).toEqual({ DevRoleArn: { Value: arn('Dev') }, ProdRoleArn: { Value: arn('Prod') } });
+  });
+
+  test('lets the roles deploy with the CDK, read what they deployed, and do nothing else', async () => {
+    const template = await synthesize({ github });
+    expect(
+      Object.values(template.Resources)
+        .map(({ Type }) => Type.replace('AWS::IAM::', ''))
+        .sort(),
+    ).toEqual([...['OIDCProvider', 'Policy', 'Policy', 'Role', 'Role']]);
+    expect(permissionsOf('Dev', template)).toEqual([
+      bootstrapped('deploy'),
+      bootstrapped('file-publishing'),
+      `Allow cloudformation:DescribeStacks: ${own('cloudformation')}:stack/PlantStore-dev/*`,
+      `Allow cloudformation:ListStackResources: ${own('cloudformation')}:stack/PlantStore-dev/*`,
+      `Allow lambda:GetAlias: ${own('lambda')}:function:PlantStore-dev-*`,
+      `Allow lambda:GetFunction: ${own('lambda')}:function:PlantStore-dev-*`,
+      `Allow cognito-idp:DescribeUserPoolClient: ${own('cognito-idp')}:userpool/*`,
+      `Allow dynamodb:GetItem: ${own('dynamodb')}:table/PlantStore-dev-*`,
+    ]);
+    expect(permissionsOf('Prod', template)).toEqual([
+      bootstrapped('deploy'),
+      bootstrapped('file-publishing'),
+      `Allow cloudformation:ListStackResources: ${own('cloudformation')}:stack/PlantStore/*`,
+      `Allow lambda:GetAlias: ${own('lambda')}:function:PlantStore-*`,
+      `Allow lambda:GetFunction: ${own('lambda')}:function:PlantStore-*`,
+    ]);
+  });
+
+  test("creates GitHub's provider, and keeps it if the stack is deleted, because an account has only one", async () => {
+    const { Provider } = ofType('AWS::IAM::OIDCProvider', await synthesize({ github }));
+    expect(Provider).toMatchObject({
+      Properties: { Url: 'https://token.actions.githubusercontent.com', ClientIdList: ['sts.amazonaws.com'] },
+      DeletionPolicy: 'RetainExceptOnCreate',
+    });
+  });
+
+  test('uses the provider that the account has, and makes the role of one stage only, if the context says so', async () => {
+    const template = await synthesize({ github: 'acme/plants', githubProvider: 'existing', stage: 'prod' });
+    expect(ofType('AWS::IAM::OIDCProvider', template)).toEqual({});
+    const roles = propertiesOf('AWS::IAM::Role', template);
+    expect(Object.keys(roles)).toEqual(['Prod']);
+    const document = roles['Prod']?.['AssumeRolePolicyDocument'] as ReturnType<typeof trust>;
+    const provider = joined(document.Statement[0]?.Principal.Federated);
+    expect(provider).toBe(
+      'arn:<AWS::Partition>:iam::<AWS::AccountId>:oidc-provider/token.actions.githubusercontent.com',
+    );
+    expect(document).toEqual(trust(expect.anything(), 'repo:acme/plants:environment:prod'));
+  });
+
+  test('knows the environments of the workflow that deploys, and the stages that it deploys there', () => {
+    const workflow = readFileSync(new URL('../../.github/workflows/deploy.yml', import.meta.url), 'utf8');
+    type Job = { environment?: string; steps?: { run?: string }[] };
+    const { jobs } = parse(workflow) as { jobs: Record<string, Job> };
+    const deployed = Object.values(jobs).flatMap(({ environment, steps = [] }) =>
+      steps.flatMap(({ run = '' }) => {
+        const [, stage] = /\bcdk synth .*-c stage=(\w+)/.exec(run) ?? [];
+        return stage === undefined ? [] : [[environment, stage]];
+      }),
+    );
+    expect(deployed).toEqual(read({ github })?.environments.map((each) => [each, each]));
+  });
+});
+
+describe('the settings for GitHub', () => {
+  test('are absent if the context does not have the key github', () => {
+    expect(read({ stage: 'dev' })).toBeUndefined();
+  });
+
+  test.each(['acme@12/plants@34', 'acme/plants', 'a-b_c@1/x.y_z-1@2'])('accept the repository %s', (repository) => {
+    expect(read({ github: repository })).toEqual({ repository, environments: ['dev', 'prod'], hasProvider: false });
+  });
+
+  test.each<[key: string, value: unknown]>([
+    ['github', ''],
+    ['github', 'acme'],
+    ['github', 'acme/*'],
+    ['github', 'acme@12/*@34'],
+    ['github', '*/plants'],
+    ['github', 'acme@12/plants'],
+    ['github', 'acme/plants@34'],
+    ['github', 'acme@x/plants@34'],
+    ['github', 'acme/plants:environment'],
+    ['github', 'https://github.com/acme/plants'],
+    ['github', 'repo:acme/plants'],
+    ['github', 'acme/plants\n'],
+    ['githubProvider', 'arn:aws:iam::123456789012:oidc-provider/token.actions.githubusercontent.com'],
+    ['stage', 'test'],
+  ])('refuse the %s %j, in a sentence that says what is allowed', (key, value) => {
+    expect(() => read({ github, [key]: value })).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(new RegExp(`^The context value ${key} is .* but it must be .*\\.$`)),
+      }),
+    );
+  });
+});
