@@ -77,7 +77,7 @@ const trust = (provider: unknown, sub: string) => ({
 });
 
 describe('the stack for GitHub', () => {
-  test('trusts only the branch main of the repository, and gives each environment a role of its own', async () => {
+  test('trusts only the branch main of the repository, and gives each environment a separate role', async () => {
     const template = await synthesize({ github });
     expect(propertiesOf('AWS::IAM::Role', template)).toEqual({
       Dev: {
