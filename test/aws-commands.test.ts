@@ -47,7 +47,7 @@ describe('problemsOf', () => {
     'aws lambda put-function-concurrency --function-name f --reserved-concurrent-executions 0',
     'aws lambda update-alias --function-name f --name live --routing-config AdditionalVersionWeights={}',
     'aws logs test-metric-filter',
-    'aws iam create-open-id-connect-provider --url https://a.example --client-id-list a b',
+    'aws deploy batch-get-deployments --deployment-ids a b',
   ])('accepts %s', (command) => {
     expect(problemsOf(command)).toEqual([]);
   });
