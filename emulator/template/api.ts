@@ -18,9 +18,10 @@ export const readApi = (resources: Resources): ApiSpec => {
   return { routes: readRoutes(resources, readThrottles(resources)), ...(cors && { cors }) };
 };
 
-/** Refuses authorizers, integrations, routes and stages of an API that is not in the template. */
+/** Refuses parts of an API that is not in the template. */
 const mustBelongTo = (api: Resource<'AWS::ApiGatewayV2::Api'>, resources: Resources): void => {
   const parts = resources.ofType(
+    'AWS::ApiGatewayV2::ApiMapping',
     'AWS::ApiGatewayV2::Authorizer',
     'AWS::ApiGatewayV2::Integration',
     'AWS::ApiGatewayV2::Route',

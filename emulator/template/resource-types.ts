@@ -99,6 +99,17 @@ export const served = {
     withoutEffect: ['AccessLogSettings', 'Description', 'Tags'],
     refused: { StageVariables: 'events have no stageVariables here' },
   },
+  // A domain name only gives the API another address. Here, the API has an address of this machine.
+  'AWS::ApiGatewayV2::DomainName': {
+    read: [],
+    withoutEffect: ['DomainName', 'DomainNameConfigurations', 'Tags'],
+    refused: { MutualTlsAuthentication: 'clients need no certificate here' },
+  },
+  'AWS::ApiGatewayV2::ApiMapping': {
+    read: ['ApiId'],
+    withoutEffect: ['DomainName', 'Stage'],
+    refused: { ApiMappingKey: 'the paths of requests have no such prefix here' },
+  },
   'AWS::Lambda::Function': {
     read: [
       'Code',
@@ -190,6 +201,7 @@ export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::Logs::LogStream',
   'AWS::Logs::MetricFilter',
   'AWS::Logs::QueryDefinition',
+  'AWS::Route53::RecordSet',
   // An SNS topic has no effect, because only alarms can send to it: functions cannot get its ARN, and other senders are
   // refused.
   'AWS::SNS::Subscription',

@@ -132,6 +132,14 @@ const properties: Row[] = [
     'parameter mapping of requests is not emulated',
   ),
   property('GetOrder', 'AWS::ApiGatewayV2::Route', 'ApiKeyRequired', true),
+  [
+    add('Name', 'AWS::ApiGatewayV2::DomainName', { MutualTlsAuthentication: {} }),
+    `Name (AWS::ApiGatewayV2::DomainName) cannot be served here: its MutualTlsAuthentication is not supported: clients need no certificate here. ${leaveOutProperty}`,
+  ],
+  [
+    add('Mapping', 'AWS::ApiGatewayV2::ApiMapping', { ApiId: { Ref: 'Api' }, ApiMappingKey: 'v1' }),
+    `Mapping (AWS::ApiGatewayV2::ApiMapping) cannot be served here: its ApiMappingKey is not supported: the paths of requests have no such prefix here. ${leaveOutProperty}`,
+  ],
   property(
     'Orders',
     'AWS::DynamoDB::Table',
@@ -335,6 +343,10 @@ const api: Row[] = [
   [
     set('GetOrder', { ApiId: 'abc123' }),
     `${inRoute} its ApiId is "abc123", and only "Api" is supported. Define the API in the same stack.`,
+  ],
+  [
+    add('Mapping', 'AWS::ApiGatewayV2::ApiMapping', { ApiId: 'abc123' }),
+    'Mapping (AWS::ApiGatewayV2::ApiMapping) cannot be served here: its ApiId is "abc123", and only "Api" is supported. Define the API in the same stack.',
   ],
   [
     remove('Stage'),

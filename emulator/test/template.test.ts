@@ -156,6 +156,18 @@ describe('readTemplate', () => {
     expect(() => read((resources) => Object.assign(resources, { Other: { Type, Properties } }))).not.toThrow();
   });
 
+  test('ignores the domain name of the API and its DNS record', () => {
+    const served = read();
+    const named = read((resources) => {
+      resources['Name'] = { Type: 'AWS::ApiGatewayV2::DomainName', Properties: { DomainName: 'api.shop.example' } };
+      const mapping = { ApiId: { Ref: 'Api' }, DomainName: { Ref: 'Name' }, Stage: { Ref: 'Stage' } };
+      resources['Mapping'] = { Type: 'AWS::ApiGatewayV2::ApiMapping', Properties: mapping };
+      const target = { DNSName: { 'Fn::GetAtt': ['Name', 'RegionalDomainName'] } };
+      resources['Record'] = { Type: 'AWS::Route53::RecordSet', Properties: { AliasTarget: target } };
+    });
+    expect(named).toEqual(served);
+  });
+
   test.each(['DependsOn', 'Metadata', 'DeletionPolicy', 'UpdateReplacePolicy', 'UpdatePolicy', 'CreationPolicy'])(
     'ignores the attribute %s of a resource',
     (attribute) => {
