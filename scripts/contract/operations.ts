@@ -16,8 +16,8 @@ export type Parameter = {
   example?: unknown;
 };
 
-/** `schema` is that of the JSON body, if the response has one. */
-export type Response = { status: number; schema?: Schema; errorCodes: number[] };
+/** `schema` is that of the JSON body, if the response has one; `headers` are names in lower case. */
+export type Response = { status: number; headers: string[]; schema?: Schema; errorCodes: number[] };
 
 /** `id` is the operationId; `body` is the schema of the JSON request body, if there is one, and `examples` are bodies. */
 export type Operation = {
@@ -35,13 +35,14 @@ export type Operation = {
 type Reference = { $ref?: string };
 type MediaType = { schema?: Schema; example?: unknown; examples?: Record<string, { value?: unknown } & Reference> };
 type Content = { content?: Record<string, MediaType> };
+type ResponseObject = Content & Reference & { headers?: object };
 type OperationObject = {
   operationId?: string;
   summary?: string;
   security?: Record<string, unknown>[];
   parameters?: (Partial<Omit<Parameter, 'in'>> & { in?: string } & Reference & Schema)[];
   requestBody?: Content & Reference & { required?: boolean };
-  responses?: Record<string, Content & Reference>;
+  responses?: Record<string, ResponseObject>;
 };
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
@@ -192,9 +193,10 @@ class OperationReader {
   #responses(): Response[] {
     return Object.entries(this.#object.responses ?? {}).map(([status, reference]) => {
       if (!/^[2345]\d\d$/.test(status)) throw this.#refuse(`has the response ${status}, which is not supported`);
-      const { content } = resolve(this.#contract, reference);
+      const { headers = {}, content } = resolve(this.#contract, reference);
       return {
         status: Number(status),
+        headers: Object.keys(headers).map((name) => name.toLowerCase()),
         ...(content && { schema: this.#jsonSchema(`the response ${status}`, content) }),
         errorCodes: this.#examples(reference).flatMap((value) =>
           value instanceof Object && 'error' in value && Number(status) >= 400 ? [Number(value.error)] : [],

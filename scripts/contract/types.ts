@@ -140,8 +140,12 @@ const operationConstants = (contract: Contract, operations: Operation[]): string
       errorCodes: errorCodesOf(responses),
     },
   ]);
+  const headers = operations.flatMap(({ responses }) => responses.flatMap((response) => response.headers));
   return `/** The scopes that a token needs for each route. */
 export const scopes: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(Object.fromEntries(routes), null, 2)};
+
+/** The headers that the contract's responses have, in lower case. */
+export const responseHeaders: readonly string[] = ${JSON.stringify([...new Set(headers)])};
 
 export const operations = ${JSON.stringify(Object.fromEntries(constants), null, 2)} as const;
 `;

@@ -144,6 +144,19 @@ test('the error numbers of an operation include those in shared examples', () =>
   expect(readOperations(contract)[0]?.responses).toMatchObject([{ errorCodes: [41001] }]);
 });
 
+test('the header names of all responses are listed once, in lower case', async () => {
+  const responses = {
+    200: { headers: { ETag: {}, 'Apigw-Requestid': {} } },
+    503: { $ref: '#/components/responses/Unavailable' },
+  };
+  const contract = contractWith({ responses });
+  const shared = { Unavailable: { headers: { 'apigw-requestid': {}, 'Retry-After': {} } } };
+  Object.assign(contract.components, { responses: shared });
+  const source = await compileTypes(contract, readOperations(contract));
+  const [, json = ''] = /^export const responseHeaders: .* = (\[.*\]);$/m.exec(source) ?? [];
+  expect(JSON.parse(json)).toEqual(['etag', 'apigw-requestid', 'retry-after']);
+});
+
 test.each<[schema: Schema, problem: string]>([
   [{ ...int64, default: 1 }, 'is not supported'],
   [{ type: 'array', items: { type: 'string' }, default: [] }, 'is not supported'],

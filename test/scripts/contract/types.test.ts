@@ -47,7 +47,10 @@ test('the contract for clients has no body if the operation has none', async () 
 
 test('an int64 in a body that is not a named schema may be a bigint', async () => {
   const inline = { type: 'object', required: ['a'], properties: { a: int64 }, additionalProperties: false };
-  const source = await typesOf({ body: inline, responses: [{ status: 200, schema: inline, errorCodes: [] }] });
+  const source = await typesOf({
+    body: inline,
+    responses: [{ status: 200, headers: [], schema: inline, errorCodes: [] }],
+  });
   for (const type of ['TryItEvent', 'TryItRequest', 'TryItResponses'])
     expect(source.replaceAll(/\s+/g, ' ')).toMatch(
       new RegExp(`interface ${type} { "?\\w+"?: { a: number \\| bigint }`),
@@ -75,8 +78,8 @@ test('the contract for clients has the types of a response and the fields that r
   const properties = { name: { type: 'string' }, since: { type: 'integer', readOnly: true } };
   schemas['Known'] = { type: 'object', properties, required: ['name', 'since'] };
   const responses = [
-    { status: 200, schema, errorCodes: [] },
-    { status: 201, schema: { type: 'array', items: schema }, errorCodes: [] },
+    { status: 200, headers: [], schema, errorCodes: [] },
+    { status: 201, headers: [], schema: { type: 'array', items: schema }, errorCodes: [] },
   ];
   expect(await describeOperation({ body: schema, responses })).toHaveProperty('responses', [
     { status: 200, types: ['object'], requires: ['name', 'since'], repeats: ['name'] },
