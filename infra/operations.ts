@@ -5,7 +5,12 @@ import { functions } from './bundling.ts';
 import { ConfigurationError } from './settings.ts';
 
 /** What the stack needs of an operation in functions/generated/contract.ts. */
-type Declared = { method: keyof typeof HttpMethod; path: string; scopes: readonly string[] };
+type Declared = {
+  method: keyof typeof HttpMethod;
+  path: string;
+  scopes: readonly string[];
+  parameters: readonly { name: string; in: string }[];
+};
 
 /** `name` is the id of the function's construct, and `entry` the function's entry file, relative to functions/. */
 export type Operation<Id extends string> = Declared & { id: Id; name: string; entry: string };

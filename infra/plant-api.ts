@@ -1,20 +1,37 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
-import { HttpApi, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
+import {
+  ApiMapping,
+  CorsHttpMethod,
+  type CorsPreflightOptions,
+  HttpApi,
+  HttpStage,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import { responseHeaders } from '../functions/generated/contract.ts';
+import { ApiDomain } from './api-domain.ts';
+import type { Operation } from './operations.ts';
 import { ServiceLog } from './service-log.ts';
 import type { Settings } from './settings.ts';
 
-type PlantApiProps = { authorizer: IFunction } & Pick<Settings, 'stage' | 'throttle'>;
+type PlantApiProps = { authorizer: IFunction; operations: Operation<string>[] } & Settings;
 
 /** The HTTP API, at first without routes. Its authorizer guards every route that is added. */
 export class PlantApi extends HttpApi {
-  constructor(scope: Construct, id: string, { authorizer, stage, throttle }: PlantApiProps) {
+  readonly outputs: ApiDomain['outputs'];
+
+  constructor(scope: Construct, id: string, props: PlantApiProps) {
+    const { authorizer, operations, stage, throttle, allowOrigins, domain } = props;
+    const { stackName } = Stack.of(scope);
     super(scope, id, {
-      apiName: Stack.of(scope).stackName,
+      apiName: stackName,
       createDefaultStage: false,
+      ...(allowOrigins.length > 0 && { corsPreflight: corsFor(operations, allowOrigins) }),
+      // The address that AWS makes up would otherwise stay open beside the API's own domain.
+      ...(domain && { disableExecuteApiEndpoint: true }),
       defaultAuthorizer: new HttpLambdaAuthorizer('BearerAuth', authorizer, {
         responseTypes: [HttpLambdaResponseType.SIMPLE],
         // A cached authorizer result could outlive its token: docs/decisions/uncached-authorizer.md.
@@ -22,8 +39,11 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    const accessLog = new ServiceLog(this, 'AccessLog', stage);
-    new HttpStage(this, 'Stage', {
+    // API Gateway lists each log group in one policy of the account, even deleted ones, until its size limit stops every
+    // deployment. Names with this prefix share one entry. Not in `prod`, whose log group would keep the name.
+    const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
+    const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
+    const apiStage = new HttpStage(this, 'Stage', {
       httpApi: this,
       stageName: '$default',
       autoDeploy: true,
@@ -31,8 +51,28 @@ export class PlantApi extends HttpApi {
       detailedMetricsEnabled: true,
       accessLogSettings: { destination: new LogGroupLogDestination(accessLog), format: accessLogFormat },
     });
+    if (domain === undefined) {
+      this.outputs = { ApiUrl: this.apiEndpoint };
+    } else {
+      const domainName = new ApiDomain(this, 'Domain', domain);
+      new ApiMapping(this, 'Mapping', { api: this, domainName, stage: apiStage });
+      this.outputs = domainName.outputs;
+    }
   }
 }
+
+/** Allows browsers what the contract has: its methods and headers. Cookies are left out, because tokens are headers. */
+export const corsFor = (operations: Operation<string>[], allowOrigins: string[]): CorsPreflightOptions => {
+  const parameters = operations.flatMap((operation) => operation.parameters.filter((each) => each.in === 'header'));
+  return {
+    allowOrigins,
+    allowMethods: [...new Set(operations.map(({ method }) => CorsHttpMethod[method]))],
+    allowHeaders: [...new Set(['authorization', 'content-type', ...parameters.map(({ name }) => name)])],
+    exposeHeaders: [...responseHeaders],
+    // How long a browser need not ask again. Chromium's limit is two hours.
+    maxAge: Duration.hours(2),
+  };
+};
 
 /** Of the request headers, only User-Agent goes to the access log, because others may contain secrets. */
 const accessLogFormat = AccessLogFormat.custom(

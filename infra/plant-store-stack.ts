@@ -14,7 +14,8 @@ import { TokenIssuer } from './token-issuer.ts';
 
 /** The whole deployment: API -> authorizer -> a function for each operation of the contract -> table; and monitoring. */
 export class PlantStoreStack extends Stack {
-  constructor(app: Construct, { stage, externalIssuer, throttle, alarmEmail, tracing }: Settings) {
+  constructor(app: Construct, settings: Settings) {
+    const { stage, externalIssuer, alarmEmail, tracing } = settings;
     super(app, stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`, {
       description: 'Plant Store: the API of schemas/openapi.yaml',
       terminationProtection: stage === 'prod',
@@ -38,7 +39,7 @@ export class PlantStoreStack extends Stack {
       stage,
       tracing,
     });
-    const api = new PlantApi(this, 'Api', { authorizer: authorizer.live, stage, throttle });
+    const api = new PlantApi(this, 'Api', { authorizer: authorizer.live, operations, ...settings });
 
     const functions = operations.map(({ id, name, entry, method, path }) => {
       const made = new ServiceFunction(this, name, {
@@ -61,7 +62,7 @@ export class PlantStoreStack extends Stack {
     }
 
     const outputs = {
-      ApiUrl: api.apiEndpoint,
+      ...api.outputs,
       TableName: table.tableName,
       // Written like the parameter `scope` of a token request (RFC 6749 section 3.3).
       Scope: scopes.join(' '),

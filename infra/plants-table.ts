@@ -10,11 +10,11 @@ export class PlantsTable extends TableV2 {
       partitionKey: { name: 'id', type: AttributeType.NUMBER },
       deletionProtection: stage === 'prod',
       removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-      pointInTimeRecoverySpecification: {
-        pointInTimeRecoveryEnabled: true,
-        // Point-in-time recovery can go back at most 35 days.
-        recoveryPeriodInDays: stage === 'prod' ? 35 : 1,
-      },
+      // Point-in-time recovery can go back at most 35 days. It also keeps a backup for 35 days after the table is deleted,
+      // so the other stages go without.
+      ...(stage === 'prod' && {
+        pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: 35 },
+      }),
     });
   }
 }

@@ -1,12 +1,13 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { LogGroup, type LogGroupProps, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Stage } from './settings.ts';
 
-/** A log group that keeps lines for three months, or in `dev` for a week. Only `dev` deletes it with the stack. */
+/** A log group that keeps lines for three months in `prod`, else for a week. Only `prod` keeps it without its stack. */
 export class ServiceLog extends LogGroup {
-  constructor(scope: Construct, id: string, stage: Stage) {
+  constructor(scope: Construct, id: string, stage: Stage, props: LogGroupProps = {}) {
     super(scope, id, {
+      ...props,
       retention: stage === 'prod' ? RetentionDays.THREE_MONTHS : RetentionDays.ONE_WEEK,
       removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });

@@ -10,8 +10,17 @@ export type TrustedIssuer = {
   scopeClaim: string;
 };
 
-/** `prod` keeps its plants even if the stack is deleted, and rolls out in steps; `dev` is deleted with its stack. */
-export type Stage = 'prod' | 'dev';
+/** `prod` keeps its plants even if the stack is deleted, and rolls out in steps; the others leave nothing behind. */
+export type Stage = 'prod' | 'dev' | `dev-${string}`;
+
+/** The API's own name on the internet, instead of the one that AWS makes up. */
+export type Domain = {
+  domainName: string;
+  /** An ACM certificate for the name, in the region of the stack. */
+  certificateArn: string;
+  /** The Route 53 zone that gets the DNS record. If absent, somebody must add the record by hand. */
+  zone?: { hostedZoneId: string; zoneName: string };
+};
 
 /** Everything that a deployment can configure, through CDK context (`npx cdk deploy -c key=value`, or cdk.json). */
 export type Settings = {
@@ -20,6 +29,9 @@ export type Settings = {
   externalIssuer?: TrustedIssuer;
   /** Requests per second, and requests at once, above which the gateway answers 429. */
   throttle: { rateLimit: number; burstLimit: number };
+  /** The origins whose pages may call the API from a browser (CORS). */
+  allowOrigins: string[];
+  domain?: Domain;
   alarmEmail?: string | undefined;
   /** Whether X-Ray traces the functions: docs/decisions/tracing.md. */
   tracing: boolean;
@@ -30,17 +42,23 @@ export class ConfigurationError extends Error {}
 
 /** Reads and checks the CDK context. @throws ConfigurationError whose message names the key, its value and what is allowed */
 export const readSettings = (node: Node): Settings => {
-  const externalIssuer = readIssuer(node);
+  const [externalIssuer, domain] = [readIssuer(node), readDomain(node)];
   // Older versions had the key scope. CDK ignores unknown keys, but somebody may rely on this one to keep callers out.
   text(node, 'scope', nothing, 'left out: schemas/openapi.yaml has the scopes of each operation');
   return {
-    stage: (text(node, 'stage', /^(prod|dev)$/, 'prod or dev') as Stage | undefined) ?? 'prod',
+    stage: (text(node, 'stage', stages, allowedStages) as Stage | undefined) ?? 'prod',
     ...(externalIssuer && { externalIssuer }),
     throttle: { rateLimit: number(node, 'rateLimit') ?? 500, burstLimit: number(node, 'burstLimit') ?? 1_000 },
+    allowOrigins: text(node, 'allowOrigins', origins, allowedOrigins)?.split(',') ?? [],
+    ...(domain && { domain }),
     alarmEmail: text(node, 'alarmEmail', /^[^\s@,;]+@[^\s@,;]+$/, 'one email address'),
     tracing: text(node, 'tracing', /^(on|off)$/, 'on or off') === 'on',
   };
 };
+
+// CloudFormation makes names of at most 64 characters for functions and roles, which must also say what each is for.
+const stages = /^(prod|dev|dev-[a-z\d]([a-z\d-]{0,18}[a-z\d])?)$/;
+const allowedStages = 'prod, dev, or dev-<name> with a name of 1 to 20 lower-case letters, digits and inner dashes';
 
 const readIssuer = (node: Node): TrustedIssuer | undefined => {
   // The issuer's http URL is only compared with a token's `iss`; keys are never fetched over http.
@@ -54,14 +72,45 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
   const jwksUri = text(node, 'jwksUri') ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
   if (!url(/^https:\/\//).test(jwksUri))
     throw refused('jwksUri', text(node, 'jwksUri'), 'an https:// URL without user, query or fragment');
-  const audience = text(node, 'audience');
   // Without an audience, a token for any other API of the issuer would be accepted (RFC 8725 section 3.9).
-  const whichAudience = 'set together with issuer: to the aud of its tokens, or to "none" if they have no aud';
-  if (audience === undefined) throw refused('audience', audience, whichAudience);
+  const whichAudience = 'the aud of its tokens, or to "none" if they have no aud';
+  const audience = partner(node, 'audience', 'issuer', whichAudience);
   const claims = 'names of claims, separated by commas without spaces';
   const scopeClaim = text(node, 'scopeClaim', /^[^\s,]+(,[^\s,]+)*$/, claims) ?? 'scope';
   return { issuer, jwksUri, audience, scopeClaim };
 };
+
+const readDomain = (node: Node): Domain | undefined => {
+  const domainName = text(node, 'domainName', hostName, 'a host name in lower case, such as api.example.com');
+  if (domainName === undefined) {
+    for (const key of ['certificateArn', 'hostedZoneId', 'hostedZoneName'])
+      text(node, key, nothing, 'set only together with domainName');
+    return undefined;
+  }
+  const aCertificate = 'the ARN of an ACM certificate in the region of the stack';
+  const certificateArn = partner(node, 'certificateArn', 'domainName', aCertificate, certificate);
+  if (text(node, 'hostedZoneId') === undefined && text(node, 'hostedZoneName') === undefined) {
+    return { domainName, certificateArn };
+  }
+  const anId = 'the id of a Route 53 zone, such as Z0123456789ABC';
+  const hostedZoneId = partner(node, 'hostedZoneId', 'hostedZoneName', anId, /^Z[A-Z\d]+$/);
+  const isParent = { test: (zone: string) => `.${domainName}`.endsWith(`.${zone}`) };
+  const aName = `the name of that zone: ${domainName} or a parent domain of it`;
+  const zoneName = partner(node, 'hostedZoneName', 'hostedZoneId', aName, isParent);
+  return { domainName, certificateArn, zone: { hostedZoneId, zoneName } };
+};
+
+const hostName = /^(?=.{1,253}$)([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/;
+const certificate = /^arn:aws[a-z-]*:acm:[a-z\d-]+:\d{12}:certificate\/[\w-]+$/;
+
+/** Origins as browsers send them, because API Gateway compares texts. Why `*` is refused: docs/deploy.md, Browsers. */
+const origins = {
+  test: (text: string): boolean =>
+    text.split(',').every((each) => origin.test(each) && URL.parse(each)?.origin === each),
+};
+const origin = /^(https:\/\/[^*]+|http:\/\/(localhost|127\.0\.0\.1)(:\d+)?)$/;
+const allowedOrigins =
+  'origins such as https://shop.example or http://localhost:5173, separated by commas, without * or a path';
 
 const nothing = /(?!)/;
 
@@ -83,6 +132,13 @@ export const text = (
     throw refused(key, value, 'a string that is not empty, without spaces around it');
   }
   if (!pattern.test(value)) throw refused(key, value, allowed);
+  return value;
+};
+
+/** Reads a text that must not be missing, because the context has `other`. */
+const partner = (node: Node, key: string, other: string, allowed: string, pattern?: Pick<RegExp, 'test'>): string => {
+  const value = text(node, key, pattern, allowed);
+  if (value === undefined) throw refused(key, value, `set together with ${other}: to ${allowed}`);
   return value;
 };
 

@@ -18,7 +18,7 @@ describe('listOperations', () => {
   });
 
   test('says in one sentence which entry file an operation lacks', () => {
-    const waterAllPlants = { method: 'PUT', path: '/plants', scopes: ['plants/water'] } as const;
+    const waterAllPlants = { method: 'PUT', path: '/plants', scopes: ['plants/water'], parameters: [] } as const;
     const list = () => listOperations({ ...operations, waterAllPlants });
     expect(list).toThrow(ConfigurationError);
     expect(list).toThrow(

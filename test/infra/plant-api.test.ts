@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
-import { arn, byOperation, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
+import { listOperations } from '../../infra/operations.ts';
+import { corsFor } from '../../infra/plant-api.ts';
+import { allowOrigins, named, templateOf, zone } from '../kit/stacks.ts';
+import { arn, byOperation, ofType, prod, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 const routes = Object.values(ofType('AWS::ApiGatewayV2::Route')).map(({ Properties }) => Properties);
 const stages = propertiesOf('AWS::ApiGatewayV2::Stage');
@@ -68,6 +71,93 @@ test('the API has no stage in its URLs, is throttled and logged, and allows no o
   });
   expect(propertiesOf('AWS::ApiGatewayV2::Api')).toEqual({ Api: { Name: 'PlantStore', ProtocolType: 'HTTP' } });
   expect(prod.Outputs['ApiUrl']?.Value).toEqual({ 'Fn::GetAtt': ['Api', 'ApiEndpoint'] });
+});
+
+const templateWith = (context: Record<string, string>): Template => withoutHashes(templateOf(context).toJSON());
+
+describe('an API with allowed origins', () => {
+  const template = templateWith({ allowOrigins });
+
+  test('lets browsers of these origins send what the contract has, and read its headers, but sends no cookies', () => {
+    const methods = [...new Set(Object.values(operations).map(({ method }) => method))];
+    expect(propertiesOf('AWS::ApiGatewayV2::Api', template)).toEqual({
+      Api: {
+        Name: 'PlantStore',
+        ProtocolType: 'HTTP',
+        CorsConfiguration: {
+          AllowOrigins: ['https://shop.example', 'http://localhost:5173'],
+          AllowMethods: methods,
+          AllowHeaders: expect.arrayContaining(['authorization', 'content-type']),
+          ExposeHeaders: expect.arrayContaining(['retry-after', 'apigw-requestid', 'idempotent-replayed']),
+          MaxAge: 7_200,
+        },
+      },
+    });
+  });
+
+  test('has the same routes behind the same authorizer as any other, and none for OPTIONS', () => {
+    for (const type of ['AWS::ApiGatewayV2::Route', 'AWS::ApiGatewayV2::Authorizer'])
+      expect(propertiesOf(type, template)).toEqual(propertiesOf(type));
+  });
+
+  test('lets browsers send the header parameters of every operation, and use every method', () => {
+    const parameters = ['header', 'path'].map((place) => ({ name: place === 'header' ? 'if-match' : 'id', in: place }));
+    const [operation] = listOperations(operations);
+    const changed = [operation, { ...operation, method: 'PUT', parameters }] as ReturnType<typeof listOperations>;
+    expect(corsFor(changed, [])).toMatchObject({
+      allowMethods: expect.arrayContaining([operation?.method, 'PUT']),
+      allowHeaders: expect.arrayContaining(['authorization', 'content-type', 'if-match']),
+    });
+    expect(corsFor(changed, []).allowHeaders).not.toContain('id');
+  });
+});
+
+describe('an API with a domain name of its own', () => {
+  const template = templateWith(named);
+  const target = (attribute: string) => ({ 'Fn::GetAtt': ['ApiDomain', attribute] });
+
+  test('has that address only, over TLS 1.2 or newer', () => {
+    expect(propertiesOf('AWS::ApiGatewayV2::DomainName', template)).toEqual({
+      ApiDomain: {
+        DomainName: named.domainName,
+        DomainNameConfigurations: [
+          { CertificateArn: named.certificateArn, EndpointType: 'REGIONAL', SecurityPolicy: 'TLS_1_2' },
+        ],
+      },
+    });
+    const mapping = { ApiId: ref('Api'), DomainName: ref('ApiDomain'), Stage: '$default' };
+    expect(propertiesOf('AWS::ApiGatewayV2::ApiMapping', template)).toEqual({ ApiMapping: mapping });
+    expect(propertiesOf('AWS::ApiGatewayV2::Api', template)).toEqual({
+      Api: { Name: 'PlantStore', ProtocolType: 'HTTP', DisableExecuteApiEndpoint: true },
+    });
+  });
+
+  test('has outputs with its address, and with the target for a DNS record', () => {
+    expect(template.Outputs).toMatchObject({
+      ApiUrl: { Value: 'https://api.plants.example' },
+      DomainTarget: { Value: target('RegionalDomainName') },
+    });
+    expect(ofType('AWS::Route53::RecordSet', template)).toEqual({});
+  });
+
+  test('has an IPv4 record in the zone that the context names, without a look-up, and needs no record made by hand', () => {
+    const inZone = templateWith({ ...named, ...zone });
+    expect(propertiesOf('AWS::Route53::RecordSet', inZone)).toEqual({
+      ApiDomainRecord: {
+        AliasTarget: { DNSName: target('RegionalDomainName'), HostedZoneId: target('RegionalHostedZoneId') },
+        HostedZoneId: zone.hostedZoneId,
+        Name: 'api.plants.example.',
+        Type: 'A',
+      },
+    });
+    expect(inZone.Outputs['ApiUrl']).toEqual({ Value: 'https://api.plants.example' });
+    expect(inZone.Outputs).not.toHaveProperty('DomainTarget');
+  });
+
+  test('may be the zone itself', () => {
+    const apex = templateWith({ ...named, ...zone, domainName: zone.hostedZoneName });
+    expect(propertiesOf('AWS::Route53::RecordSet', apex)['ApiDomainRecord']).toMatchObject({ Name: 'plants.example.' });
+  });
 });
 
 test('the access log has exactly the expected fields, and no header except the user agent', () => {

@@ -8,7 +8,15 @@ const read = (context: Record<string, unknown>) => {
   return readSettings(node);
 };
 
-const defaults = { stage: 'prod', throttle: { rateLimit: 500, burstLimit: 1_000 }, tracing: false };
+const defaults = {
+  stage: 'prod',
+  throttle: { rateLimit: 500, burstLimit: 1_000 },
+  allowOrigins: [],
+  tracing: false,
+};
+
+const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b-2c';
+const named = { domainName: 'api.example.com', certificateArn };
 
 describe('the settings', () => {
   test('have defaults if the context is empty', () => {
@@ -29,6 +37,83 @@ describe('the settings', () => {
     ['off', false],
   ])('turn tracing %s', (tracing, expected) => {
     expect(read({ tracing })).toEqual({ ...defaults, tracing: expected });
+  });
+
+  test.each(['prod', 'dev', 'dev-a', 'dev-7', 'dev-pr-123', 'dev-a--b', `dev-${'a'.repeat(20)}`])(
+    'accept the stage %s',
+    (stage) => {
+      expect(read({ stage }).stage).toBe(stage);
+    },
+  );
+
+  test.each<[allowOrigins: string, list: string[]]>([
+    ['https://shop.example', ['https://shop.example']],
+    [
+      'https://a.example:8443,http://localhost,http://127.0.0.1:5173',
+      ['https://a.example:8443', 'http://localhost', 'http://127.0.0.1:5173'],
+    ],
+  ])('accept the origins %s', (allowOrigins, list) => {
+    expect(read({ allowOrigins })).toEqual({ ...defaults, allowOrigins: list });
+  });
+
+  test.each(['api.example.com', 'a.co', 'xn--bcher-kva.example', 'a-1.b.c.example'])(
+    'accept the domain name %s, with a certificate',
+    (domainName) => {
+      expect(read({ domainName, certificateArn })).toEqual({ ...defaults, domain: { domainName, certificateArn } });
+    },
+  );
+
+  test.each([
+    'arn:aws-cn:acm:cn-north-1:123456789012:certificate/a-b',
+    'arn:aws-us-gov:acm:us-gov-west-1:123456789012:certificate/0',
+  ])('accept the certificate %s', (certificateArn) => {
+    expect(read({ domainName: 'a.example', certificateArn }).domain?.certificateArn).toBe(certificateArn);
+  });
+
+  test.each(['api.example.com', 'example.com'])(
+    'accept the zone %s for the domain name api.example.com',
+    (zoneName) => {
+      const zone = { hostedZoneId: 'Z0AB9', hostedZoneName: zoneName };
+      expect(read({ ...named, ...zone }).domain?.zone).toEqual({ hostedZoneId: 'Z0AB9', zoneName });
+    },
+  );
+
+  test.each<[context: object, message: string]>([
+    [
+      { stage: 'test' },
+      'stage is "test", but it must be prod, dev, or dev-<name> with a name of 1 to 20 lower-case letters, digits and inner dashes.',
+    ],
+    [
+      { allowOrigins: '*' },
+      'allowOrigins is "*", but it must be origins such as https://shop.example or http://localhost:5173, separated by commas, without * or a path.',
+    ],
+    [
+      { domainName: 'API.example.com', certificateArn },
+      'domainName is "API.example.com", but it must be a host name in lower case, such as api.example.com.',
+    ],
+    [
+      { domainName: 'a.example', certificateArn: 'mine' },
+      'certificateArn is "mine", but it must be the ARN of an ACM certificate in the region of the stack.',
+    ],
+    [
+      { domainName: 'a.example' },
+      'certificateArn is not set, but it must be set together with domainName: to the ARN of an ACM certificate in the region of the stack.',
+    ],
+    [{ certificateArn }, `certificateArn is "${certificateArn}", but it must be set only together with domainName.`],
+    [
+      { ...named, hostedZoneName: 'example.com' },
+      'hostedZoneId is not set, but it must be set together with hostedZoneName: to the id of a Route 53 zone, such as Z0123456789ABC.',
+    ],
+    [
+      { ...named, hostedZoneId: 'Z1' },
+      'hostedZoneName is not set, but it must be set together with hostedZoneId: to the name of that zone: api.example.com or a parent domain of it.',
+    ],
+    [
+      { ...named, hostedZoneId: 'Z1', hostedZoneName: 'ample.com' },
+      'hostedZoneName is "ample.com", but it must be the name of that zone: api.example.com or a parent domain of it.',
+    ],
+  ])('say in one sentence what is wrong with %j', (context, message) => {
+    expect(() => read({ ...context })).toThrow(new Error(`The context value ${message}`));
   });
 
   test('include an issuer, its audience and the URL of its keys', () => {
@@ -82,6 +167,90 @@ describe('the settings', () => {
     ['issuer', { issuer: 'http://127.0.0.1.example' }, '"http://127.0.0.1.example"'],
     ['stage', { stage: 'Prod' }, '"Prod"'],
     ['stage', { stage: '' }, '""'],
+    ...['dev-', 'dev-a-', 'dev--a', 'dev-A', 'dev-a_b', 'dev-a.b', 'Dev-a', 'prod-a', `dev-${'a'.repeat(21)}`].map(
+      (stage): [string, Record<string, unknown>, string] => ['stage', { stage }, JSON.stringify(stage)],
+    ),
+    ...[
+      ...['https://*', 'http://*', 'https://*.shop.example', 'null', 'shop.example', 'http://shop.example'],
+      ...['https://shop.example/', 'https://shop.example/a', 'https://shop.example?a', 'https://shop.example#a'],
+      ...['https://Shop.example', 'HTTPS://shop.example', 'https://shop.example:443', 'http://localhost:80'],
+      ...[
+        'https://me@shop.example',
+        'https://',
+        'https:shop.example',
+        'https://bücher.example',
+        'https://shop.example:x',
+      ],
+      ...[
+        'http://localhost.example',
+        'http://127.0.0.1.example',
+        'http://localhost:5173/',
+        'http://localhost@a.example',
+      ],
+      ...[
+        'https://a.example, https://b.example',
+        'https://a.example,',
+        ',https://a.example',
+        'https://a.example,*',
+        'https://a.example;https://b.example',
+      ],
+    ].map((allowOrigins): [string, Record<string, unknown>, string] => [
+      'allowOrigins',
+      { allowOrigins },
+      JSON.stringify(allowOrigins),
+    ]),
+    ['allowOrigins', { allowOrigins: '' }, '""'],
+    ['allowOrigins', { allowOrigins: ['https://a.example'] }, '["https://a.example"]'],
+    ...[
+      ...[
+        'example',
+        'https://api.example.com',
+        'api.example.com/v1',
+        'api.example.com.',
+        '*.example.com',
+        'api_1.example.com',
+      ],
+      ...[
+        '127.0.0.1',
+        '-a.example',
+        'a-.example',
+        'a..example',
+        '.example.com',
+        `${'a'.repeat(64)}.example`,
+        `${'a.'.repeat(125)}example`,
+      ],
+    ].map((domainName): [string, Record<string, unknown>, string] => [
+      'domainName',
+      { domainName, certificateArn },
+      JSON.stringify(domainName),
+    ]),
+    ['domainName', { domainName: '', certificateArn }, '""'],
+    ...[
+      'arn:aws:iam::123456789012:server-certificate/a',
+      'arn:aws:acm:eu-central-1:123456789012:certificate/',
+      'arn:aws:acm::123456789012:certificate/a',
+      'arn:aws:acm:eu-central-1:12345:certificate/a',
+      `${certificateArn} x`,
+    ].map((arn): [string, Record<string, unknown>, string] => [
+      'certificateArn',
+      { domainName: 'a.example', certificateArn: arn },
+      JSON.stringify(arn),
+    ]),
+    ...['/hostedzone/Z1', 'z1', 'Z', '1Z', 'Z 1'].map((hostedZoneId): [string, Record<string, unknown>, string] => [
+      'hostedZoneId',
+      { ...named, hostedZoneId, hostedZoneName: 'example.com' },
+      JSON.stringify(hostedZoneId),
+    ]),
+    ...['shop.example', 'xample.com', 'www.api.example.com', 'example.com.', 'Example.com'].map(
+      (hostedZoneName): [string, Record<string, unknown>, string] => [
+        'hostedZoneName',
+        { ...named, hostedZoneId: 'Z1', hostedZoneName },
+        JSON.stringify(hostedZoneName),
+      ],
+    ),
+    ['hostedZoneName', { ...named, hostedZoneId: 'Z1', hostedZoneName: '' }, '""'],
+    ['hostedZoneId', { hostedZoneId: 'Z1', hostedZoneName: 'example.com' }, '"Z1"'],
+    ['hostedZoneName', { hostedZoneName: 'example.com' }, '"example.com"'],
     ['rateLimit', { rateLimit: '0' }, '"0"'],
     ['rateLimit', { rateLimit: '1e3' }, '"1e3"'],
     ['rateLimit', { rateLimit: 1.5 }, '1.5'],

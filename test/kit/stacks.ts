@@ -33,10 +33,66 @@ export const externalIssuer = {
   jwksUri: 'https://issuer.example/keys',
 };
 
-/** The four kinds of stack, and the context that makes each. */
+/** The API's own name, and the zone for its DNS record. */
+export const named = {
+  domainName: 'api.plants.example',
+  certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/11111111-2222-3333-4444-555555555555',
+};
+export const zone = { hostedZoneId: 'ZPLANTSEXAMPLE', hostedZoneName: 'plants.example' };
+
+export const allowOrigins = 'https://shop.example,http://localhost:5173';
+
+/** The kinds of stack that differ in stage and issuer only, and the context that makes each. */
 export const kinds: Record<'prod' | 'prodWithIssuer' | 'dev' | 'devWithIssuer', Record<string, string>> = {
   prod: {},
   prodWithIssuer: externalIssuer,
   dev: { stage: 'dev' },
   devWithIssuer: { stage: 'dev', ...externalIssuer },
+};
+
+/** The values of each setting that changes which resources a stack has. To test a new setting, add it here and below. */
+const variants = {
+  stage: { prod: {}, dev: { stage: 'dev' }, 'dev-anna': { stage: 'dev-anna' } },
+  domain: { own: named, inZone: { ...named, ...zone }, none: {} },
+  issuer: { cognito: {}, external: externalIssuer },
+  origins: { some: { allowOrigins }, none: {} },
+  mail: { sent: { alarmEmail: 'me@a.example' }, none: {} },
+} satisfies Record<string, Record<string, Record<string, string>>>;
+
+type Variant = { [Setting in keyof typeof variants]: keyof (typeof variants)[Setting] };
+
+/** Few enough to synthesize all; yet any two values of two settings are together in one of them, as a test checks. */
+const combined: Variant[] = [
+  { stage: 'prod', domain: 'none', issuer: 'cognito', origins: 'none', mail: 'none' },
+  { stage: 'prod', domain: 'own', issuer: 'cognito', origins: 'none', mail: 'none' },
+  { stage: 'prod', domain: 'inZone', issuer: 'external', origins: 'some', mail: 'sent' },
+  { stage: 'dev', domain: 'none', issuer: 'cognito', origins: 'some', mail: 'sent' },
+  { stage: 'dev', domain: 'own', issuer: 'cognito', origins: 'some', mail: 'none' },
+  { stage: 'dev', domain: 'inZone', issuer: 'external', origins: 'none', mail: 'none' },
+  { stage: 'dev-anna', domain: 'none', issuer: 'external', origins: 'none', mail: 'none' },
+  { stage: 'dev-anna', domain: 'own', issuer: 'external', origins: 'none', mail: 'sent' },
+  { stage: 'dev-anna', domain: 'inZone', issuer: 'cognito', origins: 'some', mail: 'none' },
+];
+
+/** The kinds of stack with all settings: the values of the settings, and the context that they make. */
+export const combinations = combined.map((variant) => {
+  const contexts = Object.entries(variant).map(([setting, value]) => {
+    const values: Record<string, Record<string, string>> = variants[setting as keyof Variant];
+    return values[value];
+  });
+  const context: Record<string, string> = Object.assign({}, ...contexts);
+  return { what: Object.values(variant).join(', '), ...variant, context };
+});
+
+/** Returns the pairs of two settings' values that are in no stack of `combinations`. @example ['stage dev origins some'] */
+export const missingPairs = (): string[] => {
+  const settings = Object.entries(variants).map(([setting, values]) =>
+    Object.keys(values).map((value): [keyof Variant, string] => [setting as keyof Variant, value]),
+  );
+  const pairs = settings.flatMap((one, index) =>
+    settings.slice(index + 1).flatMap((other) => one.flatMap((a) => other.map((b) => [a, b] as const))),
+  );
+  return pairs
+    .filter((pair) => !combined.some((each) => pair.every(([setting, value]) => each[setting] === value)))
+    .map((pair) => pair.flat().join(' '));
 };

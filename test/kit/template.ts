@@ -6,6 +6,7 @@ export type Resource = {
   Type: string;
   Properties: Record<string, unknown>;
   DeletionPolicy?: string;
+  UpdateReplacePolicy?: string;
   UpdatePolicy?: unknown;
 };
 export type Template = { Resources: Record<string, Resource>; Outputs: Record<string, { Value: unknown }> };
