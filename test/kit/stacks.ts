@@ -57,21 +57,22 @@ const variants = {
   issuer: { cognito: {}, external: externalIssuer },
   origins: { some: { allowOrigins }, none: {} },
   mail: { sent: { alarmEmail: 'me@a.example' }, none: {} },
+  tracing: { on: { tracing: 'on' }, none: {} },
 } satisfies Record<string, Record<string, Record<string, string>>>;
 
 type Variant = { [Setting in keyof typeof variants]: keyof (typeof variants)[Setting] };
 
 /** Few enough to synthesize all; yet any two values of two settings are together in one of them, as a test checks. */
 const combined: Variant[] = [
-  { stage: 'prod', domain: 'none', issuer: 'cognito', origins: 'none', mail: 'none' },
-  { stage: 'prod', domain: 'own', issuer: 'cognito', origins: 'none', mail: 'none' },
-  { stage: 'prod', domain: 'inZone', issuer: 'external', origins: 'some', mail: 'sent' },
-  { stage: 'dev', domain: 'none', issuer: 'cognito', origins: 'some', mail: 'sent' },
-  { stage: 'dev', domain: 'own', issuer: 'cognito', origins: 'some', mail: 'none' },
-  { stage: 'dev', domain: 'inZone', issuer: 'external', origins: 'none', mail: 'none' },
-  { stage: 'dev-anna', domain: 'none', issuer: 'external', origins: 'none', mail: 'none' },
-  { stage: 'dev-anna', domain: 'own', issuer: 'external', origins: 'none', mail: 'sent' },
-  { stage: 'dev-anna', domain: 'inZone', issuer: 'cognito', origins: 'some', mail: 'none' },
+  { stage: 'prod', domain: 'none', issuer: 'cognito', origins: 'none', mail: 'none', tracing: 'none' },
+  { stage: 'prod', domain: 'own', issuer: 'cognito', origins: 'none', mail: 'none', tracing: 'none' },
+  { stage: 'prod', domain: 'inZone', issuer: 'external', origins: 'some', mail: 'sent', tracing: 'on' },
+  { stage: 'dev', domain: 'none', issuer: 'cognito', origins: 'some', mail: 'sent', tracing: 'none' },
+  { stage: 'dev', domain: 'own', issuer: 'cognito', origins: 'some', mail: 'none', tracing: 'on' },
+  { stage: 'dev', domain: 'inZone', issuer: 'external', origins: 'none', mail: 'none', tracing: 'none' },
+  { stage: 'dev-anna', domain: 'none', issuer: 'external', origins: 'none', mail: 'none', tracing: 'on' },
+  { stage: 'dev-anna', domain: 'own', issuer: 'external', origins: 'none', mail: 'sent', tracing: 'none' },
+  { stage: 'dev-anna', domain: 'inZone', issuer: 'cognito', origins: 'some', mail: 'none', tracing: 'none' },
 ];
 
 /** The kinds of stack with all settings: the values of the settings, and the context that they make. */
