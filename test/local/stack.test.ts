@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readTemplate } from '../../emulator/template/read-template.ts';
 import { operations } from '../../functions/generated/contract.ts';
 import { grants } from '../../infra/grants.ts';
-import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
+import { combinations, externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 import { operationNames } from '../kit/template.ts';
 
 type Template = Parameters<typeof readTemplate>[0];
@@ -63,6 +63,18 @@ describe('readTemplate', () => {
           AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
         },
       ]);
+    },
+  );
+
+  const external = combinations.filter(({ issuer }) => issuer === 'external');
+
+  test.each(external)(
+    'reads the same routes from every stack with an external issuer: $what',
+    ({ context, origins }) => {
+      const { api } = readTemplate(templateOf(context).toJSON() as Template, '/assembly');
+      const served = readTemplate(templates['prodWithIssuer'] as Template, '/assembly').api;
+      expect(api.routes).toEqual(served.routes);
+      expect(api.cors?.allowOrigins).toEqual(origins === 'some' ? context['allowOrigins']?.split(',') : undefined);
     },
   );
 
