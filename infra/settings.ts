@@ -118,6 +118,16 @@ const url = (scheme: RegExp) => ({
   test: (text: string): boolean => scheme.test(text) && /^[^\s?#@]+$/.test(text) && URL.canParse(text),
 });
 
+/** Finds a setting. In cdk.json, it may also be an object with a value for each of some stages: `{ "prod": 50 }`. */
+const settingOf = (node: Node, key: string): unknown => {
+  const value: unknown = node.tryGetContext(key);
+  if (key === 'stage' || Array.isArray(value) || !(value instanceof Object)) return value;
+  if (!Object.keys(value).every((stage) => stages.test(stage))) {
+    throw refused(key, value, 'one value, or an object that has a value for each of some stages');
+  }
+  return (value as Record<string, unknown>)[node.tryGetContext('stage') ?? 'prod'];
+};
+
 /** Reads a text that is not empty and fits the pattern. @throws ConfigurationError */
 export const text = (
   node: Node,
@@ -125,7 +135,7 @@ export const text = (
   pattern: Pick<RegExp, 'test'> = /^/,
   allowed = '',
 ): string | undefined => {
-  const value: unknown = node.tryGetContext(key);
+  const value = settingOf(node, key);
   if (value === undefined) return undefined;
   // `-c audience=$AUDIENCE` passes an empty string if the variable is not set; that must not mean "no audience".
   if (typeof value !== 'string' || value === '' || value !== value.trim()) {
@@ -144,7 +154,7 @@ const partner = (node: Node, key: string, other: string, allowed: string, patter
 
 /** Reads a positive integer, which is a string on the command line and may be a number in cdk.json. */
 const number = (node: Node, key: string): number | undefined => {
-  const value: unknown = node.tryGetContext(key);
+  const value = settingOf(node, key);
   if (value === undefined) return undefined;
   if (!/^[1-9]\d{0,8}$/.test(String(value)) || !['string', 'number'].includes(typeof value)) {
     throw refused(key, value, 'a whole number from 1 to 999999999');

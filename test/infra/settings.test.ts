@@ -46,6 +46,22 @@ describe('the settings', () => {
     },
   );
 
+  test('may have a value for each stage; a stage that is not named has the default', () => {
+    const context = {
+      rateLimit: { prod: 900, dev: '20' },
+      domainName: { prod: named.domainName },
+      certificateArn: { prod: certificateArn },
+    };
+    const burstLimit = 1_000;
+    expect(read(context)).toEqual({ ...defaults, throttle: { rateLimit: 900, burstLimit }, domain: named });
+    expect(read({ ...context, stage: 'dev' })).toEqual({
+      ...defaults,
+      stage: 'dev',
+      throttle: { rateLimit: 20, burstLimit },
+    });
+    expect(read({ ...context, stage: 'dev-anna' })).toEqual({ ...defaults, stage: 'dev-anna' });
+  });
+
   test.each<[allowOrigins: string, list: string[]]>([
     ['https://shop.example', ['https://shop.example']],
     [
@@ -82,6 +98,15 @@ describe('the settings', () => {
     [
       { stage: 'test' },
       'stage is "test", but it must be prod, dev, or dev-<name> with a name of 1 to 20 lower-case letters, digits and inner dashes.',
+    ],
+    [
+      { rateLimit: { Prod: 5 } },
+      'rateLimit is {"Prod":5}, but it must be one value, or an object that has a value for each of some stages.',
+    ],
+    [{ rateLimit: { prod: 'x' } }, 'rateLimit is "x", but it must be a whole number from 1 to 999999999.'],
+    [
+      { stage: { prod: 'dev' } },
+      'stage is {"prod":"dev"}, but it must be a string that is not empty, without spaces around it.',
     ],
     [
       { allowOrigins: '*' },
