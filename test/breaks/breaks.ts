@@ -138,6 +138,16 @@ const byFile: Record<string, Row[]> = {
   ],
   'infra/plant-api.ts': [
     ['Duration.seconds(0)', 'Duration.minutes(5)', 'A token is accepted for up to five minutes after it expires.'],
+    [
+      'defaultAuthorizer: new',
+      "[allowOrigins.length > 0 ? 'authorizer' : 'defaultAuthorizer']: new",
+      'With allowed origins, the API needs no token.',
+    ],
+    [
+      '      ...(domain && { disableExecuteApiEndpoint: true }),\n',
+      '',
+      'Beside its own domain name, the API keeps the address that AWS made up.',
+    ],
   ],
   'infra/plant-store-stack.ts': [
     [
@@ -151,6 +161,9 @@ const byFile: Record<string, Row[]> = {
       'createPlant may delete plants.',
     ],
   ],
+  'infra/plants-table.ts': [
+    ["...(stage === 'prod' && {", '...(stage && {', 'A backup of the plants outlives a dev stack.'],
+  ],
   'infra/service-function.ts': [
     ['AssetHashType.OUTPUT', 'AssetHashType.SOURCE', 'A new version of the AWS SDK is not deployed.'],
     [
@@ -162,6 +175,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'infra/settings.ts': [
     ["=== 'on'", "!== 'off'", 'Without a setting, X-Ray traces requests for ten dollars a million.'],
+    ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],
   ],
   'infra/token-issuer.ts': [['sms: false', 'sms: true', 'A second factor may be a text message.']],
   'emulator/dynamodb/data-folder.ts': [

@@ -115,7 +115,7 @@ describe('an API with allowed origins', () => {
   });
 });
 
-describe('an API with a domain name of its own', () => {
+describe('an API with a domain name', () => {
   const template = templateWith(named);
   const target = (attribute: string) => ({ 'Fn::GetAtt': ['ApiDomain', attribute] });
 
@@ -137,7 +137,7 @@ describe('an API with a domain name of its own', () => {
 
   test('has outputs with its address, and with the target for a DNS record', () => {
     expect(template.Outputs).toMatchObject({
-      ApiUrl: { Value: 'https://api.plants.example' },
+      ApiUrl: { Value: 'https://api.example.com' },
       DomainTarget: { Value: target('RegionalDomainName') },
     });
     expect(ofType('AWS::Route53::RecordSet', template)).toEqual({});
@@ -149,17 +149,17 @@ describe('an API with a domain name of its own', () => {
       ApiDomainRecord: {
         AliasTarget: { DNSName: target('RegionalDomainName'), HostedZoneId: target('RegionalHostedZoneId') },
         HostedZoneId: zone.hostedZoneId,
-        Name: 'api.plants.example.',
+        Name: 'api.example.com.',
         Type: 'A',
       },
     });
-    expect(inZone.Outputs['ApiUrl']).toEqual({ Value: 'https://api.plants.example' });
+    expect(inZone.Outputs['ApiUrl']).toEqual({ Value: 'https://api.example.com' });
     expect(inZone.Outputs).not.toHaveProperty('DomainTarget');
   });
 
   test('may be the zone itself', () => {
     const apex = templateWith({ ...named, ...zone, domainName: zone.hostedZoneName });
-    expect(propertiesOf('AWS::Route53::RecordSet', apex)['ApiDomainRecord']).toMatchObject({ Name: 'plants.example.' });
+    expect(propertiesOf('AWS::Route53::RecordSet', apex)['ApiDomainRecord']).toMatchObject({ Name: 'example.com.' });
   });
 });
 

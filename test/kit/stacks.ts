@@ -35,10 +35,10 @@ export const externalIssuer = {
 
 /** The API's own name, and the zone for its DNS record. */
 export const named = {
-  domainName: 'api.plants.example',
+  domainName: 'api.example.com',
   certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/11111111-2222-3333-4444-555555555555',
 };
-export const zone = { hostedZoneId: 'ZPLANTSEXAMPLE', hostedZoneName: 'plants.example' };
+export const zone = { hostedZoneId: 'ZONEEXAMPLE', hostedZoneName: 'example.com' };
 
 export const allowOrigins = 'https://shop.example,http://localhost:5173';
 
