@@ -1,4 +1,7 @@
-/** The plainest handler with the service's conditional update: no authorizer, no validation, no error handling. */
+/**
+ * The baseline of `npm run bench`: a handler with only the service's conditional update, and no authorizer, validation
+ * or error handling.
+ */
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { addUnlessOther, toItem } from '../functions/plants/plant-table.ts';
 

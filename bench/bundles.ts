@@ -5,7 +5,7 @@ import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { makeApp } from '../local/stack.ts';
 
-/** `file` is the file that Lambda would load the handler from. */
+/** The bundle of one function. `file` is the file that Lambda would load the handler from; `bytes` is its size. */
 export type Bundle = { name: string; file: string; bytes: number };
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -30,7 +30,7 @@ export const makeBundles = (folder: string): Bundle[] => {
       bundling: { minify: true, bundleAwsSDK: true, ...bundling },
     });
   add('bare', { mainFields: ['module', 'main'], format: OutputFormat.CJS });
-  // An ESM bundle needs this well-known banner if it contains CommonJS libraries.
+  // CommonJS libraries call `require`, which an ESM bundle does not have unless its banner defines it.
   const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
   add('usual', { format: OutputFormat.ESM, banner });
   const assets = assetsOf(otherApp);
@@ -45,7 +45,7 @@ export const makeBundles = (folder: string): Bundle[] => {
 /** Synthesizes an app of one stack. @returns the logical id of each function, and the folder of its bundle */
 const assetsOf = (app: App): { id: string; folder: string }[] => {
   const { directory, stacks } = app.synth();
-  // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
+  // Declare the bundles CommonJS, because a package.json in a parent folder could declare them ES modules.
   writeFileSync(path.join(directory, 'package.json'), '{"type":"commonjs"}');
   type Resource = { Type: string; Properties: { Code: { S3Key: string } } };
   // The CDK writes an asset to asset.HASH, and uploads it as HASH.zip.

@@ -1,11 +1,14 @@
-/** Makes one measurement: `node child.cjs TASK FILE`, with the event in EVENT. Sends the figures to its parent. */
+/**
+ * Measures one bundle: `node child.cjs TASK FILE`, with the event in the environment variable EVENT. Sends the figures
+ * to the parent process.
+ */
 const { writeSync } = require('node:fs');
 
 const [task, file] = process.argv.slice(2);
 const event = () => JSON.parse(process.env.EVENT);
 const context = () => ({ awsRequestId: 'bench', functionName: 'bench', getRemainingTimeInMillis: () => 5_000 });
 
-// Like Lambda's own console: each call writes one line of JSON, synchronously.
+// Replaces `console` with one that works like Lambda's: each call writes one line of JSON, synchronously.
 for (const level of ['log', 'trace', 'debug', 'info', 'warn', 'error']) {
   console[level] = (message) => {
     const line = { timestamp: new Date().toISOString(), level: level.toUpperCase(), requestId: 'bench', message };
@@ -33,21 +36,24 @@ const invokeMany = async (handler, count, width) => {
 };
 
 const tasks = {
-  /** Measures how long the bundle takes to load, in milliseconds. */
+  /** The task `import`: measures how many milliseconds the bundle takes to load. */
   import: async () => {
     const started = performance.now();
     await load();
     return { import: performance.now() - started };
   },
-  /** Handles one request. Returns no number, because the parent process measures the time. */
+  /** The task `first`: handles one request. Returns no number, because the parent process measures the time. */
   first: async () => {
     await invoke((await load()).handler);
     return {};
   },
-  /** Measures CPU milliseconds per request, sent one at a time; then requests per second, sent 50 at a time. */
+  /**
+   * The task `warm`: measures the CPU time per request in milliseconds, with one request at a time; and then the number
+   * of requests per second, with 50 at a time.
+   */
   warm: async () => {
     const { handler } = await load();
-    // V8's compilers use much of the CPU during the first thousand requests, and little after two thousand.
+    // Warm up with 2,000 requests: V8's compilers use much of the CPU during the first 1,000, and little after that.
     await invokeMany(handler, 2_000, 1);
     const cpu = [];
     const rates = [];
@@ -63,7 +69,7 @@ const tasks = {
       await invokeMany(handler, 300, 50);
       rates.push(300 / ((performance.now() - started) / 1_000));
     }
-    // The best batch counts: if another one is slower, the reason is mostly the machine.
+    // Return the figures of the best batch: if another batch is slower, the reason is mostly the machine.
     return { warm: Math.min(...cpu), throughput: Math.max(...rates) };
   },
 };

@@ -1,6 +1,6 @@
 /**
- * `npm run growth` measures how the local service's latency and memory grow with its clients and with its table, prints
- * the figures and draws bench/growth.svg. bench/README.md explains them.
+ * `npm run growth` measures how the local service's latency and memory grow with the number of clients and the size of
+ * the table. It prints the figures and draws bench/growth.svg. bench/README.md explains them.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,13 +26,13 @@ new Command('npm run growth --')
   .parse();
 
 const clientCounts = [1, 8, 64];
-/** Plants in the table before a run. The run then adds its own: those of the warm-up and of the measured requests. */
+/** How many plants the table has before a run. The run adds one plant for each of its requests, warm-up included. */
 const tableSizes = [1_000, 100_000, 1_000_000];
 
-/** Runs for each number of clients and each table size. Their medians are reported. */
+/** How many times each number of clients and each table size is measured. The medians are reported. */
 const rounds = 3;
 
-/** How many requests of a run are measured, and how many come before them as a warm-up. */
+/** How many requests of a run are measured, and how many warm-up requests come before them. */
 const requests = 1_500;
 const warmUp = 1_500;
 
@@ -42,7 +42,8 @@ process.on('exit', () => {
   end.abort();
   rmSync(folder, { recursive: true, force: true });
 });
-// By default SIGINT and the like end the process without an 'exit' event, and its folder would be left behind.
+// By default, SIGINT, SIGTERM and SIGHUP end the process without an 'exit' event, which would leave the temporary
+// folder behind.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 const filled = path.join(folder, 'filled');
 const say = (line: string): void => console.error(line);
@@ -146,7 +147,7 @@ const print = (what: string, at: number[], figures: Figures[]): void =>
 
 const byTable: Figures[] = [];
 let byClients: Figures[] = [];
-// Starting the service once creates the table.
+// Start the service once, so that it creates the table.
 await (await startLocalService(filled)).stop();
 let size = 0;
 for (const next of tableSizes) {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench` compares the functions with a bare and a usual handler, as ratios of interleaved runs. It prints a
- * table and writes bench/results.json. bench/README.md describes the method.
+ * `npm run bench` measures the functions, a bare handler and a usual handler in turn, and reports the ratios. It prints
+ * a table and writes bench/results.json. bench/README.md describes the method.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,9 @@ new Command('npm run bench --')
 /** The number of rounds. Each round measures every bundle once for every task, in an order that changes. */
 const rounds = 30;
 
-/** If the median ratio of a bundle to itself differs from 1 by more than this, the run proves nothing. */
+/**
+ * The highest acceptable noise: if a bundle's median ratio to itself differs from 1 by more, the run proves nothing.
+ */
 const tolerance = 0.05;
 
 /** The tasks of a child process, and the measures that each task yields. */
@@ -36,12 +38,15 @@ type Task = keyof typeof tasks;
 type Measure = (typeof tasks)[Task][number];
 const measures = Object.values(tasks).flat();
 
-/** The operation that the bare and the usual handler are compared with, because they put a plant as it does. */
+/** The operation that is compared with the bare and the usual handler: all three store a plant. */
 const [measured = ''] = Object.entries(operations).flatMap(([id, { method, path }]) =>
   method === 'POST' && path === '/plants' ? id : [],
 );
 
-/** `bound` is the target in bench/README.md; `of` and `against` name the two bundles of the ratio. */
+/**
+ * A target in bench/README.md: the ratio of the bundle `of` to the bundle `against` is at most `bound`, or at least
+ * `bound` if `isLeast` is set.
+ */
 type Target = { what: string; measure: Measure; of: string; against: string; bound: number; isLeast?: true };
 const targets: Target[] = [
   { what: 'import', measure: 'import', of: measured, against: 'bare', bound: 0.75 },
@@ -57,7 +62,8 @@ const targets: Target[] = [
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-// By default SIGINT and the like end the process without an 'exit' event, and its folder would be left behind.
+// By default, SIGINT, SIGTERM and SIGHUP end the process without an 'exit' event, which would leave the temporary
+// folder behind.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 console.log('Bundling ...');
 const bundles = makeBundles(folder);
@@ -79,7 +85,7 @@ const certificateFile = path.join(folder, 'certificate.pem');
 writeFileSync(certificateFile, certificate);
 
 const environment = {
-  // Without this, libraries in the `usual` bundle make Node.js print warnings.
+  // Hide the warnings that libraries in the `usual` bundle make Node.js print.
   NODE_NO_WARNINGS: '1',
   NODE_EXTRA_CA_CERTS: certificateFile,
   AWS_ENDPOINT_URL_DYNAMODB: url,
@@ -101,7 +107,10 @@ const events: Record<string, string> = {
   'authorizer, ES256': await requestWith(signing.ES256),
 };
 
-/** The bare bundle is measured twice per round, the authorizer once per algorithm, and other operations not at all. */
+/**
+ * The bundles to measure. Per round, the bare one is measured twice (to know the noise) and the authorizer once per
+ * signature algorithm; other operations are left out.
+ */
 const contenders: Bundle[] = bundles.flatMap((bundle) => {
   if (!['bare', 'usual', measured, 'authorizer'].includes(bundle.name)) return [];
   if (bundle.name === 'bare') return [bundle, { ...bundle, name: 'again' }];
@@ -110,7 +119,10 @@ const contenders: Bundle[] = bundles.flatMap((bundle) => {
 
 type Numbers = Partial<Record<Measure, number>>;
 
-/** Runs a task in a child process. @returns its numbers; for `first`, the milliseconds from spawn to response */
+/**
+ * Runs a task in a child process. @returns the child's figures; for the task `first`, the milliseconds from spawn to
+ * response
+ */
 const run = (task: Task, { name, file }: Bundle): Promise<Numbers> =>
   new Promise((resolve, reject) => {
     const started = performance.now();
@@ -130,11 +142,14 @@ const run = (task: Task, { name, file }: Bundle): Promise<Numbers> =>
 
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
-/** False for figures of the authorizer that nothing is compared with, or that do not depend on the token's algorithm. */
+/**
+ * Whether to run a task for a bundle. Nothing is compared with the authorizer's `first`, and its `import` does not
+ * depend on the token's algorithm.
+ */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm' || !name.startsWith('authorizer') || (task === 'import' && name === 'authorizer');
 
-/** All measured figures, by measure and bundle: one for each round. */
+/** The measured figures, one for each round, by measure and bundle. */
 const figures = new Map<string, number[]>();
 const of = (measure: Measure, name: string): number[] => figures.get(`${measure} ${name}`) ?? [];
 
@@ -153,7 +168,7 @@ for (let round = 0; round < rounds; round += 1) {
 process.stderr.write('\n');
 server.close();
 
-/** Divides the figures of two contenders, round by round. */
+/** Divides the figures of one bundle by those of another, round by round. */
 const ratios = (measure: Measure, one: string, other: string): number[] => {
   const others = of(measure, other);
   return of(measure, one).map((figure, index) => figure / (others[index] ?? Number.NaN));
@@ -184,7 +199,9 @@ const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
 /** The noise: for each measure, the median ratio of the bare handler to itself. */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 
-/** Whether a target is surely met or missed: not if the median is closer to the bound than the noise. */
+/**
+ * Whether it is certain that a target is met or missed. It is not if the median is closer to the bound than the noise.
+ */
 const isDecided = ({ measure, median, bound }: (typeof rows)[number]): boolean =>
   measure === undefined || Math.abs(median / bound - 1) >= Math.abs((noise[measure] ?? 1) - 1);
 

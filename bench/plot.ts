@@ -1,7 +1,10 @@
-/** One line of a chart panel. `values` has one value for each position in the panel's `at`. */
+/** One line of a chart panel. `values` has one value for each position on the panel's x axis. */
 type Line = { label: string; values: number[] };
 
-/** `at` has the positions on the logarithmic x axis, `along` its label; `unit` is the unit of the values. */
+/**
+ * A chart panel. `at` has the positions on the logarithmic x axis, and `along` is the axis's label; `unit` is that of
+ * the values.
+ */
 export type Panel = { title: string; along: string; unit: string; at: number[]; lines: Line[] };
 
 const [width, height] = [360, 230];
@@ -26,7 +29,7 @@ const drawPanel = ({ title, along, unit, at, lines }: Panel, index: number): str
       ...points.map(
         ([px, py, value]) =>
           `<circle cx="${px}" cy="${py}" r="3" fill="${colour}"/>` +
-          // Labels of the lower line go below it, so that they do not collide with the upper line.
+          // The labels of the lower line are below that line, so that they do not collide with the upper line.
           `<text x="${px}" y="${which < lines.length - 1 ? py + 15 : py - 7}" text-anchor="middle" fill="${colour}">${formatted(value)}</text>`,
       ),
       `<text x="${endX + 8}" y="${endY + 4}" fill="${colour}">${label}</text>`,
