@@ -1,4 +1,4 @@
-/** Calls any operation: says which arguments it takes, gets the token, and sends the request. */
+/** Makes the function that calls an operation: types its arguments, gets the token, and sends the request. */
 import { type Operation, requestOf } from './request.ts';
 import { type Outcome, send } from './send.ts';
 
@@ -25,7 +25,7 @@ export type Token = string | ((hint: { refused: boolean }) => string | Promise<s
  */
 export type Options = { signal?: AbortSignal };
 
-/** The types of an operation, as functions/generated/contract.ts has them. */
+/** The types of an operation: those that functions/generated/contract.ts has in `Operations`. */
 type OperationTypes = { parameters: object; body: unknown; response: unknown; errorCode: number };
 
 export type Call<Types extends OperationTypes> = (
@@ -42,7 +42,9 @@ type ParametersArgument<Parameters> = keyof Parameters extends never
     ? [parameters?: OrUndefined<Parameters>]
     : [parameters: OrUndefined<Parameters>];
 
-/** Lets optional parameters be undefined, as in `{ after: page.next }`, which would send no `after`. */
+/**
+ * Allows undefined for optional parameters: callers may write `{ after: page.next }` even if `page.next` is undefined.
+ */
 type OrUndefined<Parameters> = {
   [Name in keyof Parameters]: Partial<Pick<Parameters, Name>> extends Pick<Parameters, Name>
     ? Parameters[Name] | undefined
@@ -51,14 +53,15 @@ type OrUndefined<Parameters> = {
 
 type BodyArgument<Body> = [Body] extends [undefined] ? [] : [body: Body];
 
-/** Returns the function that calls the operation at `baseUrl`. Its arguments are those of `Call`. */
+/** Returns the function that calls the operation at `baseUrl`. The type `Call` describes the function's arguments. */
 export const callOf =
   (operation: Operation, baseUrl: string, token: Token) =>
   async (...args: unknown[]): Promise<Outcome<unknown, number>> => {
     const parameters = operation.parameters.length > 0 ? args.shift() : {};
     const body = operation.body && args.shift();
     const [{ signal } = {}] = args as [Options?];
-    // This copies the arguments: the caller may change them before the client sends them, perhaps for the second time.
+    // Build the request now, which copies the arguments: the caller may change them before the client sends the
+    // request.
     const request = requestOf(operation, baseUrl, parameters ?? {}, body);
     const sendWith = (accessToken: string) => send(operation, request, accessToken, signal);
     if (typeof token === 'string') return sendWith(token);

@@ -20,7 +20,10 @@ export const parseJson = (text: string): unknown => {
   }
 };
 
-/** Node.js 20 does not pass `source`, the digits in the text: there, an integer beyond ±(2^53 - 1) is rounded. */
+/**
+ * A JSON.parse reviver. `source` has the digits of a number; Node.js 20 does not pass `source`, so an integer beyond
+ * ±(2^53 - 1) stays rounded there.
+ */
 const exactInteger = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
   typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value;
 

@@ -1,4 +1,4 @@
-/** Makes the request of an operation from its parameters and its body. */
+/** Builds the HTTP request of an operation from the parameters and the body. */
 import { toJson } from './json.ts';
 
 /** An operation, as functions/generated/contract.ts describes it. */
@@ -8,7 +8,10 @@ export type Operation = {
   parameters: readonly { name: string; in: 'path' | 'query' | 'header'; type: string }[];
   /** The fields of the request body and their types. Empty if the contract does not list all fields. */
   body?: Readonly<Record<string, string>>;
-  /** The 2xx responses. Without `requires`, the response has no body; without `types`, the body is of any type. */
+  /**
+   * The 2xx responses. A response without `requires` has no body; a response without `types` may have a body of any
+   * type.
+   */
   responses: readonly {
     status: number;
     types?: readonly string[];
@@ -20,7 +23,10 @@ export type Operation = {
 
 export type HttpRequest = { url: string; headers: Record<string, string>; body?: string };
 
-/** @throws RangeError if a value cannot be sent exactly, or not as a part of the path */
+/**
+ * Builds the request of an operation. @throws RangeError if a parameter or the body has a value that cannot be sent
+ * exactly
+ */
 export const requestOf = (operation: Operation, baseUrl: string, parameters: object, body: unknown): HttpRequest => {
   const values = operation.parameters.flatMap(({ name, in: place, type }) => {
     const given: unknown = Reflect.get(parameters, name);
@@ -55,7 +61,10 @@ const mustBeExact = (name: string, type: string, given: unknown): void => {
   );
 };
 
-/** fetch trims headers and sends them as Latin-1. A URL is UTF-8, which has no unpaired surrogates. */
+/**
+ * Refuses text that cannot be sent unchanged: fetch trims headers and sends them as Latin-1; a URL is UTF-8, which
+ * cannot encode an unpaired surrogate.
+ */
 const mustBeSendable = (name: string, place: string, text: string): void => {
   const isSendable = place === 'header' ? /^(?! )[ -~\x80-\xff]*(?<! )$/.test(text) : text.isWellFormed();
   if (!isSendable)
@@ -64,14 +73,16 @@ const mustBeSendable = (name: string, place: string, text: string): void => {
     );
 };
 
-/** Deeper in a body, the client knows no types: an integer that may be rounded could be an int64. */
+/**
+ * Refuses integers that may be rounded deep inside a body: the client knows no types there, so each could be an int64.
+ */
 const mustBeExactWithin = (name: string, value: unknown): void => {
   if (Number.isInteger(value)) mustBeExact(name, 'int64', value);
   if (value instanceof Object)
     for (const [key, field] of Object.entries(value)) mustBeExactWithin(`${name}.${key}`, field);
 };
 
-/** A URL with an empty segment, or with dots alone, has another path. */
+/** Encodes a path parameter. Refuses an empty one, `.` and `..`, because the URL would then have a different path. */
 const segment = (name: string, text = ''): string => {
   if (['', '.', '..'].includes(text)) throw new RangeError(`The path parameter ${name} must not be '${text}'.`);
   return encodeURIComponent(text);

@@ -1,11 +1,11 @@
-/** Sends a request, again if that may help, and tells what came of it. */
+/** Sends a request, retries it if a retry may help, and returns the outcome. */
 // ky handles Retry-After, bounded retries, time-outs and abort; openapi-fetch leaves them to its caller. Its companion
 // openapi-typescript needs a compiler API that TypeScript 7 lacks, so scripts/compile-contract.ts makes the types.
 import ky, { isHTTPError, isTimeoutError, type RetryOptions } from 'ky';
 import { isEqual, parseJson } from './json.ts';
 import type { HttpRequest, Operation } from './request.ts';
 
-/** Described at `Result` in plant-store-client.ts. */
+/** The outcome of an operation, described at `Result` in plant-store-client.ts. */
 export type Outcome<Body, ErrorCode> =
   | { ok: true; status: number; headers: Headers; requestId: string | undefined; body: Body }
   | Failure<ErrorCode>;
@@ -21,7 +21,7 @@ export const send = async (
   token: string,
   signal: AbortSignal | undefined,
 ): Promise<Outcome<unknown, number>> => {
-  // fetch refuses a token with an invalid character too, but its error message quotes the token.
+  // Check the token before fetch does, because fetch's error message would quote an invalid token.
   if (!/^[\x21-\x7e]*$/.test(token))
     throw new TypeError('The access token contains a character that tokens cannot contain.');
   try {
@@ -29,7 +29,7 @@ export const send = async (
       method: operation.method,
       headers: { ...headers, authorization: `Bearer ${token}` },
       ...(body !== undefined && { body }),
-      // A redirect could turn a POST into a GET, or send the token to another address.
+      // Do not follow redirects: a redirect could turn a POST into a GET, or send the token to another address.
       redirect: 'manual',
       fetch: fetchWhole,
       retry: retry(operation),
@@ -50,7 +50,7 @@ class NoAnswer extends Error {}
 
 const retry = (operation: Operation): RetryOptions => ({
   limit: 2,
-  // The service promises for each operation, whatever its method, that sending a request again is safe.
+  // Retry any method, because every operation of the service is safe to send again.
   methods: [operation.method.toLowerCase()],
   statusCodes: [429, 500, 502, 503, 504],
   afterStatusCodes: [429, 500, 502, 503, 504],
@@ -60,7 +60,7 @@ const retry = (operation: Operation): RetryOptions => ({
   shouldRetry: ({ error }) => {
     if (error instanceof NoAnswer) return true;
     if (!isHTTPError(error) || error.response.status !== 500) return undefined;
-    // A 500 with an error number is a bug of the service: the same request would fail again.
+    // Do not retry a 500 with an error number: that is a bug of the service, so the same request would fail again.
     return failure(operation, error.response, error.data).error === 'gateway' ? undefined : false;
   },
 });
@@ -72,7 +72,8 @@ const fetchWhole: typeof fetch = async (...request) => {
     await response.clone().arrayBuffer();
     return response;
   } catch (cause) {
-    // ky recognizes network errors by their messages, and does not know Bun's.
+    // ky recognizes network errors by their messages, but not those of Bun. Our own error class makes ky retry on every
+    // runtime.
     throw new NoAnswer('no answer', { cause });
   }
 };
@@ -84,7 +85,7 @@ const outcome = (operation: Operation, received: Response, text: string, sent = 
   const response = operation.responses.find((each) => each.status === status);
   const { types = [], requires, repeats = [] } = response ?? {};
   const sentFields = Object(parseJson(sent));
-  // A PATCH sends only the fields to change; the response may have the others, too.
+  // A PATCH sends only the fields to change, so its response may have other fields, too.
   const isFree = (field: string) => operation.method === 'PATCH' && !Object.hasOwn(sentFields, field);
   const hasFields = () =>
     body !== undefined &&
@@ -97,7 +98,10 @@ const outcome = (operation: Operation, received: Response, text: string, sent = 
   return isSuccess ? { ok: true, status, headers, ...idOf(received), body } : failure(operation, received, body);
 };
 
-/** Of numbers, only the type is compared: a service may write the integer 1 as 1.0. */
+/**
+ * Whether a value has a JSON Schema type. Any number counts as an integer, because a service may write the integer 1 as
+ * 1.0.
+ */
 const isOfType = (type: string, value: unknown): boolean => {
   if (type === 'array') return Array.isArray(value);
   if (type === 'null') return value === null;
@@ -118,7 +122,7 @@ const noAnswer = (cause: unknown): Failure<number> => ({
 const innermost = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   if (error.cause !== undefined) return innermost(error.cause);
-  // If Node.js tried several addresses, its error has an empty message.
+  // If Node.js tried several addresses, its error has an empty message, so return the error's code.
   return error.message || ('code' in error ? String(error.code) : error.name);
 };
 
