@@ -14,7 +14,7 @@ import { readTemplate, type Template } from './template/read-template.ts';
 /** A CDK app, or any object whose `synth` returns stacks with their templates, and the folder of their assets. */
 type App = { synth: () => { directory: string; stacks: { stackName: string; template: Template }[] } };
 
-/** The stack to serve: of an app, or its template and the folder of its assets. */
+/** The stack to serve: a stack of a CDK app, or a template and the folder of its assets. */
 export type Source = { app: App; stack?: string } | { template: Template; assets: string };
 
 export type ServeOptions = Source & {
@@ -26,7 +26,10 @@ export type ServeOptions = Source & {
   port?: number;
   /** Called after each request, with the lines that the functions logged during it. */
   onRequest?: (entry: AccessLogEntry) => void;
-  /** Called before the API handles a request. If it returns true, it responds itself, and the API does not. */
+  /**
+   * Called before the API handles a request. If this function returns true, it responds to the request, and the API
+   * does not.
+   */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Whether requests that exceed the stage's throttling limits get 429, as on AWS. */
   throttle?: boolean;
@@ -55,8 +58,8 @@ export type Emulator = {
   swap: (functionName: string, folder: string) => Promise<void>;
   /**
    * Serves a changed stack, at the same address and with the same store. Requests in progress finish as they began;
-   * later ones are handled by the new routes and functions. A function that is the same in both goes on.
-   * Rejects with the reason if the changed stack cannot be served; the old one is then served as before.
+   * later ones are handled by the new routes and functions. A function that did not change keeps running. Rejects with
+   * the reason if the changed stack cannot be served; the old one is then served as before.
    */
   reload: (source: Source) => Promise<void>;
   /** Ends requests in progress within two seconds, and stops everything that `serve` started. */

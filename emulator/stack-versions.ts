@@ -37,8 +37,8 @@ export class StackVersions {
 
   /**
    * Creates the stack's tables if they are missing, loads its functions, and serves it from then on. Functions that are
-   * the same as in the version before it go on.
-   * @throws Error with the reason if this is impossible; the version before it is then served as before
+   * the same as in the version before keep running.
+   * @throws Error with the reason if the stack cannot be served; the version before is then served as before
    */
   add(stack: ServedStack): Promise<void> {
     const added = this.#lastAdded.then(() => this.#add(stack));
@@ -52,7 +52,10 @@ export class StackVersions {
     return this.#during(({ functions }) => functions.invokeByName(functionName, event));
   }
 
-  /** @throws Error if there is no such function, or if the new code cannot be loaded (the old code then stays) */
+  /**
+   * Replaces a function's code. @throws Error if the stack has no function with this name, or if the new code cannot be
+   * loaded (the old code then stays)
+   */
   async swap(functionName: string, folder: string): Promise<void> {
     await this.#current().functions.swap(functionName, folder);
   }
@@ -60,7 +63,7 @@ export class StackVersions {
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#open].map(({ functions }) => functions.close()));
-    // A version that was being loaded fails now, since its functions are closed.
+    // Wait for a version that is being loaded: its loading fails now, because its functions are closed.
     await this.#lastAdded;
   }
 

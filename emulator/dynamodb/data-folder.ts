@@ -64,6 +64,6 @@ export const isLocked = (error: unknown): boolean => hasCode(error, 'LEVEL_LOCKE
 /** Whether a database cannot be opened because its files are damaged. */
 export const isCorrupt = (error: unknown): boolean => hasCode(error, 'LEVEL_CORRUPTION');
 
-/** Whether an error, or one of its causes, has this `code`. */
+/** Whether an error, or one of its causes, has the code `code`. */
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && (('code' in error && error.code === code) || hasCode(error.cause, code));

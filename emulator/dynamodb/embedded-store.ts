@@ -12,7 +12,7 @@ import type { Guard, Refusal } from './guard.ts';
 /** A running dynalite, which emulates DynamoDB, on 127.0.0.1. */
 type EmbeddedStore = { endpoint: string; close: () => Promise<void> };
 
-/** Starts dynalite with its data in `folder`, behind a guard that may refuse each request. @throws FolderError */
+/** Starts dynalite with its data in `folder`, behind a guard that may refuse requests. @throws FolderError */
 export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<EmbeddedStore> => {
   if (!existsSync(path.join(folder, 'CURRENT'))) await mustBeEmpty(folder);
   try {
@@ -24,7 +24,8 @@ export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<
     throw new FolderError(`The data in ${folder} ${failureOf(error)}`, { cause: error });
   }
   const server = dynalite({ path: folder, createTableMs: 0 });
-  // A debugger may pause a function, the only kind of client here, between any two steps of a request.
+  // Disable Node's time-outs: a debugger may pause a function, the only kind of client here, in the middle of a
+  // request.
   Object.assign(server, { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
   const [listener] = server.listeners('request') as [RequestListener];
   server.removeAllListeners('request').on('request', guarded(guard, listener));
@@ -40,13 +41,13 @@ const failureOf = (error: unknown): string => {
   return `cannot be read: ${reason(error)}. ${advice}, or choose another folder.`;
 };
 
-/** The parts of a request that dynalite's listener uses; it also uses the events `data` and `end`. */
+/** The properties of a request that dynalite's listener uses, besides the events `data` and `end`. */
 type ReadRequest = EventEmitter & Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 type RequestListener = (request: ReadRequest, response: ServerResponse) => void;
 
 /**
- * Reads each whole request, and hands it to `listener` unless the guard refuses it. If the client breaks off a request,
- * it is dropped; without this wrapper, dynalite would throw an error that nobody can catch.
+ * Reads each whole request, and passes the request on to `listener` unless the guard refuses it. Drops a request that
+ * the client breaks off, because dynalite would throw an error that nobody can catch.
  */
 const guarded =
   (guard: Guard, listener: RequestListener) =>
@@ -65,7 +66,7 @@ const guarded =
     });
   };
 
-/** Sends a refusal. It has x-amz-crc32, because some SDKs (not the JavaScript one) check it. */
+/** Sends a refusal, with the header x-amz-crc32, because some SDKs (not the JavaScript one) check that header. */
 const refuse = (response: ServerResponse, refusal: Refusal): void => {
   const body = JSON.stringify(refusal);
   response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0', 'x-amz-crc32': crc32(body) });

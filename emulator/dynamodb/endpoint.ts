@@ -3,7 +3,8 @@ import { type DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from
 import { reason } from './data-folder.ts';
 
 /**
- * Checks that an address is an http or https URL. With any other, the SDK would call AWS, or say only UnknownError.
+ * Checks that an address is an http or https URL. With any other address, the SDK would call AWS, or fail with only the
+ * message UnknownError.
  * @throws Error with a message for the user
  */
 export const checkEndpoint = (endpoint: string): void => {
@@ -25,7 +26,8 @@ export const probe = async (client: DynamoDBClient): Promise<void> => {
 };
 
 const describe = (error: unknown): string => {
-  // The SDK's error is named SyntaxError if the response is not JSON, and Unknown if it is an error without a __type.
+  // The SDK names its error SyntaxError if the response is not JSON, and Unknown if the response is an error without a
+  // __type; DynamoDB sends neither.
   if (error instanceof Error && ['SyntaxError', 'Unknown'].includes(error.name))
     return 'it does not respond as DynamoDB does. Correct its address.';
   return error instanceof DynamoDBServiceException

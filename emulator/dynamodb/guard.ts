@@ -10,13 +10,13 @@ export type Refusal = { __type: string; message: string } | { __type: string; Me
 /** Decides whether the store may handle a request. @returns the refusal, or undefined if the request is allowed */
 export type Guard = (headers: IncomingHttpHeaders, body: string) => Refusal | undefined;
 
-/** A function that calls the store. `principal` is the ARN that error messages name it by. */
+/** A function that calls the store. `principal` is the ARN by which error messages name the function. */
 export type Caller = { principal: string; role: Role };
 
 /**
  * Allows each caller what its role allows, and allows everything to the emulator itself, whose access key id is
  * `ownKey`. Signatures are not checked.
- * @param callers has the callers by access key id; those added later count, too
+ * @param callers has the callers by access key id; the guard also knows callers that are added to the map later
  */
 export const makeGuard =
   (callers: ReadonlyMap<string, Caller>, ownKey: string): Guard =>
@@ -26,7 +26,7 @@ export const makeGuard =
     const resources = resourcesOf.get(operation);
     if (resources === undefined) return unknownOperation(operation);
 
-    // The header has the access key (SigV4):
+    // The Authorization header contains the caller's access key id (SigV4):
     // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-authentication-methods.html
     const [, key = ''] = /Credential=([^/]+)/.exec(headers.authorization ?? '') ?? [];
     if (key === ownKey) return undefined;

@@ -18,7 +18,7 @@ export type Store = {
   description: string;
   /** Whether the store enforces the functions' roles. */
   enforcesRoles: boolean;
-  /** Returns the environment variables that make the SDK in a function call this server, with the function's role. */
+  /** Returns the environment variables that make the SDK in a function call this store, with the function's role. */
   environmentOf: (spec: FunctionSpec) => Record<string, string>;
   /** Creates the tables that are missing. @throws Error with a one-sentence message for the user */
   createTables: (tables: TableSpec[]) => Promise<void>;
@@ -54,7 +54,8 @@ export const openStore = async (location: StoreLocation): Promise<Store> => {
         AWS_REGION: account.region,
         AWS_ACCESS_KEY_ID: accessKeyId,
         AWS_SECRET_ACCESS_KEY: secretAccessKey,
-        // The user's files may name another endpoint, even AWS's own. Lambda has no such files.
+        // Hide the user's AWS files from the functions: the files may name another endpoint, even AWS's own. Lambda has
+        // no such files.
         AWS_CONFIG_FILE: devNull,
         AWS_SHARED_CREDENTIALS_FILE: devNull,
         ...(sessionToken !== undefined && { AWS_SESSION_TOKEN: sessionToken }),
@@ -68,7 +69,10 @@ export const openStore = async (location: StoreLocation): Promise<Store> => {
 
 type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
-/** `credentials` are the emulator's own. `advice` says what the user can do if the server refuses to create a table. */
+/**
+ * A running store. `credentials` are the emulator's own; `advice` tells the user what to do if the store refuses to
+ * create a table.
+ */
 type StoreServer = Pick<Store, 'description' | 'enforcesRoles' | 'close'> & {
   endpoint: string;
   credentials: Credentials;

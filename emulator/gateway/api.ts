@@ -46,8 +46,8 @@ export class HttpApi {
     const target = readTarget(request);
     const match = this.#routes.find(request.method ?? '', target.segments);
     const preflight = this.#cors !== undefined && isPreflight(request);
-    // As AWS's CORS page says (linked in cors.ts), a preflight must pass the authorizer if its route has one, as
-    // $default may.
+    // A preflight request must pass the authorizer if the route that matches the request has one; AWS documents this
+    // for $default (link in cors.ts).
     if (preflight && match?.route.authorizer === undefined) return responses.noContent;
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;

@@ -14,7 +14,7 @@ const corsHeaders = new Set([
   'access-control-allow-headers',
 ]);
 
-/** As AWS documents, each of these two values in AllowOrigins allows every origin with that scheme. */
+/** The values of AllowOrigins that allow every origin with their scheme, as AWS documents. */
 const schemes = ['https://*', 'http://*'];
 
 export class Cors {
@@ -32,7 +32,9 @@ export class Cors {
     return { ...response, headers: Object.fromEntries([...own, ...added]) };
   }
 
-  /** @returns the value of Access-Control-Allow-Origin, or undefined if the configuration does not allow this origin */
+  /**
+   * Chooses the value of Access-Control-Allow-Origin. @returns undefined if the configuration does not allow the origin
+   */
   #allowedOrigin(origin: string | undefined): string | undefined {
     const { allowOrigins } = this.#spec;
     if (origin === undefined) return undefined;

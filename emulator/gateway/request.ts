@@ -11,7 +11,8 @@ export const checkHead = (request: IncomingMessage): void => {
   if (headBytes(request) > limits.requestLineAndHeaderValues) throw new Refused(responses.headersTooLarge);
   const { httpVersion, url = '', headers, headersDistinct } = request;
   const { host: hosts = [], expect = [] } = headersDistinct;
-  // Only HTTP/1.x has a request line (RFC 9112 section 2.3); HTTP/2 begins with a preface (RFC 9113 section 3.4).
+  // Refuse other versions: only HTTP/1.x has a request line (RFC 9112 section 2.3); HTTP/2 begins with a preface (RFC
+  // 9113 section 3.4).
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     throw new Refused(
       responses.badRequest,

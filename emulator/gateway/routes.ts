@@ -10,9 +10,9 @@ type Segment = { kind: 'literal' | 'variable' | 'greedy'; text: string };
 type CompiledRoute = { route: RouteSpec; method: string; segments: Segment[] };
 
 /**
- * The routes of an API, most specific first: without a greedy variable, with one, $default. AWS documents this order,
- * and that ANY takes the methods that no other route with the same path names. AWS does not document which of two paths
- * with variables comes first; here, the first segment that differs decides, and literal text wins.
+ * The routes of an API, most specific first: routes without a greedy variable, routes with one, $default. As AWS
+ * documents, ANY matches the methods that no route with the same path names. AWS does not document the order of paths
+ * with variables; here, the first segment that differs decides, and literal text wins.
  */
 export class RouteTable {
   readonly #routes: CompiledRoute[];
@@ -35,7 +35,8 @@ export class RouteTable {
 const any = 'ANY';
 
 const compile = (route: RouteSpec): CompiledRoute => {
-  // $default is like a route with one greedy variable, but gives no path parameter, so that variable has no name.
+  // $default matches like a route with one greedy variable. That variable has no name, because $default gives no path
+  // parameter.
   if (route.routeKey === '$default') return { route, method: any, segments: [{ kind: 'greedy', text: '' }] };
   const [method = '', path = ''] = route.routeKey.split(' ');
   return { route, method, segments: path.split('/').map(compileSegment) };

@@ -19,10 +19,10 @@ export type AccessLogEntry = {
 };
 
 type GatewayOptions = {
-  /** Responds as the API does that is served at the moment. */
+  /** Handles a request with the API as it is currently served; a reload may replace the API. */
   respond: Respond;
   onRequest: (entry: AccessLogEntry) => void;
-  /** Called before the API handles a request. Returns true if it responds instead of the API. */
+  /** Called before the API handles a request. Returns true if this function responds instead of the API. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** If true, a debugger may pause the functions, and nothing times out. */
   debug?: boolean;
@@ -31,8 +31,8 @@ type GatewayOptions = {
 /** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that is not listening yet */
 export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions): Server => {
   /**
-   * The number of requests in progress on each connection. Unless it is 0, the client would take any other response
-   * for the response to one of these requests.
+   * The number of requests in progress on each connection. While there are any, the client would take an error response
+   * for the response to one of those requests.
    */
   const inProgress = new WeakMap<Duplex, number>();
   const count = (socket: Duplex, change: number): void =>
@@ -64,8 +64,8 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     void report({ method, path, status: response.status, milliseconds, requestId, log, ...(error && { error }) });
   };
 
-  // Node's limit for headers must exceed the gateway's (10,240 bytes). Beyond Node's, `clientError` below responds 431,
-  // too.
+  // Node's limit for headers must exceed API Gateway's (10,240 bytes). For headers beyond Node's limit, the
+  // `clientError` listener responds 431, too.
   const limits = debug ? { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 } : {};
   const server = createServer({ maxHeaderSize: 64 * 1024, requireHostHeader: false, ...limits }, handle);
   server.on('checkExpectation', handle);
@@ -103,8 +103,8 @@ const newRequestId = (): string => randomBytes(11).toString('base64');
 
 const send = (target: ServerResponse, requestId: string, { status, headers, body }: HttpResponse): void => {
   if (target.headersSent) {
-    // Only `intercept` can have begun a response. Closing the connection tells the client that the response is
-    // incomplete.
+    // Part of a response was sent, which only `intercept` can have done. Close the connection, so that the client knows
+    // that the response is incomplete.
     target.destroy();
     return;
   }

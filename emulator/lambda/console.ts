@@ -42,7 +42,7 @@ const logRecord = (level: LogLevel, [message, ...others]: unknown[]): string => 
       value instanceof Error ? { ...describe(value), ...value } : value,
     );
   } catch {
-    // JSON cannot represent a bigint or a circular reference.
+    // The message has a bigint or a circular reference, which JSON cannot represent, so log it as text.
     return JSON.stringify({ level, message: format(message) });
   }
 };

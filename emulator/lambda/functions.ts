@@ -10,8 +10,8 @@ export class Functions {
   readonly #functions: Map<string, LambdaFunction>;
 
   /**
-   * The functions trust `certificates` (PEM) besides Node's default certificate authorities. With `debug`, a debugger may
-   * pause them, and nothing times out. A function that `earlier` has with the same spec and code is shared with it.
+   * The functions trust `certificates` (PEM) besides Node's default certificate authorities. With `debug`, a debugger
+   * may pause the functions, and nothing times out. Reuses each function of `earlier` that has the same spec and code.
    */
   constructor(specs: FunctionSpec[], certificates: string[] = [], debug = false, earlier?: Functions) {
     this.#functions = new Map(
@@ -22,30 +22,34 @@ export class Functions {
     );
   }
 
-  /** @throws Error if the stack has no such function */
+  /** Passes an event to the target's function. @throws Error if the stack has no function with that name */
   async invoke(target: Target, event: unknown): Promise<Outcome> {
     return this.#find(target.functionName).invoke(target, event);
   }
 
-  /** @throws Error if the stack has no such function */
+  /** Invokes the unpublished version of a function. @throws Error if the stack has no function with this name */
   invokeByName(functionName: string, event: unknown): Promise<Outcome> {
     return this.invoke({ functionName, arn: functionArn(functionName), version: '$LATEST' }, event);
   }
 
-  /** Loads one instance of each function, unless it was loaded before. @throws Error that names the function that cannot be loaded */
+  /**
+   * Loads one instance of each function, except of functions that are already loaded. @throws Error that names the
+   * function that cannot be loaded
+   */
   async warmUp(): Promise<void> {
     await Promise.all([...this.#functions.values()].map((each) => each.warmUp()));
   }
 
   /**
    * Replaces a function's code with the code in `folder`, for later events.
-   * @throws Error if there is no such function, or if the new code cannot be loaded (the old code then stays)
+   * @throws Error if the stack has no function with this name, or if the new code cannot be loaded (the old code then
+   * stays)
    */
   async swap(functionName: string, folder: string): Promise<void> {
     await this.#find(functionName).swap(folder);
   }
 
-  /** Closes every function, except those that are shared with `others`. */
+  /** Closes every function, except functions that `others` have, too. */
   async close(others: Functions[] = []): Promise<void> {
     const shared = new Set(others.flatMap((each) => [...each.#functions.values()]));
     await Promise.all([...this.#functions.values()].map((each) => shared.has(each) || each.close()));

@@ -34,8 +34,8 @@ export const payloadLimit = 6_291_556;
 const initTimeout = 10_000;
 
 /**
- * How much memory, in megabytes, an instance may use for new objects. V8's own limit is some 100 MB, all of which
- * instances under load would take sooner or later.
+ * How much memory, in megabytes, an instance may use for new objects. By default, V8 allows about 100 MB, and instances
+ * under load would sooner or later use all of it.
  */
 const maxYoungGenerationSizeMb = 16;
 
@@ -61,7 +61,7 @@ export class Instance {
     this.#data = data;
     this.#onEnd = onEnd;
     this.#worker = new Worker(new URL(`runtime${path.extname(import.meta.filename)}`, import.meta.url), {
-      // A debugger shows this name.
+      // A debugger shows the function's name for the thread.
       name: spec.name,
       workerData: data,
       env: { ...spec.environment, ...lambdaVariables(spec, folder), ...compileCache() },
@@ -127,7 +127,7 @@ export class Instance {
     else this.#end(message.reason);
   }
 
-  /** Starts a timer that ends the instance, unless a debugger may pause it. */
+  /** Starts a timer that ends the instance. Starts none if a debugger may pause the instance. */
   #endAfter(milliseconds: number, reason: string): NodeJS.Timeout | undefined {
     return this.#data.debug ? undefined : setTimeout(() => this.#end(reason), milliseconds);
   }

@@ -44,7 +44,9 @@ export class LambdaFunction {
     }
   }
 
-  /** Whether the function has this spec and runs the code that the spec names. */
+  /**
+   * Whether the function has exactly this spec, and runs the code in the spec's folder, not code that has replaced it.
+   */
   runs(spec: FunctionSpec): boolean {
     return this.#folder === spec.folder && isDeepStrictEqual(this.#spec, spec);
   }

@@ -63,8 +63,8 @@ const loadModule = async (file: string): Promise<unknown> => {
     return await import(pathToFileURL(found).href);
   } catch (error) {
     if (error instanceof SyntaxError) {
-      // The first line of the stack is FILE:LINE for a CommonJS module. For an ES module, Node does not reveal the
-      // line.
+      // For a CommonJS module, the error's stack begins with FILE:LINE. For an ES module, Node does not reveal the
+      // line, so name only the file.
       const [place] = error.stack?.match(/^\/.*:\d+$/m) ?? [found];
       throw Object.assign(new UserCodeSyntaxError(`${error} (${place})`), { stack: error.stack });
     }

@@ -52,7 +52,8 @@ const crash = (error: unknown, exitCode: number): void => {
 };
 
 patchConsole(env['AWS_LAMBDA_LOG_LEVEL'], (record) => send({ kind: 'log', record }));
-// AWS documents neither of these two listeners; version 3 of its published runtime has both.
+// AWS does not document that Lambda listens for uncaught exceptions and unhandled rejections; version 3 of AWS's
+// published runtime does.
 process.on('uncaughtException', (error) => crash(error, 129));
 process.on('unhandledRejection', (reason) => crash(new UnhandledPromiseRejection(reason), 128));
 // As in Lambda, an event fails if its handler can never settle:
@@ -70,7 +71,8 @@ if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertifica
 if (debug) {
   const { suspendTimers } = await import('./suspend-timers.ts');
   suspendTimers();
-  // The code has source maps for the debugger. With them, its stack traces have lines of the sources.
+  // The bundles have source maps for the debugger; use them for stack traces, too, so that these show lines of the
+  // sources.
   process.setSourceMapsEnabled(true);
 }
 

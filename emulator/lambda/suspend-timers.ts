@@ -1,4 +1,7 @@
-/** How often, in milliseconds, a thread notes that it runs, and how long without a note counts as a pause. */
+/**
+ * In milliseconds: a running thread notes the time every `interval`; if it makes no note for longer than `pause`, a
+ * debugger paused it.
+ */
 const limits = { interval: 50, pause: 100 };
 
 /** Measures how long a debugger has paused this thread. Code that keeps the thread busy for so long counts, too. */
@@ -8,11 +11,11 @@ class Pauses {
   #total = 0;
 
   constructor() {
-    // `unref`, because only the function's own timers may keep the thread alive.
+    // Call `unref`, because only the function's own timers may keep the thread alive.
     setInterval(() => this.total(), limits.interval).unref();
   }
 
-  /** Milliseconds of all pauses so far. */
+  /** How many milliseconds all pauses so far took. */
   total(): number {
     const now = this.#now();
     const silence = now - this.#lastNote;
@@ -28,7 +31,7 @@ class Pauses {
   }
 }
 
-/** The fields of Node's timers that `suspendTimers` uses. An interval has a `_repeat`. */
+/** The fields of Node's timers that `suspendTimers` uses. Only an interval has a number in `_repeat`. */
 type Timer = NodeJS.Timeout & { _repeat: number | null };
 type Callback = ((...values: unknown[]) => void) | null;
 

@@ -4,7 +4,7 @@ import type { Resources } from './resources.ts';
 
 /**
  * Refuses resources with the same name, ARN or route, because AWS would create only the first of them. AWS does not
- * document whether routes conflict that differ only in the names of their variables; here, only one would get requests.
+ * document whether routes may differ only in the names of their variables; here, only one of them would get requests.
  */
 export const refuseDuplicates = (resources: Resources): void => {
   const rename = 'Rename one of them.';

@@ -11,7 +11,7 @@ export class References {
   readonly #template: Template;
   readonly #find: (logicalId: string) => Resource | undefined;
 
-  /** @param find returns the resource with a logical id if that resource is served */
+  /** @param find returns the resource with a logical id, or undefined if the emulator does not serve that resource */
   constructor(template: Template, find: (logicalId: string) => Resource | undefined) {
     this.#template = template;
     this.#find = find;
@@ -81,7 +81,9 @@ export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
 export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
   `${functionArn(functionNameIn(alias.text('FunctionName')))}:${alias.text('Name')}`;
 
-/** The version number of every published function, because a template contains the code of only one version. */
+/**
+ * The version number of every published function: always 1, because a template contains the code of only one version.
+ */
 export const onlyVersion = '1';
 
 type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;

@@ -1,25 +1,25 @@
 /** Says which types of resources are served, and which of their properties; everything else is refused. */
 
 type Properties = {
-  /** The properties that are read. */
+  /** The properties that the emulator reads. */
   read: readonly string[];
   /** The properties that make no difference to requests, functions or the store here. */
   withoutEffect: readonly string[];
-  /** Why some other properties are refused. All properties that are on neither list are refused. */
+  /** Why some properties are refused. A property on none of these three lists is refused, too. */
   refused?: Record<string, string>;
 };
 
 const table = {
   read: ['TableName', 'KeySchema', 'AttributeDefinitions', 'GlobalSecondaryIndexes', 'LocalSecondaryIndexes'],
-  // StreamSpecification can be ignored, because nothing can read the stream: event sources and its ARN are refused.
-  // TimeToLiveSpecification can, because DynamoDB deletes items up to days late: services must expect expired items.
+  // StreamSpecification is ignored: nothing can read the stream, since event sources and the stream's ARN are refused.
+  // TimeToLiveSpecification is ignored: DynamoDB may keep expired items for days, so services must expect them.
   withoutEffect: [
     'BillingMode',
     'SSESpecification',
     'StreamSpecification',
     'TimeToLiveSpecification',
     'WarmThroughput',
-    // Only in AWS::DynamoDB::Table:
+    // Properties of AWS::DynamoDB::Table only:
     'ContributorInsightsSpecification',
     'DeletionProtectionEnabled',
     'OnDemandThroughput',
@@ -27,7 +27,7 @@ const table = {
     'ProvisionedThroughput',
     'TableClass',
     'Tags',
-    // Only in AWS::DynamoDB::GlobalTable, whose replicas in other regions are not served:
+    // Properties of AWS::DynamoDB::GlobalTable only; its replicas in other regions are not served:
     'GlobalTableWitnesses',
     'MultiRegionConsistency',
     'ReadOnDemandThroughputSettings',
@@ -64,7 +64,7 @@ export const served = {
   },
   'AWS::ApiGatewayV2::Route': {
     read: ['ApiId', 'AuthorizationType', 'AuthorizerId', 'RouteKey', 'Target'],
-    // AuthorizationScopes: only JWT authorizers use scopes, and they are refused.
+    // AuthorizationScopes: only JWT authorizers use scopes, and JWT authorizers are refused.
     withoutEffect: ['AuthorizationScopes', 'OperationName'],
   },
   'AWS::ApiGatewayV2::Integration': {
@@ -119,8 +119,8 @@ export const served = {
       'LoggingConfig',
       'MemorySize',
       'PackageType',
-      // Read only to refuse 0, with which Lambda never runs the function. Other values are ignored: LambdaFunction has
-      // its own limit of instances.
+      // ReservedConcurrentExecutions is read only to refuse 0, with which Lambda never runs the function. Other values
+      // are ignored, because LambdaFunction has its own limit of instances.
       'ReservedConcurrentExecutions',
       'Role',
       'Runtime',
@@ -183,7 +183,9 @@ export const served = {
 export type ServedType = keyof typeof served;
 export type ReadProperty<T extends ServedType> = (typeof served)[T]['read'][number];
 
-/** The types that have no effect here. If a served resource refers to a resource of such a type, that is refused. */
+/**
+ * The resource types that have no effect here. A served resource must not refer to a resource of one of these types.
+ */
 export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::CDK::Metadata',
   'AWS::CloudWatch::Alarm',
@@ -223,7 +225,7 @@ export const onlyFromApi = 'functions get events from the HTTP API only';
 
 export const invokeInstead = 'Leave it out of the template, and hand its events to the function with `invoke`.';
 
-/** Why some types are refused, and what to do instead. `unknownType` says this for all other types. */
+/** Why some types are refused, and what to do instead. `unknownType` has the reason for all other types. */
 export const refusedTypes: Record<string, [reason: string, advice: string]> = {
   'AWS::ApiGateway::RestApi': ['only HTTP APIs are served', 'Use AWS::ApiGatewayV2::Api (in CDK: HttpApi).'],
   'AWS::Lambda::EventSourceMapping': [onlyFromApi, invokeInstead],

@@ -21,7 +21,10 @@ export class Resource<T extends ServedType = ServedType> {
     this.#lookUp = lookUp;
   }
 
-  /** A property with its intrinsic functions evaluated; undefined if it is not set. @throws Error if that fails */
+  /**
+   * A property with its intrinsic functions evaluated; undefined if the property is not set. @throws Error if the
+   * evaluation fails
+   */
   get(name: ReadProperty<T>): unknown {
     return this.evaluate(name, this.raw(name));
   }

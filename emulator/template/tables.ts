@@ -13,7 +13,7 @@ export const readTables = (resources: Resources): TableSpec[] => {
     const localIndexes = readIndexes(table, 'LocalSecondaryIndexes');
     return {
       TableName: readName(table),
-      // The store validates the next two when it creates the table.
+      // Do not check KeySchema and AttributeDefinitions here: the store validates both when it creates the table.
       KeySchema: table.list('KeySchema') as TableSpec['KeySchema'],
       AttributeDefinitions: table.list('AttributeDefinitions') as TableSpec['AttributeDefinitions'],
       ...(globalIndexes.length > 0 && { GlobalSecondaryIndexes: globalIndexes }),
@@ -45,7 +45,10 @@ const readIndexes = (table: Table, property: 'GlobalSecondaryIndexes' | 'LocalSe
     return { IndexName, KeySchema, Projection } as Index;
   });
 
-/** The fields that an index may have. All but the first three set limits and metrics, which the store does not have. */
+/**
+ * The fields that an index may have. Only the first three matter here; the others set limits and metrics, which the
+ * store does not have.
+ */
 const indexFields = [
   'IndexName',
   'KeySchema',

@@ -22,7 +22,7 @@ test('lockFolder creates a folder that only the current user can read, and rejec
   await (await lockFolder(folder))();
 });
 
-/** Puts a folder in the place of a file that LevelDB writes. Permissions would not do, because root ignores them. */
+/** Makes a folder unusable for LevelDB by putting a folder in the place of a file. (Root would ignore permissions.) */
 const makeUnwritable = async (folder: string) => {
   await (await lockFolder(folder))();
   await rm(path.join(folder, 'lock/LOCK'));
@@ -40,11 +40,12 @@ test.each<[what: string, obstruct: (folder: string) => Promise<unknown>, reason:
 });
 
 test.each<[name: string, files: Record<string, string>, first: string]>([
-  // If LevelDB opened a folder with these files, it would delete 000007.log and rename LOG.
+  // If LevelDB opened a folder with the files 000007.log and LOG, it would delete 000007.log and rename LOG.
   ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-  // These look like LevelDB files, but the emulator did not create them: it would have created a lock first.
+  // Valid LevelDB files in `dynamodb` without a lock: the emulator did not create them, because it creates the lock
+  // first.
   ['dynamodb', { CURRENT: 'MANIFEST-000777\n', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
 ])(
   "lockFolder rejects a data folder whose subfolder %s has the user's own files, and leaves them unchanged: %j",
@@ -70,7 +71,7 @@ test('lockFolder accepts a folder with the data of an earlier process', async ()
   expect(await readdir(folder)).toEqual(['dynamodb', 'lock']);
 });
 
-test('the reason that the emulator gives for an error is the message of its innermost cause', () => {
+test("the emulator gives the message of an error's innermost cause as the reason for the error", () => {
   const cause = new Error('the disk is full');
   expect(reason(new Error('Database is not open', { cause: new Error('failed', { cause }) }))).toBe('the disk is full');
   expect(reason(new TypeError(''))).toBe('TypeError');

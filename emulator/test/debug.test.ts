@@ -12,7 +12,7 @@ import { functionOf, resultOf, timeout } from './kit/one-function.ts';
 /** Code that stops its thread for 400 ms, as a debugger would. */
 const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);';
 
-/** Starts a timer of each kind: a promise of its name. */
+/** For each kind of timer, code that starts one: a promise that resolves to the kind's name. */
 const timers = {
   setTimeout: "new Promise((resolve) => setTimeout(resolve, 200, 'setTimeout'))",
   'node:timers': "new Promise((resolve) => require('node:timers').setTimeout(resolve, 200, 'node:timers'))",
@@ -22,7 +22,10 @@ const timers = {
 };
 const kinds = Object.keys(timers).sort();
 
-/** A handler that starts the timers, pauses, and returns which of them fired at once, and which fired later, too. */
+/**
+ * A handler that starts a timer of each kind, pauses, and returns the timers that had fired right after the pause
+ * (`early`), and all that fired in the end (`fired`).
+ */
 const startTimers = `
   const { once } = require('node:events');
   const net = require('node:net');
@@ -45,12 +48,12 @@ const startTimers = `
   };`;
 
 describe('with the option debug', () => {
-  test('timers that were running during a pause start again after it', async () => {
+  test('timers that were running during a pause start again after the pause', async () => {
     const fn = await functionOf(startTimers, {}, [], true);
     expect(resultOf(await fn.invoke())).toEqual({ early: [], fired: kinds });
   });
 
-  test('stack traces have the lines of the sources, by the source maps of the code', async () => {
+  test('stack traces name the lines of the sources if the code has source maps', async () => {
     const source = `export const handler = async (): Promise<never> => {
       throw new Error('oops');
     };`;
@@ -115,7 +118,7 @@ describe('with the option debug', () => {
     expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining('Runtime.NodeJsExit') });
   });
 
-  test('the gateway waits for an authorizer and an integration as long as they take', async () => {
+  test('the gateway waits for an authorizer and an integration without a time limit', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const invoke = async (name: string) => {

@@ -20,7 +20,7 @@ afterAll(async () => {
 const ask = (method: string, target: string, headers: Record<string, string> = {}, body?: string) =>
   fetch(emulator.url + target, { method, headers, ...(body !== undefined && { body }) });
 
-test('the foreign stack stores an order under the id in the path, and reads it from the table and from the index', async () => {
+test("a sample stack's functions store an order under the id in the path, and read the order from the table and from the index", async () => {
   expect((await ask('PUT', '/orders/a%201', { 'content-type': 'text/plain' }, 'ann')).status).toBe(204);
   expect((await ask('PUT', '/orders/2', { 'content-type': 'text/plain' }, 'bob')).status).toBe(204);
   expect(await (await ask('GET', '/orders/a%201')).text()).toBe('ann');

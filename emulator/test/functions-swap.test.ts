@@ -15,7 +15,7 @@ const startServer = async (): Promise<{ server: Server; port: number }> => {
   return { server, port: await listen(server, 0) };
 };
 
-test('uses the new code for later events, and ends idle instances that run the old code', async () => {
+test('swap() uses the new code for later events, and ends idle instances that run the old code', async () => {
   const { server, port } = await startServer();
   const connected = once(server, 'connection');
   const fn = await functionOf(`require('node:net').connect(${port}, '127.0.0.1'); ${returning('old')}`);
@@ -28,7 +28,7 @@ test('uses the new code for later events, and ends idle instances that run the o
   await closed;
 });
 
-test('finishes an event in progress with the old code, and then ends the instance that ran it', async () => {
+test('swap() lets an event in progress finish with the old code, and then ends the instance that ran it', async () => {
   const { server, port } = await startServer();
   const connected = once(server, 'connection');
   const fn = await functionOf(`
@@ -46,7 +46,7 @@ test('finishes an event in progress with the old code, and then ends the instanc
   expect(resultOf(await fn.invoke())).toBe('new');
 });
 
-test('runs waiting events with the new code', async () => {
+test('swap() runs waiting events with the new code', async () => {
   const fn = await functionOf('exports.handler = () => new Promise(() => setInterval(() => {}, 1e6))');
   const outcomes = Array.from({ length: 10 }, () => fn.invoke());
   await fn.swap(await folderOf(returning('new')));
@@ -58,20 +58,20 @@ test.each([
   ['throws while it loads', "throw new Error('no table')", 'no table'],
   ['does not parse', 'exports.handler = (', 'Runtime.UserCodeSyntaxError'],
   ['exports no handler', 'exports.other = 1', 'index.handler is undefined or not exported'],
-])('rejects new code that %s, and keeps the old code', async (_, code, reason) => {
+])('swap() rejects new code that %s, and keeps the old code', async (_, code, reason) => {
   const fn = await functionOf(returning('old'));
   await expect(fn.swap(await folderOf(code))).rejects.toThrow(reason);
   expect(resultOf(await fn.invoke())).toBe('old');
 });
 
-test('uses the code of the last call of swap() if two calls overlap', async () => {
+test('swap() uses the code of the last call if two calls overlap', async () => {
   const fn = await functionOf(returning('old'));
   const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${returning('slow')}`;
   await Promise.all([fn.swap(await folderOf(slow)), fn.swap(await folderOf(returning('last')))]);
   expect(resultOf(await fn.invoke())).toBe('last');
 });
 
-test('rejects new code after the function was closed, and starts no instance for it', async () => {
+test('swap() rejects new code after the function was closed, and starts no instance for it', async () => {
   const { server, port } = await startServer();
   const connections: Socket[] = [];
   server.on('connection', (socket) => connections.push(socket));
@@ -82,7 +82,7 @@ test('rejects new code after the function was closed, and starts no instance for
   expect(connections).toEqual([]);
 });
 
-test('rejects new code if the function is closed while the new code is being loaded', async () => {
+test('swap() rejects new code if the function is closed while the new code is being loaded', async () => {
   const { server, port } = await startServer();
   const loading = once(server, 'connection');
   const fn = await functionOf(returning('old'));
@@ -95,7 +95,7 @@ test('rejects new code if the function is closed while the new code is being loa
   await swapping;
 });
 
-test('rejects code for a function that does not exist', async () => {
+test('swap() rejects code for a function that does not exist', async () => {
   const { functions, spec } = await functionOf(returning('old'));
   await expect(functions.swap('Other', spec.folder)).rejects.toThrow('The stack has no function Other.');
 });

@@ -37,7 +37,7 @@ test.each([
   expect(resultOf(await fn.invoke())).toBe(dies ? 1 : 3);
 });
 
-test('an instance may use the memory of its function, but only a part of it for new objects', async () => {
+test("an instance may use its function's memory size, but only a part of that memory for new objects", async () => {
   const fn = await functionOf("exports.handler = async () => require('node:worker_threads').resourceLimits", {
     memoryMegabytes: 512,
   });
@@ -65,7 +65,7 @@ test('a function that times out is stopped', async () => {
   const connected = once(server, 'connection');
   const invoked = fn.invoke(port);
   const [socket]: Socket[] = await connected;
-  // The socket closes only when the function's thread ends.
+  // Wait until the socket closes, which shows that the function's thread has ended.
   const closed = new Promise((resolve) =>
     socket
       ?.on('error', () => {})
@@ -118,24 +118,24 @@ test('an instance that exited between two events gets no further event', async (
   expect(next).toHaveProperty('result');
 });
 
-test('fails an event if the response is over 6 MB', async () => {
+test("an event fails if the function's response is over 6 MB", async () => {
   const fn = await functionOf("exports.handler = async (size) => 'x'.repeat(size)");
   expect(await fn.invoke(6_291_554)).toMatchObject({ result: expect.any(String) });
   expect(await fn.invoke(6_291_555)).toMatchObject({ failure: 'the response is over 6 MB' });
 });
 
-test('does not pass an event over 6 MB to the function', async () => {
+test('an event over 6 MB is not passed to the function', async () => {
   const fn = await functionOf('exports.handler = async () => 1');
   expect(await fn.invoke('x'.repeat(6_291_553))).toMatchObject({ result: '1' });
   expect(await fn.invoke('x'.repeat(6_291_554))).toMatchObject({ tooLarge: true });
 });
 
-test('rejects an invocation of a function that does not exist', async () => {
+test('an invocation of a function that does not exist is rejected', async () => {
   const { functions } = await functionOf('exports.handler = async () => 1');
   await expect(functions.invokeByName('Other', {})).rejects.toThrow('The stack has no function Other. It has Fn.');
 });
 
-test('starts no instance after close()', async () => {
+test('no instance is started after close()', async () => {
   const fn = await functionOf('exports.handler = () => new Promise(() => setInterval(() => {}, 1e6))');
   await fn.functions.warmUp();
   // Eight events are in progress, and one waits for a free instance.

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { exchange, json, post, start, token } from './kit/gateway.ts';
 
 describe('a function gets an event in payload format 2.0', () => {
-  test('with every field', async () => {
+  test('with every field of that format', async () => {
     const { port, event } = await start();
     await post(
       port,
@@ -86,7 +86,7 @@ describe('a function gets an event in payload format 2.0', () => {
     );
   });
 
-  test('with the decoded path, which also selects the route', async () => {
+  test('with the decoded path, and the route is selected by the decoded path', async () => {
     const { port, event } = await start();
     expect(await post(port, '', [token], '/ord%65rs')).toMatchObject({ status: 200 });
     const path = '/orders';

@@ -61,14 +61,14 @@ describe('the gateway responds 400 to', () => {
     '[::1%lo]',
     'api%example',
     '\u00fc.example',
-  ])('the Host header %j', async (host) => {
+  ])('a request with the Host header %j', async (host) => {
     const { port, events } = await start({}, { routes });
     expect(await sendHead(port, 'GET / HTTP/1.1', `Host: ${host}`)).toMatchObject(badRequest);
     expect(events).toEqual([]);
   });
 });
 
-test('the access log says which versions of HTTP the gateway serves', async () => {
+test('the access log names the HTTP versions that the gateway serves if a request has another version', async () => {
   const { port, log } = await start({}, { routes });
   await sendHead(port, 'GET / HTTP/2.0', 'Host: api.example');
   expect(log).toMatchObject([{ error: 'the request is HTTP/2.0: only HTTP/1.0 and HTTP/1.1 are served' }]);
@@ -112,7 +112,7 @@ describe('the gateway accepts', () => {
 });
 
 describe('the gateway responds to the Expect header', () => {
-  test('100-continue with 100, and then with what the function responds', async () => {
+  test("100-continue with 100, and then with the function's response", async () => {
     const { port } = await start({}, { routes });
     const events: string[] = [];
     const headers = { expect: '100-continue', 'content-length': 2, connection: 'close' };

@@ -5,8 +5,8 @@ import { openRoute, route, send, start, token } from './kit/gateway.ts';
 type Selected = Pick<APIGatewayProxyEventV2, 'routeKey' | 'rawPath' | 'pathParameters'>;
 
 /**
- * Sends a request to an API that has these routes, in this order.
- * @returns the event for the function, or the status if none
+ * Sends a request to an API that has the routes `routeKeys`, in that order.
+ * @returns the event that the function got, or the response's status if the gateway called no function
  */
 const select = async (routeKeys: string[], requestLine: string): Promise<Selected | number> => {
   const { port, event } = await start({}, { routes: routeKeys.map(openRoute) });
@@ -70,7 +70,7 @@ describe('the gateway selects the most specific route', () => {
     ['GET /orders/', 'GET /orders/{proxy+}'],
     ['GET /', 'ANY /{proxy+}'],
     ['OPTIONS *', 'ANY /'],
-  ])('%s does not match the route %s', async (requestLine, routeKey) => {
+  ])('among those that match: %s does not match the route %s', async (requestLine, routeKey) => {
     expect(await select([routeKey], requestLine)).toBe(404);
   });
 });

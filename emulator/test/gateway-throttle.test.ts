@@ -10,7 +10,7 @@ const stoppedClock = () => {
 
 const takes = (bucket: TokenBucket, times: number): boolean[] => Array.from({ length: times }, () => bucket.take());
 
-test('a token bucket allows a burst of requests, and then as many as its rate allows', () => {
+test('a token bucket allows a burst of requests at once, and after that only its rate of requests per second', () => {
   const { time, clock } = stoppedClock();
   const bucket = new TokenBucket({ rate: 2, burst: 3 }, clock);
   expect(takes(bucket, 4)).toEqual([true, true, true, false]);
@@ -22,7 +22,7 @@ test('a token bucket allows a burst of requests, and then as many as its rate al
   expect(takes(bucket, 3)).toEqual([true, true, false]);
 });
 
-test('a token bucket never has more tokens than the burst', () => {
+test('a token bucket never has more tokens than its burst size', () => {
   const { time, clock } = stoppedClock();
   const bucket = new TokenBucket({ rate: 100, burst: 2 }, clock);
   time.milliseconds = 3_600_000;
@@ -55,7 +55,7 @@ test("the gateway responds 429 to requests beyond their route's limits, without 
   expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
 });
 
-test('the gateway does not throttle requests without a clock', async () => {
+test('the gateway throttles no requests if it is given no clock', async () => {
   const { port } = await start({}, { routes });
   for (const _ of [1, 2, 3]) expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
 });

@@ -41,7 +41,7 @@ const waiting = (port: number, answer: string): string => `
 
 const closed = (socket: Socket) => new Promise((resolve) => socket.on('close', resolve).resume());
 
-test('reload serves the new routes, functions and CORS at the same address, and no longer the old ones', async () => {
+test('reload replaces the routes, functions and CORS configuration at the same address', async () => {
   const { emulator, ask, reload } = await start({ functions: { One: saying('one'), Two: saying('two') } });
   const { url } = emulator;
   expect(await ask('/One')).toBe('"one"');
@@ -73,7 +73,7 @@ test('reload replaces a function only if its code or its settings changed', asyn
   expect([await ask('/Same'), await ask('/Other')]).toEqual(['"same 1"', '"new 1"']);
 });
 
-test('reload uses the code of the stack also for a function whose code was swapped', async () => {
+test('reload uses the code of the stack, even for a function whose code was replaced by swap()', async () => {
   const { emulator, folder, ask, reload } = await start({ functions: { One: saying('one') } });
   const { template } = await smallStack(folder, { functions: { One: saying('swapped') } });
   const [hash] = /[0-9a-f]{64}/.exec(JSON.stringify(template)) ?? [];
@@ -83,7 +83,7 @@ test('reload uses the code of the stack also for a function whose code was swapp
   expect(await ask('/One')).toBe('"one"');
 });
 
-test('a request in progress is completed by the authorizer, function and role that it began with, which are stopped afterwards', async () => {
+test('during a reload, a request in progress is completed by the old authorizer, function and role, which are stopped afterwards', async () => {
   const { server, port } = await startServer();
   const connections: Socket[] = [];
   server.on('connection', (socket) => connections.push(socket));

@@ -66,7 +66,7 @@ describe('a role', () => {
     [[allow('*', '*'), deny('dynamodb:PutItem', arn('table/Items'))], 'dynamodb:PutItem', orders, 'allowed'],
     [[allow('*', '*'), deny('dynamodb:Delete*', '*')], 'dynamodb:PutItem', orders, 'allowed'],
     [[deny('dynamodb:Delete*', '*')], 'dynamodb:PutItem', orders, 'implicitly denied'],
-  ])('with the statements %j decides about %s on %s: %s', (statements, action, resource, decision) => {
+  ])('with the statements %j decides about the action %s on %s: %s', (statements, action, resource, decision) => {
     expect(readRole(statements)(action, resource)).toBe(decision);
   });
 });
@@ -82,7 +82,7 @@ const headersOf = (operation: string, key = spec.name) => ({
 const guardOf = (...specs: FunctionSpec[]) =>
   makeGuard(new Map(specs.map((each) => [each.name, callerOf(each)])), 'own');
 
-/** The store's refusal of an operation by a function with this role; undefined if the operation is allowed. */
+/** How the store refuses an operation by a function with the role; undefined if the store allows the operation. */
 const refusal = (role: Statement[], operation: string, body: unknown) =>
   guardOf({ ...spec, role })(headersOf(operation), typeof body === 'string' ? body : JSON.stringify(body));
 
@@ -94,7 +94,7 @@ const nothingAllows = (operation: string, resource: string) => ({
     `because no identity-based policy allows the dynamodb:${operation} action`,
 });
 
-describe('a request', () => {
+describe('a request to the store', () => {
   const both = { RequestItems: { Orders: {}, Items: {} } };
 
   test.each<[operation: string, body: object, resources: string[]]>([
@@ -120,7 +120,7 @@ describe('a request', () => {
     ['UntagResource', { ResourceArn: orders }, [orders]],
     ['ListTagsOfResource', { ResourceArn: orders }, [orders]],
     ['PutItem', { TableName: orders }, [orders]],
-  ])('for %s with the body %j needs permission for %j', (operation, body, resources) => {
+  ])('for the operation %s with the body %j needs permission for %j', (operation, body, resources) => {
     expect(refusal([allow(`dynamodb:${operation}`, ...resources)], operation, body)).toBeUndefined();
     for (const missing of resources) {
       const others = resources.filter((each) => each !== missing);
@@ -186,7 +186,7 @@ describe('a request', () => {
   });
 });
 
-test('the list of operations that need a permission has exactly the operations of dynalite', () => {
+test('the list of operations that need a permission has exactly the operations that dynalite supports', () => {
   const dynalite = path.dirname(createRequire(import.meta.url).resolve('dynalite/package.json'));
   const actions = globSync('actions/*.js', { cwd: dynalite }).map((file) => path.basename(file, '.js').toLowerCase());
   expect([...resourcesOf.keys()].map((operation) => operation.toLowerCase()).toSorted()).toEqual(actions.toSorted());

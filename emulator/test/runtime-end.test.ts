@@ -64,7 +64,7 @@ describe('after the response', () => {
     expect(resultOf(await fn.invoke()), 'number of the event').toBeLessThanOrEqual(2);
   });
 
-  test('the instance stays alive whether or not the handler left something running', async () => {
+  test('the instance stays alive, whether or not the handler left a timer running', async () => {
     const fn = await countingFunction('setInterval(() => {}, 1)');
     expect([await fn.invoke(), await fn.invoke({ fail: true }), await fn.invoke()].map(resultOf)).toEqual([1, 2, 3]);
   });

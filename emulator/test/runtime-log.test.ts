@@ -9,7 +9,7 @@ const logOf = async (statements: string, logLevel?: LogLevel) => {
   return (await fn.invoke()).log;
 };
 
-test('an invocation returns the lines that the function logged beside the result', async () => {
+test('an invocation returns the result and the lines that the function logged', async () => {
   const fn = await functionOf("exports.handler = async () => { console.info({ outcome: 'stored' }); return 1 }");
   const expected = {
     result: '1',
@@ -44,7 +44,7 @@ describe('several values logged at once', () => {
     ]);
   });
 
-  test('become text; if one of them is an error, other fields of the line describe it', async () => {
+  test('become text, and if one of the values is an error, further fields of the line describe the error', async () => {
     expect(await logOf("console.warn('failed:', new RangeError('boom'))")).toEqual([
       {
         functionName: 'Fn',

@@ -107,7 +107,7 @@ describe('the environment', () => {
     expect(first).not.toEqual(second);
   });
 
-  test('makes the function trust the given certificate besides the default certificate authorities', async () => {
+  test('makes the function trust the certificates that the user gives, besides the default certificate authorities', async () => {
     const { cert } = await generate([{ name: 'commonName', value: 'an issuer' }], { keyType: 'ec' });
     const code = "exports.handler = async () => require('node:tls').getCACertificates('default').length";
     const fn = await functionOf(code, {}, [cert]);
@@ -127,7 +127,7 @@ describe('the handler', () => {
     ['./src/orders.handler', 'src/orders.js', commonJs],
     ['index.orders.create', 'index.js', 'exports.orders = { create: () => 1 }'],
     ['index.handler', 'index.mjs', 'export default { handler: () => 1 }'],
-  ])('%s is found in %s: %s', async (handler, file, code) => {
+  ])('named %s is found in %s: %s', async (handler, file, code) => {
     expect(resultOf(await (await functionOf({ [file]: code }, { handler })).invoke())).toBe(1);
   });
 
@@ -148,7 +148,7 @@ describe('the handler', () => {
       'Runtime.CallbackHandlerDeprecated: ',
     ],
     ['exits while it loads', 'process.exit(0)', 'Runtime.ExitError: Runtime exited without providing a reason'],
-  ])('makes the warm-up and each event fail if its module %s', async (_, code, reason) => {
+  ])('makes loading the function and each event fail if its module %s', async (_, code, reason) => {
     const fn = await functionOf(code);
     await expect(fn.functions.warmUp()).rejects.toThrow(
       expect.objectContaining({
@@ -163,7 +163,7 @@ describe('the handler', () => {
     ['index.js', 'exports.handler = () => 1;\nconst = 2;', /index\.js:2\)$/],
     ['index.mjs', 'export const handler = () => 1;\nconst = 2;', /index\.mjs\)$/],
   ])(
-    'is reported with its file, and its line if Node tells it, if its code does not parse: %s',
+    'is reported with its file name, and with its line number if Node knows that, if its code does not parse: %s',
     async (file, code, place) => {
       await expect((await functionOf({ [file]: code })).functions.warmUp()).rejects.toThrow(place);
     },
@@ -191,7 +191,7 @@ describe('the handler', () => {
   test.each([
     ["require('@aws-sdk/lib-dynamodb')", 'MODULE_NOT_FOUND'],
     ["await import('@aws-sdk/lib-dynamodb')", 'ERR_MODULE_NOT_FOUND'],
-  ])("gets Node's usual error code if an optional package is missing: %s", async (statement, code) => {
+  ])("gets Node's usual error code if it loads an optional package that is missing: %s", async (statement, code) => {
     const fn = await functionOf(
       `exports.handler = async () => { try { ${statement} } catch (error) { return error.code } }`,
     );

@@ -35,7 +35,7 @@ describe('a store that the user runs', () => {
   test.each<[what: string, status: 'CREATING' | undefined, created: number]>([
     ['the emulator creates', undefined, 1],
     ['another process is creating', 'CREATING', 0],
-  ])('is not ready until the table that %s is active', async (_, status, created) => {
+  ])('is ready only when the table that %s is active', async (_, status, created) => {
     const slow = await startSlowStore(status);
     const store = await openStore(slow);
     const ready = vi.fn();
@@ -68,7 +68,7 @@ describe('a store that the user runs', () => {
     ['made-up credentials if the environment has none', {}, anybody],
     ['made-up credentials if the environment has no secret', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
   ])(
-    "is used by the functions with %s, and without the user's AWS configuration files",
+    "is called by the functions with %s, and without the user's AWS configuration files",
     async (_, environment, expected) => {
       const { endpoint } = await startSlowStore();
       for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
@@ -295,19 +295,16 @@ describe('the embedded store', () => {
       'different indexes',
     ],
     ['a table with another key', { KeySchema: keySchema('id', 'customer') }, 'a different key'],
-  ])(
-    'makes the start fail if its table was made for another definition: the stack now has %s',
-    async (_, other, difference) => {
-      const folder = await newFolder();
-      const store = await open(folder, [table]);
-      await expect(store.createTables([{ ...table, ...other }])).rejects.toThrow(
-        `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} than in the stack; ` +
-          'use another store, or delete the table',
-      );
-    },
-  );
+  ])('makes the start fail if its table has an old definition: the stack now has %s', async (_, other, difference) => {
+    const folder = await newFolder();
+    const store = await open(folder, [table]);
+    await expect(store.createTables([{ ...table, ...other }])).rejects.toThrow(
+      `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} than in the stack; ` +
+        'use another store, or delete the table',
+    );
+  });
 
-  test('accepts a table whose indexes and projected attributes are in another order than in the stack', async () => {
+  test('accepts an existing table whose indexes and projected attributes are in another order than in the stack', async () => {
     const byNight = { ...byDay, IndexName: 'byNight' };
     const reversed = { ...byDay, Projection: { ...byDay.Projection, NonKeyAttributes: ['name', 'note'] } };
     const store = await open(await newFolder(), [{ ...table, GlobalSecondaryIndexes: [byDay, byNight] }]);
@@ -330,7 +327,7 @@ describe('the embedded store', () => {
     );
   });
 
-  test('refuses what a role does not allow, unknown credentials and unknown operations, with errors that the SDK reads', async () => {
+  test('refuses calls that a role does not allow, unknown credentials and unknown operations, with errors that the SDK understands', async () => {
     const store = await open(await newFolder(), [table]);
     expect(store.enforcesRoles).toBe(true);
     const failures = await Promise.all(
@@ -360,7 +357,7 @@ describe('the embedded store', () => {
   });
 });
 
-test('a folder that another store uses is not opened, and the message does not say to delete it', async () => {
+test('a data folder that another store uses is not opened, and the message does not say to delete the folder', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const store = await openStore({ folder });
@@ -387,7 +384,7 @@ test.each<[what: string, damage: (dynamodb: string) => Promise<void>, reason: st
     'Check its permissions, or choose another folder.',
   ],
 ])(
-  'a folder that %s is not opened, and the message says to delete it only if it is damaged',
+  'a data folder that %s is not opened, and the message says to delete the folder only if it is damaged',
   async (_, damage, why, advice) => {
     const { folder, remove } = await temporaryFolder();
     onTestFinished(remove);

@@ -548,11 +548,11 @@ describe('readTemplate refuses', () => {
     [types, properties, references, functions, api, roles, duplicates, tables]
       .flat()
       .map(([change, message]) => [message, change] as const),
-  )('%s', (message, change) => {
+  )('a template with the message: %s', (message, change) => {
     expect(messageOf(ordersTemplate(change))).toBe(message);
   });
 
-  test('all types and properties that are on no list, in a message with a line for each', () => {
+  test('all unknown types and properties, in a message with a line for each of them', () => {
     const template = ordersTemplate((resources) => {
       add('Queue', 'AWS::SQS::Queue')(resources);
       add('Topic', 'AWS::Kinesis::Stream')(resources);

@@ -34,7 +34,7 @@ describe('readTemplate', () => {
     });
   });
 
-  test('reads functions, with the values of all references in their properties', () => {
+  test('reads functions, and replaces all references in their properties by values', () => {
     const [shopFunction, guard] = read().functions;
     expect(shopFunction).toEqual({
       name: 'Shop',
@@ -72,7 +72,7 @@ describe('readTemplate', () => {
     [{ LogFormat: 'Text' }, 'TRACE'],
     [{ LogFormat: 'JSON' }, 'INFO'],
     [{ LogFormat: 'JSON', ApplicationLogLevel: 'DEBUG' }, 'DEBUG'],
-  ])('reads the log level from the LoggingConfig %j: %s', (logging, level) => {
+  ])('reads, from the LoggingConfig %j, the log level %s', (logging, level) => {
     const { functions } = read(({ Shop }) => Object.assign(Shop?.Properties ?? {}, { LoggingConfig: logging }));
     expect(functions[0]?.logLevel).toBe(level);
   });
@@ -152,9 +152,12 @@ describe('readTemplate', () => {
     ['AWS::CloudWatch::Alarm', { Dimensions: [{ Name: 'FunctionName', Value: { Ref: 'Shop' } }] }],
     ['AWS::Cognito::UserPool', { LambdaConfig: { PreSignUp: 'arn:aws:lambda:eu-west-3:1:function:theirs' } }],
     ['AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'Shop@example.com' }],
-  ])('ignores %s with %j, which would invoke no function of the template', (Type, Properties) => {
-    expect(() => read((resources) => Object.assign(resources, { Other: { Type, Properties } }))).not.toThrow();
-  });
+  ])(
+    'ignores a resource of the type %s with %j, which would invoke no function of the template',
+    (Type, Properties) => {
+      expect(() => read((resources) => Object.assign(resources, { Other: { Type, Properties } }))).not.toThrow();
+    },
+  );
 
   test('ignores the domain name of the API and its DNS record', () => {
     const served = read();
@@ -182,7 +185,7 @@ describe('readTemplate', () => {
     ['the greatest', 'ShopIntegration', { TimeoutInMillis: 30_000 }],
     ['the least', 'Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
     ['the least', 'Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
-  ])('accepts %s numbers that AWS allows for %s: %j', (_, resource, properties) => {
+  ])('accepts numbers at the limits of AWS, %s for %s: %j', (_, resource, properties) => {
     expect(() => read((resources) => Object.assign(resources[resource]?.Properties ?? {}, properties))).not.toThrow();
   });
 

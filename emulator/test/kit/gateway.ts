@@ -26,7 +26,7 @@ export const openRoute = (routeKey: string): RouteSpec => ({ routeKey, target: t
 export const allow = { isAuthorized: true, context: { sub: 'me' } };
 export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(value), log: [] });
 
-/** What the functions return. If `invoke` is set, it takes the place of both functions. */
+/** What the two functions return. If `invoke` is set, the gateway calls `invoke` instead of both functions. */
 type Functions = { Authorizer?: unknown; Orders?: unknown; invoke?: (name: string) => Promise<Outcome> };
 
 /** Starts a gateway that serves `api` until the test ends. @returns also the functions' events and the log */

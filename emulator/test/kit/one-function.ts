@@ -14,7 +14,8 @@ export const timeout = 300_000;
 export const folderWith = async (files: Record<string, string>): Promise<string> => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  // The temporary folder may be inside a project whose package.json declares ES modules, as in `npm run breaks`.
+  // An own package.json, because the temporary folder may be inside a project that declares ES modules, as in `npm run
+  // breaks`.
   for (const [name, content] of Object.entries({ 'package.json': '{}', ...files })) {
     const file = path.join(folder, name);
     await mkdir(path.dirname(file), { recursive: true });

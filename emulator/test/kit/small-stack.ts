@@ -11,7 +11,7 @@ type SmallStack = {
   role?: object[];
   /** Properties of the API besides its protocol. */
   api?: object;
-  /** Further resources. */
+  /** Resources besides the API, its functions and their role. */
   resources?: object;
 };
 
@@ -19,7 +19,10 @@ const inApi = { ApiId: { Ref: 'Api' } };
 const lambdaMayAssume = { Effect: 'Allow', Action: 'sts:AssumeRole', Principal: { Service: 'lambda.amazonaws.com' } };
 const arnOf = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 
-/** Writes the functions' code to the folder `assets`. If the functions have an Authorizer, each route has it. */
+/**
+ * Makes a stack's template, and writes the code of its functions to the folder `assets`. If a function is named
+ * Authorizer, it is the authorizer of each route.
+ */
 export const smallStack = async (
   assets: string,
   stack: SmallStack,
@@ -60,7 +63,7 @@ export const smallStack = async (
   return { template: { Resources: resources } as Template, assets };
 };
 
-/** @returns the hash that the CDK would give to the asset */
+/** Writes a function's code as an asset. @returns the hash that the CDK would give to the asset */
 const writeAsset = async (assets: string, code: string): Promise<string> => {
   const hash = createHash('sha256').update(code).digest('hex');
   const folder = path.join(assets, `asset.${hash}`);

@@ -8,7 +8,7 @@ import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { buildSync } from 'esbuild';
 
-/** Makes the app. Its bundles and its assembly are in `folder`. `grant: false` leaves out one permission. */
+/** Makes the CDK app of the stack, with bundles and assembly in `folder`. `grant: false` leaves out one permission. */
 export const foreignApp = (folder: string, { grant = true } = {}): App => {
   const props: AppProps = { outdir: path.join(folder, 'cdk.out'), builtinCloudFormationValidation: false };
   const app = new App(props);
