@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { generate } from 'selfsigned';
 
 /**
- * Makes a self-signed certificate for 127.0.0.1 and its private key, both in PEM. Its name is unique, because TLS finds
- * a trusted certificate by name: if names were equal, it would try an earlier one and reject this one.
+ * Makes a self-signed certificate for 127.0.0.1 and its private key, both in PEM. Each certificate has a unique name:
+ * TLS finds trusted certificates by name, so it could pick an earlier one of the same name and reject this one.
  */
 export const makeCertificate = async (): Promise<{ key: string; certificate: string }> => {
   const { private: key, cert: certificate } = await generate(

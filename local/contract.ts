@@ -27,8 +27,8 @@ export const toJson = (value: unknown, indent?: number): string =>
 export type ExampleRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
 
 /**
- * Returns a request made of the examples of one operation: the first that has a body, because an empty store can answer
- * it, or else the first. Returns undefined if the contract has no example of something that the request must have.
+ * Makes a request from the examples of one operation: the first with a body, because even an empty store can answer it,
+ * or else the first of all. Returns undefined if the contract lacks an example of something that the request needs.
  */
 export const exampleRequest = (contract: Contract): ExampleRequest | undefined => {
   const operations = operationsOf(contract);
@@ -57,7 +57,10 @@ export const exampleRequest = (contract: Contract): ExampleRequest | undefined =
   };
 };
 
-/** Lists the operations. An operation's parameter replaces the one of its path that has the same place and name. */
+/**
+ * Lists the contract's operations. A parameter of an operation replaces a parameter of the path with the same place and
+ * name.
+ */
 const operationsOf = (contract: Contract) =>
   Object.entries(contract.paths).flatMap(([path, item]) =>
     Object.entries(item)

@@ -7,19 +7,20 @@ import inspector, { type NodeWorker, Session } from 'node:inspector/promises';
  * @throws Error with a message for the user if the port cannot be used
  */
 export const openInspector = (port: number): string => {
-  // If a debugger started this process, as VS Code does, it has already opened the inspector.
+  // Do not open the inspector a second time: a debugger that starts this process, such as VS Code's, has already opened
+  // it.
   if (inspector.url() === undefined) inspector.open(port, '127.0.0.1');
   const url = inspector.url();
   if (url !== undefined) return new URL(url).host;
-  // Node.js prints the reason, such as "address already in use", but throws nothing.
+  // The inspector did not open. Node.js prints the reason, such as "address already in use", but throws nothing.
   throw new Error(
     `The debugger's port ${port} cannot be used. Choose another one: npm start -- --debug=9230 (--debug=0 means any free port).`,
   );
 };
 
-/** Detaches debuggers, and resumes threads that they have paused: a paused thread cannot be stopped. */
+/** Detaches the debuggers, and resumes the threads that they have paused, because a paused thread cannot be stopped. */
 export const closeInspector = async (): Promise<void> => {
-  // Without this, the process would not exit before the debugger detaches.
+  // Close the inspector first; otherwise, the process would not exit before the user detaches the debugger.
   inspector.close();
   const session = new Session();
   session.connect();
@@ -29,7 +30,7 @@ export const closeInspector = async (): Promise<void> => {
   await Promise.all(resumed);
 };
 
-/** Resumes the worker thread of a session if it is paused, also if it meets another breakpoint later. */
+/** Resumes a worker thread if a debugger has paused it, even if the thread meets another breakpoint later. */
 const resume = async (session: Session, sessionId: NodeWorker.SessionID): Promise<void> => {
   const send = (id: number, method: string) =>
     session.post('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify({ id, method }) });

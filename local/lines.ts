@@ -13,14 +13,14 @@ type Output = NodeJS.WritableStream & { isTTY?: boolean };
 export const title = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');
 
 /**
- * Describes a request in one line, whatever the functions logged. Below that line, indented, are their stack traces. A
- * terminal gets columns, and colours unless NO_COLOR is set.
+ * Describes a request in one line, whatever the functions logged; stack traces follow below, indented. On a terminal,
+ * the line has columns, and colours unless NO_COLOR is set.
  */
 export const accessLine = (entry: AccessLogEntry, output: Output = process.stdout): string => {
   const { method, path, status, requestId, error, log } = entry;
   const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
     output.isTTY ? styleText(format, text, { stream: output }) : text;
-  // A longer path shifts only its own columns.
+  // Pad the path and the time to columns. A longer path shifts only the columns of that line.
   const [what, time] = [`${method} ${path}`, `${Math.round(entry.milliseconds)} ms`];
   const columns = [
     output.isTTY ? what.padEnd(14) : what,
@@ -28,7 +28,7 @@ export const accessLine = (entry: AccessLogEntry, output: Output = process.stdou
     output.isTTY ? time.padStart(7) : time,
     paint('dim', requestId),
   ].join(' ');
-  // The functions log the request's id, too, with which the line begins.
+  // Leave out the gateway's request id that the functions log, because the line already has it.
   const logged = log.map((line) => ({ ...takeStacks(evidenceOf(line), ['gatewayRequestId']), ...line }));
   const line = [
     columns,
@@ -41,14 +41,15 @@ export const accessLine = (entry: AccessLogEntry, output: Output = process.stdou
 const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
   level === 'ERROR' || level === 'FATAL' ? 'red' : level === 'WARN' ? 'yellow' : 'dim';
 
-/** What a function logged: its message, with the error if it logged several values. */
+/** What a function logged: the message or, if it logged several values, the message and the error among them. */
 const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
 
 /** Indents a stack trace, so that none of its lines can pass for the line of a request. */
 const stackLines = (stack: string): string => {
   const safe = stripVTControlCharacters(stack).replaceAll(/[^\P{Cc}\n]/gu, ' ');
-  // The hash that a function logs is of the bundle at the start, even if its code was replaced since.
+  // Find the source map by the bundle's content, not by the hash in the log: that hash is of the code at the start of
+  // the service, even if the code was replaced since.
   return toSources(safe, mapOf).replaceAll(/^/gm, '    ');
 };
 
@@ -56,7 +57,7 @@ const stackLines = (stack: string): string => {
 export const curlLine = (url: string, { method, path, headers = {}, body }: ExampleRequest): string => {
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
   const dataDir = process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : '';
-  // Without -X, curl sends a POST if it has data, and a GET if it has none.
+  // The command needs -X only for other methods than curl's defaults: POST if there is data, and GET if there is none.
   const isUsual = method === (body === undefined ? 'GET' : 'POST');
   const address = /[^\w/:.%-]/.test(path) ? quote(url + path) : url + path;
   return [

@@ -46,7 +46,7 @@ const start = async (): Promise<void> => {
     say('The functions are not the bundles that would be deployed: these are not minified, and have source maps.');
   }
   const port = readPort();
-  // Try the port first: if it is in use, the user learns so before the slow steps.
+  // Check that the port is free before the slow steps, so that the user learns at once if it is in use.
   const portProbe = createServer();
   await listen(portProbe, port);
   await closeServer(portProbe);
@@ -55,7 +55,8 @@ const start = async (): Promise<void> => {
   cleanUps.push(await lockFolder(dataFolder()));
   removeStaleSession(dataFolder());
 
-  // Importing the first two takes half of the start-up time, so they load late and while the functions are bundled.
+  // Importing issuer.ts and stack.ts takes half of the start-up time, so import them while esbuild bundles the
+  // functions.
   const [{ startIssuer }, { makeApp }, contract] = await Promise.all([
     import('./issuer.ts'),
     import('./stack.ts'),
@@ -124,7 +125,7 @@ const announce = (emulator: Emulator, contract: Contract): void => {
 
 let stopping = false;
 const end = async (exitCode: number): Promise<void> => {
-  // A Ctrl-C arrives twice: from the terminal, and forwarded by npm.
+  // Ignore the second signal of a Ctrl-C: the first comes from the terminal, the second from npm, which forwards it.
   if (stopping) return;
   stopping = true;
   setTimeout(() => process.exit(1), 10_000).unref();
@@ -133,7 +134,7 @@ const end = async (exitCode: number): Promise<void> => {
   process.exit(exitCode);
 };
 
-// SIGHUP means that the terminal was closed.
+// Stop on SIGHUP, too: it means that the terminal was closed.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (!stopping) say('Stopping ...');
@@ -146,7 +147,7 @@ for (const output of [process.stdout, process.stderr]) output.on('error', () => 
 
 // The embedded store throws outside of our calls, for example if the disk is full, so we can catch it only here.
 process.on('uncaughtException', (error) => {
-  // Stopping closes things that are still in use, so errors are expected then.
+  // While the service stops, it closes things that are still in use, so errors are expected.
   if (stopping) return;
   console.error('The local service failed:', error);
   void end(1);

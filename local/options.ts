@@ -16,7 +16,9 @@ const inspectorPort = (text: string): number => {
   return Number(text);
 };
 
-/** Reads the command line. Prints help or an error message, and exits, if it has `--help` or is wrong. */
+/**
+ * Reads the command line. With `--help`, or if the command line is invalid, prints help or an error message, and exits.
+ */
 export const readOptions = (): StartOptions => {
   const command = new Command('npm start --')
     .description('Serves the stack on this machine.')

@@ -5,7 +5,10 @@ import { bundles, esbuildOptions, functions, listEntries } from '../infra/bundli
 import { keepMap } from './source-maps.ts';
 import { mapOptions, splitOutput } from './stack-traces.ts';
 
-/** Readable code with a source map. Its sources are absolute, because the CDK moves a bundle to another folder. */
+/**
+ * esbuild's options for debugging: readable code and a source map. The paths in the map are absolute, because the CDK
+ * moves a bundle to another folder.
+ */
 const debugOptions = {
   minify: false,
   sourcemap: 'inline',
@@ -13,7 +16,10 @@ const debugOptions = {
   absWorkingDir: path.dirname(functions),
 } satisfies BuildOptions;
 
-/** With `debug`, a debugger can show the sources, and the bundle is not the one that is deployed. */
+/**
+ * esbuild's options for an entry. With `debug`, a debugger can show the sources, but the bundle differs from the one
+ * that would be deployed.
+ */
 export const bundleOptions = (entry: string, debug: boolean) => ({
   ...esbuildOptions(entry),
   ...(debug ? debugOptions : mapOptions),

@@ -4,11 +4,13 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { AccessLogEntry } from 'http-api-emulator';
 import { type Contract, readContract, toJson } from './contract.ts';
 
-/** With `location`, the response redirects there. */
+/** The content of a response. If `location` is set, the response redirects there. */
 type Content = { type: string; body: string | Buffer; location?: string };
 type Source = (origin: string, own: Own, headers: IncomingHttpHeaders) => Promise<Content>;
 
-/** What the pages show of the running service. `requests` returns the latest requests, for `npm run request`. */
+/**
+ * What the pages show of the running service. `requests` returns the latest requests, which `npm run request` fetches.
+ */
 type Own = {
   newToken: () => Promise<string>;
   requests: () => readonly AccessLogEntry[];
@@ -29,7 +31,7 @@ export const referencePage =
     if (source === undefined || !['GET', 'HEAD'].includes(method)) return false;
     if (path === '/' && own.routeKeys().some((key) => key === 'GET /' || key === 'ANY /')) return false;
     request.resume();
-    // A website may point its own name at 127.0.0.1 (DNS rebinding) to read the token: refuse foreign names in Host.
+    // Refuse other names in Host: a website may point its name at 127.0.0.1 (DNS rebinding) to read the page's token.
     // Without CORS headers, no other website can read the page; any program on this machine can.
     const host = ['127.0.0.1', 'localhost'].map((name) => new URL(`http://${name}:${socket.localPort}`).host);
     if (!host.includes(headers.host ?? '')) {
@@ -60,7 +62,7 @@ const send = (response: ServerResponse, status: number, { type, body, location }
   response.end(body);
 };
 
-/** Reads the file at each request, not at the start, so that the start stays fast. */
+/** Serves a file. Reads the file at each request, not when the service starts, so that the start stays fast. */
 const file =
   (type: string, path: string): Source =>
   async () => ({ type, body: await readFile(new URL(path, import.meta.url)) });
@@ -84,14 +86,14 @@ const latestRequests: Source = async (_, { requests }) => ({
 
 const openapi: Source = async (origin) => ({ type: 'application/json', body: toJson(await contractOf(origin)) });
 
-/** Sends a browser to the page, and tells other clients what there is. */
+/** The response to GET /: redirects a browser to the page at /docs, and lists the service's paths for other clients. */
 const start: Source = async (_, { routeKeys }, { accept = '' }) => ({
   type: 'application/json',
   body: toJson({ docs: '/docs', openapi: '/openapi.json', routes: routeKeys() }),
   ...(accept.includes('text/html') && { location: '/docs' }),
 });
 
-/** Every path that is served. The list is fixed, so no file name is built from a client's request. */
+/** Every path that this module serves. The list is fixed, so no file name is built from a client's request. */
 const sources = new Map<string, Source>([
   ['/', start],
   ['/docs', page],
@@ -103,7 +105,7 @@ const sources = new Map<string, Source>([
   ['/openapi.json', openapi],
 ]);
 
-/** Reads the contract, with `origin` as its server. */
+/** Reads the contract, and makes `origin` the contract's only server. */
 const contractOf = async (origin: string): Promise<Contract & { servers: object[] }> => ({
   ...(await readContract()),
   servers: [{ url: origin }],
@@ -111,13 +113,16 @@ const contractOf = async (origin: string): Promise<Contract & { servers: object[
 
 type WithExamples = { in?: string; schema: object; example?: unknown; examples?: Record<string, { value: unknown }> };
 
-/** A parameter, header or media type has examples beside its schema. A schema's own examples are left as they are. */
+/**
+ * Whether a value of the contract is a parameter, header or media type with examples beside its schema. Examples inside
+ * a schema do not count, and stay as they are.
+ */
 const hasExamples = (value: unknown): value is WithExamples =>
   value instanceof Object && 'schema' in value && ('example' in value || 'examples' in value);
 
 /**
- * Changes what Swagger UI gets wrong. It would round the numbers in examples, but shows and sends text unchanged; and
- * it does not find a parameter of a whole path that is given by reference.
+ * Changes the contract for Swagger UI. Examples become text, because Swagger UI would round their numbers. References
+ * to parameters are replaced, because Swagger UI does not follow them in the parameters of a whole path.
  */
 export const forSwaggerUi = (contract: Contract): unknown => {
   const change = (value: unknown): unknown => {
@@ -141,5 +146,5 @@ const examplesAsText = ({ in: place, example, examples = {} }: WithExamples): Pa
   };
 };
 
-/** Swagger UI shows a list as one input for each element. */
+/** A parameter's example as text. A list stays a list of texts, because Swagger UI shows an input for each element. */
 const parameterText = (value: unknown): unknown => (Array.isArray(value) ? value.map(String) : String(value));

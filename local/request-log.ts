@@ -1,13 +1,16 @@
 import type { AccessLogEntry } from 'http-api-emulator';
 import { accessLine } from './lines.ts';
 
-/** A second with more requests than these is busy: it gets a summary. */
+/**
+ * How many requests of one second get a line each. If there are more, the second is busy, and its other requests share
+ * a summary.
+ */
 const readable = 20;
 
-/** How many failures (5xx) of a busy second still get a line each. */
+/** How many failed requests (5xx) of a busy second get a line each; further ones are part of the second's summary. */
 const failureLines = 3;
 
-/** What is known of the second that has begun. `byStatus` and `slowest` are about the requests without a line. */
+/** Counts the requests of the current second. `byStatus` and `slowest` cover only requests that got no line. */
 class Second {
   requests = 0;
   failures = 0;
@@ -19,7 +22,7 @@ class Second {
     if (this.slowest === undefined || entry.milliseconds > this.slowest.milliseconds) this.slowest = entry;
   }
 
-  /** Describes the requests without a line in one line; undefined if there are none. */
+  /** Sums up in one line the requests that got no line. Returns undefined if there are none. */
   summary(): string | undefined {
     if (this.slowest === undefined) return undefined;
     const { method, path, milliseconds, requestId } = this.slowest;
@@ -31,11 +34,14 @@ class Second {
   }
 }
 
-/** Prints a line for each request, or for each second while there are many. */
+/** Prints a line for each request or, while there are many requests, a line for each second. */
 export class RequestLog {
   readonly #print: (line: string) => void;
   #second = new Second();
-  /** Whether the last second was busy. If so, the requests of this one wait for its summary from the start. */
+  /**
+   * Whether the last second was busy. If it was, the requests of the current second are only in its summary, except
+   * failures.
+   */
   #wasBusy = false;
 
   constructor(print: (line: string) => void) {
@@ -51,7 +57,7 @@ export class RequestLog {
     else this.#print(accessLine(entry));
   }
 
-  /** Call this once a second. */
+  /** Ends the current second, and prints its summary. Must be called once a second. */
   endSecond(): void {
     const summary = this.#second.summary();
     if (summary !== undefined) this.#print(summary);

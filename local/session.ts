@@ -1,4 +1,7 @@
-/** The session file tells other commands how to reach the running local service, which deletes it when it stops. */
+/**
+ * The session file tells other commands how to reach the running local service. The service deletes the file when it
+ * stops.
+ */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -6,14 +9,17 @@ import type { LocalIssuer } from './issuer.ts';
 
 export type Session = { url: string } & TokenSource;
 
-/** A token endpoint and one of its clients. `certificate` (PEM) is set if the endpoint's certificate is self-signed. */
+/**
+ * How to get a token: a token endpoint and the credentials of a client. `certificate` (PEM) is set if the endpoint's
+ * certificate is self-signed.
+ */
 export type TokenSource = Pick<LocalIssuer, 'tokenUrl' | 'clientId' | 'clientSecret' | 'scope'> & {
   certificate?: string;
 };
 
 const sessionFile = (folder: string): string => path.join(folder, 'session.json');
 
-/** Reads the session file. @throws Error with a one-sentence message if no service is running with that data folder */
+/** Reads the session file in a data folder. @throws Error with a one-sentence message if no service uses that folder */
 export const readSession = (folder: string): Session => {
   const session = parseSession(readText(sessionFile(folder)) ?? '');
   if (session !== undefined) return session;
@@ -75,7 +81,7 @@ const parseSession = (text: string): Session | undefined => {
 const isSession = (value: unknown): value is Session =>
   value instanceof Object && fields.every((field) => typeof Reflect.get(value, field) === 'string');
 
-/** No token endpoint (RFC 6749 section 5) responds at the URL, or not yet. */
+/** Thrown if no token endpoint (RFC 6749 section 5) responds at a URL, or none responds yet. */
 export class NoTokenEndpoint extends Error {
   override readonly name = 'NoTokenEndpoint';
 }

@@ -1,4 +1,4 @@
-/** The settings of `npm start` that its environment has. */
+/** The settings of `npm start` that are environment variables. Its command-line options are in local/options.ts. */
 import path from 'node:path';
 
 /** The folder for the local service's plants and session: DATA_DIR, or else .plant-store in the current folder. */

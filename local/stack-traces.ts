@@ -5,14 +5,17 @@ import path from 'node:path';
 import { type BuildOptions, buildSync, type OutputFile } from 'esbuild';
 import { esbuildOptions, listEntries } from '../infra/bundling.ts';
 
-/** The source map, which is not deployed, has paths relative to the project's folder. The bundle stays as it is. */
+/**
+ * esbuild's options for a source map beside the bundle, with paths relative to the project's folder. The bundle itself
+ * stays as it is deployed, and the map is not deployed.
+ */
 export const mapOptions = {
   sourcemap: 'external',
   sourcesContent: false,
   outfile: path.resolve(import.meta.dirname, '../index.js'),
 } satisfies BuildOptions;
 
-/** Returns the bundle of an entry, and its source map unless that is inline. */
+/** Finds the bundle of an entry, and its source map unless the map is inline, in what esbuild has produced. */
 export const splitOutput = (entry: string, files: OutputFile[]): { code: OutputFile; map: OutputFile | undefined } => {
   const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
   const code = files.find((file) => !isMap(file));
@@ -22,12 +25,15 @@ export const splitOutput = (entry: string, files: OutputFile[]): { code: OutputF
 
 export const sha256Of = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
 
-/** Thrown for a stack trace of a bundle that the files in this folder do not make. */
+/** Thrown if a stack trace is of a bundle that cannot be made from the files in this folder. */
 export class OtherBundle extends Error {
   override readonly name = 'OtherBundle';
 }
 
-/** Knows the bundles that the files in this folder make. They are made once, when the first stack trace is read. */
+/**
+ * Translates stack traces with the bundles of the files in this folder. The bundles are made once, when the first stack
+ * trace is read.
+ */
 export class StackTraces {
   #made: { entry: string; sha256: string; map: SourceMap }[] | undefined;
 
@@ -58,7 +64,10 @@ export class StackTraces {
   }
 }
 
-/** A place in a bundle, such as /var/task/index.js:25:26897, with the function's name if it is minified. */
+/**
+ * Matches a place in a bundle, such as /var/task/index.js:25:26897, and the function's name before it if that is
+ * minified.
+ */
 const place = /((?<=\bat (?:async )?)(?:new )?[\w$]{1,3} \()?(?<![^\s"'()])([^\s"'()]*\/index\.js):(\d+):(\d+)(\)?)/g;
 
 /**
@@ -76,10 +85,15 @@ export const toSources = (stack: string, mapOf: (bundle: string) => SourceMap | 
 /** Returns whether a text has places in bundles. */
 export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
 
-/** What a function logged, without its stack traces, and these as text of several lines, outermost error first. */
+/**
+ * A log entry of a function, taken apart: `rest` is the entry without stack traces; `stacks` has each stack trace as
+ * text of several lines, outermost error first.
+ */
 export type Unfolded = { rest: string; stacks: string[]; sha256?: string };
 
-/** Takes the stack traces, the SHA-256 of the bundle, and the `omitted` fields out of what a function logged. */
+/**
+ * Separates the stack traces from a function's log entry. Also removes the bundle's SHA-256 and the `omitted` fields.
+ */
 export const takeStacks = (logged: unknown, omitted: string[] = []): Unfolded => {
   const stacks: string[] = [];
   let sha256: string | undefined;

@@ -16,7 +16,7 @@ export const makeApp = (folder: string, context: Record<string, string>): App =>
       ...(cdkJson as { context: object }).context,
       ...context,
     },
-    // `cdk synth` validates the template. Here, validation would take a third of the start-up time of `npm start`.
+    // Skip the check of the template that `cdk synth` makes: it would take a third of the start-up time of `npm start`.
     builtinCloudFormationValidation: false,
   });
   new PlantStoreStack(app, readSettings(app.node));

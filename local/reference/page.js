@@ -10,20 +10,20 @@ const keepExamplesAsText = () => ({
   },
 });
 
-/** Swagger UI has a dark mode, which this class turns on. */
+/** Swagger UI has a dark mode, which the class `dark-mode` turns on. */
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const followSystem = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', followSystem);
 followSystem();
 
-/** Elements that Swagger UI gives no name, for screen readers. */
+/** Names for screen readers, for elements to which Swagger UI gives no name. */
 const names = {
   '#servers': 'Server',
   '.examples-select-element': 'Example',
   '.body-param__text': 'Request body',
 };
 
-/** Long texts, and the words of the button that shows each. */
+/** The selectors of long texts, each with the label of the button that shows the text. */
 const folded = {
   '.info__description': 'About this API',
   '.opblock-description-wrapper > .opblock-description': 'About this operation',
@@ -32,7 +32,10 @@ const folded = {
   '.responses-table:not(.live-responses-table)': 'All statuses',
 };
 
-/** Hides an element, or a part of it, by the attribute `data-folded` (page.css), and adds a button that shows it. */
+/**
+ * Hides an element, or a part of it, by the attribute `data-folded` (see page.css), and adds a button that shows it
+ * again.
+ */
 const fold = (element, words) => {
   if (element.dataset.hasButton) return;
   element.dataset.hasButton = 'true';
@@ -46,18 +49,18 @@ const fold = (element, words) => {
   };
   button.addEventListener('click', () => show(element.hasAttribute('data-folded')));
   show(false);
-  // Swagger UI puts the response before the table of statuses.
+  // Put the button after the table of statuses, because Swagger UI puts the response before that table.
   if (element.matches('table')) element.after(button);
   else element.before(button);
 };
 
-/** The operation whose response is kept in view: Swagger UI draws it in several steps. */
+/** The operation to whose response the page keeps scrolling, because Swagger UI draws a response in several steps. */
 let executed;
 
 const adjust = () => {
   for (const [selector, name] of Object.entries(names))
     for (const element of document.querySelectorAll(selector)) element.setAttribute('aria-label', name);
-  // The keyboard can scroll only what has the focus.
+  // Make code blocks focusable, because the keyboard can scroll only an element that has the focus.
   for (const element of document.querySelectorAll('.curl, .microlight')) element.tabIndex = 0;
   for (const [selector, words] of Object.entries(folded))
     for (const element of document.querySelectorAll(selector)) fold(element, words);

@@ -3,7 +3,7 @@ import { listEntries } from '../../infra/bundling.ts';
 import { bundleOptions } from '../prebuild.ts';
 import { splitOutput } from '../stack-traces.ts';
 
-/** `map` is JSON; undefined if the code has its source map inline. */
+/** The bundle of a function. `map` is its source map as JSON, or undefined if the code has its source map inline. */
 export type Bundle = { code: Buffer; map: string | undefined };
 
 /** Bundles the functions again and again. esbuild keeps what it has parsed, so each time takes a third of the first. */
@@ -38,7 +38,7 @@ export class Bundler {
   }
 }
 
-/** Several entries may import the file that has the error, so each error is described once. */
+/** Describes esbuild's errors, each of them once, because several entries may import the file that has the error. */
 const describe = async (failures: { message: string; errors?: Message[] }[]): Promise<string> => {
   const errors = failures.flatMap((failure) => failure.errors ?? []);
   if (errors.length === 0) return failures.map(({ message }) => message).join('\n');

@@ -1,6 +1,6 @@
 /**
- * How long, in milliseconds, no file may change before a reload, so that a `git checkout` causes one. chokidar does not
- * report a second change of a file within 50 ms, so a reload may read the files only later than that.
+ * A reload begins when no file has changed for this many milliseconds, so that a `git checkout` causes only one reload.
+ * More than 50, because chokidar does not report a second change of a file within 50 ms.
  */
 const quietTime = 60;
 
@@ -9,14 +9,17 @@ const quietTime = 60;
  */
 export class ReloadQueue {
   readonly #reload: (files: string[]) => Promise<string>;
-  /** The files that changed since the last reload began, and those of the reload before if it failed. */
+  /**
+   * The files to reload next: those that changed since the last reload began, and the files of the last reload if it
+   * failed.
+   */
   readonly #files = new Set<string>();
   #firstChange: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isReloading = false;
   #isClosed = false;
 
-  /** `reload` serves what changed in the files, and says in words what it has reloaded. */
+  /** `reload` serves the changes in the files, and returns in words what it has reloaded. */
   constructor(reload: (files: string[]) => Promise<string>) {
     this.#reload = reload;
   }
@@ -33,7 +36,7 @@ export class ReloadQueue {
     this.#timer = setTimeout(() => this.#next(), quietTime);
   }
 
-  /** Starts no further reload, and prints nothing of the one in progress. */
+  /** Closes the queue, which then starts no further reload, and prints nothing about a reload in progress. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -56,7 +59,8 @@ export class ReloadQueue {
       const seconds = (performance.now() - changedAt) / 1_000;
       if (files.length > 0 && !this.#isClosed) console.log(`Reloaded ${what} (${seconds.toFixed(2)} s).`);
     } catch (error) {
-      // The next reload takes these files, too: a new operation fails until its last file is written.
+      // Include these files in the next reload, because a reload may fail only until another file is written, as for a
+      // new operation.
       for (const file of files) this.#files.add(file);
       if (!this.#isClosed) {
         console.error(error instanceof Error ? error.message : error);

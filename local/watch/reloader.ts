@@ -12,7 +12,10 @@ import type { Synthesized } from './synthesize.ts';
 
 export const root = path.resolve(import.meta.dirname, '../..');
 
-/** The service that runs. `app` is what it serves, with its assets in `assets`; `context` is the app's own. */
+/**
+ * The running service. `app` is the CDK app that it serves, `assets` the folder of the app's assets, and `context` the
+ * app's context.
+ */
 export type Service = {
   /** Whether the bundles have source maps. */
   debug: boolean;
@@ -32,7 +35,10 @@ export class Reloader {
   #entries: Record<string, string>;
   /** The code that is served, by entry. */
   readonly #served: Map<string, Buffer>;
-  /** Whether this process has outdated options for esbuild. Then only a new process can bundle. */
+  /**
+   * Whether infra/bundling.ts has changed. This process then has old options for esbuild, so only a new process can
+   * bundle.
+   */
   #isBundlingOutdated = false;
 
   constructor(service: Service) {
@@ -43,10 +49,10 @@ export class Reloader {
   }
 
   /**
-   * Serves what changed in the files, whose paths are relative to the project's root. Call it again only when it has
+   * Serves what changed in `files`, whose paths are relative to the project's root. Do not call it again before it has
    * ended.
    * @returns what was reloaded, in words
-   * @throws Error with a message for the user; what was served before is then served on
+   * @throws Error with a message for the user; the service then continues as before
    */
   async reload(files: string[]): Promise<string> {
     const hasChanged = (start: string): boolean => files.some((file) => file.startsWith(start));
@@ -106,7 +112,7 @@ export class Reloader {
     child.stderr?.on('data', (chunk) => (stderr += chunk));
     child.on('message', (sent) => (message = sent));
     const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
-    // The CDK writes such a line for each function.
+    // Hide the line that the CDK writes for each function that it bundles.
     stderr = stderr.replaceAll(/^Bundling asset .*\n/gm, '').trimEnd();
     if (code !== 0) throw new Error(stderr || `${script} ended with code ${code}`);
     if (stderr !== '') console.error(stderr);

@@ -1,13 +1,16 @@
 /**
- * Synthesizes the stack and sends it to the parent process. It runs in a new process because Node.js does not import a
- * changed module again. Its argument is JSON: the folder of the assets, and the context of the app.
+ * Synthesizes the stack and sends it to the parent process. `npm start` runs this file in a new process, because
+ * Node.js does not import a changed module again. The only argument is JSON: the assets' folder, and the app's context.
  */
 import type { ServeOptions } from 'http-api-emulator';
 import { prebuildBundles } from '../prebuild.ts';
 import { allScopes } from '../scopes.ts';
 import type { Service } from './reloader.ts';
 
-/** The entries are the files of the functions, by the functions' names. */
+/**
+ * A synthesized stack. `entries` has the path of each function's entry file by the function's name; `scope` is every
+ * scope of the contract.
+ */
 export type Synthesized = {
   template: Extract<ServeOptions, { assets: string }>['template'];
   entries: Record<string, string>;
