@@ -56,7 +56,10 @@ const check = (copy: ProjectCopy, command: [string, ...string[]]): Promise<boole
     return { isGood: (await ended) === 0, output: output() };
   });
 
-/** Runs the shell blocks beside `npm start`. What they print must be in their comments, which end the commands' lines. */
+/**
+ * Runs the guide's shell blocks beside `npm start`. The comment at the end of a command must be the line that the
+ * command prints.
+ */
 const request = async (copy: ProjectCopy, markdown: string): Promise<{ isGood: boolean; output: string }> => {
   const scripts = [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, script = '']) => script);
   const expected = scripts.flatMap((script) => [...script.matchAll(/ # (.*)$/gm)].map(([, line = '']) => line));

@@ -1,5 +1,5 @@
 /**
- * Links node_modules/.bin/node to this platform's Node.js package. npm 10 links it too, but loses the link when it
+ * Links node_modules/.bin/node to this platform's Node.js package. npm 10 makes this link, too, but loses it when npm
  * removes another platform's package with the same `bin`. A shell finds the new link after `hash -r`.
  */
 'use strict';

@@ -6,12 +6,16 @@ import { promisify } from 'node:util';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** A copy of the project. Its commands leave temporary files in `temporary`, which is not part of the copy. */
+/**
+ * A copy of the project, in `folder`. Commands in the copy leave temporary files in `temporary`, which is outside that
+ * folder.
+ */
 export type ProjectCopy = { folder: string; temporary: string };
 
 /**
- * Copies the project into `parent`: all files that git does not ignore, and node_modules. Its commands can run there.
- * @param signal stops the copying, which then rejects
+ * Copies the project into `parent`, so that commands can run in the copy: all files that git does not ignore, and
+ * node_modules.
+ * @param signal stops the copying when it is aborted; copyProject then rejects
  */
 export const copyProject = async (parent: string, signal: AbortSignal): Promise<ProjectCopy> => {
   const copy = { folder: path.join(parent, 'project'), temporary: path.join(parent, 'tmp') };
@@ -23,40 +27,46 @@ export const copyProject = async (parent: string, signal: AbortSignal): Promise<
     await cp(path.join(root, file), path.join(copy.folder, file), copyOptions);
   }
   await copyModules(path.join(copy.folder, 'node_modules'), signal);
-  // Some tests ask git for the project's files.
+  // Make the copy a git repository, because some tests ask git for the project's files.
   execFileSync('git', ['init', '--quiet'], { cwd: copy.folder });
   return copy;
 };
 
 const copyOptions = { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE };
 
-/** Copies node_modules without its caches. A link would not do, because the tests of the bundles compare real paths. */
+/**
+ * Copies node_modules without its caches. A link to the folder is not enough, because the bundling tests compare real
+ * paths.
+ */
 const copyModules = async (target: string, signal: AbortSignal): Promise<void> => {
   const source = path.join(root, 'node_modules');
   const packages = (await readdir(source)).filter((name) => name === '.bin' || !name.startsWith('.'));
   await mkdir(target, { recursive: true });
   try {
-    // Hard links take 2 s, copies up to 40 s. npm replaces the files of a package, so the originals stay as they are.
+    // Use hard links: they take 2 s, copies up to 40 s. npm replaces a package's files, so the original files do not
+    // change.
     await promisify(execFile)('cp', ['-al', ...packages, target], { cwd: source, signal });
   } catch {
-    // This `cp` has no -l, or the copy is on another file system.
+    // Hard links are impossible: this `cp` has no -l, or the copy is on another file system. So copy the files.
     for (const name of packages) {
       signal.throwIfAborted();
       await rm(path.join(target, name), { recursive: true, force: true });
       await cp(path.join(source, name), path.join(target, name), copyOptions);
     }
   }
-  // npm rewrites this file in place.
+  // Copy .package-lock.json, because npm rewrites it in place; with a hard link, npm would change the original, too.
   await cp(path.join(source, '.package-lock.json'), path.join(target, '.package-lock.json'));
 };
 
-/** Settings of the caller: with them, a command in the copy would use the caller's store, folder or service. */
+/** The caller's settings that commands in a copy must not get: they would use the caller's store, folder or service. */
 const callersSettings = ['AWS_ENDPOINT_URL_DYNAMODB', 'TABLE_NAME', 'DATA_DIR', 'PORT', 'API_URL', 'ACCESS_TOKEN'];
 
 /** A command that runs in a copy. `output` returns all that it has printed. */
 export type Running = { ended: Promise<number | null>; output: () => string };
 
-/** Starts a command in a copy. When `signal` is aborted, it and all that it has started end at once. */
+/**
+ * Starts a command in a copy. When `signal` is aborted, the command and all processes that it has started end at once.
+ */
 export const startIn = (
   { folder, temporary }: ProjectCopy,
   [command, ...args]: [string, ...string[]],
@@ -66,7 +76,7 @@ export const startIn = (
   signal.throwIfAborted();
   const inherited = Object.entries(process.env).filter(([name]) => !callersSettings.includes(name));
   const env = { ...Object.fromEntries(inherited), TMPDIR: temporary, ...environment };
-  // `detached` makes a process group, so that `end` also kills what the command has started.
+  // `detached` starts a process group, so that `end` also kills the processes that the command has started.
   const child = spawn(command, args, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
@@ -74,7 +84,7 @@ export const startIn = (
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL');
     } catch {
-      // The process group has already ended.
+      // process.kill throws if the process group has already ended.
     }
   };
   signal.addEventListener('abort', end);

@@ -24,11 +24,12 @@ const untouched = /^(?:emulator|docs\/images)\/|^LICENSE$|^(?:test\/)?scripts\/r
 const git = (...args: string[]): string =>
   execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 2 ** 26 });
 
-/** @throws Error with a sentence for the user unless git can undo every change */
+/** Makes sure that git can undo every change of the rename. @throws Error with a sentence for the user if git cannot */
 const refuseUncommitted = (): void => {
   let changes: string;
   try {
-    // Of the whole repository, even if the project is a folder in it: `git reset --hard` resets all of it.
+    // Check the whole repository, even if the project is only a folder in it, because `git reset --hard` resets all of
+    // it.
     changes = git('status', '--porcelain');
   } catch {
     throw new Error('This folder is not a git repository, so nothing could undo the changes: git init, and commit.');
@@ -42,7 +43,7 @@ const readFiles = (): ProjectFile[] =>
     .split('\0')
     .filter((file) => file !== '' && !untouched.test(file))
     .map((file) => ({ file, source: readFileSync(file, 'utf8') }))
-    // Bytes that are not text.
+    // Skip binary files, which contain zero bytes.
     .filter(({ source }) => !source.includes('\0'));
 
 try {
@@ -59,7 +60,8 @@ try {
     writeFileSync(file, source);
   }
   const moved = changed.filter(({ before, file }) => before.file !== file).map(({ before }) => before.file);
-  // Staged, so that `git reset --hard` also removes the new files. `git rm` removes folders that it empties.
+  // Stage the changes, so that `git reset --hard` also removes new files. `git rm` also removes folders that become
+  // empty.
   git('rm', '--quiet', '--force', '--', ...moved);
   execFileSync('node_modules/.bin/biome', ['check', '--write', '--linter-enabled=false', '--log-level=error', '.'], {
     stdio: 'inherit',

@@ -19,7 +19,10 @@ const { bundle } = new Command('npm run -s stack-trace --')
 
 const traces = new StackTraces();
 
-/** Returns the JSON object in a text, and what stands before it, such as a time; undefined if there is no object. */
+/**
+ * Parses the JSON object in a log line; `before` is the text before the object, such as a time. Returns undefined if
+ * the line has no object.
+ */
 const parse = (input: string): { before: string; value: unknown } | undefined => {
   const start = input.indexOf('{');
   try {
@@ -37,7 +40,7 @@ const inSources = (stack: string, sha256 = bundle): string => {
   );
 };
 
-/** Returns a record of the log with its stack traces below it; undefined if the text has none. */
+/** Returns a log record with its stack traces below it. Returns undefined if the text is not a record. */
 const unfold = (input: string): string | undefined => {
   const found = parse(input);
   if (found === undefined) return undefined;
@@ -49,7 +52,7 @@ if (process.stdin.isTTY) console.error('Paste lines of a log, or a stack trace. 
 const input = (await text(process.stdin)).trimEnd();
 try {
   if (!hasPlaces(input)) throw new Error('The input has no line of a stack trace such as /var/task/index.js:25:26897.');
-  // The console of CloudWatch shows one record as several lines.
+  // Read the whole input as one record first, because CloudWatch's console shows a record as several lines.
   console.log(unfold(input) ?? input.replaceAll(/^.*$/gm, (line) => unfold(line) ?? inSources(line)));
 } catch (error) {
   if (!(error instanceof Error)) throw error;

@@ -1,7 +1,10 @@
 /** Refuses schemas that the validators or the types would misread. */
 import { type Contract, isSchema, mapSchema, notSupported, resolve, type Schema, schemasOf } from './schemas.ts';
 
-/** Keywords beside a $ref that only describe. Others would be missing in the types. */
+/**
+ * The keywords that are allowed beside a $ref, because they only describe. The generated types would lack any other
+ * keyword.
+ */
 const besideRef = ['title', 'description', 'example', 'examples', 'deprecated', 'default'];
 
 const formats: Record<string, unknown[]> = {
@@ -28,13 +31,14 @@ const checkNumber = (schema: Schema, type: string): void => {
   const { format } = schema;
   if (!formats[type]?.includes(format)) throw notSupported(`The format ${format} of type ${type}`);
   const isInt64 = format === 'int64';
-  // A client may send an int64 as a number or a bigint, which are never equal.
+  // Refuse `enum` and `const` for an int64: a client may send it as a number or a bigint, and a number never equals a
+  // bigint.
   const fixed = ['enum', 'const'].find((keyword) => keyword in schema);
   if (isInt64 && fixed !== undefined) throw notSupported(`${fixed} of an int64`);
   const limits = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
   const wrong = limits.find((limit) => limit in schema && !Number.isFinite(schema[limit]));
   if (wrong !== undefined) throw notSupported(`${wrong}: ${schema[wrong]}`);
-  // YAML's numbers are doubles, so 9223372036854775806 is read as 2^63. An int64 needs no such limit.
+  // Refuse limits beyond ±(2^53 - 1): the YAML parser makes doubles, so 9223372036854775806 would become 2^63.
   if (type === 'integer') refuseRounded(schema, [...limits, 'enum', 'const', 'default']);
 };
 
@@ -43,7 +47,7 @@ const refuseRounded = (schema: Schema, keywords: string[]): void => {
   if (rounded !== undefined) throw notSupported(`${rounded} with an integer beyond 2^53 - 1`);
 };
 
-/** Returns whether a value from YAML has an integer that may be rounded. */
+/** Whether a value from the YAML file contains an integer that the YAML parser may have rounded. */
 export const hasRounded = (value: unknown): boolean =>
   numbersIn(value).some((number) => Number.isInteger(number) && !Number.isSafeInteger(number));
 
@@ -52,7 +56,10 @@ const numbersIn = (value: unknown): number[] => {
   return value instanceof Object ? Object.values(value).flatMap(numbersIn) : [];
 };
 
-/** Refuses a schema that is itself, or a list of itself. An object may have fields that are like itself. */
+/**
+ * Refuses a schema that refers to itself, directly or as a list of itself. Only fields of an object may refer to the
+ * object's schema.
+ */
 const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = []): void => {
   const { $ref, items, allOf, anyOf, oneOf } = schema;
   if ($ref !== undefined && followed.includes($ref))
@@ -62,14 +69,17 @@ const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = 
   for (const inner of inside.filter(isSchema)) refuseCircle(contract, inner, refs);
 };
 
-/** Where a value is in an event; `*` is any name. `isChoice`: the schema may apply or not, as those of `anyOf`. */
+/**
+ * The place of a value in an event; `*` in the path is any name. `isChoice` says that its schema may apply or not, as
+ * in `anyOf`.
+ */
 type Place = { path: string[]; isChoice: boolean };
 
 type NumberPlace = Place & { isInt64: boolean };
 
 /**
- * Refuses a `number` that may be an int64 or something else, too: the validator makes a double of it, which would round
- * the other. An `integer` is never rounded, because it is only converted if a double represents it exactly.
+ * Refuses a `number` in a place where an int64 is possible, too: the validator turns a `number` into a double, which
+ * would round the int64. (It turns an `integer` into a double only if the double is exact.)
  */
 export const checkNumbers = (contract: Contract, schema: Schema): void => {
   const numbers = numbersOf(contract, schema, { path: [], isChoice: false }, []);
@@ -94,7 +104,7 @@ const numbersOf = (contract: Contract, schema: Schema, place: Place, followed: u
   ];
 };
 
-/** The schemas in a schema's keywords, and the place of the values to which they apply. */
+/** Lists the schemas inside a schema, each with the place of the values that it describes. */
 const schemasIn = (schema: Schema, { path, isChoice }: Place): { inner: Schema; place: Place }[] =>
   Object.entries(schema).flatMap(([keyword, value]) =>
     schemasOf(keyword, value).map(([name, inner]) => {

@@ -5,7 +5,7 @@ import { type Contract, resolve, type Schema } from './schemas.ts';
 
 export type { Contract, Schema };
 
-/** Where a parameter is, and the property of the gateway's event (payload 2.0) that contains it. */
+/** Where a parameter may be, and which property of the gateway's event (payload 2.0) then contains the parameter. */
 export const eventProperties = { path: 'pathParameters', query: 'queryStringParameters', header: 'headers' } as const;
 
 export type Parameter = {
@@ -16,10 +16,16 @@ export type Parameter = {
   example?: unknown;
 };
 
-/** `schema` is that of the JSON body, if the response has one; `headers` are names in lower case. */
+/**
+ * A response of an operation. `schema` is the schema of the JSON body; it is undefined if the response has no body.
+ * `headers` are names in lower case.
+ */
 export type Response = { status: number; headers: string[]; schema?: Schema; errorCodes: number[] };
 
-/** `id` is the operationId; `body` is the schema of the JSON request body, if there is one, and `examples` are bodies. */
+/**
+ * An operation. `id` is the operationId, `body` the schema of the JSON request body, and `examples` are examples of
+ * that body.
+ */
 export type Operation = {
   id: string;
   summary?: string;
@@ -50,16 +56,25 @@ const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 /** Keys of a path item that are not methods. `trace` is missing because API Gateway does not support it. */
 const otherKeys = ['summary', 'description', 'parameters'];
 
-/** What an operation may have. Tools that read the contract may use `x-` keys; the rest would be ignored here. */
+/**
+ * The keys that an operation may have, besides `x-` keys, which other tools may read. Other keys are refused, because
+ * nothing here would read them.
+ */
 const operationKeys = [
   ...['operationId', 'security', 'parameters', 'requestBody', 'responses'],
   ...['summary', 'description', 'tags', 'externalDocs', 'deprecated'],
 ];
 
-/** The names of other files beside those of the operations: functions/authorizer.lambda.ts, generated/contract.ts. */
+/**
+ * Operation ids that are refused, because other files have these names: functions/authorizer.lambda.ts,
+ * generated/contract.ts.
+ */
 const takenIds = ['authorizer', 'contract'];
 
-/** Groups parameters by their part of the event. `required`: those with a value in every valid event, perhaps a default. */
+/**
+ * Groups parameters by the event's property that contains them. `required` names the parameters that have a value in
+ * every valid event, perhaps a default.
+ */
 export const parametersByPlace = (contract: Contract, parameters: Parameter[]) =>
   Object.entries(eventProperties).flatMap(([place, property]) => {
     const here = parameters.filter((parameter) => parameter.in === place);
@@ -139,7 +154,7 @@ class OperationReader {
     if (!Array.isArray(scopes) || alternatives.length > 0 || Object.keys(others).length > 0)
       throw this.#refuse('needs exactly one entry in security, such as "- bearerAuth: [plants/create]"');
     if (scopes.length === 0) throw this.#refuse('needs at least one scope in security');
-    // RFC 6749 section 3.3 allows these characters in a scope.
+    // A scope may have only the characters that RFC 6749 section 3.3 allows.
     const invalid = scopes.find((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope));
     if (invalid !== undefined)
       throw this.#refuse(`requires ${JSON.stringify(invalid)}, which is not one OAuth 2.0 scope`);
@@ -148,7 +163,7 @@ class OperationReader {
 
   #parameters(shared: NonNullable<OperationObject['parameters']>): Parameter[] {
     const byKey = new Map<string, Parameter>();
-    // An operation's parameter replaces that of its path with the same place and name.
+    // A parameter of the operation replaces a parameter of the path with the same place and name.
     for (const each of [...shared, ...(this.#object.parameters ?? [])]) {
       const parameter = this.#parameter(resolve(this.#contract, each));
       byKey.set(`${parameter.in} ${parameter.name}`, parameter);

@@ -9,7 +9,10 @@ export type Contract = {
 
 export const notSupported = (what: string): Error => new Error(`${what} in schemas/openapi.yaml is not supported.`);
 
-/** Follows a $ref, if the value has one. @throws Error if it leads nowhere or in a circle */
+/**
+ * Returns what a $ref points to, or the value itself if it has no $ref. @throws Error if the $ref leads nowhere or in a
+ * circle
+ */
 export const resolve = <T extends { $ref?: string }>(contract: Contract, value: T, followed: string[] = []): T => {
   const { $ref } = value;
   if ($ref === undefined) return value;
@@ -20,7 +23,10 @@ export const resolve = <T extends { $ref?: string }>(contract: Contract, value: 
   return resolve(contract, target as T, [...followed, $ref]);
 };
 
-/** The keywords that contain schemas, by what their value is. Other values, such as those of `enum`, are data. */
+/**
+ * The keywords that contain schemas: one schema, a list or a map. The values of other keywords, such as `enum`, are
+ * data.
+ */
 const keywords = {
   one: [
     ...['items', 'contains', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems', 'propertyNames'],

@@ -6,7 +6,10 @@ import { type Contract, mapSchema, mapSchemas, resolve, type Schema } from './sc
 
 export const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** A schema's name as a type. Names that would hide a global type, such as Error, end in Body. */
+/**
+ * The type name of a schema: the schema's name, with Body appended if that name would hide a global type, such as
+ * Error.
+ */
 const typeName = (name: string): string => (name in globalThis ? `${name}Body` : name);
 
 const integersAs =
@@ -16,7 +19,10 @@ const integersAs =
       ? { ...schema, tsType: [schema['type']].flat().includes('null') ? `${tsType} | null` : tsType }
       : schema;
 
-/** Refuses names that would be exported twice, or hide a type that the exports use. */
+/**
+ * Refuses schema names that would make two exports of the same name, or hide a type that
+ * functions/generated/contract.ts uses.
+ */
 const checkNames = (schemas: string[], interfaces: string[]): void => {
   const taken = [...interfaces, 'Schemas', 'Operations', 'OperationId', 'Readonly', 'Record'];
   const types = schemas.map(typeName);
@@ -53,7 +59,7 @@ const object = (properties: Record<string, unknown>, required = Object.keys(prop
   additionalProperties: false,
 });
 
-/** The schemas of an operation's types. A parameter of format int64 is always a bigint in an event. */
+/** The types to generate for an operation, as schemas. An int64 parameter is always a bigint in an event. */
 const interfacesOf = (contract: Contract, { id, parameters, body, responses }: Operation): Record<string, Schema> => {
   const name = capitalize(id);
   const places = parametersByPlace(contract, parameters).map(({ property, here, required }) => {
@@ -84,7 +90,9 @@ const interfacesOf = (contract: Contract, { id, parameters, body, responses }: O
   };
 };
 
-/** A parameter's schema may be a reference, and its integers have another type than those of a body. */
+/**
+ * Resolves a parameter's schema, because integers get another type in parameters than in bodies that share the schema.
+ */
 const inlined = (contract: Contract, schema: Schema): Schema => {
   const { items, title, ...others } = resolve(contract, schema);
   return items instanceof Object ? { ...others, items: inlined(contract, items as Schema) } : others;
@@ -103,7 +111,10 @@ const operationTypes = (operations: Operation[]): string => {
 export interface Operations {\n${lines.join('\n')}\n}\n\nexport type OperationId = keyof Operations;\n`;
 };
 
-/** What editors show at a call of the client: summary, route and, if the contract has the examples for it, a call. */
+/**
+ * The comment that editors show when a client calls the operation: summary, route and, if the contract has the
+ * examples, a call.
+ */
 const commentOf = ({ id, method, path, summary = id, parameters, body, examples = [] }: Operation): string => {
   const required = parameters.filter((each) => each.required).map(({ name, example }) => [name, example]);
   const values = [
@@ -151,7 +162,10 @@ export const operations = ${JSON.stringify(Object.fromEntries(constants), null, 
 `;
 };
 
-/** What a response must be: its types, its fields, and the fields that repeat the request's, if the schema is the same. */
+/**
+ * What a valid response has: its types, its fields, and the fields that must repeat the request's, if both have the
+ * same schema.
+ */
 const fieldsOf = (contract: Contract, schema: Schema, body: Schema | undefined) => {
   const { required, properties } = flattened(contract, schema);
   const includes = (whole: Schema, part: Schema): boolean =>
@@ -164,14 +178,17 @@ const fieldsOf = (contract: Contract, schema: Schema, body: Schema | undefined) 
   return { ...(type !== undefined && { types: [type].flat() }), requires: required, repeats: isEcho ? writable : [] };
 };
 
-/** The fields that a request body may have, and their types. Empty if the schema does not list all of them. */
+/** The fields of a request body and their types. Empty if the schema allows fields that it does not list. */
 const bodyFields = (contract: Contract, body: Schema): Record<string, string> => {
   const { properties, isOpen } = flattened(contract, body);
   const types = Object.entries(properties).map(([name, schema]) => [name, typeOf(contract, schema)]);
   return isOpen ? {} : Object.fromEntries(types);
 };
 
-/** A value's type, or int64; for a list, that of its items. */
+/**
+ * What a schema's values are called: `int64` for that format, and otherwise the schema's `type`; for a list, what its
+ * items are called.
+ */
 const typeOf = (contract: Contract, schema: Schema): string => {
   const { type = 'any', format, items } = resolve(contract, schema);
   if (items instanceof Object) return typeOf(contract, items as Schema);
@@ -188,7 +205,7 @@ const openKeywords = [
 
 type Fields = { required: string[]; properties: Record<string, Schema>; isOpen: boolean };
 
-/** An object's fields, those of `allOf` included. */
+/** The fields of an object, including those that its `allOf` adds. */
 const flattened = (contract: Contract, schema: Schema): Fields => {
   const resolved = resolve(contract, schema);
   const parts = branches(resolved).map((branch) => flattened(contract, branch));

@@ -8,22 +8,26 @@ import { eventProperties, type Operation, parametersByPlace } from './operations
 import { type Contract, mapSchema, mapSchemas, notSupported, resolve, type Schema } from './schemas.ts';
 
 /**
- * The values that a number in the contract may have. `condition` is JavaScript in which `x` is the number. An int64 may
- * be a bigint; other numbers are converted to doubles.
+ * The value of our keyword `range`: which numbers are valid. `condition` is a JavaScript expression about the number
+ * `x`. With `int64`, the number may be a bigint; otherwise, the validator converts it to a double.
  */
 type Range = { integer: boolean; int64: boolean; orNull: boolean; condition: string; text: string };
 
-/** Checks numbers. functions/http/exact-json.ts makes bigints of some, which Ajv's own keywords do not know. */
+/**
+ * An Ajv keyword that checks numbers. functions/http/exact-json.ts makes bigints of some numbers, which Ajv's own
+ * keywords do not know.
+ */
 const range: CodeKeywordDefinition = {
   keyword: 'range',
   schemaType: 'object',
-  // Before those of Ajv that compare, so that they see the converted number.
+  // Run before Ajv's own keywords that compare values, so that they compare the converted number.
   before: 'const',
   code(context: KeywordCxt) {
     const { integer, int64, orNull, condition } = context.schema as Range;
     const { gen, data, it } = context;
     if (!int64) {
-      // An integer that a double would round stays a bigint, so that other branches of an anyOf still see all of it.
+      // Keep an integer that a double would round as a bigint, so that other branches of an anyOf still get the exact
+      // value.
       const isExact = integer ? _`Number.isSafeInteger(Number(${data}))` : _`true`;
       gen.if(_`typeof ${data} === "bigint" && ${isExact}`, () => {
         gen.assign(data as Name, _`Number(${data})`);
@@ -74,7 +78,7 @@ const numberSchema = (schema: Schema, integer: boolean, orNull: boolean): Schema
   const unsupported = Object.keys(others).find((keyword) => !annotations.includes(keyword));
   if (unsupported) throw notSupported(`${unsupported} of a number`);
   const [least, most] = integer ? (integerLimits[String(format)] ?? safeIntegers) : [];
-  // Any other limit replaces the format's, unless it is wider.
+  // The schema's limit replaces the format's limit, unless the schema's limit is wider.
   const min = typeof minimum === 'number' && (least === undefined || minimum > least) ? minimum : least;
   const max = typeof maximum === 'number' && (most === undefined || maximum < most) ? maximum : most;
   const literal = (limit: unknown) =>
@@ -95,7 +99,7 @@ const numberSchema = (schema: Schema, integer: boolean, orNull: boolean): Schema
   };
 };
 
-/** The schema of an operation's event, after its parameters and its body have been parsed. */
+/** The schema of an operation's event, for events whose parameters and body are already parsed. */
 const eventSchema = (contract: Contract, { parameters, body }: Operation): Schema => {
   const places = parametersByPlace(contract, parameters).map(({ property, here, required }) => {
     const properties = Object.fromEntries(here.map(({ name, schema }) => [name, schema]));
@@ -105,7 +109,7 @@ const eventSchema = (contract: Contract, { parameters, body }: Operation): Schem
   return { type: 'object', required: Object.keys(properties), properties };
 };
 
-/** How the text of a parameter becomes a value, for functions/http/parameters.ts. */
+/** Describes how functions/http/parameters.ts turns the text of each parameter into a value. */
 const parameterList = (contract: Contract, { parameters }: Operation): object[] =>
   parameters.map(({ name, in: place, schema }) => {
     const { type, items, default: value } = resolve(contract, schema);
@@ -122,7 +126,10 @@ const parameterList = (contract: Contract, { parameters }: Operation): object[] 
     };
   });
 
-/** Every request without the parameter would get the same list, and JSON has no bigint, so these have no default. */
+/**
+ * Refuses a parameter's default if it is a list, because all requests without the parameter would share the list; or if
+ * the parameter is an int64, because JSON has no bigint.
+ */
 const checkDefault = (contract: Contract, ajv: Ajv2020, { name, schema }: Operation['parameters'][number]): void => {
   const { default: value, ...others } = resolve(contract, schema);
   const isBesideRef = schema['$ref'] !== undefined && schema['default'] !== undefined;
@@ -132,7 +139,9 @@ const checkDefault = (contract: Contract, ajv: Ajv2020, { name, schema }: Operat
     throw new Error(`The default of the parameter ${name} in schemas/openapi.yaml breaks its own rules.`);
 };
 
-/** Adds our keywords to a schema outside `components`, and makes its references lead there. */
+/**
+ * Adds our own keywords to a schema outside `components`, and makes its references lead to the contract's `components`.
+ */
 const forAjv = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(mapSchema(schema, withOwnKeywords)).replaceAll('"#/components/', '"contract#/components/'));
 
@@ -164,7 +173,10 @@ export const compileValidators = async (
   return Object.fromEntries(await Promise.all(modules));
 };
 
-/** Completes Ajv's messages: `must be string,null` becomes `must be a string or null`. Nothing reads a schemaPath. */
+/**
+ * Rewrites Ajv's messages: `must be string,null` becomes `must be a string or null`. Removes schemaPath, which nothing
+ * reads.
+ */
 const inSentences = (code: string): string =>
   code
     .replaceAll(/(?<=\{instancePath(?::[^,]*)?,)schemaPath:"[^"]*",/g, '')
@@ -174,7 +186,7 @@ const inSentences = (code: string): string =>
 const named = (type: string): string =>
   ({ boolean: 'true or false', null: 'null', array: 'an array', object: 'an object' })[type] ?? `a ${type}`;
 
-/** Ajv's code loads some of its parts with `require`, which an ES module does not have. */
+/** Bundles Ajv's generated code, because it loads parts of Ajv with `require`, which an ES module does not have. */
 const bundled = async (code: string): Promise<string> => {
   const stdin = { contents: code, resolveDir: import.meta.dirname };
   const { outputFiles } = await build({ stdin, bundle: true, format: 'esm', platform: 'node', write: false });

@@ -1,7 +1,12 @@
-/** The code blocks of a guide, whose fences name a file: ```diff and ```yaml change it, all others make it. */
+/**
+ * The code blocks of a guide that name a file: a ```diff or ```yaml block changes its file, any other block creates it.
+ */
 import { isMap, parseDocument } from 'yaml';
 
-/** The lines of a `diff` begin with a space (kept), a minus (removed) or a plus (added). A `yaml` block is inserted. */
+/**
+ * A code block. A line of a `diff` begins with a space (kept), a minus (removed) or a plus (added). A `yaml` block is
+ * inserted.
+ */
 export type Block = { file: string; kind: 'new' | 'diff' | 'yaml'; lines: string[] };
 
 /** Returns the blocks of a document that name a file. */
@@ -12,7 +17,10 @@ export const readBlocks = (markdown: string): Block[] =>
     lines: text.split('\n').slice(0, -1),
   }));
 
-/** Returns the lines that a block's file has before or after the change. A line that is empty stands for one that is kept. */
+/**
+ * The lines of a diff block that its file has before the change (`-`) or after it (`+`). Both have the empty lines of
+ * the block.
+ */
 const side = ({ lines }: Block, sign: '-' | '+'): string =>
   lines
     .filter((line) => line === '' || line.startsWith(' ') || line.startsWith(sign))
@@ -35,7 +43,7 @@ export const applyBlock = (block: Block, text: string | undefined): string => {
 
 const applyDiff = (block: Block, text: string): string => {
   const before = side(block, '-');
-  // The line break in front makes sure that whole lines are found.
+  // Search with a line break before the text, so that only whole lines match.
   const whole = `\n${text}`;
   const start = whole.indexOf(`\n${before}`);
   if (start === -1 || whole.includes(`\n${before}`, start + 1)) {
@@ -44,7 +52,10 @@ const applyDiff = (block: Block, text: string): string => {
   return text.slice(0, start) + side(block, '+') + text.slice(start + before.length);
 };
 
-/** Finds the block's first key that the file lacks, and inserts it at the end of the map with the same parent keys. */
+/**
+ * Inserts a YAML block: from the block's first key that the file lacks, at the end of the map to which that key
+ * belongs.
+ */
 const insertYaml = ({ file, lines }: Block, text: string): string => {
   const document = parseDocument(text);
   let parent: unknown = document.contents;
@@ -61,10 +72,12 @@ const insertYaml = ({ file, lines }: Block, text: string): string => {
   throw new Error(`${file} already has what this block adds:\n${lines.join('\n')}`);
 };
 
-/** How many files and lines an operation adds or changes. Lines of documents do not count; blank lines of code do. */
+/**
+ * The price of an operation: how many files and lines it adds or changes. Blank lines of code count; documents do not.
+ */
 export type Price = { newFiles: number; changedFiles: number; lines: number; testsEdited: number };
 
-/** The most that an operation may cost. */
+/** The highest price that the operation of a guide may have. */
 const target: Price = { newFiles: 4, changedFiles: 4, lines: 150, testsEdited: 0 };
 
 export const priceOf = (blocks: Block[]): Price => {

@@ -9,7 +9,7 @@ const isReserved = (name: string): boolean =>
 const hasPlant = (name: string): boolean => /plant/i.test(name);
 const globals = Object.getOwnPropertyNames(globalThis);
 
-/** Returns the new names that stand for something else where they would be used. */
+/** Returns the new names that the code already uses for something else, or that are in `others`. */
 const takenNames = (names: string[], rename: (name: string) => string, others: string[] = []): string[] => {
   const used = new Set([...names.filter((name) => !hasPlant(name)), ...others]);
   return names
@@ -18,7 +18,10 @@ const takenNames = (names: string[], rename: (name: string) => string, others: s
     .filter((name) => used.has(name));
 };
 
-/** @throws Error with a sentence for the user if the project has no plants left, or uses a new name for something else */
+/**
+ * Refuses a noun whose names the code already uses. @throws Error with a sentence for the user, also if the project has
+ * no plants left
+ */
 export const refuseCollisions = (files: ProjectFile[], noun: Noun): void => {
   const namesByFile = files.map((file) => [...identifiersIn(file)]);
   if (!namesByFile.flat().some(hasPlant))

@@ -6,7 +6,7 @@ const isCode = (file: string): boolean => /\.[cm]?[jt]s$/.test(file);
 
 type Parts = { kindAt: (index: number) => Kind; identifiers: Set<string> };
 
-/** Comments and literals are text, all else is code. */
+/** Divides a file of code into text (comments and literals) and code (all else), and collects its identifiers. */
 const partsOfCode = (file: string, source: string): Parts => {
   const { comments, program } = parseSync(file, source);
   const kinds = new Array<Kind>(source.length).fill('code');
@@ -18,7 +18,10 @@ const partsOfCode = (file: string, source: string): Parts => {
   return { kindAt: (index) => kinds[index] ?? 'code', identifiers };
 };
 
-/** Only headings, links and what is set as code is rewritten. Links name headings and files, so they must follow. */
+/**
+ * Divides a document into prose, which is not rewritten, and headings, links and code, which are. Links must follow,
+ * because they name headings and files.
+ */
 const partsOfDocument = (source: string): Parts => {
   const kinds = new Array<Kind>(source.length).fill('prose');
   const fences = /^( *)```(\w*)[^\n]*\n(.*?)^ *```/gms;
@@ -48,5 +51,5 @@ export const renamedPath = (file: string, noun: Noun): string => respell(file, n
 export const renamedSource = ({ file, source }: ProjectFile, noun: Noun): string =>
   respell(source, noun, partsOf(file, source).kindAt);
 
-/** Returns the names in a file of code: of variables, types, parameters and properties. */
+/** Returns the names of the variables, types, parameters and properties in a file of code. */
 export const identifiersIn = ({ file, source }: ProjectFile): Set<string> => partsOf(file, source).identifiers;

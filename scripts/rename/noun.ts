@@ -7,7 +7,10 @@ const pluralOf = (singular: string): string => {
   return /[^aeiou]y$/.test(singular) ? `${singular.slice(0, -1)}ies` : `${singular}s`;
 };
 
-/** @throws Error with a sentence for the user, unless the arguments are a noun in kebab-case and perhaps its plural */
+/**
+ * Reads the noun from the arguments: a noun in kebab-case and perhaps its plural. @throws Error with a sentence for the
+ * user if the arguments are anything else
+ */
 export const readNoun = (singular = '', plural = pluralOf(singular)): Noun => {
   if (singular === '') throw new Error('Give a noun: npm run rename -- order, or: npm run rename -- person people');
   const odd = [singular, plural].find((name) => !/^[a-z]{2,}(?:-[a-z]+)*$/.test(name));

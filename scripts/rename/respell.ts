@@ -1,20 +1,23 @@
 import { type Noun, styles, takesAn } from './noun.ts';
 
-/** What a character of a file belongs to. Words in `prose` are left alone. */
+/** The kind of a character in a file. Words in `prose` are not renamed. */
 export type Kind = 'code' | 'text' | 'prose';
 
 const found = /[pP]lant(?:s(?![a-z]))?|PLANT(?:S(?![A-Z]))?/g;
-/** An article right before the noun, perhaps on the line before it in a comment. */
+/** Matches an article right before the noun; in a comment, the article may be on the line before. */
 const article = /\ba(?:[\s-]+|\s+(?:\*|\/\/)\s+)["'(`]?$/i;
 const fileName = /^(?:\.\w+)*\.(?:c?js|mjs|ts|json|ndjson|ya?ml|md)\b/;
 
-/** Whether a lower-case word is part of a path, a URL, a scope, a pattern for these, or a command. */
+/** Whether a lower-case word is part of a path, a URL, a scope, a command, or a pattern that matches one of these. */
 const isInPath = (before: string, after: string): boolean =>
   /[-/@=:|／]$|\b(?:run|run -s|Usage:) $/.test(before) ||
   /^(?:[-/@|%／]|\\[./\\-])/.test(after) ||
   fileName.test(after);
 
-/** Chooses how a word is spelled between `before` and `after`. Only for names of several words it makes a difference. */
+/**
+ * Chooses the spelling of a word, by the text `before` and `after` it. The spellings differ only for nouns of several
+ * words.
+ */
 const styleOf = (word: string, before: string, after: string, kind: Kind): keyof typeof styles => {
   const isPart = /^\w/.test(after);
   if (word === word.toUpperCase()) return 'constant';
@@ -32,7 +35,10 @@ const styleOf = (word: string, before: string, after: string, kind: Kind): keyof
   return isKey || (/[([{]$/.test(before) && /^[)\]},]/.test(after)) ? 'camel' : 'spaced';
 };
 
-/** Replaces plant and plants in whatever spelling. `kindAt` tells what the character at an index belongs to. */
+/**
+ * Replaces the words plant and plants by the noun, in any spelling. `kindAt` tells the kind of the character at an
+ * index.
+ */
 export const respell = (text: string, noun: Noun, kindAt: (index: number) => Kind): string => {
   let respelled = '';
   let end = 0;
@@ -40,7 +46,7 @@ export const respell = (text: string, noun: Noun, kindAt: (index: number) => Kin
     const kind = kindAt(index);
     const before = text.slice(Math.max(0, index - 40), index);
     const after = text.slice(index + word.length, index + word.length + 20);
-    // Names such as createPlant and plant-store are no prose.
+    // In prose, rename only what is part of a name, such as createPlant or plant-store.
     if (kind === 'prose' && !/[\w/-]$/.test(before) && !/^[\w-]/.test(after)) continue;
     const name = /s$/i.test(word) ? noun.plural : noun.singular;
     let between = text.slice(end, index);
