@@ -10,7 +10,7 @@ const root = path.resolve(import.meta.dirname, '..');
 
 /** The allowed imports: a file that matches `of` may import only files and packages that match one of `may`. */
 const importRules: { of: RegExp; may: RegExp[] }[] = [
-  // An entry assembles an operation, or the authorizer, from its parts.
+  // A Lambda's entry file assembles an operation, or the authorizer, from its parts.
   {
     of: /^functions\/[^/]+\.lambda\.ts$/,
     may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|generated)\//, /^aws-lambda$/],
@@ -50,7 +50,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^emulator\/(?!test\/)/,
       /^(aws-lambda|dynalite(\/db\/index\.js)?|level|@aws-sdk\/client-dynamodb)$/,
       /^node:/,
-      // The handlers of the functions that it runs.
+      // The emulator imports the handlers of the functions that it runs.
       /^a computed path$/,
     ],
   },
@@ -136,7 +136,7 @@ describe('the import rules', () => {
     expect(both).toEqual([]);
   });
 
-  test.each(files)('allow all imports of %s', (file) => {
+  test.each(files)('allow all imports in %s', (file) => {
     const may = importRules.find(({ of }) => of.test(file))?.may ?? [];
     expect(importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)))).toEqual([]);
   });
@@ -168,7 +168,7 @@ describe('the folder test/', () => {
     expect(shared.filter((file) => lasting.test(readFileSync(path.join(root, file), 'utf8')))).toEqual([]);
   });
 
-  test('is imported only by bench/', () => {
+  test('is imported by no other folder than bench/', () => {
     const outside = globSync(
       ['*.ts', '.ci/**/*.{ts,mjs}', '{cli,client,emulator,functions,infra,local,scripts}/**/*.{ts,js}'],
       {

@@ -19,7 +19,8 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
 const ignored = read('.gitignore').trim().split('\n');
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-// Not searched for names of files: the changelog (it names removed ones), data, and this file (its patterns look like names).
+// The files in which names of files are searched: not the changelog (which names removed files), data, or this file
+// (whose patterns look like names).
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&
@@ -28,7 +29,7 @@ const texts = files.filter(
 );
 const documents = texts.filter((file) => file.endsWith('.md'));
 
-/** The guide, and the files that its readers add: its code blocks say their names. */
+/** The guide for a new operation. The files that its readers add do not exist yet; its code blocks name them. */
 const guide = 'docs/add-an-operation.md';
 const toBeAdded = [...read(guide).matchAll(/^```\w+ (\S+)$/gm)].map(([, file = '']) => file);
 
@@ -49,7 +50,10 @@ const isName = (name: string): boolean => files.some((file) => `/${file}/`.inclu
 const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
-/** Returns the prose: a document, or the comments of a source file. Its paths may omit parent folders. */
+/**
+ * Returns the prose of a file: all of a document, or the comments of a source file. Paths in prose may omit parent
+ * folders.
+ */
 const proseOf = (file: string, text: string): string => {
   if (/\.(json|css)$/.test(file)) return '';
   if (!/\.[cm]?[jt]s$/.test(file)) return text;

@@ -62,7 +62,7 @@ const runJourney = async (gateway: Handler, ...filter: string[]) => {
   const API_URL = `http://127.0.0.1:${await startServer(server)}`;
   const vitest = path.resolve('node_modules/vitest/vitest.mjs');
   const [, ...args] = packageJson.scripts.journey.split(' ');
-  // The inner run must not overwrite the report of this run.
+  // Clear VITEST_REPORT, because the inner run must not overwrite the report of this run.
   const environment = { ...deployment, API_URL, VITEST_REPORT: '' };
   const journey = run(process.execPath, [vitest, ...args, ...filter], environment);
   const { code, stdout, stderr } = await journey.ended;
@@ -91,7 +91,7 @@ test('the journey passes behind a gateway that accepts ten requests at a time, a
     }
     inProgress += 1;
     response.on('close', () => (inProgress -= 1));
-    // Twenty plants are sent at once: the first ten wait here until the gateway has refused another request.
+    // The tests send twenty plants at once. The first ten wait here until the gateway has refused another request.
     if (body.includes('"racer ')) await quotaUsedUp.promise;
     pass(request, response, body);
   });

@@ -13,7 +13,7 @@ import lock from '../package-lock.json' with { type: 'json' };
 
 type Entry = { [field: string]: unknown };
 
-/** The entries of the workspace `emulator`: its package.json, and the link to it. They alone need no hash. */
+/** The emulator's two entries: its package.json, and the link to it. No other entry may lack a hash. */
 const { emulator, 'node_modules/http-api-emulator': emulatorLink, ...others } = lock.packages;
 
 const packages: Record<string, Entry> = others;
@@ -21,7 +21,7 @@ const packages: Record<string, Entry> = others;
 const faultsOf = (entries: Record<string, Entry>): string[] =>
   Object.entries(entries).flatMap(([location, { integrity, inBundle, resolved, link, name }]) => {
     if (location === '') return [];
-    // The hash of a package covers its bundled dependencies.
+    // A bundled dependency needs no hash, because the hash of the package that bundles it covers it, too.
     const bundler = entries[location.replace(/\/node_modules\/(?:@[^/]+\/)?[^/]+$/, '')];
     const isBundled = inBundle === true && bundler?.['bundleDependencies'] !== undefined;
     const isHashed = isBundled || /^sha512-[\w+/]{86}==$/.test(String(integrity));
@@ -39,10 +39,13 @@ describe('every package of a lock file', () => {
     ['.ci/commitlint/package-lock.json', commitlintLock.packages],
     ['.ci/mutation/package-lock.json', mutationLock.packages],
     ['.ci/runtimes/package-lock.json', runtimesLock.packages],
-  ])("is the package that its path names, has a SHA-512, and comes from the user's own registry: %s", (_, entries) => {
-    expect(Object.keys(entries).length, 'packages in the lock file').toBeGreaterThan(5);
-    expect(faultsOf(entries)).toEqual([]);
-  });
+  ])(
+    'is the package that its path names, has a SHA-512, and comes from the registry that the user has configured: %s',
+    (_, entries) => {
+      expect(Object.keys(entries).length, 'packages in the lock file').toBeGreaterThan(5);
+      expect(faultsOf(entries)).toEqual([]);
+    },
+  );
 
   test.each<[fault: string, change: Entry]>([
     ['has no SHA-512', { integrity: undefined }],
@@ -52,14 +55,14 @@ describe('every package of a lock file', () => {
     ['has its own download URL', { resolved: 'git+ssh://git@evil.example/core.git' }],
     ['has its own download URL', { resolved: '../core', link: true }],
     ['is @evil/core', { name: '@evil/core' }],
-  ])('is reported with the fault "%s" after the change %j', (fault, change) => {
+  ])('is reported with the problem "%s" after the change %j', (fault, change) => {
     const location = 'node_modules/@middy/core';
     expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
   });
 
   test('has a package.json in this repository only if it is the emulator', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    // No `engines`: npm would warn users of an older Node.js, which only runs npm. The emulator has it once packed.
+    // No `engines`: npm would warn users of an older Node.js, which only runs npm. Packing the emulator adds `engines`.
     const { name, version, license, dependencies } = emulatorPackage;
     expect(emulator).toEqual({ name, version, license, dependencies });
   });

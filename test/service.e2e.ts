@@ -41,8 +41,8 @@ const startLocal = async (): Promise<Reached> => {
 };
 
 /**
- * Returns whether the request may be sent again: after a 503, or if the gateway refused it over a quota. The
- * local gateway does so if a busy machine takes more than Lambda's 10 seconds to load a function.
+ * Returns whether to send a request again: after a 503, or if the gateway refused the request over a quota. The local
+ * gateway refuses it if a busy machine takes more than Lambda's 10 seconds to load a function.
  */
 const isToSendAgain = (status: number, body: unknown): boolean => isUnavailable(status) || isOverQuota(status, body);
 
@@ -80,9 +80,9 @@ const request = async (path: string, init: RequestInit) => {
 };
 
 const postOnce = async (content: PlantRequest['body'], headers: Record<string, string>, isChunked = false) => {
-  // fetch adds a content type to a body that is a string, but not to bytes.
+  // Send bytes, because fetch adds a content type to a body that is a string.
   const bytes = content === undefined ? null : Buffer.from(content);
-  // fetch sends a stream in chunks.
+  // To send a chunked body, pass a stream to fetch.
   const body = isChunked && bytes ? { body: new Blob([bytes]).stream(), duplex: 'half' as const } : { body: bytes };
   const answer = await request('/plants', { method: 'POST', headers, ...body });
   expectInContract(answer.status, answer.headers.get('content-type'), answer.text);
@@ -104,7 +104,7 @@ describe('a token', () => {
     expect(await post(plant, { ...json, authorization: '' })).toMatchObject(unauthorized);
   });
 
-  test('that is not valid leads to a 403', async () => {
+  test('that is invalid leads to a 403', async () => {
     const [header, payload, signature = ''] = reached.token.split('.');
     const forged = [header, payload, signature.split('').reverse().join('')].join('.');
     for (const authorization of [
@@ -123,11 +123,14 @@ const requests = ['/', '/no-route', ...operations.map(({ path }) => path.replace
   ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, path] as const),
 );
 
-/** Whether no operation has this method and path. `npm start` answers GET / itself; a deployment does not. */
+/**
+ * Whether no operation has this method and path. GET / does not count locally, because `npm start` answers it, unlike a
+ * deployment.
+ */
 const hasNoRoute = ([method, path]: readonly [string, string]): boolean =>
   operationFor(method, path) === undefined && (isDeployed || `${method} ${path}` !== 'GET /');
 
-test.each(requests.filter(hasNoRoute))('the service answers %s %s with 404', async (method, path) => {
+test.each(requests.filter(hasNoRoute))('the service responds to %s %s with 404', async (method, path) => {
   const headers = { authorization: `Bearer ${reached.token}` };
   const { status, body } = await untilAnswered(() => request(path, { method, headers }));
   expect({ status, body }).toEqual({ status: 404, body: { message: 'Not Found' } });
@@ -161,7 +164,7 @@ describe('the client', () => {
     expect(await create(plant)).toMatchObject({ ok: false, error, message: expect.stringMatching(/./) });
   });
 
-  test('asks for another token after a refusal, and then returns the refusal', async () => {
+  test('asks for another token if the first is refused, and returns the refusal if the second is refused, too', async () => {
     const requestId = expect.stringMatching(/./);
     const refused = { ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' };
     const plant = { id: BigInt(newId()), name: 'Moss' };

@@ -10,7 +10,7 @@ import { isUnavailable, retryWhile } from './kit/over-quota.ts';
 import { newId } from './kit/responses.ts';
 import { startServer } from './kit/servers.ts';
 
-/** Files of the user in the data folder. */
+/** Files in the data folder that belong to the user, so the service must not touch them. */
 const mine = ['assembly/index.js', 'bundles/notes.txt', 'notes.json'];
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -23,7 +23,7 @@ beforeAll(async () => {
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, 'mine');
   }
-  // This is the session file that a killed service leaves behind.
+  // Write the session file of a service that was killed.
   const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
   writeSession(home.folder, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
   // With umask 000, other users may change every file whose mode the service does not set.
@@ -38,7 +38,7 @@ afterAll(async () => {
   const homeMode = await mode('.');
   await home.remove();
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error|warning/i) });
-  // After the stop, neither a session file, which has a secret, nor a temporary folder is left.
+  // After the service has stopped, neither its session file, which has a secret, nor a temporary folder is left.
   expect(left).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'notes.json']);
   expect(contents, 'files of the user').toEqual(mine.map(() => 'mine'));
   expect(homeMode, 'mode of the data folder').toBe(0o755);
@@ -48,7 +48,10 @@ const list = async () => (await readdir(home.folder)).filter((name) => name !== 
 
 const mode = async (name: string) => (await stat(path.join(home.folder, name))).mode & 0o777;
 
-/** Resends after a 503, as the contract advises: on a busy machine the service may run out of time. */
+/**
+ * Sends a plant, and sends it again after a 503, as the contract advises: on a busy machine the service may run out of
+ * time.
+ */
 const send = (...request: Parameters<typeof sendOnce>) =>
   retryWhile(
     () => sendOnce(...request),
@@ -88,7 +91,7 @@ test.each<[what: string, body: string, headers: Record<string, string>, answer: 
   expect(await send(body, headers)).toMatchObject(answer);
 });
 
-test('the service answers a request for a path that the contract does not have with 404', async () => {
+test('the service responds with 404 to a request for a path that the contract does not have', async () => {
   expect(await send('{}', {}, '/no-route')).toMatchObject({ status: 404, body: { message: 'Not Found' } });
 });
 
@@ -102,7 +105,7 @@ test('the service runs the bundles that would be deployed, byte for byte', async
   expect(new Set(served)).toEqual(new Set(deployed));
 });
 
-test('the service lets no other user read its files, with any umask', async () => {
+test('the service lets no other user read its files, whatever the umask', async () => {
   const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
   const folders = ['dynamodb', 'lock', temporary];
   expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));

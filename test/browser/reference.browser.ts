@@ -73,7 +73,7 @@ const test = base
     onCleanup(async () => {
       await page.setViewportSize(desktop);
       await page.emulateMedia({ colorScheme: 'light' });
-      // The first option may be the text that a test has typed.
+      // Select the example by its name, because the first option may be the text that a test has typed.
       await createPlant(page).locator(requestExamples).selectOption('plant');
       for (const { id } of operations) await clearResponse(blockOf(page, id));
       complaints.length = 0;
@@ -103,7 +103,7 @@ const execute = async (block: Locator, body?: string) => {
   await block.locator('.execute').click();
   const response = block.locator('.live-responses-table .response');
   const status = Number(await response.locator('.response-col_status').first().innerText());
-  // A response without a body has no such code.
+  // If the response has no body, the page has no .highlight-code element, and `text` is undefined.
   const [text] = await response.locator('.highlight-code').first().allInnerTexts();
   return { status, body: text && JSON.parse(text) };
 };
@@ -153,11 +153,11 @@ test('the reference page shows the error that an invalid plant causes', async ({
     body: { error: errors.notValid.error, message: 'name is required' },
   });
   expect(await store.read('2')).toBeUndefined();
-  // Chromium logs this error for every response with status 400.
+  // Chromium logs "Failed to load resource" for every response with status 400.
   expect(complaints).toEqual(['Failed to load resource: the server responded with a status of 400 (Bad Request)']);
 });
 
-/** Returns the critical and serious faults that axe finds: its rule, and the elements. */
+/** Returns the critical and serious accessibility problems that axe finds: for each, axe's rule and the elements. */
 const faultsOf = async (page: Page): Promise<[rule: string, elements: string[]][]> => {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>('axe.run()');
@@ -174,7 +174,7 @@ describe.each([
     return y >= 0 && y + height <= viewport.height;
   };
 
-  test('has the form on its first screen, and brings the response into view', async ({ docs: { page } }) => {
+  test('shows the request form without scrolling, and scrolls to the response', async ({ docs: { page } }) => {
     await page.setViewportSize(viewport);
     await page.evaluate('scrollTo(0, 0)');
     // The first operation of another contract need not be createPlant.
@@ -189,7 +189,7 @@ describe.each([
   });
 
   for (const mode of ['light', 'dark'] as const) {
-    test(`has no serious fault of accessibility in ${mode} mode`, async ({ docs: { page } }) => {
+    test(`has no serious accessibility problem in ${mode} mode`, async ({ docs: { page } }) => {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme: mode });
       const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
@@ -223,7 +223,7 @@ test('the reference page is readable at the width of a phone, before and after a
 /** The contract's operations; each integer in an example is a bigint. */
 const exactOperations = operationsOf((await readContract()) as unknown as Contract);
 
-/** Returns the texts of a parameter's example: one for each element of a list, or else one. */
+/** Returns the texts that the page shows for a parameter's example: one for each element of a list, or else one. */
 const textsOf = ({ example = [] }: Parameter): string[] => [example].flat().map(String);
 
 describe.each(exactOperations)('the reference page, for $routeKey,', (operation) => {
@@ -273,7 +273,7 @@ describe.each(exactOperations)('the reference page, for $routeKey,', (operation)
     expect([400, 401, 403, 415], 'statuses of invalid requests').not.toContain(status);
   });
 
-  // A double cannot represent this integer.
+  // 2^53 + 1, which a double cannot represent.
   const large = '9007199254740993';
   const integers = parameters.filter(({ schema }) => 'format' in schema && schema.format === 'int64');
 

@@ -12,7 +12,8 @@ const outputs = { ClientId: 'machine', UserPoolId: 'eu-central-1_pool', Scope: '
 /** Starts the fake endpoints. `secret` is Cognito's response; `asked` lists the requests they received. */
 const startAccount = async (
   secret: { status: number; body: object } = { status: 200, body: { UserPoolClient: { ClientSecret: 'shh' } } },
-  // How often the token endpoint first responds with a 404, as that of a new Cognito domain does.
+  // How many times the token endpoint responds with a 404 before it works, as the endpoint of a new Cognito domain
+  // does.
   notReady = 1,
 ) => {
   const asked: string[] = [];
@@ -40,7 +41,7 @@ const startAccount = async (
   const url: string = `http://127.0.0.1:${await startServer(server)}`;
   const environment = {
     AWS_REGION: '',
-    // The AWS CLI reads AWS_DEFAULT_REGION; the SDK does not.
+    // npm run token must read AWS_DEFAULT_REGION, because the AWS CLI reads that variable; the SDK does not.
     AWS_DEFAULT_REGION: 'eu-central-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
@@ -51,7 +52,7 @@ const startAccount = async (
 
 test("npm run token -- --stack prints only the token of the stack's issuer to stdout, and says on stderr that it waits for a new domain", async () => {
   const { asked, regions, environment } = await startAccount();
-  // Run by npm, as docs/deploy.md says.
+  // Run the command through npm, as docs/deploy.md tells users to.
   const { code, stdout, stderr } = await run('npm', ['run', '-s', 'token', '--', '--stack', 'PlantStore'], environment)
     .ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });

@@ -38,7 +38,7 @@ const ask = async (atFirst: (() => Promise<Response>)[], then: () => Promise<Res
   };
 };
 
-describe('fetching a token of a deployed stack', () => {
+describe('fetching a token for a deployed stack', () => {
   test.each<[what: string, notReady: () => Promise<Response>]>([
     ['has no address yet', noConnection('ENOTFOUND')],
     ['cannot be resolved for now', noConnection('EAI_AGAIN')],

@@ -82,7 +82,7 @@ const startAccount = async (results: object[][], failure?: { status: number; bod
 const requestOf = (args: string[], environment: Record<string, string>) =>
   run(process.execPath, [programs.request, ...args], environment).ended;
 
-test('npm run request -- --stack prints the request and the lines of its invocations, which have only the ids of Lambda', async () => {
+test("npm run request -- --stack prints the request and the log lines of its invocations, even lines that have only Lambda's own request id", async () => {
   const { queries, environment } = await startAccount([
     [access, allowed],
     [access, allowed, report],
@@ -125,13 +125,13 @@ test('npm run request -- --stack prints a request for which no function was call
   expect(queries).toHaveLength(1);
 });
 
-test('npm run request -- --stack prints what there is while the access log has no line yet', async () => {
+test("npm run request -- --stack prints the functions' lines while the access log has no line for the request yet", async () => {
   const { environment } = await startAccount([[allowed], [allowed]]);
   const { stdout } = await requestOf([id, '--stack', 'PlantStore'], environment);
   expect(stdout).toMatch(/^The access log has no line of this request yet\.\nAuthorizer INFO .*\n$/);
 });
 
-test('npm run request -- --stack says that lines arrive late if it finds none', async () => {
+test('npm run request -- --stack says that log lines arrive late if it finds none', async () => {
   const { environment } = await startAccount([]);
   const sentence = `The logs of the stack PlantStore have no request ${id} in the last day. Lines arrive some seconds after a request: try again, or search further back with --days.\n`;
   expect(await requestOf([id, '--stack', 'PlantStore'], environment)).toEqual({
@@ -152,7 +152,7 @@ test.each<[what: string, failure: { status: number; body: object }, sentence: st
     { status: 200, body: { queryId: '1', status: 'Failed' } },
     'The logs cannot be searched: the query ended as Failed\n',
   ],
-])('npm run request -- --stack reports in a sentence that %s', async (_, failure, stderr) => {
+])('npm run request -- --stack reports, in one sentence, that %s', async (_, failure, stderr) => {
   const { environment } = await startAccount([], failure);
   expect(await requestOf([id, '--stack', 'PlantStore'], environment)).toEqual({ code: 1, stdout: '', stderr });
 });

@@ -20,7 +20,7 @@ const importAgain = async (earlier: string | Buffer = texts(1, 2)) => {
   return { file, folder, failures: await FailedLines.in(file) };
 };
 
-test('the file of failed lines keeps those of an earlier import, before the new ones, until they are removed', async () => {
+test('the file of failed lines keeps the lines of an earlier import, before the new lines, until they are removed', async () => {
   const { file, folder, failures } = await importAgain();
   expect(await readFile(file, 'utf8')).toBe(texts(1, 2));
   await failures.add(failedLine(3));
@@ -53,7 +53,7 @@ test.each([texts(1, 2), ''])(
   },
 );
 
-test('the file of failed lines gets no line again that it has, unless somebody removed that line in the meantime', async () => {
+test('a line that the file of failed lines already has is not added again, unless somebody has removed it in the meantime', async () => {
   const earlier = Buffer.from('# plants.ndjson:1 (40901): taken\n{"name":"\xe9"}\n', 'latin1');
   const { file, failures } = await importAgain(earlier);
   await failures.skipPresent();
@@ -75,13 +75,16 @@ test.each<[what: string, change: (file: string) => Promise<void>]>([
   ['removed', (file) => rm(file)],
   ['emptied', (file) => writeFile(file, '')],
   ['replaced', (file) => writeFile(file, texts(7, 8, 9))],
-])('the file of failed lines gets every new line even if somebody has %s it in the meantime', async (_, change) => {
-  const { file, failures } = await importAgain();
-  await change(file);
-  await failures.add(failedLine(3));
-  await failures.remove(failures.earlier);
-  expect(await readFile(file, 'utf8')).toContain(texts(3));
-});
+])(
+  'the file of failed lines gets every new line, even if somebody has %s the file in the meantime',
+  async (_, change) => {
+    const { file, failures } = await importAgain();
+    await change(file);
+    await failures.add(failedLine(3));
+    await failures.remove(failures.earlier);
+    expect(await readFile(file, 'utf8')).toContain(texts(3));
+  },
+);
 
 test('the file of failed lines has the reason and the request above each line, whose bytes stay as they were', async () => {
   const { file, failures } = await importAgain('');
@@ -92,14 +95,14 @@ test('the file of failed lines has the reason and the request above each line, w
   expect(await readFile(file)).toEqual(Buffer.concat([Buffer.from(head), bytes, Buffer.from('\n')]));
 });
 
-test('the file of failed lines keeps the earlier lines after those that are removed', async () => {
+test('removing the first lines of the file of failed lines keeps the lines after them', async () => {
   const { file, failures } = await importAgain();
   await failures.add(failedLine(3));
   await failures.remove(Buffer.byteLength(texts(1)));
   expect(await readFile(file, 'utf8')).toBe(texts(2, 3));
 });
 
-test('a failed line does not continue the last line of a file that the user saved without a final line break', async () => {
+test('a failed line begins on a new line, even if the user saved the file without a final line break', async () => {
   const { file, failures } = await importAgain(texts(1, 2).trimEnd());
   await failures.add(failedLine(3));
   expect(await readFile(file, 'utf8')).toBe(texts(1, 2, 3));
@@ -113,6 +116,6 @@ test.each([
   [texts(1), false],
   ['{"id":7,"name":"Moss"}\n', true],
   ['# my plants\n{"id":7,"name":"Moss"}\n', true],
-])('a file of failed lines with the content %j is foreign: %j', async (content, isForeign) => {
+])("a file of failed lines with the content %j counts as a user's own file: %j", async (content, isForeign) => {
   expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
 });

@@ -10,7 +10,7 @@ const stored: Result<'createPlant'> = { ok: true, status: 200, headers: new Head
 
 const chunkSize = 10_000;
 
-/** Imports this content, in chunks. @returns the plants passed to `create`, and the imported lines */
+/** Imports `content`, in chunks. @returns the plants passed to `create`, and the imported lines */
 const importText = async (content: string | Buffer, create: Create = async () => stored, from?: number) => {
   const bytes = Buffer.from(content);
   const starts = Array.from({ length: Math.ceil(bytes.length / chunkSize) }, (_, index) => index * chunkSize);
@@ -57,7 +57,7 @@ test('an import returns the lines in order, each with its line number and the by
   ]);
 });
 
-test('an import skips comments, which begin with #, and the lines before the one to begin with', async () => {
+test('an import skips comments, which begin with #, and all lines before the given first line', async () => {
   const content = '# {"id":0}\n{"id":1}\n  # {"id":2}\n\n{"id":3,"name":"#"}\n{"id":4}\n';
   const { created } = await importText(content);
   expect(created).toEqual([{ id: 1n }, { id: 3n, name: '#' }, { id: 4n }]);
@@ -68,7 +68,7 @@ test('an import skips comments, which begin with #, and the lines before the one
   ]);
 });
 
-test('an import tells a new plant from one that the service says was there already', async () => {
+test('an import distinguishes a new plant from one that the service had already stored', async () => {
   const repeated = { ...stored, headers: new Headers({ 'Idempotent-Replayed': 'true' }) };
   const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? repeated : stored));
   expect(lines).toMatchObject([{ outcome: 'already there' }, { outcome: 'new' }]);
@@ -146,7 +146,7 @@ describe('a failure', () => {
     [{ ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' }],
     [{ ok: false, error: 'gateway', status: 404, requestId, message: 'Not Found' }],
     [{ ok: false, error: 'gateway', status: 301, requestId, message: 'the response is not from the Plant Store' }],
-  ])('that every line would have ends the import: %j', async (result) => {
+  ])('that every other line would have, too, ends the import: %j', async (result) => {
     await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
   });
 });

@@ -22,10 +22,10 @@ const misbehaving =
       case 'crash':
         throw new TypeError('oops');
       case 'hang':
-        // Lambda ends a function at once if it waits for nothing that could happen.
+        // Keep a timer: Lambda ends a function at once if its handler can never settle.
         return new Promise((resolve) => setTimeout(resolve, 300_000));
       case 'slow body': {
-        // Reading the body takes 2.2 s by every clock that a function can read.
+        // Set every clock that the function can read forward by 2.2 s while the function reads the body.
         const clocks = [performance, Date].map((clock) => ({ clock, now: clock.now.bind(clock) }));
         const read = () => {
           for (const { clock, now } of clocks) clock.now = () => now() + 2_200;
@@ -60,7 +60,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Makes the service at this URL the running local service. */
+/** Makes the commands take the service at `url` for the running local service. */
 const makeLocal = async (url: string): Promise<void> => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -73,7 +73,9 @@ beforeEach(() => makeLocal(stack.url));
 type Sent = { body?: string; path?: string; headers?: Record<string, string | undefined> };
 type Received = { status: number; id: string; error: number | undefined };
 
-/** Sends a plant with a valid token, and with these changes. A header that is undefined is omitted. */
+/**
+ * Sends a plant with a valid token. The parameters replace parts of the request; a header that is undefined is omitted.
+ */
 const send = ({ body = moss(), path = '/plants', headers = {} }: Sent, { url, token } = stack): Promise<Received> => {
   const all = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers };
   return new Promise((resolve, reject) => {
@@ -87,14 +89,17 @@ const send = ({ body = moss(), path = '/plants', headers = {} }: Sent, { url, to
 
 const moss = (id = newId()): string => `{"id":${id},"name":"Moss"}`;
 
-/** Sends a plant for which the store fails like this. */
+/** Sends a plant for which the store returns the error `type` with `status`. */
 const sendWithFault = (status: number, type: string) => {
   const id = newId();
   store.fail(id, dynamoDbError(status, type));
   return send({ body: moss(id) });
 };
 
-/** The errors of the contract, and how to get them: status and error number, or `gateway` if the service sends none. */
+/**
+ * For each error of the contract (its status and error number, or `gateway`): how to cause the error, and the cause
+ * that must be found.
+ */
 const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
   '400 40001': [() => send({ body: '{' }), /^CreatePlant INFO .*"outcome":"refused","error":40001\b/m],
   '400 40002': [() => send({ body: '{}' }), /^CreatePlant INFO .*"outcome":"refused","error":40002\b/m],
@@ -148,7 +153,7 @@ const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
     /^CreatePlant ERROR .*"oops".*^Gateway: CreatePlant\w+: .*TypeError/ms,
   ],
   '503 50301': [
-    // The SDK does not try again after this error, so a busy machine has time enough, too.
+    // The SDK does not retry TransactionConflictException, so the request ends in time even on a busy machine.
     () => sendWithFault(400, 'TransactionConflictException'),
     /^CreatePlant WARN (?=.*"error": ?50301\b).*"TransactionConflictException"/ms,
   ],
@@ -172,13 +177,13 @@ describe('the id of a request to the local service leads to the cause of', () =>
         (example) => `${status} ${(example as { error?: number }).error ?? 'gateway'}`,
       ),
     );
-    // The contract has no 404, because no operation gets it.
+    // Add the 404, which the contract does not have, because no operation responds with 404.
     const errors = [...ofContract.filter((each) => !each.startsWith('2')), '404 gateway'];
     expect(Object.keys(causes).toSorted()).toEqual([...new Set(errors)].toSorted());
   });
 
-  test.each(Object.entries(causes))('%s', async (name, [get, cause]) => {
-    // On a busy machine, the service may run out of time instead.
+  test.each(Object.entries(causes))('the error %s', async (name, [get, cause]) => {
+    // Send the request again if the response is another 503: on a busy machine, the service may run out of time.
     const nameOf = ({ status, error }: Received) => `${status} ${error ?? 'gateway'}`;
     const received = await retryWhile(get, (each) => isUnavailable(each.status) && nameOf(each) !== name);
     const { status, id } = received;
@@ -220,7 +225,7 @@ test('looking up an unknown request of the local service says how long requests 
   await expect(findLocalRequest('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
 });
 
-test('looking up a request says so if the local service was killed', async () => {
+test('looking up a request says that the local service was probably killed if it does not answer', async () => {
   await makeLocal('http://127.0.0.1:9');
   await expect(findLocalRequest('x')).rejects.toThrow(/does not answer; it was probably killed/);
 });

@@ -37,8 +37,8 @@ const start = (...args: string[]) => startIn({}, ...args);
 const plant = (...args: string[]) => start(...args).ended;
 
 /**
- * Adds a plant to the local service, whose own tokens replace ACCESS_TOKEN. Runs again after a 503, as the contract says:
- * on a busy machine the service may run out of time.
+ * Runs `plant add` with the local service, whose own tokens replace ACCESS_TOKEN. Runs it again after a 503, as the
+ * contract advises: on a busy machine the service may run out of time.
  */
 const add = (...args: string[]) =>
   retryWhile(
@@ -56,7 +56,7 @@ const ndjson = async (content: string, { earlier = '' } = {}) => {
   await writeFile(file, content);
   if (earlier !== '') await writeFile(`${file}.failed.ndjson`, earlier);
   const failedText = () => readFile(`${file}.failed.ndjson`, 'utf8');
-  /** The lines that failed, each with its number and the error, as the comment above it says. */
+  /** The failed lines, each with its line number and error, which are in the comment above the line. */
   const failed = async () =>
     [...(await failedText()).matchAll(/^# plants\.ndjson:(\d+) \((.*?)\): [^\n]+\n([^\n]*)\n/gm)].map(
       ([, line, error, text]) => ({ line: Number(line), error, text }),
@@ -95,7 +95,10 @@ describe('plant add', () => {
   });
 });
 
-/** Reads the counts that an import prints. A plant that was stored in an attempt whose response was lost may be either. */
+/**
+ * Reads the counts that an import prints. `stored` includes plants that were already there: if the response to an
+ * attempt was lost, the next attempt finds the plant stored.
+ */
 const countsIn = (stdout: string) => {
   const [, added = '', there = '', failed] = /^(\d+) new, (\d+) already there, (\d+) failed/.exec(stdout) ?? [];
   return { stored: Number(added) + Number(there), failed: Number(failed) };
@@ -122,7 +125,7 @@ describe('plant import', () => {
     const { code, stdout, stderr } = await plant('import', file);
     const failures = await failed();
     const text = await failedText();
-    // On a busy machine the service may run out of time for any line.
+    // Ignore further lines that failed with 50301: on a busy machine the service may run out of time for any line.
     const late = failures.filter(({ line, error }) => line !== 11 && error === '50301');
     const notSentAgain = late.filter(({ line }) => line > 40 && line <= 50);
     expect(notSentAgain.length, 'lines that failed at their first request only').toBeLessThan(10);
@@ -136,7 +139,8 @@ describe('plant import', () => {
     expect(countsIn(stdout)).toEqual({ stored: 195 - late.length, failed: 4 + late.length });
     expect(stdout).toContain(`: see ${file}.failed.ndjson\n`);
 
-    // Import what failed again, from the file's folder: nothing is stored twice, and the old failures stay.
+    // Import the failed lines again, from their file's folder: nothing is stored twice, and the old failures stay in
+    // their file.
     store.fail(unavailable);
     const again = [...lines.slice(0, 20), ...late.map((failure) => failure.text)];
     await writeFile(file, again.join('\n'));
@@ -270,7 +274,7 @@ describe('plant import', () => {
   });
 });
 
-describe('says in a sentence what is wrong and ends with code 1', () => {
+describe('npm run plant says in a sentence what is wrong and ends with code 1', () => {
   test.each<[what: string, args: string[], sentence: RegExp]>([
     ['an id is missing', ['add', '--name', 'Moss'], /^error: required option '--id <integer>' not specified\n/],
     [
@@ -303,7 +307,7 @@ describe('says in a sentence what is wrong and ends with code 1', () => {
   });
 });
 
-test.each<[args: string[]]>([[[]], [['add']], [['import']]])('plant %s --help explains it', async (args) => {
+test.each<[args: string[]]>([[[]], [['add']], [['import']]])('plant %s --help explains the command', async (args) => {
   const { code, stdout, stderr } = await plant(...args, '--help');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^Usage: npm run -s plant -- /);

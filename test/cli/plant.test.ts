@@ -62,7 +62,7 @@ test('the service at --url gets the token of --token even if ACCESS_TOKEN is set
 test.each<[status: number, sentence: RegExp]>([
   [413, /^The plant is too large \(413: no\)\.\n$/],
   [431, /^The token was refused at \S+ \(431\): get another one/],
-])('npm run plant reports a %i of a gateway in a sentence, with exit code 1', async (status, sentence) => {
+])("npm run plant reports a gateway's status %i in a sentence, and exits with code 1", async (status, sentence) => {
   const { baseUrl } = await startScriptedService(answer(status, { message: 'no' }, { 'retry-after': '0' }));
   const ended = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
   expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
@@ -71,11 +71,14 @@ test.each<[status: number, sentence: RegExp]>([
 test.each<[status: number, body: object]>([
   [409, { error: 40901, message: 'taken' }],
   [403, { message: 'Forbidden' }],
-])('npm run plant names the request that failed with a %i, so that its cause can be found', async (status, body) => {
-  const { baseUrl } = await startScriptedService(answer(status, body, { 'apigw-requestid': 'QcNvjVNaC1t4m14=' }));
-  const { stderr } = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
-  expect(stderr).toMatch(/ \[request QcNvjVNaC1t4m14=\]\n$/);
-});
+])(
+  'npm run plant prints the id of a request that failed with status %i, so that its cause can be found',
+  async (status, body) => {
+    const { baseUrl } = await startScriptedService(answer(status, body, { 'apigw-requestid': 'QcNvjVNaC1t4m14=' }));
+    const { stderr } = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
+    expect(stderr).toMatch(/ \[request QcNvjVNaC1t4m14=\]\n$/);
+  },
+);
 
 test('npm run plant refuses --token without --url, so that the token does not reach the local service', async () => {
   const { code, stderr } = await plant([...moss, '--token', 'a.b.c'], { DATA_DIR: await newFolder() });
@@ -83,10 +86,10 @@ test('npm run plant refuses --token without --url, so that the token does not re
 });
 
 describe('plant import', () => {
-  /** The file of failed lines as an earlier import made it. */
+  /** The content of a file of failed lines that an earlier import made. */
   const earlier = '# plants.ndjson:7 (40901): taken\n{"id":3,"name":"Moss"}\n';
 
-  /** Prepares an import of a file in a new folder that also has these files. */
+  /** Prepares an import of a file with the text `content`, in a new folder that also has the files `others`. */
   const importing = async (content: string, baseUrl: string, others: Record<string, string> = {}) => {
     const INIT_CWD = await newFolder();
     const files = { 'plants.ndjson': content, 'plants.ndjson.failed.ndjson': earlier, ...others };
@@ -147,7 +150,7 @@ describe('plant import', () => {
     expect(await failed()).toBe(earlier);
   });
 
-  test('with --from skips the lines before it', async () => {
+  test('with --from N skips the lines before line N', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin } = await importing(`{"id":1}\n${line}`, baseUrl);
     const stdout = '1 new, 0 already there, 0 failed\n';
@@ -183,7 +186,7 @@ describe('plant import', () => {
   describe('of a file of failed lines', () => {
     const failedFile = 'plants.ndjson.failed.ndjson';
 
-    test('leaves the lines in it that fail again, and deletes it once all are stored', async () => {
+    test('keeps in the file the lines that fail again, and deletes the file once all lines are stored', async () => {
       const { baseUrl, received } = await startScriptedService(stored);
       const { begin, failed, list } = await importing(line, baseUrl, { [failedFile]: `${earlier}no JSON\n` });
       expect((await begin(failedFile).ended).stdout).toMatch(/^1 new, 0 already there, 1 failed: see /);
@@ -197,7 +200,7 @@ describe('plant import', () => {
       expect(await list()).toEqual(['plants.ndjson', failedFile]);
     });
 
-    test('leaves in it what is not imported when it stops', async () => {
+    test('keeps in the file the lines that are not yet imported when the import is stopped', async () => {
       const { baseUrl, received } = await startScriptedService(stored, () => {});
       const { begin, failed } = await importing(line, baseUrl, { [failedFile]: earlier.repeat(20) });
       const { child, ended } = begin(failedFile);
@@ -208,11 +211,11 @@ describe('plant import', () => {
       expect(await failed()).toBe(earlier.repeat(19));
     });
 
-    // Beside a file with so long a name, no temporary folder can be made. Root, too, gets that error.
+    // A file name so long that the import cannot make a temporary folder beside the file, not even as root.
     const stuckFile = `${'x'.repeat(236)}.failed.ndjson`;
     const stuck = `The lines that are done are still in .*/${stuckFile} \\(ENAMETOOLONG: .*\\)\\. Make sure .*\\.\\n$`;
 
-    test('says what to do, with code 1, if the lines that are stored cannot be removed', async () => {
+    test('says what to do, and exits with code 1, if the stored lines cannot be removed from the file', async () => {
       const { baseUrl } = await startScriptedService(stored);
       const { begin, failed } = await importing(line, baseUrl, { [stuckFile]: `${earlier}no JSON\n` });
       const { code, stdout, stderr } = await begin(stuckFile).ended;
@@ -224,7 +227,7 @@ describe('plant import', () => {
       expect(await failed(stuckFile)).toBe(`${earlier}no JSON\n# ${stuckFile}:3 (not sent): ${notJson}`);
     });
 
-    test('says first why it stopped, even if the lines that are done cannot be removed', async () => {
+    test('says first why the import stopped, even if the finished lines cannot be removed from the file', async () => {
       const { baseUrl } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { begin } = await importing(line, baseUrl, { [stuckFile]: `# x:1 (not sent): ${notJson}${earlier}` });
       const { code, stderr } = await begin(stuckFile).ended;
@@ -234,7 +237,7 @@ describe('plant import', () => {
       );
     });
 
-    test('refuses --from, which would remove the skipped lines', async () => {
+    test('refuses --from, because the skipped lines would be removed from the file', async () => {
       const { begin, failed } = await importing(line, 'http://127.0.0.1:9');
       expect((await begin(failedFile, '--from', '2').ended).stderr).toMatch(
         /^--from is not for plants\.ndjson\.failed/,
@@ -243,7 +246,7 @@ describe('plant import', () => {
     });
   });
 
-  test("leaves a user's own file alone, even if its name is that of a file of failed lines", async () => {
+  test("leaves a user's own file alone, even if it has the name of a file of failed lines", async () => {
     const { baseUrl } = await startScriptedService(stored);
     const own = { 'own.failed.ndjson': line, 'plants.ndjson.failed.ndjson': line, 'stdin.failed.ndjson': line };
     const { begin, failed, list } = await importing(line, baseUrl, own);

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { Progress, secondsLeft } from '../../cli/progress.ts';
 
-test('the time left of an import follows from what is done, and is rounded up', () => {
+test('the remaining time of an import is computed from the part that is done, and is rounded up', () => {
   expect(secondsLeft(200, 1_000, 10)).toBe(40);
   expect(secondsLeft(999, 1_000, 10)).toBe(1);
   expect(secondsLeft(1_000, 1_000, 10)).toBe(0);
 });
 
-test('the progress of an import counts new plants, those that were already there, and failures apart', () => {
+test('the progress of an import counts new plants, already stored plants and failures separately', () => {
   const progress = new Progress(30);
   const line = { number: 4, end: 30, bytes: Buffer.from('{"id":1}') };
   progress.add({ ...line, outcome: 'new' });

@@ -28,7 +28,7 @@ test('npm run token prints only a token of the running service, or what to do if
 test.each([
   [[], 'plants%2Fcreate+plants%2Fread'],
   [['--scope', 'plants/read'], 'plants%2Fread'],
-])('npm run token %j asks for the scope %s', async (args, scope) => {
+])('npm run token with the arguments %j asks for the scope %s', async (args, scope) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const { baseUrl, received } = await startScriptedService(answer(200, { access_token: 'a.b.c' }));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describe } from '../../cli/traced-request.ts';
 
-test('the description of a request shows a stack line by line, but no control character of a log line', () => {
+test('the description of a request prints a stack trace line by line, and escapes control characters in log lines', () => {
   const summary = { method: 'POST', path: '/plants', status: 500, milliseconds: 7 };
   const message = { outcome: 'failed', cause: { name: '\u001b[2J', stack: 'Error: no\n    at put (index.js:1:2)' } };
   expect(describe({ summary, errors: [], lines: [{ who: 'CreatePlant', level: 'ERROR', message }] })).toBe(

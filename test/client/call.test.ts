@@ -9,7 +9,7 @@ type Plant = { name: string; isToxic?: boolean; heights?: number[]; origin?: obj
 
 const base = { parameters: [], responses: [{ status: 200, requires: [] }], errorCodes: [40002, 40401, 50001] };
 
-/** Operations of all kinds, with the types that scripts/compile-contract.ts would make of them. */
+/** One operation of each kind, with the types that scripts/compile-contract.ts would generate. */
 const operations = {
   listPlants: {
     ...base,
@@ -87,7 +87,10 @@ type Operations = {
 
 type Client = { [Id in keyof Operations]: Call<Operations[Id]> };
 
-/** Starts a service that sends these responses. @returns a client of it, and the requests that it receives */
+/**
+ * Starts a service that sends the responses of `script`. @returns a client of the service, and the requests that it
+ * receives
+ */
 const start = async (...script: Parameters<typeof startScriptedService>) => {
   const { baseUrl, received, requests } = await startScriptedService(...script);
   const calls = Object.entries(operations).map(([id, operation]) => [id, callOf(operation, baseUrl, 'a.b.c')]);
@@ -181,7 +184,7 @@ describe('a call sends', () => {
     ['{"a\\"b":"2027-01-01T00:00:00.000Z"}', { 'a"b': new Date('2027-01-01T00:00:00Z'), c: undefined }],
     ['[null,null]', [Number.NaN, ...Array(1)]],
     ['"\\ud800"', '\ud800'],
-  ])('any body as JSON if the contract does not list its fields: %s', async (json, body) => {
+  ])("any body as JSON if the contract does not list the body's fields: %s", async (json, body) => {
     const { client, received } = await start(answer(200, null));
     expect(await client.labelPlants(body)).toEqual({ ok: true, status: 200, headers: expect.any(Headers), body: null });
     expect(received).toMatchObject([{ body: json }]);
@@ -253,7 +256,7 @@ describe('a call throws and sends nothing if', () => {
 });
 
 describe('a call succeeds', () => {
-  test('without a body, if the contract has none', async () => {
+  test('with a response without a body, if the contract has no body', async () => {
     const { client } = await start((response) => response.writeHead(204).end());
     expect(await client.deletePlant({ id: 1 })).toEqual({
       ok: true,
@@ -263,7 +266,7 @@ describe('a call succeeds', () => {
     });
   });
 
-  test('with each status that the contract has', async () => {
+  test('with each success status that the contract has', async () => {
     const { client } = await start(answer(201, moss));
     expect(await client.updatePlant({ id: 1 }, moss)).toEqual({
       ok: true,
@@ -277,7 +280,7 @@ describe('a call succeeds', () => {
     { name: 'Moss', isToxic: false, heights: [1, 0.5], origin: { country: 'NZ', found: { year: 1900 } } },
     { name: 'Moss', heights: [], origin: {}, serial: 7n },
     { name: 'Moss', serial: 9223372036854775807n },
-  ])('if all fields are as they were sent: %o', async (plant) => {
+  ])('if the response has all fields as they were sent: %o', async (plant) => {
     // The service sends the fields in another order.
     const { client } = await start((response, _) => {
       const fields = Object.entries(plant).toReversed();
@@ -289,7 +292,7 @@ describe('a call succeeds', () => {
     expect(await client.updatePlant({ id: 1 }, plant)).toMatchObject({ ok: true });
   });
 
-  test('if a PATCH is answered with the fields that were sent, and others', async () => {
+  test('if the response to a PATCH has other fields beside those that were sent', async () => {
     const { client } = await start(answer(200, { name: 'Moss', isToxic: false }));
     expect(await client.changePlant({ isToxic: false })).toMatchObject({ ok: true });
     expect(await client.changePlant({ isToxic: true })).toMatchObject({ ok: false });
@@ -327,7 +330,7 @@ describe('a call does not succeed if the response', () => {
     expect(await client.updatePlant({ id: 1 }, sent)).toEqual({ ...foreign, status: 200 });
   });
 
-  test('has another integer that the nearest number cannot tell from the one that was sent', async () => {
+  test('has an integer that differs from the sent one, even if both round to the same double', async () => {
     const { client } = await start((response) => response.end('{"name":"Moss","serial":9007199254740993}'));
     expect(await client.updatePlant({ id: 1 }, { name: 'Moss', serial: 9007199254740992n })).toMatchObject({
       ok: false,
@@ -356,7 +359,7 @@ describe('a call does not succeed if the response', () => {
     [['object'], {}, [[], null, 'Moss']],
     [['string', 'null'], null, [{}, [], 7, true]],
     [['integer'], 7, ['7', null]],
-  ])('is not of one of the types %j', async (types, right, wrong) => {
+  ])('has a body of none of the types %j', async (types, right, wrong) => {
     const health = { ...operations.health, responses: [{ status: 200, types, requires: [] }] };
     for (const body of [right, ...wrong]) {
       const { baseUrl } = await startScriptedService(answer(200, body));
@@ -364,7 +367,7 @@ describe('a call does not succeed if the response', () => {
     }
   });
 
-  test('is no JSON', async () => {
+  test('is not JSON', async () => {
     const { client } = await start((response) => response.end('<html>'));
     expect(await client.listPlants()).toEqual({ ...foreign, status: 200 });
   });
@@ -372,7 +375,7 @@ describe('a call does not succeed if the response', () => {
   test.each<[status: number, error: number, result: number | 'gateway']>([
     [404, 40401, 40401],
     [409, 40901, 'gateway'],
-  ])('is a %i with the error %i: %s', async (status, error, result) => {
+  ])("has the status %i and the error number %i: the result's error is %s", async (status, error, result) => {
     const { client } = await start(answer(status, { error, message: 'no' }));
     expect(await client.deletePlant({ id: 1 })).toEqual({ ok: false, status, error: result, message: 'no' });
   });
@@ -389,14 +392,14 @@ describe('a request is sent again', () => {
     expect(requests, 'requests').toHaveLength(3);
   });
 
-  test('but not after a 500 with an error number of the operation', async () => {
+  test('but not after a 500 that has an error number of the contract', async () => {
     const { client, requests } = await start(fault);
     expect(await client.getPlant({ id: 1, shop: 'a' })).toMatchObject({ error: 50001 });
     expect(requests, 'requests').toHaveLength(1);
   });
 });
 
-test('the compiler checks the arguments of each operation, and knows its result', async () => {
+test('the compiler checks the arguments of each operation, and knows which fields its result has', async () => {
   const { client } = await start(answer(200, [moss]));
   const check = async (): Promise<void> => {
     // @ts-expect-error An operation with a required parameter needs it.

@@ -5,7 +5,7 @@ import { createPlantStoreClient, type NewPlant } from '../../client/plant-store-
 import { maxId, minId, texts } from '../kit/plants.ts';
 import { startServer } from '../kit/servers.ts';
 
-/** Collects the bodies of all requests, which `echo` answers with the name and the tag in them. */
+/** The bodies of all requests. The server `echo` collects them, and responds with the name and the tag of each. */
 const received: string[] = [];
 const echo = createServer(async (request, response) => {
   const text = Buffer.concat(await request.toArray()).toString();

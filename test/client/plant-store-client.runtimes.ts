@@ -47,7 +47,7 @@ const thrown = { thrown: 'enough' };
 describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => {
   const home = path.join(modules, folder);
 
-  /** Returns the JSON that a program prints. */
+  /** Runs a program on the runtime. @returns the JSON that the program prints */
   const execute = async (file: string, ...more: string[]): Promise<unknown> => {
     const environment = {
       HOME: path.dirname(file),
@@ -56,7 +56,8 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
     };
     const { child, ended } = run(path.join(home, program), [...args, file, ...more], environment);
-    // If the client's call hangs, the test times out; then this ends the client's process.
+    // End the client's process after the test: if a call of the client hangs, the test times out, but the process does
+    // not.
     onTestFinished(() => void child.kill());
     const { stdout, stderr } = await ended;
     expect(stderr).toBe('');
@@ -134,7 +135,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
     expect(received[1]).toEqual(received[0]);
   });
 
-  test('gives up after three responses that broke off', async ({ file }) => {
+  test('gives up after three incomplete responses', async ({ file }) => {
     // The connection must not break before the response begins: Deno itself would send such a request twice.
     const { baseUrl, received } = await startScriptedService(brokenOff);
     expect(await call(file, { baseUrl })).toMatchObject({ error: 'no answer', message: expect.stringMatching(/./) });
@@ -161,7 +162,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   test.for<[what: string, script: typeof stored]>([
     ['waiting for a response', () => {}],
     ['in the middle of a response', (response) => response.writeHead(200).write('{')],
-  ])('ends a call that is %s when its signal is aborted', async ([, script], { file }) => {
+  ])("ends a call that is %s when the call's signal is aborted", async ([, script], { file }) => {
     const arrived = Promise.withResolvers<void>();
     const { baseUrl, received } = await startScriptedService((response, request) => {
       script(response, request);
@@ -182,7 +183,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
     expect(received).toEqual([]);
   });
 
-  test('gets the client from `require`, too', async ({ client }) => {
+  test('can also load the client with `require`', async ({ client }) => {
     const file = path.join(client.project, 'require.cjs');
     await writeFile(file, "console.log(JSON.stringify(Object.keys(require('plant-store-client'))));");
     expect(await execute(file)).toEqual([expect.stringMatching(/^create\w+Client$/)]);

@@ -68,7 +68,7 @@ test.each<[plant: object, body: string]>([
   [{ id: { toJSON: () => '2,"name":"Fern"' }, name: null }, '{"id":"2,\\"name\\":\\"Fern\\"","name":null}'],
   [{ id: null, name: { toJSON: () => 7 }, tag: 7n }, '{"id":null,"name":7,"tag":7}'],
   [{}, '{}'],
-])('the client sends only id, name and tag, whatever their types: %o', async (plant, body) => {
+])('the client sends only the fields id, name and tag of a plant, whatever their types: %o', async (plant, body) => {
   const { baseUrl, received } = await startScriptedService(answer(400, { error: 40002, message: 'no' }));
   const { createPlant } = createPlantStoreClient({ baseUrl, token });
   expect(await Reflect.apply(createPlant, undefined, [plant])).toMatchObject({ error: 40002 });
@@ -90,7 +90,7 @@ test.each([
   expect(paths).toEqual([path]);
 });
 
-test('a success has the headers and the request id of the response', async () => {
+test('a successful result has the headers and the request id of the response', async () => {
   const headers = { 'apigw-requestid': 'QcNvjVNaC1t4m14=', 'idempotent-replayed': 'true' };
   const { baseUrl } = await startScriptedService(answer(200, { name: 'Moss' }, headers));
   const result = await createPlantStoreClient({ baseUrl, token }).createPlant(moss);
@@ -103,7 +103,7 @@ test.each<[what: string, status: number, body: unknown]>([
   ['the service failed', 500, { error: 50001, message: 'our fault' }],
   ['the gateway refused', 403, { message: 'Forbidden' }],
   ['something else answered', 200, { welcome: 'to our wireless network' }],
-])('a failure has the id of the request that %s', async (_, status, body) => {
+])('a failed result has the id of the request that %s', async (_, status, body) => {
   const requestId = 'QcNvjVNaC1t4m14=';
   const { baseUrl } = await startScriptedService(answer(status, body, { 'apigw-requestid': requestId }));
   const result = await createPlantStoreClient({ baseUrl, token }).createPlant(moss);
@@ -145,7 +145,7 @@ describe('the client returns, and does not throw,', () => {
     ['an unknown error number without a message', 500, { error: 59999 }],
     ['null', 500, null],
     ['a list', 404, [{ error: 40001, message: 'no' }]],
-  ])('a gateway error if the response is not from the service: %s', async (_, status, body) => {
+  ])('a gateway error if something other than the service responds: %s', async (_, status, body) => {
     const { baseUrl } = await startScriptedService(answer(status, body, { 'retry-after': '0' }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({
       ok: false,
@@ -194,7 +194,7 @@ describe('the client reports a plant', () => {
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({ ...foreign, status });
   });
 
-  test('as stored if a 200 has the plant and fields that a newer service may add', async () => {
+  test('as stored if the response 200 has the plant and further fields, which a newer service may add', async () => {
     const { baseUrl } = await startScriptedService(answer(200, { name: 'Moss', since: 2027 }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: true });
   });
@@ -232,7 +232,7 @@ describe('a plant is sent again', () => {
     response.write('{"name"', () => response.destroy());
   };
 
-  test.each([429, 500, 502, 503, 504])('after a %i of the gateway', async (status) => {
+  test.each([429, 500, 502, 503, 504])('after the status %i from the gateway', async (status) => {
     const { baseUrl, received } = await startScriptedService(
       answer(status, { message: 'later' }, { 'retry-after': '0' }),
       answer(status, '<html>', { 'retry-after': '0' }),
@@ -250,7 +250,7 @@ describe('a plant is sent again', () => {
     [503, '7', 7_000],
     [504, '7', 7_000],
     [503, '86400', 10_000],
-  ])('after a %i with Retry-After: %s, %i ms later', async (status, retryAfter, wait) => {
+  ])('after the status %i with Retry-After: %s, %i ms later', async (status, retryAfter, wait) => {
     stopTimers();
     const { baseUrl, received } = await startScriptedService(
       answer(status, { message: 'later' }, { 'retry-after': retryAfter }),
@@ -324,7 +324,7 @@ describe('a plant is sent again', () => {
     [415, {}],
     [500, { error: 50001, message: 'internal error' }],
     [501, {}],
-  ])('but not after a %i %j', async (status, body) => {
+  ])('but not after the status %i with the body %j', async (status, body) => {
     const { baseUrl, received } = await startScriptedService(answer(status, body, { 'retry-after': '0' }), stored);
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: false, status });
     expect(received, 'requests').toHaveLength(1);
@@ -509,7 +509,7 @@ describe('an abort signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('nothing if it is never aborted, and no listener is left on it after the call', async () => {
+  test('no call if it is never aborted, and keeps no listener after the call', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });
@@ -517,7 +517,7 @@ describe('an abort signal ends', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('a request with its reason, even if the reason is not an Error', async () => {
+  test("a request, which throws the signal's reason even if that is not an Error", async () => {
     const end = new AbortController();
     const { baseUrl } = await startScriptedService(() => end.abort('enough'));
     const result = createPlantStoreClient({ baseUrl, token }).createPlant(moss, { signal: end.signal });
@@ -543,7 +543,7 @@ describe('a token function', () => {
     expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
 
-  test('is called for at most one new token; with a string token, a refused plant is not sent again', async () => {
+  test('is called for only one new token, and a client with a string token does not send a refused plant again', async () => {
     const { baseUrl, received } = await startScriptedService(forbidden);
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
     expect(await createPlantStoreClient({ baseUrl, token: () => 'x' }).createPlant(moss)).toEqual(refused);

@@ -46,7 +46,10 @@ const load = async (environment: Record<string, string | undefined> = {}) => {
   return handler;
 };
 
-/** Returns the response to a token with these claims, signed with a new key. An undefined claim is omitted. */
+/**
+ * Returns the authorizer's response to a token with the claims `change`, signed with a new key. An undefined claim is
+ * omitted.
+ */
 const responseTo = async (
   change: Record<string, unknown>,
   environment: Record<string, string> = {},
@@ -84,7 +87,7 @@ describe('the authorizer', () => {
     expect(logged).toEqual([{ outcome: 'refused', reason, gatewayRequestId }]);
   });
 
-  test('passes on flat strings, even if the claims client_id and azp are not strings', async () => {
+  test('passes on only flat strings to the function, even if the claims client_id and azp are not strings', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo(change);
       return 'context' in response && response.context;
@@ -103,7 +106,7 @@ describe('the authorizer', () => {
     expect(await contextFor({ sub: undefined, client_id: undefined })).toEqual({ sub: '', clientId: '', scope });
   });
 
-  test('passes on the scopes separated by spaces, whichever claims of SCOPE_CLAIM they come from', async () => {
+  test('passes on the scopes of all claims that SCOPE_CLAIM names, separated by spaces', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo({ scope: 'other', ...change }, { SCOPE_CLAIM: 'scp,roles' });
       return 'context' in response && response.context['scope'];
@@ -132,7 +135,7 @@ describe('the authorizer', () => {
       vi.doUnmock('../../functions/generated/contract.ts');
     });
 
-    /** Returns whether a token with this scope may call the route, and what was logged. */
+    /** Returns whether a token with the scope may call the route, and what the authorizer logged. */
     const verdictFor = async (routeKey: string, scope: string) => {
       logged.length = 0;
       const { isAuthorized } = await responseTo({ scope }, {}, { routeKey });
@@ -171,7 +174,7 @@ describe('the authorizer', () => {
     );
   });
 
-  test('requires the audience in AUDIENCE', async () => {
+  test('requires a token with the audience that AUDIENCE names', async () => {
     const handler = await load({ AUDIENCE: 'urn:other' });
     expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({ isAuthorized: false });
     expect(logged).toEqual([{ outcome: 'refused', reason: 'audience', gatewayRequestId }]);
@@ -197,10 +200,11 @@ describe('the authorizer', () => {
     expect(await responseTo({ aud: audience }, { AUDIENCE: audience })).toMatchObject({ isAuthorized: true });
   });
 
-  test('throws if the keys cannot be fetched, because the token may be valid', async () => {
+  test("throws, rather than refuses the token, if the issuer's keys cannot be fetched", async () => {
     const handler = await load({ JWKS_URI: `${issuer.issuer}/nothing-here`, BUNDLE_SHA256: 'hash' });
     const message = expect.stringContaining('cannot be fetched');
-    // Lambda logs the error with these fields: the id of the request, and the hash of the bundle for the stack trace.
+    // Lambda logs these fields of a thrown error: gatewayRequestId leads to the request, `bundle` to the source map of
+    // the stack trace.
     const logged = { message, gatewayRequestId, bundle: 'hash' };
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toMatchObject(logged);
   });

@@ -24,7 +24,7 @@ afterAll(() => service.close());
 
 testResponses(() => service, true);
 
-test("createPlant's bundle requires only modules of Node.js, no package of the Lambda runtime", async () => {
+test("createPlant's bundle requires only Node.js's own modules, and no package of the Lambda runtime", async () => {
   const required = (await readFile(bundle, 'utf8')).matchAll(/require\("([^"]+)"\)/g);
   const outside = [...required].map(([, name = '']) => name).filter((name) => !isBuiltin(name));
   expect(outside).toEqual([]);

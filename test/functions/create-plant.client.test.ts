@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 
 vi.mock('@aws-sdk/client-dynamodb', { spy: true });
 
-/** Returns the DynamoDB client that createPlant makes with these environment variables. */
+/** Returns the DynamoDB client that createPlant makes if `environment` has the environment variables. */
 const clientOf = async (environment: Record<string, string> = {}): Promise<DynamoDBClient> => {
   const variables = { TABLE_NAME: 'plants', AWS_REGION: 'us-east-1', ...environment };
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
@@ -15,7 +15,7 @@ const clientOf = async (environment: Record<string, string> = {}): Promise<Dynam
   return client;
 };
 
-test("createPlant's client makes three attempts, whatever the environment says", async () => {
+test("createPlant's DynamoDB client makes three attempts, whatever the environment variables say", async () => {
   const { config } = await clientOf({ AWS_MAX_ATTEMPTS: '9' });
   expect(await config.maxAttempts(), 'attempts').toBe(3);
 });
@@ -27,7 +27,7 @@ test.each([
     { AWS_USE_FIPS_ENDPOINT: 'true' },
     'dynamodb-fips.us-east-2.amazonaws.com',
   ],
-])("createPlant's client calls DynamoDB %s", async (_, environment, host) => {
+])("createPlant's DynamoDB client calls DynamoDB %s", async (_, environment, host) => {
   const client = await clientOf({
     AWS_REGION: 'us-east-2',
     AWS_ACCESS_KEY_ID: 'test',

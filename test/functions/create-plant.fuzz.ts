@@ -42,7 +42,10 @@ const moreFields = (gen: GeneratorValue): [string, string][] =>
     .filter((name) => ![...plantFields, '__proto__', 'constructor'].includes(name))
     .map((name) => [spellString(gen, name), gen(anyJson)]);
 
-/** Spells the plant in any JSON of the same meaning: fields in any order, among others, and after duplicates. */
+/**
+ * Writes a plant as JSON in a random way: fields in any order, among unknown fields, and after duplicates of the
+ * fields.
+ */
 const spellPlant = (gen: GeneratorValue, { id, name, tag }: Plant): string => {
   const own: [string, string][] = [
     [spellString(gen, 'id'), spellInteger(gen, id)],
@@ -70,7 +73,7 @@ test('createPlant stores any NewPlant exactly, in any JSON spelling, and returns
       const { id, name, tag } = plant;
       const shown = tag === undefined ? { name } : { name, tag };
       const sent = item(String(id), name, tag);
-      // fast-check generates small ids again and again, so a plant may meet a different one with its id.
+      // fast-check generates small ids again and again, so another plant may already be stored under this plant's id.
       const known = stored.get(id) ?? sent;
       const { status, body } = await service.send(asSent(gen, spellPlant(gen, plant)));
       if (isDeepStrictEqual(known, sent)) {
@@ -84,13 +87,13 @@ test('createPlant stores any NewPlant exactly, in any JSON spelling, and returns
   );
 });
 
-/** Returns a JSON value that is not of the type `type`. */
+/** Generates a JSON value of any type but `type`. */
 const anyJsonBut = (gen: GeneratorValue, type: 'number' | 'string'): string => {
   const json = gen(anyJson);
   return typeof JSON.parse(json) === type ? `[${json}]` : json;
 };
 
-/** Spells a JSON number that is not an int64: too large, too small, or not an integer. */
+/** Generates the JSON text of a number that is not an int64: too large, too small, or not an integer. */
 const spellNoInt64 = (gen: GeneratorValue): string => {
   const digit = gen(fc.integer, { min: 1, max: 9 });
   const zeros = '0'.repeat(below(gen, 31));
@@ -104,7 +107,7 @@ const spellNoInt64 = (gen: GeneratorValue): string => {
   ]);
 };
 
-/** Spells a NewPlant with one field missing or wrong. */
+/** Generates the JSON text of a NewPlant with one field missing or wrong. */
 const spellNearlyPlant = (gen: GeneratorValue): string => {
   const { id, name } = gen(anyPlant);
   const good: Record<string, string> = { id: spellInteger(gen, id), name: spellString(gen, name) };
@@ -136,7 +139,9 @@ test('createPlant rejects JSON that is not a NewPlant with 40002, and does not c
   );
 });
 
-/** Spells JSON with repeated and nested keys that JSON parsers treat specially, and with N in place of each number. */
+/**
+ * Generates JSON with repeated and nested keys that JSON parsers treat specially, and with N in place of each number.
+ */
 const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   const inner = () => spellWatchedKeys(gen, depth - 1);
   const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
@@ -197,7 +202,8 @@ test('createPlant answers any bytes, under any content type, as the contract say
   );
 });
 
-// Omits the slowest body (only numbers, the first with a fraction): on a slow machine it may outlast the deadline.
+// The bodies do not include the slowest kind (only numbers, the first with a fraction): on a slow machine it may
+// outlast the deadline.
 test('createPlant answers any large body as the contract says, and never with a 5xx', async () => {
   const { numRuns = 0 } = fc.readConfigureGlobal();
   await fc.assert(
@@ -240,7 +246,8 @@ test('createPlant answers any event in time, however malformed', async () => {
         { ...whole, headers: changed(whole.headers) },
         changed(changed(whole)),
       ]);
-      // `invoke` checks contract, time bound and log. The response may be a 500 if no gateway would send the event.
+      // `invoke` checks the contract, the time limit and the log. A 500 is allowed, because no gateway would send some
+      // of these events.
       const { status } = await service.invoke(event);
       expect(status, 'status').not.toBe(503);
     }),

@@ -16,7 +16,7 @@ afterAll(() => service.close());
 
 testResponses(() => service, true);
 
-/** Loads the function anew with these environment variables. */
+/** Loads the function anew with the environment variables in `environment`. */
 const load = async (environment: Record<string, string>): Promise<Invoke> => {
   vi.resetModules();
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -76,7 +76,7 @@ describe('the log of createPlant', () => {
     });
   });
 
-  test('has the cause of a fault of ours, which the client is not told', async () => {
+  test('has the cause of a fault, which the response does not reveal', async () => {
     const broken = await load({ TABLE_NAME: 'no-such-table' });
     const { status, body, log } = await broken(proxyEvent('{"id":30,"name":"secret"}'));
     const answer = { error: 50001, message: 'the service failed; the fault is ours' };
@@ -114,7 +114,7 @@ test.each([
   ['without headers', { headers: undefined }, 41501],
   ['whose body is not a string', { body: 7 }, 40001],
   ['that is empty', { headers: undefined, body: undefined }, 40001],
-])('createPlant rejects an event %s, which no gateway sends', async (_, change, error) => {
+])('createPlant rejects an event %s, which API Gateway never sends', async (_, change, error) => {
   const { body } = await service.invoke({ ...proxyEvent('{"id":32,"name":"Moss"}'), ...change });
   expect(body).toMatchObject({ error });
 });
@@ -124,7 +124,7 @@ test.each([
   '1234567890123456,"name":"Moss"',
   '1E1,"name":"Moss"',
   '1,"name":"Moss","height":1.5',
-])('createPlant parses a body only once: {"id":%s}', async (rest) => {
+])('createPlant parses a body only once if a double represents each of its numbers: {"id":%s}', async (rest) => {
   const body = `{"id":${rest}}`;
   const parse = vi.spyOn(JSON, 'parse');
   await service.invoke(proxyEvent(body));

@@ -1,4 +1,7 @@
-/** Tests, on a copy, what new fields of a plant cost: the contract, and what the compiler then names. */
+/**
+ * Adds fields to the contract's plant in a copy of the project, and tests that the compiler names each place that must
+ * handle them.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
@@ -103,7 +106,8 @@ test('the compiler names each place that must handle a new field, and then creat
   for (const place of places) expect(named).toContainEqual([place, fields]);
 
   for (const edit of handled) await apply(edit);
-  // Operations other than createPlant may have more places, in these files or others, that this test does not handle.
+  // Operations other than createPlant may have further places, which this test does not handle; the compiler still
+  // names those.
   expect(await namedByCompiler()).toHaveLength(named.length - places.length);
   const plant = { name: 'Moss', evergreen: false, colours: ['green', ''], light: 12.5 };
   expect(await create({ id: 1, ...plant })).toBe(`200 ${JSON.stringify(plant)}\n`);

@@ -7,7 +7,7 @@ import { post, programs } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { until } from '../kit/until.ts';
 
-/** Milliseconds: more than any limit of a function or of the SDK here. */
+/** In milliseconds: longer than any time limit of a function or of the SDK in this test. */
 const longerThanTheTimeOut = 6_000;
 
 test('npm start -- --debug lets a debugger pause functions at lines of their sources for longer than their time-out, and Ctrl-C ends the pause', async ({

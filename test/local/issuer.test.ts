@@ -24,14 +24,14 @@ test('the local issuer gives its client an RFC 9068 access token, valid for an h
   expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });
 });
 
-test('a process that trusts one local issuer can trust the next one, too', async () => {
+test("a process that trusts one local issuer's certificate can trust the next issuer's, too", async () => {
   await fetchToken(issuer);
   const next = await startIssuer();
   onTestFinished(next.close);
   expect(decodeJwt(await fetchToken(next)).iss).toBe(next.issuer);
 });
 
-test('the local issuer grants all scopes of the contract, the part of them that is asked for, and no others', async () => {
+test('the local issuer grants all scopes of the contract, or those that the client asks for, and no others', async () => {
   expect(issuer.scope.split(' ')).toEqual([...new Set(Object.values(scopes).flat())]);
   const garden = await startIssuer('plants/create plants/read');
   onTestFinished(garden.close);
@@ -55,6 +55,6 @@ test('the local issuer grants changed scopes to the same client, with tokens of 
 test.each([
   ['another secret', { clientSecret: 'wrong' }],
   ['another client', { clientId: 'stranger' }],
-])('the local issuer refuses %s', async (_, change) => {
+])('the local issuer refuses a token request with %s', async (_, change) => {
   await expect(fetchToken({ ...issuer, ...change })).rejects.toThrow(/^The token issuer at \S+ refused/);
 });

@@ -29,13 +29,13 @@ describe('the line that npm start prints for a request', () => {
     );
   });
 
-  describe('has below it the stack traces that the functions logged', () => {
+  describe('is followed by the stack traces that the functions logged', () => {
     const [{ folder = '', environment = {} } = {}] = inject('stack').functions;
     const bundle = environment['BUNDLE_SHA256'];
     const trace = (file: string): string => `TypeError: oops\n    at start (${file}:1:2000)`;
     beforeAll(() => prebuildBundles());
 
-    test('in the lines of the sources', () => {
+    test('with the lines of the sources', () => {
       const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { stack: trace(`${folder}/index.js`) } };
       const [line, ...below] = accessLine(logging({ outcome: 'failed', cause, bundle })).split('\n');
       expect(line).toBe(
@@ -49,7 +49,7 @@ describe('the line that npm start prints for a request', () => {
       ]);
     });
 
-    test('whose lines are those of the code that ran, even if the function logged the hash of other code', async () => {
+    test('with the lines of the code that ran, even if the function logged the hash of other code', async () => {
       const stack = trace(`${folder}/index.js`);
       expect(accessLine(logging({ stack, bundle: '0'.repeat(64) }))).toBe(accessLine(logging({ stack, bundle })));
       const { folder: other, remove } = await temporaryFolder();
@@ -59,14 +59,14 @@ describe('the line that npm start prints for a request', () => {
       expect(accessLine(logging({ stack: trace(file), bundle }))).toContain(`at start (${file}:1:2000)`);
     });
 
-    test('as they are if the code that ran no longer exists', () => {
+    test('unchanged if the code that ran no longer exists', () => {
       expect(accessLine(logging({ stack: trace('/none/index.js'), bundle }))).toContain(
         'at start (/none/index.js:1:2000)',
       );
     });
   });
 
-  test('has the error of a line with several values', () => {
+  test('has the error that a function logged among several values', () => {
     const error = { errorType: 'TypeError', errorMessage: 'oops', stackTrace: ['TypeError: oops', '    at a'] };
     expect(
       accessLine({ ...entry, log: [{ functionName: 'Worker', level: 'WARN', message: 'Tried:', ...error }] }),
@@ -76,7 +76,7 @@ describe('the line that npm start prints for a request', () => {
     );
   });
 
-  test('cannot be imitated by a stack trace, which cannot control the terminal either', () => {
+  test('cannot be imitated by a stack trace, and a stack trace cannot control the terminal', () => {
     const stack = 'Error: \x1b[2Jx\rPOST /plants 200\nPOST /plants 200\n    at a';
     const [, ...below] = accessLine(logging({ stack })).split('\n');
     expect(below).toEqual(['    Error: x POST /plants 200', '    POST /plants 200', '        at a']);
@@ -89,7 +89,7 @@ describe('the line that npm start prints for a request', () => {
     });
     const log = [{ functionName: 'Worker', level: 'ERROR', message: 'oops' }];
     const failed = { ...entry, status: 500, log };
-    // Node.js decides by these variables how many colours a terminal has.
+    // Unset the variables by which Node.js decides how many colours a terminal has.
     for (const name of ['CI', 'FORCE_COLOR', 'NO_COLOR', 'TMUX']) vi.stubEnv(name, undefined);
     vi.stubEnv('TERM', 'xterm-256color');
     const coloured = accessLine(failed, terminal);
@@ -101,7 +101,7 @@ describe('the line that npm start prints for a request', () => {
     );
   });
 
-  test('is one line even if an error of the gateway has several', () => {
+  test('is one line even if an error of the gateway has several lines', () => {
     expect(accessLine({ ...entry, error: 'Plants: Error: two\n  lines' })).toBe(
       'POST /plants 200 2 ms aBc= | Plants: Error: two lines',
     );
@@ -126,7 +126,7 @@ describe('the curl command that npm start prints', () => {
       .split('\n');
   };
 
-  test('is broken over lines that fit a terminal beside the folder and the URL', () => {
+  test('has each argument on a separate line, so that it fits a terminal', () => {
     const lines = curlLine('http://127.0.0.1:3000', { ...moss, headers: { shop: 'x' } }).split('\n');
     expect(lines).toEqual([
       'curl -sSi http://127.0.0.1:3000/plants \\',

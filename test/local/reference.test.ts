@@ -44,7 +44,7 @@ const dataOf = ({ body }: Answer): { token: string; contract: object } =>
 
 const notFound = { status: 404, body: '{"message":"Not Found"}' };
 
-test('GET / sends a browser to the page at /docs, and tells other clients what there is', async () => {
+test("GET / redirects a browser to the page at /docs, and lists the local service's paths for other clients", async () => {
   const { ask } = await start();
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
   expect(await ask('/', 'GET', { accept })).toMatchObject({ status: 302, headers: { location: '/docs' } });
@@ -102,7 +102,7 @@ test('the page at /docs has the examples of parameters and bodies as text, whose
   });
 });
 
-test('the page at /docs has a parameter in place of a reference to it, which Swagger UI might not follow', () => {
+test('the page at /docs has parameters in place of references to parameters, which Swagger UI might not follow', () => {
   const parameters = { Id: { name: 'id', in: 'path', example: 1n, schema: {} } };
   const item = { parameters: [{ $ref: '#/components/parameters/Id' }] as object };
   expect(forSwaggerUi({ paths: { '/plants/{id}': item }, components: { parameters } })).toMatchObject({

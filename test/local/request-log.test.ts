@@ -1,4 +1,6 @@
-/** Tests which requests `npm start` prints while there are many. No clock: the test says when a second has passed. */
+/**
+ * Tests which requests `npm start` prints while there are many. Uses no clock: the tests themselves end each second.
+ */
 import { beforeEach, expect, test } from 'vitest';
 import { RequestLog } from '../../local/request-log.ts';
 
@@ -23,18 +25,18 @@ const endSecond = (): string[] => {
 };
 const line = (status: number) => expect.stringMatching(`^POST /plants ${status} 1 ms \\d+=$`);
 
-test('20 requests a second get a line each', () => {
+test('the request log prints a line for each of 20 requests in a second', () => {
   for (const _ of [1, 2]) {
     add(20);
     expect(endSecond()).toEqual(Array(20).fill(line(200)));
   }
 });
 
-test('a second without requests prints nothing', () => {
+test('the request log prints nothing for a second without requests', () => {
   expect(endSecond()).toEqual([]);
 });
 
-test('the 21st request of a second and all later ones get one line at its end: how many, by status, and the slowest', () => {
+test('the request log sums up all requests after the 20th of a second in one line: their number by status, and the slowest', () => {
   add(20);
   add(3);
   add(1, 409, 35.4);
@@ -46,7 +48,7 @@ test('the 21st request of a second and all later ones get one line at its end: h
   ]);
 });
 
-test('after a busy second, requests get only the summary, until a second with 20 of them has passed', () => {
+test('after a second with over 20 requests, the request log prints only summaries, until a second has at most 20 requests', () => {
   add(21);
   endSecond();
   add(500);
@@ -58,7 +60,7 @@ test('after a busy second, requests get only the summary, until a second with 20
   expect(lines).toEqual([line(200)]);
 });
 
-test('the first 3 failures of a busy second get a line each at once, the others are in its summary', () => {
+test("the request log prints the first 3 failures of a busy second at once, and the others only in that second's summary", () => {
   add(21);
   endSecond();
   add(10);

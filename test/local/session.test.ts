@@ -20,7 +20,7 @@ const newFolder = async () => {
   return { folder, file: path.join(folder, 'session.json') };
 };
 
-test('only its user can read a session file, and it is removed when the service ends', async () => {
+test('a session file can be read only by its user, and is removed when the service ends', async () => {
   const { folder, file } = await newFolder();
   const end = writeSession(folder, session);
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -40,13 +40,16 @@ test('writing the session file neither overwrites nor removes a file of the user
   expect(readFileSync(file, 'utf8')).toBe('mine');
 });
 
-test.each(['', '{}', '[]', 'null', 'my notes'])('a file that is not a session is kept: %j', async (text) => {
-  const { folder, file } = await newFolder();
-  writeFileSync(file, text);
-  const sentence = `${file} was not made by the local service. Move it away, or choose another data folder: DATA_DIR=... npm start`;
-  expect(() => removeStaleSession(folder)).toThrow(new Error(sentence));
-  expect(readFileSync(file, 'utf8')).toBe(text);
-});
+test.each(['', '{}', '[]', 'null', 'my notes'])(
+  'a file in the place of the session file is kept if it is not a session: %j',
+  async (text) => {
+    const { folder, file } = await newFolder();
+    writeFileSync(file, text);
+    const sentence = `${file} was not made by the local service. Move it away, or choose another data folder: DATA_DIR=... npm start`;
+    expect(() => removeStaleSession(folder)).toThrow(new Error(sentence));
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  },
+);
 
 test.each(Object.keys(session))('a session file without %s is not accepted as a session', async (name) => {
   const { folder, file } = await newFolder();

@@ -13,7 +13,7 @@ test.each<[value: string | undefined, port: number]>([
   expect(readPort()).toBe(port);
 });
 
-test.each(['65536', '-1', '1.5', '0x50', ' ', 'abc'])('PORT=%s is rejected', (value) => {
+test.each(['65536', '-1', '1.5', '0x50', ' ', 'abc'])('PORT=%s is rejected as an invalid port', (value) => {
   vi.stubEnv('PORT', value);
   const sentence = `PORT is ${JSON.stringify(value)}, but it must be a number from 0 (any free port) to 65535.`;
   expect(readPort).toThrow(new Error(sentence));

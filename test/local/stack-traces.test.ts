@@ -11,7 +11,7 @@ const authorizer = inject('stack').functions.find(({ name }) => name.startsWith(
 const sha256 = authorizer?.environment['BUNDLE_SHA256'] ?? '';
 const traces = new StackTraces();
 
-/** The line of a source file that a frame names. */
+/** Returns the line of a source file that a stack frame names. */
 const sourceLine = (frame = ''): string | undefined => {
   const [, file = '', line] = /([\w./-]+\.ts):(\d+):\d+\)?$/.exec(frame) ?? [];
   return readFileSync(file, 'utf8').split('\n')[Number(line) - 1];
@@ -34,7 +34,7 @@ describe('the stack trace of a bundle', () => {
     }
   });
 
-  test('becomes the lines of the sources that threw and called', () => {
+  test('is translated into the lines of the sources that threw and called', () => {
     const [message, thrown, called] = traces.toSources(stack, sha256).split('\n');
     expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
     expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);
@@ -43,7 +43,7 @@ describe('the stack trace of a bundle', () => {
     expect(sourceLine(called)).toContain("fromEnvironment('JWKS_URI')");
   });
 
-  test('is read in whichever folder the bundle ran, with the name of a function unless it is minified', () => {
+  test('is translated in whichever folder the bundle ran, and keeps function names that are not minified', () => {
     const [, , called = ''] = stack.split('\n');
     const frame = called.replace(/\(.*\//, '(/var/task/');
     const place = /functions\/.*(?=\))/.exec(traces.toSources(frame, sha256))?.[0];
@@ -60,7 +60,7 @@ describe('the stack trace of a bundle', () => {
     );
   });
 
-  test('keeps frames that are in no bundle', () => {
+  test('keeps stack frames that are not in a bundle', () => {
     const frame = '    at process.processTicksAndRejections (node:internal/process/task_queues:104:5)';
     expect(traces.toSources(frame, sha256)).toBe(frame);
   });
@@ -71,7 +71,7 @@ test.each([
   ['of many slashes', '/index.js'.repeat(200_000)],
   ['of many line breaks', '\n'.repeat(2_000_000)],
   ['of many spaces', ' '.repeat(2_000_000)],
-])('a long text %s, in which there is no stack trace, is read at once', (_, text) => {
+])('a long text %s, without a stack trace, is searched without delay', (_, text) => {
   expect(hasPlaces(text)).toBe(false);
   expect(takeStacks({ stack: text }).stacks).toEqual([]);
 });
@@ -101,7 +101,7 @@ describe('stack traces in a line of a log', () => {
     [{ stack: 'PlantStore', bundle: 'roses' }, '{"stack":"PlantStore","bundle":"roses"}'],
     [{ stackTrace: [] }, '{"stackTrace":[]}'],
     ['Error: x\n    at a', '"Error: x\\n    at a"'],
-  ])('are not seen in %j', (line, rest) => {
+  ])('are not found in %j', (line, rest) => {
     expect(takeStacks(line)).toEqual({ rest, stacks: [] });
   });
 });

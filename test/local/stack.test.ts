@@ -16,10 +16,10 @@ const resource = (template: Template | undefined, type: string) =>
 
 describe('readTemplate', () => {
   test.each(['prodWithIssuer', 'devWithIssuer'])(
-    'reads everything that it needs to serve from the stack %s',
+    'reads everything that the emulator needs to serve the stack %s',
     (kind) => {
       const { api, functions, tables } = readTemplate(templates[kind] as Template, '/assembly');
-      /** The function whose logical id is this construct's id and a hash. */
+      /** Finds a function by its construct's id: the function's logical id is that id and a hash. */
       const find = (construct: string) => functions.find(({ name }) => name.replace(/[\dA-F]{8}$/, '') === construct);
       const authorizer = find('Authorizer');
       const alias = (construct: string) => ({
@@ -78,7 +78,7 @@ describe('readTemplate', () => {
     },
   );
 
-  test.each(['prod', 'dev'])('rejects the stack %s, whose authorizer needs its user pool', (kind) => {
+  test.each(['prod', 'dev'])('rejects the stack %s, because its authorizer needs a user pool', (kind) => {
     expect(() => readTemplate(templates[kind] as Template, '/assembly')).toThrow(
       /^Authorizer\w+ \(AWS::Lambda::Function\) cannot be served here: Environment\.Variables\.ISSUER refers to ProviderURL of \w+ \(AWS::Cognito::UserPool\), which is unknown here\. User pools are not emulated: give the property a literal value for another token issuer\.$/,
     );

@@ -34,10 +34,10 @@ describe('npm start', () => {
       expect.stringMatching(/^GET \/other 404 \d+ ms \S+$/),
     ]);
 
-    // A browser keeps idle connections open.
+    // Open an idle connection, as browsers do: it must not keep the service from stopping.
     const idle = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
     await once(idle, 'connect');
-    // With npm, a Ctrl-C arrives twice: from the terminal, and forwarded by npm.
+    // Send SIGINT twice: with npm, a Ctrl-C arrives from the terminal, and again forwarded by npm.
     void first.stop('SIGINT');
     expect(await first.stop('SIGINT')).toMatchObject({ code: 0, stderr: calm });
     expect(first.output()).toContain('Stopping');
@@ -53,7 +53,8 @@ describe('npm start', () => {
     await writeFile(session, 'mine');
     second.child.stdout.destroy();
     second.child.stderr.destroy();
-    // The system signals the whole process group, including our guard.
+    // Signal the whole process group, including the process that guards the service, as the system does if a terminal
+    // closes.
     const group = -(second.child.pid ?? 0);
     onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
     process.kill(group, 'SIGHUP');
@@ -62,7 +63,7 @@ describe('npm start', () => {
     expect(await readFile(session, 'utf8')).toBe('mine');
   });
 
-  test('loads the functions when the table in an external store is ready, and ends with code 1 if its output is closed', async ({
+  test('loads the functions once the table in an external store is ready, and exits with code 1 if its output is closed', async ({
     home,
   }) => {
     const store = await startSlowStore();
@@ -78,7 +79,8 @@ describe('npm start', () => {
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
     let isOver = false;
     void ended.then(() => (isOver = true));
-    // Writing one line may still succeed: a process that another test forks keeps the pipe open for a moment.
+    // Send several requests, because printing one line may still succeed: a process that another test forks keeps the
+    // pipe open for a moment.
     while (!isOver) await fetch(`${url}/other`).catch(() => undefined);
     expect(await ended).toMatchObject({ code: 1, stderr: calm });
     expect(await home.list()).toEqual(['lock']);

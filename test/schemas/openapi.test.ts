@@ -19,7 +19,7 @@ describe('schemas/openapi.yaml', () => {
     });
   });
 
-  test('requires a bearer token for everything', () => {
+  test('requires a bearer token for every operation', () => {
     expect(contract.security).toEqual([{ bearerAuth: [] }]);
     expect(contract.components.securitySchemes['bearerAuth']).toMatchObject({ type: 'http', scheme: 'bearer' });
   });
@@ -31,7 +31,7 @@ describe('schemas/openapi.yaml', () => {
     });
   });
 
-  test('lets createPlant require a NewPlant and return a Plant or an Error, with the schemas of the contract', () => {
+  test('says that createPlant requires a NewPlant and returns a Plant or an Error', () => {
     const { requestBody, responses } = createPlantOperation;
     const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
     expect(requestBody).toMatchObject({ required: true });
@@ -58,7 +58,7 @@ describe('schemas/openapi.yaml', () => {
     ['Error', { error: 40001 }, false],
     ['Error', { message: '' }, false],
     ['Error', { error: '40001', message: '' }, false],
-  ])('validates, with the schema %s, %j: valid is %s', (name, value, valid) => {
+  ])('has a schema %s that accepts %j: %s', (name, value, valid) => {
     const validate = compile({ $ref: `#/components/schemas/${name}` });
     expect(validate(value), `${JSON.stringify(value)} is a ${name}`).toBe(valid);
   });
@@ -75,7 +75,10 @@ const documentedErrors = ({ responses }: Operation): CatalogueEntry[] =>
 
 const { notJson, notValid, tooLarge, notJsonType, encoded, ...ofAll } = errors;
 
-/** Returns the errors that an operation can send: those of its kind of request, and those that its file exports. */
+/**
+ * Returns the errors that an operation can send: errors of all operations with such a request, and those that the
+ * operation's file exports.
+ */
 const catalogueOf = async ({ id, parameters, requestBody }: Operation): Promise<CatalogueEntry[]> => {
   const file = id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const { errors: own }: { errors: Translation[] } = await import(`../../functions/${file}.ts`);
@@ -90,7 +93,7 @@ const catalogueOf = async ({ id, parameters, requestBody }: Operation): Promise<
 describe.each(operations)('$routeKey in schemas/openapi.yaml', (operation) => {
   const { parameters, requestBody, responses } = operation;
 
-  test('requires one scope or several', () => {
+  test('requires at least one scope', () => {
     expect(operation.security).toEqual([{ bearerAuth: expect.arrayContaining([expect.stringMatching(/^\S+$/)]) }]);
   });
 
@@ -119,12 +122,12 @@ describe.each(operations)('$routeKey in schemas/openapi.yaml', (operation) => {
     for (const error of documented) expect(catalogue).toContainEqual(error);
   });
 
-  test('declares the id of the request as a header of each response, those of the gateway included', () => {
+  test('declares the request id as a header of each response, including responses of the gateway', () => {
     const without = responses.filter(({ headers }) => !headers.includes('apigw-requestid'));
     expect(without.map(({ status }) => status)).toEqual([]);
   });
 
-  test('declares, for each error status, exactly the headers that its errors have, and that id', async () => {
+  test('declares, for each error status, exactly the headers that its errors have, besides the request id', async () => {
     const sent = (await catalogueOf(operation)).flatMap(({ status, headers = {} }) =>
       Object.keys(headers).map((name) => `${status} ${name}`),
     );

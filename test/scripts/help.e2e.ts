@@ -2,18 +2,21 @@ import { describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { run } from '../kit/local-service.ts';
 
-/** The npm scripts that run a program of this project, and its file. The other scripts run Vitest, Biome and the like. */
+/**
+ * The npm scripts that run a program of this project, each with the program's file. The other scripts run Vitest, Biome
+ * and the like.
+ */
 const programs = Object.entries(packageJson.scripts).flatMap(([script, command]) => {
   const [, file] = /\bnode (?:\S+ )*(\S+\.ts)$/.exec(command) ?? [];
   return file === undefined ? [] : [[script, file] as const];
 });
 
-/** With this permission, Node.js throws an error if the program writes a file or starts a process. */
+/** Node's permission model: with these options, a program that writes a file or starts a process gets an error. */
 const readOnly = ['--permission', '--allow-fs-read=*', '--allow-addons', '--disable-warning=PERM0001'];
 const runReadOnly = (file: string, argument: string) => run(process.execPath, [...readOnly, file, argument]).ended;
 
 describe.each(programs)('npm run %s', (script, file) => {
-  test('accepts --help, says how to use it, and does nothing else', async () => {
+  test('accepts --help, explains how to use the command, and does nothing else', async () => {
     const { code, stdout, stderr } = await runReadOnly(file, '--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(new RegExp(`^Usage: npm (?:run (?:-s )?)?${script} -- `));

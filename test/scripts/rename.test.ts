@@ -24,7 +24,7 @@ describe('the plural', () => {
     expect(readNoun(singular)).toEqual({ singular, plural });
   });
 
-  test('is taken from the second argument if there is one', () => {
+  test('of a noun is the second argument if there is one', () => {
     expect(renamedPath('shop/plants/plant.ts', readNoun('person', 'people'))).toBe('shop/people/person.ts');
   });
 });
@@ -51,7 +51,7 @@ describe('a noun of two words is spelled in code', () => {
       '/** Plants at a time. @see plant.e2e.ts and createPlant(plant), Plant, `npm run plant -- add` */',
       '/** Customer orders at a time. @see customer-order.e2e.ts and createCustomerOrder(customerOrder), CustomerOrder, `npm run customer-order -- add` */',
     ],
-  ])('%s', (before, after) => {
+  ])('%s becomes %s', (before, after) => {
     expect(inCode(before)).toBe(after);
   });
 });
@@ -75,7 +75,7 @@ test.each([
   ['user', '// a plant', '// a user'],
   ['hourly-rate', '// a plant', '// an hourly rate'],
   ['category', '// a plant', '// a category'],
-])('the article before %s fits', (name, before, after) => {
+])('the article before the new noun becomes "an" if necessary: %s', (name, before, after) => {
   expect(renamedSource({ file: 'x.ts', source: before }, readNoun(name))).toBe(after);
 });
 
@@ -86,7 +86,7 @@ describe('a document', () => {
     );
   });
 
-  test('gets the new name in headings, because links name them, and in blocks of code', () => {
+  test('gets the new name in headings, because links refer to them, and in code blocks', () => {
     const before = '## Add a plant\n\nA plant.\n\n```ts\nconst plant = { name: "a plant" };\n```\n\nA plant.\n';
     expect(inDocument(before)).toBe(
       '## Add a customer order\n\nA plant.\n\n```ts\nconst customerOrder = { name: "a customer order" };\n```\n\nA plant.\n',
@@ -118,7 +118,7 @@ describe('npm run rename', () => {
   const script = path.resolve('scripts/rename.ts');
   const renameIn = (project: string, ...nouns: string[]) =>
     run('sh', ['-c', 'cd "$0" && exec "$@"', project, process.execPath, script, ...nouns], {
-      // Otherwise git would find a repository around the folder.
+      // Without this limit, git would find a repository in a parent folder of the test's folder.
       GIT_CEILING_DIRECTORIES: path.dirname(folder),
     }).ended;
   const rename = (...nouns: string[]) => renameIn(folder, ...nouns);

@@ -10,11 +10,11 @@ const read = (input: string, ...args: string[]) => {
 
 const bundles = inject('stack').functions.map(({ environment }) => environment['BUNDLE_SHA256'] ?? '');
 const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
-/** A line of the log of each function, as Lambda writes it. */
+/** For each function, a line of its log, as Lambda writes it. */
 const records = bundles.map((bundle) => ({ level: 'ERROR', message: { cause: { stack }, bundle } }));
 const readable = 'Error: oops\n    at start (';
 
-test('prints lines of a log, with or without a time before them, with their stack traces below them', async () => {
+test('npm run stack-trace prints log lines, with or without a time before them, and the translated stack traces below each', async () => {
   const log = records.map((record) => `2026-11-22T10:00:00Z ${JSON.stringify(record)}\n`).join('');
   const { code, stdout, stderr } = await read(`${log}END\n`);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -25,7 +25,7 @@ test('prints lines of a log, with or without a time before them, with their stac
   expect(stdout).not.toContain('/var/task');
 });
 
-test('prints a line of a log that the console shows as several lines, and a bare stack trace of a bundle', async () => {
+test('npm run stack-trace accepts a log line that the CloudWatch console shows as several lines, and a bare stack trace', async () => {
   const [[record], [bundle = '']] = [records, bundles];
   const pretty = await read(JSON.stringify(record, null, 2));
   const bare = await read(stack, '--bundle', bundle);
@@ -35,20 +35,20 @@ test('prints a line of a log that the console shows as several lines, and a bare
   expect(bare.stdout).toMatch(/^Error: oops\n {4}at start \(\S+:\d+:\d+\)\n$/);
 });
 
-test('says what to do, and exits with code 1, if the bundle is of another commit', async () => {
+test('npm run stack-trace says what to do, and exits with code 1, if the bundle is of another commit', async () => {
   const { code, stdout, stderr } = await read(stack, '--bundle', '0'.repeat(64));
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^The bundle 0{64} ran, but .*\nCheck out the commit that was deployed/);
 });
 
-test('asks for the bundle, and exits with code 1, if the input does not name it', async () => {
+test('npm run stack-trace asks for the bundle, and exits with code 1, if the input does not name the bundle', async () => {
   const { code, stdout, stderr } = await read(stack);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain('--bundle');
   for (const bundle of bundles) expect(stderr).toContain(bundle);
 });
 
-test('exits with code 1 if the input has no stack trace', async () => {
+test('npm run stack-trace exits with code 1 if the input has no stack trace', async () => {
   expect(await read('{"outcome":"created"}')).toMatchObject({
     code: 1,
     stdout: '',

@@ -6,7 +6,7 @@ import type { Refusal } from '../../../functions/auth/unverified-token.ts';
 const token = 'eyJh-_bGci.eyJz-_dWIi.c2ln-_bmF0';
 
 test.each([`Bearer ${token}`, `bearer ${token}`, `BEARER ${token}`, `Bearer   ${token}`])(
-  'a bearer token is read from the header %j',
+  'a bearer token is read from the Authorization header %j',
   (header) => {
     expect(bearerToken(header)).toEqual({ token });
   },
@@ -36,7 +36,7 @@ test.each([
   'Bearer =',
   'Bearer ａ.b.c',
   'Bearer a\u200b.b.c',
-])('no bearer token is found in the header %j', (header) => {
+])('no bearer token is found in the Authorization header %j', (header) => {
   expect(bearerToken(header)).toEqual({ refused: 'no bearer token' });
 });
 
@@ -59,7 +59,7 @@ test.each([
   'a.b.c.d.e.f',
   '.b.c.d.e',
   '....',
-])('the header %j is refused as not a signed JWT', (other) => {
+])('the Authorization header %j is refused as not a signed JWT', (other) => {
   expect(bearerToken(`Bearer ${other}`)).toEqual({ refused: 'not a signed JWT' });
 });
 
@@ -76,13 +76,13 @@ test.each<[what: string, prefix: string, refused: Refusal]>([
   ['an opaque token', 'Bearer ', 'too long'],
   ['two tokens', `Bearer ${token},`, 'too long'],
   ['another scheme', 'Basic ', 'no bearer token'],
-])('a header over 8,192 characters is refused as too long: %s', (_, prefix, refused) => {
+])('an Authorization header over 8,192 characters is refused as too long: %s', (_, prefix, refused) => {
   const header = (length: number) => prefix.padEnd(length, 'c');
   expect(bearerToken(header(8_192))).not.toEqual({ refused: 'too long' });
   for (const length of [8_193, 65_536]) expect(bearerToken(header(length))).toEqual({ refused });
 });
 
-test('a signed JWT is read from a header of 8,192 characters', () => {
+test('a signed JWT is read from an Authorization header of 8,192 characters', () => {
   const longest = `a.b.${'c'.repeat(8_192 - 'Bearer a.b.'.length)}`;
   expect(bearerToken(`Bearer ${longest}`)).toEqual({ token: longest });
 });

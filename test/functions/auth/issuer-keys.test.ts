@@ -198,7 +198,7 @@ describe('the keys of an issuer that fails', () => {
     await vi.advanceTimersByTimeAsync(3_000);
     expect((await Promise.all(waiting)).map(kidsOf)).toEqual([['a'], ['a']]);
     expect(fetches, 'fetches').toHaveLength(2);
-    // The fake clock does not advance, so these calls return only if they do not wait for the issuer.
+    // The fake clock does not advance, so `current` and `renewed` return only if they do not wait for the issuer.
     for (const ask of [keys.current, keys.renewed]) expect(kidsOf(await ask())).toEqual(['a']);
     seconds(9);
     expect(kidsOf(await keys.current())).toEqual(['a']);

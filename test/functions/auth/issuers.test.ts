@@ -265,7 +265,7 @@ describe('verifyToken refuses', () => {
   });
 });
 
-// Such an ID token looks exactly like an access token. docs/issuers.md says how to exclude it.
+// An ID token with the role looks exactly like an access token. docs/issuers.md says how to exclude ID tokens.
 test('verifyToken lets in an ID token of Entra ID with the role, if client and API are one app registration', async () => {
   const rules = settings(entraIssuer, api, 'Plants.Create', 'scp,roles');
   expect(await verify(entraIdToken({ roles: ['Plants.Create'] }), rules)).toHaveProperty('claims');

@@ -80,7 +80,7 @@ describe('verifyToken refuses', () => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
-  test('a token for another API, even if the required audience is called none', async () => {
+  test('a token for another API, even if the required audience has the name "none"', async () => {
     for (const aud of ['urn:payroll', undefined]) {
       expect(await verify(await sign(from.es, claims({ aud })), { audience: 'none' })).toEqual({ refused: 'audience' });
     }
@@ -92,7 +92,7 @@ describe('verifyToken refuses', () => {
     ['key id', withClaims({}, { kid: undefined })],
     ['expiry', withClaims({ exp: now - 1 })],
     ['expiry, which is now', withClaims({ exp: now })],
-  ])('a token that fails on its %s, without fetching keys', async (_, forge) => {
+  ])('a token because of its %s, without fetching keys', async (_, forge) => {
     expect(await verify(await forge(from))).toHaveProperty('refused');
     expect(fetches, 'fetches of keys').toBe(0);
   });
@@ -180,7 +180,7 @@ describe('the scope', () => {
     expect(await verifyClaims({}, ['scp'])).toEqual({ refused: 'scope' });
   });
 
-  test('is not found in a claim __proto__ of the token, nor in its properties', async () => {
+  test("is not found in a token's claim named __proto__, nor in that claim's properties", async () => {
     for (const value of [`"${scope}"`, `["${scope}"]`, `{"scope":"${scope}"}`]) {
       const token = await withPayload((payload) => payload.replace(/"scope":"[^"]*"/, `"__proto__":${value}`))(from);
       for (const name of ['__proto__', 'scope']) {
@@ -189,7 +189,7 @@ describe('the scope', () => {
     }
   });
 
-  test('is returned once, with all other scopes in the named claims', async () => {
+  test('is returned only once, with all other scopes of the claims that the settings name', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });
@@ -216,7 +216,7 @@ describe('the keys of the issuer', () => {
     await expect(verifyToken(await sign(from.es), rules, none)).rejects.toThrow('down');
   });
 
-  test('exclude an RSA key with the exponent 1, for which anybody can sign', async () => {
+  test('exclude an RSA key with the exponent 1, for which anybody can forge signatures', async () => {
     const weak = { ...from.rs.jwk, kid: 'weak', e: 'AQ' };
     // RSA with exponent 1 changes nothing, so the encoded digest (RFC 8017 section 9.2) is its own signature.
     const encodedDigest = (input: string): Buffer => {
@@ -247,7 +247,7 @@ describe('the keys of the issuer', () => {
     const refused = { refused: 'signature' };
 
     test.each(['rs', 'bare'] as const)(
-      'are told apart by their key type, whatever their order: the keys es and %s',
+      'are distinguished by their key type, whatever their order: an ES256 key and the test key %s',
       async (name) => {
         for (const key of [from.es, from[name]]) {
           const token = await sign(key, claims(), { kid: 'es' });
@@ -263,7 +263,7 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('do not hide the reason to refuse a token that one of them has signed', async () => {
+    test('do not change the reason why a token is refused that one of them has signed', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);

@@ -65,7 +65,7 @@ test('errorResponse logs causes three levels deep, even if they form a circle', 
   expect(JSON.stringify(logged).match(/"name"/g)?.length, 'errors in the log line').toBe(4);
 });
 
-test('errorResponse logs the name and the code of an error if they are strings, and no cause if it has none', async () => {
+test('errorResponse logs the name and the code of an error if they are strings, and no cause if the error has none', async () => {
   const { logged } = await responseTo(Object.assign(new RangeError('no'), { code: 7 }));
   const cause = { name: 'RangeError', code: undefined, stack: expect.any(String) };
   const line = {
@@ -79,7 +79,7 @@ test('errorResponse logs the name and the code of an error if they are strings, 
   expect(logged).toStrictEqual([['error', line]]);
 });
 
-test('errorResponse logs the hash of the bundle that failed, but not with a refusal', async () => {
+test('errorResponse logs the hash of the bundle for a failure, but not for a refused request', async () => {
   vi.stubEnv('BUNDLE_SHA256', 'hash');
   expect((await responseTo(new Error('fault'))).logged).toMatchObject([['error', { bundle: 'hash' }]]);
   expect((await responseTo(new CatalogueError(errors.notJson))).logged).toEqual([
@@ -125,7 +125,7 @@ test.each<[field: string, good: string[], bad: unknown[]]>([
   ],
   ['code', ['ECONNREFUSED', 'HPE_INVALID_VERSION', 'E2BIG'], ['Moss', 'a ECONN', 'ECONN of Moss', '7E', 7, ['EPIPE']]],
   ['requestId', [id], ['Moss', `${id}A`, `a${id}`, id.toLowerCase(), id.slice(1), [id]]],
-])('errorResponse logs the %s of an error only if it has the usual form', async (field, good, bad) => {
+])('errorResponse logs the %s of an error only if that value has the usual form', async (field, good, bad) => {
   const loggedOf = async (value: unknown): Promise<unknown> => {
     const own = field === 'requestId' ? { $metadata: { requestId: value } } : { [field]: value };
     const { logged } = await responseTo(Object.assign(new Error('no'), own));

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { parseExactly } from '../../../functions/http/exact-json.ts';
 
-/** Counts how often `parseExactly` takes a number's text apart. */
+/** Counts how many times `parseExactly` parses the text of a number. */
 const readings = (number: string): number => {
   const exec = vi.spyOn(RegExp.prototype, 'exec');
   parseExactly(`[${number}]`);
@@ -24,7 +24,7 @@ test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
   },
 );
 
-test('parseExactly keeps a number beyond 19 digits as a double, which a field of type number may be', () => {
+test('parseExactly keeps a number beyond 19 digits as a double, because a field of type number may have such a value', () => {
   expect(parseExactly('[1e20, -123456789012345678901]')).toEqual([1e20, -123456789012345680000]);
   expect(parseExactly('[1.0000000000000000001]'), 'a number that only rounding made whole').toEqual([Number.NaN]);
 });

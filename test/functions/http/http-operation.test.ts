@@ -5,7 +5,7 @@ import { lambdaContext, proxyEvent } from '../../kit/gateway-events.ts';
 class Unavailable extends Error {}
 
 beforeEach(() => {
-  // Middy imports its timers from Node.js.
+  // Replace the timers of `node:timers` too, because Middy imports its timers from there.
   vi.useFakeTimers({ fakeNodeBuiltins: true });
   vi.spyOn(console, 'warn').mockReturnValue();
 });
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Invokes an operation with this handler, when 5 s are left. */
+/** Invokes an operation that calls `handler`, with 5 s left until Lambda's time-out. */
 const invoke = (handler: (signal: AbortSignal) => Promise<{ statusCode: number }>) =>
   httpOperation({ errors: [], unavailable: Unavailable }).handler((_, _context, { signal }) => handler(signal))(
     proxyEvent(undefined),
@@ -43,14 +43,14 @@ test.each([
 test.each([
   ['a response', () => Promise.resolve(ok)],
   ['an error', () => Promise.reject(new Unavailable())],
-])('an operation leaves no timer behind after %s', async (_, handler) => {
+])('an operation leaves no timer behind after it has ended with %s', async (_, handler) => {
   const response = invoke(handler);
   const during = vi.getTimerCount();
   await response;
   expect({ during, after: vi.getTimerCount() }, 'timers').toEqual({ during: 1, after: 0 });
 });
 
-test('the signal of a request stays in force when another request ends', async () => {
+test('the abort signal of a request still fires at its deadline if another request has ended before', async () => {
   const signals: AbortSignal[] = [];
   const requests = [true, false, true].map((waits) =>
     invoke((signal) => {

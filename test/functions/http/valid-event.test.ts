@@ -106,13 +106,13 @@ describe('validEvent, for a body with fields of all JSON Schema types,', async (
     expect(await check(operation, { body: {} })).toBe('boolean is required');
   });
 
-  test('names ten of the violations and counts the others, however many there are', async () => {
+  test('names the first ten violations and counts the others, however many there are', async () => {
     const list = await compiled(contractWith(jsonBody({ type: 'array', items: { type: 'string' } })));
     const named = Array.from({ length: 10 }, (_, index) => `${index} must be a string`);
     expect(await check(list, { body: Array(50_000).fill(1) })).toBe([...named, 'and 49990 more'].join('; '));
   });
 
-  test('shortens the long name of a field that the client made up', async () => {
+  test('shortens the long name of a field that the client invented', async () => {
     const body = { boolean: true, object: { deep: 1, ['x'.repeat(1_000_000)]: 1 } };
     expect(await check(operation, { body })).toBe(`object/${'x'.repeat(193)}… is not allowed`);
   });
@@ -163,7 +163,7 @@ describe('validEvent, for parameters,', async () => {
     return { pathParameters, queryStringParameters, headers };
   };
 
-  test('replaces their text with exact values, and fills in defaults', async () => {
+  test('replaces the text of parameters with exact values, and fills in defaults', async () => {
     expect(await parsed({ id: '9223372036854775807', query: 'all=true', headers: { 'x-trace': '7' } })).toEqual({
       pathParameters: { id: 9223372036854775807n },
       queryStringParameters: { all: true, limit: 20 },
@@ -187,7 +187,7 @@ describe('validEvent, for parameters,', async () => {
     },
   );
 
-  test('keeps U+FFFD in a query parameter if it was sent as such', async () => {
+  test('keeps U+FFFD in a query parameter if the client sent that character', async () => {
     const { queryStringParameters } = await parsed({ query: 'all=true&name=%ef%bf%BD&tag=%EF%BF%BD%F0%9F%8C%B1' });
     expect(queryStringParameters).toMatchObject({ name: '\ufffd', tag: ['\ufffd🌱'] });
   });

@@ -40,7 +40,7 @@ const addWith =
   (plant: NewPlant, signal = abortAfter(2_300), storeCalls: StoreCalls = []) =>
     addPlantTo({ name: 'plants', client })(plant, { signal, storeCalls });
 
-/** Replaces AbortSignal.timeout, which ignores the fake clock. */
+/** Replaces AbortSignal.timeout, which would ignore the fake clock. */
 const abortAfter = (milliseconds: number): AbortSignal => {
   const controller = new AbortController();
   setTimeout(() => controller.abort(), milliseconds);
@@ -54,7 +54,7 @@ const plantWith = (fault: Fault) => {
   return { id: BigInt(id), name: 'Moss' };
 };
 
-/** Tests differences that do not show in the service's responses; test/kit/responses.ts tests the responses. */
+/** Tests what cannot be seen in the service's responses; test/kit/responses.ts tests the responses. */
 describe.concurrent('addPlant', () => {
   test.each([
     ['DynamoDB reports that the provisioned throughput is exceeded', 400, 'ProvisionedThroughputExceededException'],
@@ -79,7 +79,7 @@ describe.concurrent('addPlant', () => {
     [200, 'StoreUnavailable', StoreUnavailable],
     [403, "the SDK's SyntaxError", SyntaxError],
     [302, "the SDK's SyntaxError", SyntaxError],
-  ])('reads a %i in HTML, as from a proxy, and throws %s', async (status, _, error) => {
+  ])('reads a response %i in HTML, as a proxy may send, and throws %s', async (status, _, error) => {
     const plant = plantWith(({ response }) => response.writeHead(status).end('<html>'));
     await expect(adder()(plant)).rejects.toBeInstanceOf(error);
   });
@@ -139,7 +139,7 @@ describe.concurrent('addPlant', () => {
     expect(error.cause.code).toMatch(/^ERR_SSL_|^EPROTO$/);
   });
 
-  test('calls the store only once per request after many have failed in a row, until calls succeed again', async () => {
+  test('calls the store only once per request after many calls have failed in a row, until calls succeed again', async () => {
     const addPlant = adder();
     const callsFor = async (fault: Fault): Promise<number> => {
       const plant = plantWith(fault);
@@ -151,7 +151,7 @@ describe.concurrent('addPlant', () => {
       calls.push(await callsFor(dynamoDbError(500, 'InternalServerError')));
     expect(calls.slice(0, 16), 'calls for each of the first 16 requests').toEqual(Array(16).fill(3));
     expect(calls.at(-1), 'calls for the 20th request').toBe(1);
-    // A call that succeeds at the first attempt returns one of 500 quota tokens; a retry costs 14.
+    // The SDK has a quota of 500 tokens for retries. A call that succeeds at once returns one token; a retry costs 14.
     for (let request = 1; request <= 14; request += 1) await callsFor(pass);
     expect(await callsFor(dynamoDbError(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
   });
@@ -171,7 +171,7 @@ describe.concurrent('addPlant', () => {
     const addPlant = adder({ requestHandler: { ...storeLimits.requestHandler, httpAgent } });
     const error = await addPlant({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
-    // The cause is the connection's time-out, not the deadline's AbortError or the time-out of a request.
+    // The error's cause is the connection's time-out, not the deadline's AbortError or the time-out of a request.
     expect(error.cause).toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('connection') });
     expect(sockets.length, 'connections').toBe(3);
   });
@@ -214,7 +214,7 @@ describe.concurrent('addPlant', () => {
     },
   );
 
-  test("returns 'stored' if the response is lost after the write, and 'created' if the store hangs before it", async () => {
+  test("returns 'stored' if the response is lost after the write, and 'created' if the store hangs before the write", async () => {
     expect(await adder()(plantWith(onFirstCall(loseResponse)))).toBe('stored');
     expect(await adder()(plantWith(onFirstCall(hang)))).toBe('created');
   });
@@ -231,7 +231,7 @@ describe.concurrent('addPlant', () => {
       };
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
-      // The store's clock is right again: the SDK undoes its correction, but does not retry.
+      // When the store's clock is right again, the SDK undoes its correction, but does not retry the call.
       expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
       expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
     },

@@ -24,7 +24,7 @@ afterAll(async () => {
   await store.close();
 });
 
-test('adding a stored plant again keeps attributes that it does not have', async () => {
+test('adding a stored plant again keeps stored attributes that the added plant does not have', async () => {
   const Item = { id: { N: '7' }, name: { S: 'Moss' }, watered: { S: '2027-01-01' } };
   await client.send(new PutItemCommand({ TableName: 'plants', Item }));
   expect(await add({ id: 7n, name: 'Moss' })).toBe('repeated');
@@ -45,9 +45,12 @@ test.each([
   ['0', 1],
   ['9007199254740993', 9],
   ['-9223372036854775808', 12],
-])('in the local store, a plant with id %s may have 400 KB in UTF-8, to the byte', async (id, idBytes) => {
-  const room = 409_600 - 'id'.length - idBytes - 'name'.length - 'tag'.length - Buffer.byteLength('é');
-  await expect(add({ id: BigInt(id), name: 'x'.repeat(room + 1), tag: 'é' })).rejects.toBeInstanceOf(PlantTooLarge);
-  expect(await store.read(id)).toBeUndefined();
-  expect(await add({ id: BigInt(id), name: 'x'.repeat(room), tag: 'é' })).toBe('created');
-});
+])(
+  'in the local store, a plant with id %s may have exactly 400 KB in UTF-8, and not one byte more',
+  async (id, idBytes) => {
+    const room = 409_600 - 'id'.length - idBytes - 'name'.length - 'tag'.length - Buffer.byteLength('é');
+    await expect(add({ id: BigInt(id), name: 'x'.repeat(room + 1), tag: 'é' })).rejects.toBeInstanceOf(PlantTooLarge);
+    expect(await store.read(id)).toBeUndefined();
+    expect(await add({ id: BigInt(id), name: 'x'.repeat(room), tag: 'é' })).toBe('created');
+  },
+);

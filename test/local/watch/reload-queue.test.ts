@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { ReloadQueue } from '../../../local/watch/reload-queue.ts';
 
-/** The files of each reload that was begun, and what ends the last of them. */
+/** The files of each reload that has begun. The test ends the last reload by settling `last`. */
 let reloads: string[][];
 let last: PromiseWithResolvers<string>;
 let queue: ReloadQueue;
@@ -24,7 +24,7 @@ beforeEach(() => {
 
 const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
-test('reloads once for changes shortly after each other', async () => {
+test('the reload queue reloads once for several changes shortly after each other', async () => {
   for (const file of ['a.ts', 'b.ts', 'a.ts', 'c.ts']) {
     queue.add(file);
     await pass(40);
@@ -34,7 +34,7 @@ test('reloads once for changes shortly after each other', async () => {
   expect(reloads).toEqual([['a.ts', 'b.ts', 'c.ts']]);
 });
 
-test('prints one line with what was reloaded and the time since the first change', async () => {
+test('the reload queue prints one line with what was reloaded and the time since the first change', async () => {
   queue.add('a.ts');
   await pass(40);
   queue.add('b.ts');
@@ -45,7 +45,7 @@ test('prints one line with what was reloaded and the time since the first change
   expect(output).toEqual(['Reloaded CreatePlant (0.20 s).']);
 });
 
-test('reloads a file that changes during a reload when that reload has ended', async () => {
+test('the reload queue reloads a file that changes during a reload once that reload has ended', async () => {
   queue.add('a.ts');
   await pass(60);
   queue.add('b.ts');
@@ -59,7 +59,7 @@ test('reloads a file that changes during a reload when that reload has ended', a
   expect(reloads.length, 'reloads').toBe(2);
 });
 
-test('waits for the end of the changes even if a reload ends between them', async () => {
+test('the reload queue waits until no file changes any more, even if a reload ends between two changes', async () => {
   queue.add('a.ts');
   await pass(60);
   queue.add('b.ts');
@@ -70,7 +70,7 @@ test('waits for the end of the changes even if a reload ends between them', asyn
   expect(reloads).toEqual([['a.ts'], ['b.ts', 'c.ts']]);
 });
 
-test('prints why a reload failed, and takes its files again with the next change', async () => {
+test('the reload queue prints why a reload failed, and reloads its files again with the next change', async () => {
   queue.add('a.ts');
   await pass(60);
   last.reject(new Error('a.ts:1: no'));
@@ -82,7 +82,7 @@ test('prints why a reload failed, and takes its files again with the next change
   expect(reloads[1]).toEqual(['a.ts', 'b.ts']);
 });
 
-test('prints nothing of its first reload unless it fails', async () => {
+test('the reload queue prints nothing about its first reload unless that reload fails', async () => {
   const begun = queue.begin();
   last.resolve('nothing');
   await begun;
@@ -90,7 +90,7 @@ test('prints nothing of its first reload unless it fails', async () => {
   expect(output).toEqual([]);
 });
 
-test('neither starts a reload nor prints anything after it was closed', async () => {
+test('the reload queue neither starts a reload nor prints anything after it was closed', async () => {
   queue.add('a.ts');
   await pass(60);
   queue.add('b.ts');

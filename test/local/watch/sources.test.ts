@@ -36,7 +36,7 @@ const expectChanges = async (...files: string[]): Promise<void> => {
   changed = [];
 };
 
-test('reports a source that is written, added in a new folder, or removed', async () => {
+test('the watcher reports a source file that is written, added in a new folder, or removed', async () => {
   await write('functions/http/errors.ts');
   await expectChanges('functions/http/errors.ts');
   const added = path.join('functions', 'new', 'folder', 'c.ts');
@@ -48,14 +48,14 @@ test('reports a source that is written, added in a new folder, or removed', asyn
   await expectChanges('infra/settings.ts');
 });
 
-test('reports a source each time an editor replaces it', async () => {
+test('the watcher reports a source file each time an editor replaces it', async () => {
   for (const file of [
     'schemas/openapi.yaml',
     'functions/http/errors.ts',
     'functions/http/errors.ts',
     'functions/http/errors.ts',
   ]) {
-    // chokidar does not report a second change within 50 ms.
+    // Replace the file until the watcher reports it, because chokidar does not report a second change within 50 ms.
     await until(async () => {
       await replace(file);
       return changed.includes(file);
@@ -64,7 +64,7 @@ test('reports a source each time an editor replaces it', async () => {
   }
 });
 
-test('does not report generated files, earlier contracts, and temporary files of editors', async () => {
+test("the watcher does not report generated files, released contracts and editors' temporary files", async () => {
   for (const file of ['generated/contract.ts', '.a.ts.swp', 'a.ts~', '4913', '.#a.ts', 'http/a.ts___jb_tmp___']) {
     await write(`functions/${file}`);
   }

@@ -16,7 +16,7 @@ let home: Awaited<ReturnType<typeof temporaryFolder>>;
 let copy: ProjectCopy;
 let data: string;
 let service: LocalService;
-/** A token of the start. It must stay valid in every test. */
+/** A token that was fetched when the service started. The service must accept this token in every test. */
 let token: string;
 
 beforeAll(async () => {
@@ -63,7 +63,7 @@ const post = async (body: string, route = '/plants', bearer = token): Promise<{ 
 const operation = 'functions/create-plant.ts';
 const message = 'the id belongs to a plant with other content';
 
-test('a changed function is served with the old token, and no other function is replaced', async () => {
+test('npm start -- --watch serves a changed function, accepts the old token, and replaces no other function', async () => {
   const id = newId();
   expect(await post(`{"id":${id},"name":"Moss"}`)).toMatchObject({ status: 200 });
   const other = `{"id":${id},"name":"Fern"}`;
@@ -81,7 +81,7 @@ test('a changed function is served with the old token, and no other function is 
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'fixed' } });
 });
 
-test('stack traces have the lines of the code that runs, even while its sources cannot be bundled', async () => {
+test('npm start -- --watch prints stack traces with the lines of the running code, even while the sources cannot be bundled', async () => {
   const original = await read(operation);
   const failing = `throw new Error('oops')`;
   await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
@@ -105,7 +105,7 @@ test('stack traces have the lines of the code that runs, even while its sources 
   await editUntil(/^Reloaded CreatePlant/m, operation, () => original);
 });
 
-test('a function that throws while it loads is named, and its old code stays', async () => {
+test('npm start -- --watch names a function whose new code throws while it loads, and keeps the old code', async () => {
   const thrown = "throw new Error('too early');\n";
   await editUntil(
     /CreatePlant.* cannot be loaded: .*too early.*\nNot reloaded/s,
@@ -116,7 +116,7 @@ test('a function that throws while it loads is named, and its old code stays', a
   await editUntil(/^Reloaded /m, operation, (source) => source.replace(thrown, ''));
 });
 
-test('a changed stack is served, and a request in progress ends as the old stack says', async () => {
+test('npm start -- --watch serves a changed stack, and finishes a request in progress with the old stack', async () => {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const inProgress = request(`${service.url}/plants`, {
     method: 'POST',
@@ -132,7 +132,7 @@ test('a changed stack is served, and a request in progress ends as the old stack
     source.replace('{ path, methods', `{ path: ${moved}, methods`),
   );
   expect((await post('{}')).status).toBe(404);
-  // The authorizer refuses a path that the contract does not have.
+  // A path that is not in the contract gets a 403, because the authorizer refuses its route.
   expect((await post('{}', '/v2/plants')).status).toBe(403);
   inProgress.end('{}');
   const [response] = await answered;
@@ -148,7 +148,7 @@ test('a changed stack is served, and a request in progress ends as the old stack
   expect((await post('{}')).status).toBe(400);
 });
 
-test('a new operation is served once its last file is written, and new tokens have its scope', async () => {
+test("npm start -- --watch serves a new operation once its last file is written, and new tokens have the operation's scope", async () => {
   const contract = 'schemas/openapi.yaml';
   const before = await read(contract);
   await editUntil(/schemas\/openapi\.yaml: .* at line \d+.*\nNot reloaded/s, contract, (source) =>

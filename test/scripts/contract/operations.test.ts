@@ -137,7 +137,7 @@ test.each([{ type: 'object' }, { type: ['string', 'null'] }, { type: 'array', it
   },
 );
 
-test('the error numbers of an operation include those in shared examples', () => {
+test('the error numbers of an operation include those of examples that it shares with other operations', () => {
   const json = { schema: {}, examples: { gone: { $ref: '#/components/examples/Gone' } } };
   const contract = contractWith({ responses: { 410: { content: { 'application/json': json } } } });
   Object.assign(contract.components, { examples: { Gone: { value: { error: 41001 } } } });
@@ -170,7 +170,7 @@ test.each<[schema: Schema, problem: string]>([
   );
 });
 
-test('a parameter of the operation replaces the one of its path with the same name and place', () => {
+test("a parameter of an operation replaces the path's parameter with the same name and place", () => {
   const contract = contractWith({ parameters: [{ ...id, schema: { type: 'integer' } }] });
   Object.assign(contract.paths['/things/{id}'] ?? {}, {
     parameters: [id, { name: 'q', in: 'query', schema: { type: 'boolean' } }],

@@ -10,11 +10,11 @@ const schemas: Record<string, Schema> = {
 const named = { $ref: '#/components/schemas/Named' };
 const contract: Contract = { paths: {}, components: { schemas } };
 
-/** Returns the source of functions/generated/contract.ts for an operation with these parts. */
+/** Returns the source of functions/generated/contract.ts for an operation made of `parts`. */
 const typesOf = (parts: Partial<Operation>, of = contract): Promise<string> =>
   compileTypes(of, [{ id: 'tryIt', method: 'PUT', path: '/', scopes: [], parameters: [], responses: [], ...parts }]);
 
-/** Returns what functions/generated/contract.ts says about an operation with these parts. */
+/** Returns what functions/generated/contract.ts says about an operation made of `parts`. */
 const describeOperation = async (parts: Partial<Operation>): Promise<unknown> => {
   const [, json = ''] = /^export const operations = (\{.*\}) as const;$/ms.exec(await typesOf(parts)) ?? [];
   return JSON.parse(json).tryIt;
@@ -33,7 +33,7 @@ test.each<[fields: object, body: Schema]>([
     { id: 'int64', name: 'string' },
     { allOf: [{ properties: { id: int64 } }, named], additionalProperties: false },
   ],
-  // The client sends a body of unlisted fields as it is, so that none is lost.
+  // If the contract does not list a body's fields, the client sends the body as it is, so that no field is lost.
   [{}, { properties: { a: int64 }, additionalProperties: true }],
   [{}, { allOf: [named, { anyOf: [named, { properties: { a: int64 } }] }] }],
   [{}, { type: 'array', items: named }],
@@ -41,7 +41,7 @@ test.each<[fields: object, body: Schema]>([
   expect(await describeOperation({ body })).toHaveProperty('body', fields);
 });
 
-test('the contract for clients has no body if the operation has none', async () => {
+test('the contract for clients has no body for an operation without one', async () => {
   expect(await describeOperation({})).not.toHaveProperty('body');
 });
 
@@ -68,12 +68,12 @@ test.each(['plant', 'A-b', 'TryItEvent', 'TryItParameters', 'TryItRequest', 'Ope
   },
 );
 
-test('a type has the name of its schema, whatever the title of the schema is', async () => {
+test("a generated type has the name of its schema, whatever the schema's title is", async () => {
   const titled = { ...contract, components: { schemas: { Plant: { title: 'A green thing', type: 'string' } } } };
   expect(await typesOf({}, titled)).toContain('export type Plant = string');
 });
 
-test('the contract for clients has the types of a response and the fields that repeat what was sent, without readOnly ones', async () => {
+test("the contract for clients has the types of a response, and the fields that repeat the request's, except readOnly fields", async () => {
   const schema = { $ref: '#/components/schemas/Known' };
   const properties = { name: { type: 'string' }, since: { type: 'integer', readOnly: true } };
   schemas['Known'] = { type: 'object', properties, required: ['name', 'since'] };
@@ -112,6 +112,6 @@ test.each<[what: string, comment: string, parts: Partial<Operation>]>([
     { parameters: [{ name: 'a', in: 'query', required: true, schema: int64, example: 2 ** 53 }] },
   ],
   ['no end of a comment inside it', 'Try *\\/ it: `PUT /`', { summary: 'Try */ it', body: named }],
-])('the comment that clients see on an operation contains %s', async (_, comment, parts) => {
+])("the generated comment on a client's operation contains %s", async (_, comment, parts) => {
   expect(await typesOf(parts)).toContain(`  /** ${comment} */\n  tryIt: {`);
 });
