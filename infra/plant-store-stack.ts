@@ -10,6 +10,7 @@ import { PlantApi } from './plant-api.ts';
 import { PlantsTable } from './plants-table.ts';
 import { ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
+import { SmokeTest } from './smoke-test.ts';
 import { TokenIssuer } from './token-issuer.ts';
 
 /** The whole deployment: API -> authorizer -> a function for each operation of the contract -> table; and monitoring. */
@@ -41,7 +42,7 @@ export class PlantStoreStack extends Stack {
     });
     const api = new PlantApi(this, 'Api', { authorizer: authorizer.live, operations, ...settings });
 
-    const functions = operations.map(({ id, name, entry, method, path }) => {
+    const entries = operations.map(({ id, name, entry, method, path }) => {
       const made = new ServiceFunction(this, name, {
         entry,
         environment: { TABLE_NAME: table.tableName },
@@ -52,13 +53,16 @@ export class PlantStoreStack extends Stack {
       });
       for (const action of grants[id]) table.grant(made, action);
       api.addRoutes({ path, methods: [HttpMethod[method]], integration: new HttpLambdaIntegration(name, made.live) });
-      return made;
+      return [id, made] as const;
     });
+    const ofOperations = Object.fromEntries(entries);
 
-    const watched = { api, operations: functions, authorizer, table };
+    const watched = { api, operations: Object.values(ofOperations), authorizer, table };
     const monitoring = new Monitoring(this, 'Monitoring', watched, alarmEmail);
     if (stage === 'prod') {
-      for (const each of [...functions, authorizer]) each.rollOutInSteps(monitoring.rollBackAlarms(each));
+      const functions = { ...ofOperations, authorizer };
+      const smokeTest = new SmokeTest(this, 'SmokeTest', { functions, issuer: issuer.issuer, stage, tracing });
+      for (const each of Object.values(functions)) each.rollOutInSteps(monitoring.rollBackAlarms(each), smokeTest);
     }
 
     const outputs = {

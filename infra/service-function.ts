@@ -18,12 +18,10 @@ type ServiceFunctionProps = {
   timeout: Duration;
 } & Pick<Settings, 'stage' | 'tracing'>;
 
-/** A Lambda function of this service. All functions are built and run with the same options. */
-export class ServiceFunction extends lambda.Function {
+/** A Lambda function of this stack. All functions are built and run with the same options. */
+export class BundledFunction extends lambda.Function {
   readonly log: ServiceLog;
   readonly entry: string;
-  /** The alias that callers invoke. It points to the version rolled out last, or to two versions during a roll-out. */
-  readonly live: lambda.IFunction;
   /** CDK declares the time-out as optional, but this class always sets it. */
   declare readonly timeout: Duration;
 
@@ -67,28 +65,45 @@ export class ServiceFunction extends lambda.Function {
         'X-Ray shows no DynamoDB call unless the SDK is instrumented, and costs more than all else at low rates.',
       );
     }
+    this.log = log;
+    this.entry = entry;
+  }
+}
+
+/** A function that answers requests to the API. */
+export class ServiceFunction extends BundledFunction {
+  /** The alias that callers invoke. It points to the version rolled out last, or to two versions during a roll-out. */
+  readonly live: lambda.IFunction;
+
+  constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
+    super(scope, id, props);
     acknowledge(
       this,
       'Serverless-LambdaDLQ',
       'A dead-letter queue is for asynchronous events. API Gateway waits for the response, and clients get the error.',
     );
-    this.log = log;
-    this.entry = entry;
     // CDK's class types do not fit its interfaces under exactOptionalPropertyTypes, so `as` is needed.
     const version = this.currentVersion as lambda.IVersion;
     this.live = new lambda.Alias(this, 'Live', { aliasName: 'live', version }) as lambda.IFunction;
   }
 
-  /** Sends a new version 10 % of the calls for five minutes, then all. If an alarm goes off, CodeDeploy rolls back. */
-  rollOutInSteps(alarms: IAlarm[]): void {
+  /**
+   * Sends a new version 10 % of the calls for five minutes, then all, but none before the smoke test has passed. If an
+   * alarm goes off, CodeDeploy rolls back.
+   */
+  rollOutInSteps(alarms: IAlarm[], smokeTest: lambda.IFunction): void {
+    // The alias depends on this role, so the role must not refer to the alias.
+    const liveArn = `${this.functionArn}:live`;
     const role = new Role(this, 'RollOutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
     // The managed policy AWSCodeDeployRoleForLambdaLimited covers all functions; this role covers this function only.
     role.addToPolicy(
       new PolicyStatement({
         actions: ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
-        resources: [this.functionArn, this.live.functionArn],
+        resources: [this.functionArn, liveArn],
       }),
     );
+    // CDK grants this, too, but `withoutPolicyUpdates` drops CDK's grant in silence.
+    role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [smokeTest.functionArn] }));
     role.addToPolicy(new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }));
     acknowledge(
       role.node.findChild('DefaultPolicy'),
@@ -99,9 +114,12 @@ export class ServiceFunction extends lambda.Function {
       alias: this.live as lambda.Alias,
       deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
       alarms,
+      preHook: smokeTest,
       // Without `withoutPolicyUpdates`, CDK would attach the managed policy to the role.
       role: role.withoutPolicyUpdates(),
     });
+    // CodeDeploy needs the role's policy and the new smoke test as soon as CloudFormation changes the alias.
+    this.live.node.addDependency(role, smokeTest);
   }
 }
 

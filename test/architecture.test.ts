@@ -13,7 +13,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
   // A Lambda's entry file assembles an operation, or the authorizer, from its parts.
   {
     of: /^functions\/[^/]+\.lambda\.ts$/,
-    may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|generated)\//, /^aws-lambda$/],
+    may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/],
   },
   // The other files directly in functions/ are the operations, and the module that reads the environment.
   { of: /^functions\/[^/.]+\.ts$/, may: [/^functions\/plants\//] },
@@ -31,6 +31,16 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     ],
   },
   { of: /^functions\/auth\//, may: [/^functions\/auth\//, /^aws-jwt-verify\//, /^node:/] },
+  // The smoke test shares no code with what it tests.
+  {
+    of: /^functions\/smoke-test\//,
+    may: [
+      /^functions\/smoke-test\//,
+      /^functions\/generated\/contract\.ts$/,
+      /^@aws-sdk\/client-(codedeploy|lambda)$/,
+      /^node:/,
+    ],
+  },
   // The stubs become part of the bundles, so they may import nothing of the stack.
   { of: /^infra\/sdk-stubs\//, may: [/^@aws-sdk\/credential-provider-env$/, /^@smithy\/core\/config$/] },
   {

@@ -1,2 +1,4 @@
-/** Stub for @smithy/core/event-streams: UpdateItem streams no events. */
-export {};
+/** Stub for @smithy/core/event-streams: no function sends or receives a stream of events. */
+export const eventStreamSerdeProvider = () => undefined;
+
+export const resolveEventStreamSerdeConfig = <Config>(config: Config): Config => config;

@@ -33,7 +33,13 @@ const operation = {
 /** The authorizer's budget. Its bundle has the routes with their scopes, in about 100 bytes each. */
 const authorizer = { bytes: 14_400 + 100 * Object.keys(scopes).length, packages: ['aws-jwt-verify'] };
 
-const budgetOf = (name: string) => (name === 'Authorizer' ? authorizer : operation);
+/** The smoke test's budget. Only deployments wait for its start. */
+const smokeTest = {
+  bytes: 280_000,
+  packages: [...operation.packages, '@aws-sdk/client-codedeploy', '@aws-sdk/client-lambda'],
+};
+
+const budgetOf = (name: string) => ({ Authorizer: authorizer, SmokeTest: smokeTest })[name] ?? operation;
 
 test('the bundle of createPlant is not larger than its own budget', () => {
   expect(deployed.find(({ name }) => name === 'CreatePlant')?.code.length).toBeLessThanOrEqual(190_000);
@@ -58,7 +64,9 @@ test('every entry is deployed as one function', () => {
 });
 
 test('every package that operations may use is in the bundle of one', () => {
-  const used = made.filter(({ entry }) => entry !== 'authorizer.lambda.ts').flatMap(({ packages }) => packages);
+  const used = made
+    .filter(({ entry }) => !/^(authorizer|smoke-test)\./.test(entry))
+    .flatMap(({ packages }) => packages);
   expect(operation.packages.filter((name) => !used.includes(`node_modules/${name}`))).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 /** Tests every role and every policy of the stack in full. */
 import { expect, test } from 'vitest';
 import { grants } from '../../infra/grants.ts';
-import { arn, byFunction, byOperation, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
+import { arn, byFunction, byOperation, functionNames, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
 
 const assumedBy = (Service: string) => ({
   AssumeRolePolicyDocument: {
@@ -22,16 +22,18 @@ test('createPlant may update items and do nothing else with the table', () => {
   expect(grants.createPlant).toEqual(['dynamodb:UpdateItem']);
 });
 
-test('each function has a role for Lambda, and one for CodeDeploy', () => {
-  expect(propertiesOf('AWS::IAM::Role')).toEqual(
-    byFunction((name) => [
+test('each function has a role for Lambda, and one for CodeDeploy if it answers requests', () => {
+  expect(propertiesOf('AWS::IAM::Role')).toEqual({
+    ...byFunction((name) => [
       [`${name}Role`, assumedBy('lambda.amazonaws.com')],
       [`${name}RollOutRole`, assumedBy('codedeploy.amazonaws.com')],
     ]),
-  );
-  expect(propertiesOf('AWS::Lambda::Function')).toMatchObject(
-    byFunction((name) => [[name, { Role: arn(`${name}Role`) }]]),
-  );
+    SmokeTestRole: assumedBy('lambda.amazonaws.com'),
+  });
+  expect(propertiesOf('AWS::Lambda::Function')).toMatchObject({
+    ...byFunction((name) => [[name, { Role: arn(`${name}Role`) }]]),
+    SmokeTest: { Role: arn('SmokeTestRole') },
+  });
   expect(propertiesOf('AWS::CodeDeploy::DeploymentGroup')).toMatchObject(
     byFunction((name) => [[`${name}RollOut`, { ServiceRoleArn: arn(`${name}RollOutRole`) }]]),
   );
@@ -46,22 +48,45 @@ test('each role has exactly the expected permissions', () => {
       PolicyDocument: { Statement, Version: '2012-10-17' },
     },
   ];
-  expect(propertiesOf('AWS::IAM::Policy')).toEqual(
-    byFunction((name) => [
-      policy(`${name}Role`, [
-        allow(['logs:CreateLogStream', 'logs:PutLogEvents'], arn(`${name}Logs`)),
-        ...(own[name] ?? []),
-      ]),
+  const forLambda = (name: string, more: object[]) =>
+    policy(`${name}Role`, [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], arn(`${name}Logs`)), ...more]);
+  expect(propertiesOf('AWS::IAM::Policy')).toEqual({
+    ...byFunction((name) => [
+      forLambda(name, own[name] ?? []),
       policy(`${name}RollOutRole`, [
         allow(
           ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
-          [arn(name), ref(`${name}Live`)],
+          [arn(name), join(arn(name), ':live')],
         ),
+        // Without this one, which CDK drops in silence, every deployment but the first would fail.
+        allow('lambda:InvokeFunction', arn('SmokeTest')),
         allow('cloudwatch:DescribeAlarms', '*'),
       ]),
     ]),
-  );
+    ...Object.fromEntries([
+      forLambda('SmokeTest', [
+        allow('lambda:InvokeFunction', inAnyOrder(functionNames.map((name) => ref(`${name}CurrentVersion`)))),
+        allow('codedeploy:PutLifecycleEventHookExecutionStatus', inAnyOrder(functionNames.map(deploymentGroup))),
+      ]),
+    ]),
+  });
 });
+
+const join = (...parts: unknown[]) => ({ 'Fn::Join': ['', parts] });
+
+const deploymentGroup = (name: string) => {
+  const [partition, region, account] = [ref('AWS::Partition'), ref('AWS::Region'), ref('AWS::AccountId')];
+  const start = ['arn:', partition, ':codedeploy:', region, ':', account, ':deploymentgroup:'];
+  return join(...start, ref(`${name}RollOutApplication`), '/', ref(`${name}RollOut`));
+};
+
+/** Matches a list of exactly these resources. */
+const inAnyOrder = (resources: object[]) =>
+  expect.toSatisfy((list: unknown) => {
+    expect(list).toHaveLength(resources.length);
+    expect(list).toEqual(expect.arrayContaining(resources));
+    return true;
+  });
 
 test('no role has a managed policy, and no policy allows an action with a *', () => {
   const text = JSON.stringify(prod);

@@ -28,17 +28,21 @@ const templates = {
   anna: templateFor({ stage: 'dev-anna' }, annaName),
 };
 
-/** What stage dev changes: nothing outlives the stack, and a new version is not rolled out in steps. */
+/** What stage dev changes: nothing outlives the stack, and a new version is not tried and rolled out in steps. */
 const devDiffers = {
   ...byFunction((name) => [
     [`Resources.${name}CurrentVersion.DeletionPolicy`, 'Delete'],
     [`Resources.${name}CurrentVersion.UpdateReplacePolicy`, 'Delete'],
+    [`Resources.${name}Live.DependsOn`, 'absent'],
     [`Resources.${name}Live.UpdatePolicy`, 'absent'],
     [`Resources.${name}RollOut`, 'absent'],
     [`Resources.${name}RollOutApplication`, 'absent'],
     [`Resources.${name}RollOutRole`, 'absent'],
     [`Resources.${name}RollOutRoleDefaultPolicy`, 'absent'],
   ]),
+  ...Object.fromEntries(
+    ['', 'Logs', 'Role', 'RoleDefaultPolicy'].map((part) => [`Resources.SmokeTest${part}`, 'absent']),
+  ),
   ...Object.fromEntries(
     [...functionNames.map((name) => `${name}Logs`), 'ApiAccessLog'].flatMap((log) => [
       [`Resources.${log}.DeletionPolicy`, 'Delete'],
@@ -64,6 +68,7 @@ const externalIssuerDiffers = {
   'Resources.Authorizer.Properties.Environment.Variables.AUDIENCE': externalIssuer.audience,
   'Resources.Authorizer.Properties.Environment.Variables.ISSUER': externalIssuer.issuer,
   'Resources.Authorizer.Properties.Environment.Variables.JWKS_URI': externalIssuer.jwksUri,
+  'Resources.SmokeTest.Properties.Environment.Variables.ISSUER': externalIssuer.issuer,
   'Outputs.ClientId': 'absent',
   'Outputs.TokenUrl': 'absent',
   'Outputs.UserPoolId': 'absent',
@@ -119,6 +124,7 @@ test('the table, the logs and the function versions outlive a prod stack; nothin
     Plants: 'Retain',
     // `RetainExceptOnCreate`, because `Retain` would leave these resources behind whenever creating the stack fails.
     ApiAccessLog: 'RetainExceptOnCreate',
+    SmokeTestLogs: 'RetainExceptOnCreate',
     ...byFunction((name) => [
       [`${name}Logs`, 'RetainExceptOnCreate'],
       [`${name}CurrentVersion`, 'RetainExceptOnCreate'],

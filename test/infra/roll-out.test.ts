@@ -4,7 +4,7 @@ import { byFunction, byOperation, ofType, prod, propertiesOf, ref } from '../kit
 
 const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');
 
-test('every function is rolled out in steps, and an alarm rolls it back', () => {
+test('every function is tried before it gets requests and rolled out in steps, and an alarm rolls it back', () => {
   expect(groups).toMatchObject(
     byFunction((name) => [
       [
@@ -21,10 +21,26 @@ test('every function is rolled out in steps, and an alarm rolls it back', () => 
     byFunction((name) => [
       [
         `${name}Live`,
-        { UpdatePolicy: { CodeDeployLambdaAliasUpdate: { DeploymentGroupName: ref(`${name}RollOut`) } } },
+        {
+          UpdatePolicy: {
+            CodeDeployLambdaAliasUpdate: {
+              ApplicationName: ref(`${name}RollOutApplication`),
+              DeploymentGroupName: ref(`${name}RollOut`),
+              BeforeAllowTrafficHook: ref('SmokeTest'),
+            },
+          },
+        },
       ],
     ]),
   );
+});
+
+test('an alias changes only after CodeDeploy may invoke the smoke test, and that has its new versions', () => {
+  const before = byFunction((name) => [[`${name}Live`, ['SmokeTest', `${name}RollOutRoleDefaultPolicy`]]]);
+  for (const [name, all] of Object.entries(before)) {
+    expect(prod.Resources[name]?.DependsOn, name).toEqual(expect.arrayContaining(all));
+  }
+  expect(prod.Resources['SmokeTest']?.DependsOn).toContain('SmokeTestRoleDefaultPolicy');
 });
 
 test('a function is rolled back by its own alarms only: on errors, and an operation also on faults in its log', () => {

@@ -1,0 +1,40 @@
+/** The events that the smoke test sends: the parts of API Gateway's (payload format 2.0) that the functions read. */
+import { type OperationId, operations, scopes } from '../generated/contract.ts';
+import type { Check } from './checks.ts';
+
+export const operationEvent = (operation: OperationId, check: Check, requestId: string): object => {
+  const { method, path } = operations[operation];
+  const { pathParameters, rawQueryString = '', headers, body } = check;
+  return {
+    version: '2.0',
+    routeKey: `${method} ${path}`,
+    rawPath: path,
+    rawQueryString,
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    requestContext: { requestId },
+    ...(pathParameters && { pathParameters }),
+    ...(body !== undefined && { body: toJson(body) }),
+    isBase64Encoded: false,
+  };
+};
+
+/** Writes a bigint as a JSON number with all its digits. */
+const toJson = (value: unknown): string =>
+  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));
+
+/** Returns the event for the authorizer about a request with this token to the contract's first route. */
+export const authorizerEvent = (token: string, requestId: string): object => {
+  const [routeKey] = Object.keys(scopes);
+  const headers = { authorization: `Bearer ${token}` };
+  return { version: '2.0', type: 'REQUEST', routeKey, headers, requestContext: { requestId } };
+};
+
+/** Returns a token in which only key and signature are wrong, so that the authorizer must fetch the issuer's keys. */
+export const forgedToken = (issuer: string): string => {
+  const inAMinute = Math.floor(Date.now() / 1_000) + 60;
+  const parts = [
+    { alg: 'RS256', kid: 'smoke-test' },
+    { iss: issuer, exp: inAMinute },
+  ].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  return [...parts, 'AAAA'].join('.');
+};

@@ -1,0 +1,65 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { OperationId } from '../generated/contract.ts';
+import { type Check, checks } from './checks.ts';
+import type { Answer, Invoke } from './deployment.ts';
+import { authorizerEvent, forgedToken, operationEvent } from './events.ts';
+
+/** The ARN of a version of each function. */
+export type Versions = Record<OperationId | 'authorizer', string>;
+
+type Run = { versions: Versions; issuer: string; requestId: string; invoke: Invoke };
+
+/** Runs all checks, one after the other, and logs a line for each. @returns whether the versions passed all of them */
+export const runChecks = async ({ versions, issuer, requestId, invoke }: Run): Promise<boolean> => {
+  const problems: (string | undefined)[] = [];
+  const run = async (
+    of: keyof Versions,
+    check: string,
+    event: object,
+    problemOf: (answer: Answer) => string | undefined,
+  ): Promise<void> => {
+    const answer = await invoke(versions[of], event).catch((error: Error) => error);
+    const problem = answer instanceof Error ? `Lambda did not run it: ${answer.name}` : problemOf(answer);
+    problems.push(problem);
+    const line = { function: of, check, lambdaRequestId: 'requestId' in answer ? answer.requestId : undefined };
+    if (problem === undefined) console.info({ outcome: 'passed', ...line });
+    else console.error({ outcome: 'failed', problem, ...line });
+  };
+
+  for (const [of, named] of Object.entries(checks) as [OperationId, Record<string, Check>][]) {
+    for (const [name, check] of Object.entries(named)) {
+      await run(of, name, operationEvent(of, check, requestId), (answer) => problemOfResponse(answer, check));
+    }
+  }
+  await run('authorizer', 'a forged token', authorizerEvent(forgedToken(issuer), requestId), problemOfRefusal);
+  return problems.every((problem) => problem === undefined);
+};
+
+/** Says what is wrong with an answer, without quoting it, because bodies never go to the log. */
+const problemOfResponse = ({ result, failure }: Answer, check: Check): string | undefined => {
+  if (failure !== undefined) return `it failed: ${failure}`;
+  const status = 'error' in check ? Math.floor(check.error / 100) : check.status;
+  if (result['statusCode'] !== status)
+    return `the status is ${Number(result['statusCode']) || 'missing'}, not ${status}`;
+  const body = parse(result['body']);
+  const isExpected = 'error' in check ? Object(body).error === check.error : isDeepStrictEqual(body, check.response);
+  return isExpected ? undefined : 'the body is not as expected';
+};
+
+/** Says what is wrong with the authorizer's answer to a forged token. */
+const problemOfRefusal = ({ result, failure, log }: Answer): string | undefined => {
+  if (failure !== undefined) return `it failed: ${failure}`;
+  if (result['isAuthorized'] !== false) return 'it does not refuse';
+  // A version that refuses good tokens, too, has another reason. Without a log, the reason is not known.
+  const reason = /"reason":"([\w ]+)"/.exec(log)?.[1] ?? 'unknown key';
+  return reason === 'unknown key' ? undefined : `the reason is "${reason}", not "unknown key"`;
+};
+
+/** Returns undefined if there is no body, or if it is not JSON. */
+const parse = (body: unknown): unknown => {
+  try {
+    return JSON.parse(String(body));
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,34 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
+import { BundledFunction, type ServiceFunction } from './service-function.ts';
+import type { Settings } from './settings.ts';
+
+type SmokeTestProps = {
+  /** The functions to try, by the names that functions/smoke-test/ has for them. */
+  functions: Record<string, ServiceFunction>;
+  /** The issuer that the authorizer trusts. */
+  issuer: string;
+} & Pick<Settings, 'stage' | 'tracing'>;
+
+/** Tries the new version of each function before it gets a request: docs/decisions/smoke-test.md. */
+export class SmokeTest extends BundledFunction {
+  constructor(scope: Construct, id: string, { functions, issuer, stage, tracing }: SmokeTestProps) {
+    const versions = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion] as const);
+    const arns = Object.fromEntries(versions.map(([name, { functionArn }]) => [name, functionArn]));
+    super(scope, id, {
+      entry: 'smoke-test.lambda.ts',
+      // CodeDeploy's event names no version.
+      environment: { ISSUER: issuer, VERSIONS: Stack.of(scope).toJsonString(arns) },
+      timeout: Duration.minutes(2),
+      stage,
+      tracing,
+    });
+    for (const [, version] of versions) version.grantInvoke(this);
+    acknowledge(
+      this,
+      'Serverless-LambdaDLQ',
+      'Nobody would read a queue of lost events: CodeDeploy fails a deployment whose hook does not report.',
+    );
+  }
+}

@@ -1,0 +1,196 @@
+/** Tests the smoke test with functions that answer as told. The trial runs it on the bundles. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type OperationId, operations } from '../../functions/generated/contract.ts';
+import { checks } from '../../functions/smoke-test/checks.ts';
+import { invoker } from '../../functions/smoke-test/deployment.ts';
+import { handler } from '../../functions/smoke-test.lambda.ts';
+import { type CodeDeploy, startCodeDeploy } from '../kit/code-deploy.ts';
+import { lambdaContext } from '../kit/gateway-events.ts';
+
+type Answer = Awaited<ReturnType<Parameters<typeof startCodeDeploy>[0]>>;
+type Event = { routeKey: string; headers: Record<string, string>; body?: string; requestContext: object };
+
+const issuer = 'https://issuer.example';
+const names = [...(Object.keys(operations) as OperationId[]), 'authorizer'] as const;
+const arnOf = (name: string) => `arn:aws:lambda:us-east-1:123456789012:function:${name}:7`;
+const result = (value: unknown, log: object[] = []): Answer => ({ result: JSON.stringify(value), log: log as never });
+
+/** What each function answers: to the next check of an operation, what that check asks for. */
+let answers: Record<string, (event: Event) => Answer>;
+let asked: { name: string; event: Event }[];
+let codeDeploy: CodeDeploy;
+beforeAll(async () => {
+  codeDeploy = await startCodeDeploy(async (arn, event) => {
+    const name = names.find((each) => arnOf(each) === arn) ?? arn;
+    asked.push({ name, event: event as Event });
+    return answers[name]?.(event as Event) ?? { refused: 'ResourceNotFoundException' };
+  });
+});
+afterAll(() => codeDeploy.close());
+
+const logged: { level: string; line: unknown }[] = [];
+beforeEach(() => {
+  const versions = Object.fromEntries(names.map((name) => [name, arnOf(name)]));
+  const all = { ...codeDeploy.environment, ISSUER: issuer, VERSIONS: JSON.stringify(versions) };
+  for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
+  for (const level of ['info', 'error'] as const) {
+    vi.spyOn(console, level).mockImplementation((line) => logged.push({ level, line }));
+  }
+  asked = [];
+  logged.length = 0;
+  codeDeploy.reports.length = 0;
+  answers = {
+    ...Object.fromEntries(Object.entries(checks).map(([name, named]) => [name, asExpected(Object.values(named))])),
+    authorizer: () => result({ isAuthorized: false }, [{ message: { outcome: 'refused', reason: 'unknown key' } }]),
+  };
+});
+afterEach(() => {
+  expect(JSON.stringify(logged)).not.toMatch(/secret|Bearer|eyJ|Smoke/);
+});
+
+/** Answers the first request as the first check expects, and so on. */
+const asExpected = (all: readonly object[]) => {
+  const left = [...all];
+  return () => {
+    const { error, status, response } = Object(left.shift());
+    if (error === undefined) return result({ statusCode: status, body: JSON.stringify(response) });
+    return result({ statusCode: Math.floor(error / 100), body: JSON.stringify({ error, message: 'secret' }) });
+  };
+};
+
+const event = { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'hook-1' };
+
+/** @param time is what the function has left, in milliseconds */
+const run = (time = 120_000) => handler(event, { ...lambdaContext, getRemainingTimeInMillis: () => time });
+
+const problems = () => logged.flatMap(({ line }) => (Object(line).problem === undefined ? [] : Object(line).problem));
+
+/** The function and the name of each check, in the order in which they must run. */
+const all = [
+  ...Object.entries(checks).flatMap(([name, named]) => Object.keys(named).map((check) => [name, check])),
+  ['authorizer', 'a forged token'],
+];
+
+describe('good versions', () => {
+  test('succeed, after every check was made and logged', async () => {
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
+    expect(asked.map(({ name }) => name)).toEqual(all.map(([name]) => name));
+    expect(logged).toEqual([
+      ...all.map(([name, check]) => ({
+        level: 'info',
+        line: { outcome: 'passed', function: name, check, lambdaRequestId: 'lambda-request' },
+      })),
+      { level: 'info', line: { outcome: 'succeeded', deployment: 'd-1' } },
+    ]);
+  });
+
+  test('get requests that name the deployment, to routes of the contract, with the id in all its digits', async () => {
+    await run();
+    const routes = Object.values(operations).map(({ method, path }) => `${method} ${path}`);
+    for (const { event } of asked) {
+      expect(event).toMatchObject({ version: '2.0', requestContext: { requestId: 'smoke-test-d-1' } });
+      expect(routes).toContain(event.routeKey);
+    }
+    expect(asked[0]?.event.headers).toEqual({ 'content-type': 'application/json' });
+    expect(asked[0]?.event.body).toMatch(/^{"id":9223372036854775806,/);
+  });
+
+  test('succeed even if Lambda returns no log of the authorizer', async () => {
+    answers['authorizer'] = () => result({ isAuthorized: false });
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
+  });
+
+  test('must refuse a token in which only key and signature are wrong', async () => {
+    await run();
+    const [header, payload, ...rest] = String(asked.at(-1)?.event.headers['authorization']).split('.');
+    const parsed = [header?.replace('Bearer ', ''), payload].map((part = '') =>
+      JSON.parse(Buffer.from(part, 'base64url').toString()),
+    );
+    expect(parsed).toEqual([
+      { alg: 'RS256', kid: 'smoke-test' },
+      { iss: issuer, exp: expect.toSatisfy((exp: number) => exp * 1_000 > Date.now()) },
+    ]);
+    expect(rest).toHaveLength(1);
+  });
+});
+
+describe('a deployment fails', () => {
+  test.each(all)('if %s fails the check "%s", and the other checks are still made', async (name, check) => {
+    const answer = answers[name];
+    const checked = all.filter(([each]) => each === name).findIndex(([, each]) => each === check);
+    let calls = 0;
+    answers[name] = (event) => {
+      const good = answer?.(event) ?? result(null);
+      return calls++ === checked ? result({ statusCode: 500, body: '{"error":50001,"message":"secret"}' }) : good;
+    };
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
+    expect(asked).toHaveLength(all.length);
+    const failures = logged.filter(({ level }) => level === 'error').map(({ line }) => line);
+    expect(failures).toEqual([expect.objectContaining({ outcome: 'failed', function: name, check })]);
+    expect(logged.at(-1)).toEqual({ level: 'info', line: { outcome: 'failed', deployment: 'd-1' } });
+  });
+
+  const everyday = (statusCode: number, body?: string): Answer => result({ statusCode, body });
+  const [first = ''] = names;
+  const { response } = Object(Object.values(checks)[0]?.['an everyday plant']);
+  test.each<[what: string, answer: Answer, problem: string]>([
+    ['throws', { failure: 'secret', log: [] }, 'it failed: Error'],
+    ['answers nothing', result(null), 'the status is missing, not 200'],
+    ['answers a different body', everyday(200, '{"name":"secret"}'), 'the body is not as expected'],
+    ['adds a field', everyday(200, JSON.stringify({ ...response, id: 1 })), 'the body is not as expected'],
+    ['answers no JSON', everyday(200, 'secret'), 'the body is not as expected'],
+    ['answers no body', everyday(200), 'the body is not as expected'],
+  ])('if an operation %s', async (_, answer, problem) => {
+    answers[first] = () => answer;
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
+    expect(problems()[0]).toBe(problem);
+  });
+
+  test.each<[what: string, answer: Answer, problem: string]>([
+    ['allows the forged token', result({ isAuthorized: true }), 'it does not refuse'],
+    ['answers nothing', result(null), 'it does not refuse'],
+    ['throws, as it does without keys', { failure: 'secret', log: [] }, 'it failed: Error'],
+    [
+      'refuses for a reason that good tokens share',
+      result({ isAuthorized: false }, [{ message: { outcome: 'refused', reason: 'issuer' } }]),
+      'the reason is "issuer", not "unknown key"',
+    ],
+  ])('if the authorizer %s', async (_, answer, problem) => {
+    answers['authorizer'] = () => answer;
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
+    expect(problems()).toEqual([problem]);
+  });
+
+  test.each(['VERSIONS', 'ISSUER'])('if the variable %s is missing', async (name) => {
+    vi.stubEnv(name, undefined);
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
+    expect(problems()).toEqual([`Error: The environment variable ${name} must be set.`]);
+  });
+
+  test('if Lambda does not run a version before the time is up, and the error is named', async () => {
+    answers['authorizer'] = () => ({ refused: 'AccessDeniedException' });
+    await run(10_200);
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
+    expect(problems().at(-1)).toMatch(/^Lambda did not run it: (AccessDeniedException|AbortError)$/);
+  });
+});
+
+test('an invocation that Lambda refuses is repeated, because a new permission needs some seconds', async () => {
+  let refusals = 2;
+  answers['authorizer'] = () =>
+    refusals-- > 0 ? { refused: 'AccessDeniedException' } : result({ isAuthorized: false });
+  const answer = await invoker(AbortSignal.timeout(300_000), 1)(arnOf('authorizer'), {});
+  expect(answer.result).toEqual({ isAuthorized: false });
+  expect(asked).toHaveLength(3);
+});
+
+test('the smoke test throws if it cannot report', async () => {
+  vi.stubEnv('AWS_ENDPOINT_URL_CODEDEPLOY', `${codeDeploy.environment['AWS_ENDPOINT_URL_CODEDEPLOY']}/nowhere`);
+  await expect(run(10_000)).rejects.toThrow();
+});
