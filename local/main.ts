@@ -8,7 +8,7 @@ import { type Contract, exampleRequest, readContract } from './contract.ts';
 import { accessLine, curlLine } from './lines.ts';
 import { closeServer, listen } from './listen.ts';
 import { readOptions } from './options.ts';
-import { prebuildBundles } from './prebuild.ts';
+import { prebuildBundles, servedEntries } from './prebuild.ts';
 import { referencePage } from './reference.ts';
 import { RequestLog } from './request-log.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
@@ -61,7 +61,7 @@ const start = async (): Promise<void> => {
     import('./issuer.ts'),
     import('./stack.ts'),
     readContract(),
-    prebuildBundles({ debug: debug !== undefined }),
+    prebuildBundles({ debug: debug !== undefined, entries: servedEntries() }),
   ]);
 
   say('Starting a token issuer ...');
@@ -72,7 +72,8 @@ const start = async (): Promise<void> => {
   const { issuer: issuerUrl, audience, jwksUri } = issuer;
   const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
   const assets = temporaryFolder();
-  const context = { issuer: issuerUrl, audience, jwksUri };
+  // Stage `dev` has the same API. What only `prod` has, a local service never uses: roll-outs and their smoke test.
+  const context = { stage: 'dev', issuer: issuerUrl, audience, jwksUri };
   const app = makeApp(assets, context);
   const requestLog = new RequestLog(say);
   setInterval(() => requestLog.endSecond(), 1_000).unref();

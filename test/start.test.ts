@@ -101,7 +101,9 @@ test('the service runs the bundles that would be deployed, byte for byte', async
   const assets = (await readdir(folder)).filter((name) => name.startsWith('asset.'));
   const read = (folders: string[]) => Promise.all(folders.map((each) => readFile(path.join(each, 'index.js'), 'utf8')));
   const served = await read(assets.map((name) => path.join(folder, name)));
-  const deployed = await read(inject('stack').functions.map((each) => each.folder));
+  // Only deployments need the smoke test.
+  const answering = inject('stack').functions.filter(({ name }) => !name.startsWith('SmokeTest'));
+  const deployed = await read(answering.map((each) => each.folder));
   expect(new Set(served)).toEqual(new Set(deployed));
 });
 

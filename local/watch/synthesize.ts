@@ -3,7 +3,7 @@
  * Node.js does not import a changed module again. The only argument is JSON: the assets' folder, and the app's context.
  */
 import type { ServeOptions } from 'http-api-emulator';
-import { prebuildBundles } from '../prebuild.ts';
+import { prebuildBundles, servedEntries } from '../prebuild.ts';
 import { allScopes } from '../scopes.ts';
 import type { Service } from './reloader.ts';
 
@@ -18,7 +18,10 @@ export type Synthesized = {
 };
 
 const { assets, context, debug } = JSON.parse(process.argv[2] ?? '') as Pick<Service, 'assets' | 'context' | 'debug'>;
-const [{ makeApp, entriesOf }] = await Promise.all([import('../stack.ts'), prebuildBundles({ debug })]);
+const [{ makeApp, entriesOf }] = await Promise.all([
+  import('../stack.ts'),
+  prebuildBundles({ debug, entries: servedEntries() }),
+]);
 const app = makeApp(assets, context);
 const [stack] = app.synth().stacks;
 const synthesized: Synthesized = { template: stack?.template, entries: entriesOf(app), scope: allScopes };

@@ -289,8 +289,8 @@ const byFile: Record<string, Row[]> = {
   ],
   'local/main.ts': [
     [
-      'prebuildBundles({ debug: debug !== undefined })',
-      'prebuildBundles({ debug: true })',
+      'prebuildBundles({ debug: debug !== undefined, entries: servedEntries() })',
+      'prebuildBundles({ debug: true, entries: servedEntries() })',
       'npm start runs other bundles than those that would be deployed.',
     ],
     ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
