@@ -35,6 +35,32 @@ const byFile: Record<string, Row[]> = {
       'A failure of the authorizer has no request id.',
     ],
   ],
+  'functions/smoke-test.lambda.ts': [
+    [
+      '  await report(event, isGood);\n',
+      '  if (isGood) await report(event, isGood);\n',
+      'If the smoke test fails, CodeDeploy waits for an hour.',
+    ],
+  ],
+  'functions/smoke-test/run-checks.ts': [
+    [
+      'for (const [name, check] of Object.entries(named)) {',
+      'for (const [name, check] of Object.entries(named).slice(0, 1)) {',
+      'The smoke test makes only the first check of each operation.',
+    ],
+    [
+      "return reason === 'unknown key' ?",
+      "return reason !== '' ?",
+      'A version of the authorizer that refuses everybody gets requests.',
+    ],
+  ],
+  'functions/smoke-test/deployment.ts': [
+    [
+      'await setTimeout(pause, undefined, { signal: deadline }).catch(() => {',
+      'await Promise.reject().catch(() => {',
+      'A deployment fails if IAM needs a second until a new permission is effective.',
+    ],
+  ],
   'functions/auth/issuer-keys.ts': [
     [
       'new SimpleFetcher({ defaultRequestOptions: { responseTimeout } })',
@@ -167,9 +193,20 @@ const byFile: Record<string, Row[]> = {
   'infra/service-function.ts': [
     ['AssetHashType.OUTPUT', 'AssetHashType.SOURCE', 'A new version of the AWS SDK is not deployed.'],
     [
-      'resources: [this.functionArn, this.live.functionArn]',
+      'resources: [this.functionArn, liveArn]',
       "resources: ['*']",
       'A roll-out may change every function of the account.',
+    ],
+    [
+      "    role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [smokeTest.functionArn] }));\n",
+      '',
+      'CodeDeploy may not invoke the smoke test, so every deployment but the first fails.',
+    ],
+    ['      preHook: smokeTest,\n', '', 'A new version gets requests untried.'],
+    [
+      '    this.live.node.addDependency(role, smokeTest);\n',
+      '',
+      'The smoke test tries the versions before the new ones.',
     ],
     ['          chmodSync(folder, 0o755);\n', '', 'Any user of the machine may change what is deployed.'],
   ],
