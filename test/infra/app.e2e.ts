@@ -50,7 +50,7 @@ const nameOf = ({ stage }: Record<string, string>): string => (stage ? `PlantSto
 const functionsOf = ({ stage }: Record<string, string>): string[] => [
   'Authorizer',
   ...operationNames.map(([, name]) => name),
-  ...(stage === 'dev' ? [] : ['SmokeTest']),
+  ...(stage?.startsWith('dev') ? [] : ['SmokeTest']),
 ];
 
 /** The lines that a successful synthesis prints. */
