@@ -54,12 +54,15 @@ const wellFormed: CodeKeywordDefinition = {
 };
 
 /** The limits of each integer format. Without a format, an integer must be one that a double represents exactly. */
-const integerLimits: Record<string, [min: bigint, max: bigint]> = {
+export const integerLimits: Record<string, [min: bigint, max: bigint]> = {
   int32: [-(2n ** 31n), 2n ** 31n - 1n],
   // https://spec.openapis.org/registry/format/int64
   int64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
-const safeIntegers: [min: bigint, max: bigint] = [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)];
+export const safeIntegers: [min: bigint, max: bigint] = [
+  BigInt(Number.MIN_SAFE_INTEGER),
+  BigInt(Number.MAX_SAFE_INTEGER),
+];
 
 const annotations = ['title', 'description', 'default', 'deprecated', 'example', 'examples', 'enum', 'const'];
 

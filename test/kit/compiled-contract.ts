@@ -31,3 +31,18 @@ export const compiled = async (
   const { putThing = '' } = await compileValidators(contract, readOperations(contract));
   return import(`data:text/javascript,${encodeURIComponent(putThing)}`);
 };
+
+/** Returns a function for each operation with a body, by route. It says whether the operation accepts a body. */
+export const compiledBodies = async (contract: Contract): Promise<Record<string, (body: unknown) => boolean>> => {
+  const operations = readOperations(contract).filter(({ body }) => body !== undefined);
+  const modules = await compileValidators(
+    contract,
+    operations.map((operation) => ({ ...operation, parameters: [] })),
+  );
+  const checks = operations.map(async ({ id, method, path }) => {
+    const { validate } = await import(`data:text/javascript,${encodeURIComponent(modules[id] ?? '')}`);
+    // A validator may make numbers of bigints.
+    return [`${method} ${path}`, (body: unknown): boolean => validate({ body: structuredClone(body) })] as const;
+  });
+  return Object.fromEntries(await Promise.all(checks));
+};

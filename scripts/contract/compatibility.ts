@@ -1,0 +1,166 @@
+/** Compares the contract with those of releases, whose clients must go on working. docs/decisions/pull-request.md */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+import { type Contract, type Operation, type Response, readOperations, type Schema } from './operations.ts';
+import { isSchema, resolve, schemasOf } from './schemas.ts';
+import { type Place, partsOf, refusals } from './subset.ts';
+
+export const readContract = (file: string): Contract => parse(readFileSync(file, 'utf8')) as Contract;
+
+/** Stands for the scopes of an operation without `security`: release 1.0.0 named them only in prose. */
+const unknownScope = 'unknown';
+
+/** Makes a contract readable that gives operations no scopes. */
+export const withScopes = (released: Contract): Contract => {
+  const security = [{ bearerAuth: [unknownScope] }];
+  const paths = Object.entries(released.paths).map(([path, item]) => {
+    const values = Object.entries(item).map(([key, value]) => [key, isSchema(value) ? { security, ...value } : value]);
+    return [path, Object.fromEntries(values)];
+  });
+  return { ...released, paths: Object.fromEntries(paths) };
+};
+
+/** Reads the contracts of all releases in a project's `schemas/released/`. */
+export const readReleases = (project: string): { version: string; contract: Contract }[] => {
+  const folder = path.join(project, 'schemas/released');
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  return files.map((file) => ({
+    version: path.parse(file).name,
+    contract: withScopes(readContract(path.join(folder, file))),
+  }));
+};
+
+/** What to do instead of a break. */
+export const advice =
+  'Leave the old operation as it is, and add a new one under another path. docs/decisions/pull-request.md says what else helps.';
+
+/** Lists, in sentences, what a client of the released contract would notice; empty if nothing. */
+export const breaksOf = (released: Contract, today: Contract): string[] => {
+  const now = readOperations(today);
+  return readOperations(released).flatMap((before) => {
+    const operation = now.find(({ method, path }) => method === before.method && path === before.path);
+    if (!operation) return [`${before.method} ${before.path} is gone.`];
+    const comparison = new OperationComparison({ released, today }, before, operation);
+    return comparison.breaks().map((what) => `${before.method} ${before.path} ${what}.`);
+  });
+};
+
+class OperationComparison {
+  readonly #contracts: { released: Contract; today: Contract };
+  readonly #before: Operation;
+  readonly #now: Operation;
+
+  constructor(contracts: { released: Contract; today: Contract }, before: Operation, now: Operation) {
+    this.#contracts = contracts;
+    this.#before = before;
+    this.#now = now;
+  }
+
+  breaks(): string[] {
+    const { id, scopes } = this.#before;
+    const renamed = this.#now.id === id ? [] : [`is called ${this.#now.id} instead of ${id}`];
+    const added = scopes.includes(unknownScope) ? [] : this.#now.scopes.filter((each) => !scopes.includes(each));
+    return [
+      ...renamed,
+      ...added.map((each) => `requires the scope ${each}, which it did not`),
+      ...this.#parameters(),
+      ...this.#body(),
+      ...this.#responses(),
+    ];
+  }
+
+  #placed(before: Schema, now: Schema): { before: Place; now: Place } {
+    const { released, today } = this.#contracts;
+    return { before: { contract: released, schema: before }, now: { contract: today, schema: now } };
+  }
+
+  #parameters(): string[] {
+    const same = (one: Operation['parameters'][number]) => (other: Operation['parameters'][number]) =>
+      one.name === other.name && one.in === other.in;
+    const added = this.#now.parameters.filter((each) => each.required && !this.#before.parameters.some(same(each)));
+    return [
+      ...added.map(({ name, in: place }) => `requires the ${place} parameter ${name}, which it did not have`),
+      ...this.#before.parameters.flatMap((before) => {
+        const what = `the ${before.in} parameter ${before.name}`;
+        const now = this.#now.parameters.find(same(before));
+        if (!now) return [`has lost ${what}`];
+        const places = this.#placed(before.schema, now.schema);
+        const defaults = [places.before, places.now].map((place) => resolve(place.contract, place.schema)['default']);
+        return [
+          ...(now.required && !before.required ? [`requires ${what}, which was optional`] : []),
+          ...(defaults[0] === defaults[1] ? [] : [`has another default for ${what}`]),
+          ...refusals(places.now, places.before).map((why) => `may refuse a value of ${what} that it accepted: ${why}`),
+        ];
+      }),
+    ];
+  }
+
+  #body(): string[] {
+    const [before, now] = [this.#before.body, this.#now.body];
+    if (!before) return now ? ['requires a body, which it did not have'] : [];
+    if (!now) return ['has lost its body'];
+    const places = this.#placed(before, now);
+    return [
+      ...fieldsGone(places).map((field) => `has lost the field ${field} of its body`),
+      ...refusals(places.now, places.before, 'the body').map((why) => `may refuse a body that it accepted: ${why}`),
+    ];
+  }
+
+  #responses(): string[] {
+    const statuses = this.#before.responses.map(({ status }) => status);
+    const added = this.#now.responses.filter(({ status }) => status < 400 && !statuses.includes(status));
+    return [
+      ...added.map(({ status }) => `may answer ${status}, which released clients do not expect`),
+      ...this.#before.responses.flatMap((before) => {
+        const now = this.#now.responses.find(({ status }) => status === before.status);
+        return now ? this.#response(before, now) : [`no longer answers ${before.status}`];
+      }),
+    ];
+  }
+
+  #response(before: Response, now: Response): string[] {
+    const { status } = before;
+    const numbers = before.errorCodes.filter((number) => !now.errorCodes.includes(number));
+    const headers = before.headers.filter((header) => !now.headers.includes(header));
+    const places = before.schema && now.schema && this.#placed(before.schema, now.schema);
+    const hasOther = (before.schema === undefined) !== (now.schema === undefined);
+    return [
+      ...(hasOther ? [`${before.schema ? 'has lost' : 'has'} a body in its response ${status}`] : []),
+      ...numbers.map((number) => `no longer documents the error ${number}`),
+      ...headers.map((header) => `has lost the header ${header} of its response ${status}`),
+      ...(places ? this.#answer(places, status) : []),
+    ];
+  }
+
+  #answer(places: { before: Place; now: Place }, status: number): string[] {
+    return [
+      ...fieldsGone(places).map((field) => `has lost the field ${field} of its response ${status}`),
+      ...refusals(places.before, places.now, 'the body').map(
+        (why) => `may answer ${status} with what the release rules out: ${why}`,
+      ),
+    ];
+  }
+}
+
+const fieldsGone = ({ before, now }: { before: Place; now: Place }): string[] => {
+  const fields = fieldsOf(now);
+  return fieldsOf(before).filter((field) => !fields.includes(field));
+};
+
+/** Lists the fields that a value may have, at any depth, such as `owner.name`. */
+const fieldsOf = ({ contract, schema }: Place, prefix = '', followed: unknown[] = []): string[] => {
+  const { $ref } = schema;
+  if ($ref !== undefined && followed.includes($ref)) return [];
+  const refs = $ref === undefined ? followed : [...followed, $ref];
+  const fields = partsOf({ contract, schema }).flatMap((part) =>
+    Object.entries(part).flatMap(([keyword, value]) =>
+      schemasOf(keyword, value).flatMap(([name, inner]) => {
+        const field = keyword === 'properties' ? `${prefix}${name}` : '';
+        const inside = fieldsOf({ contract, schema: inner }, field ? `${field}.` : prefix, refs);
+        return field ? [field, ...inside] : inside;
+      }),
+    ),
+  );
+  return [...new Set(fields)];
+};
