@@ -16,9 +16,15 @@ export class CheckoutError extends Error {}
  * Checks out the project at a git ref into `parent`, a folder that the caller removes. The checkout uses the packages
  * installed here, and has the functions/generated that its own compiler makes.
  * @param signal stops it; it then rejects
+ * @param options `ownPackages`: if its package-lock.json is another one, npm installs its packages into it
  * @throws CheckoutError if git does not have the ref, or the project at that ref has no stack to synthesize
  */
-export const checkOut = async (parent: string, ref: string, signal: AbortSignal, project = root): Promise<Checkout> => {
+export const checkOut = async (
+  parent: string,
+  ref: string,
+  signal: AbortSignal,
+  { project = root, ownPackages = false } = {},
+): Promise<Checkout> => {
   const commit = await findCommit(ref, project, signal);
   const copy = { folder: path.join(parent, 'project'), temporary: path.join(parent, 'tmp') };
   await Promise.all([mkdir(copy.folder, { recursive: true }), mkdir(copy.temporary, { recursive: true })]);
@@ -27,11 +33,15 @@ export const checkOut = async (parent: string, ref: string, signal: AbortSignal,
   await git(project, ['archive', '--format=tar', `--output=${archive}`, commit], signal);
   await promisify(execFile)('tar', ['-xf', archive, '-C', copy.folder], { signal });
   await rm(archive);
-  await symlink(path.join(project, 'node_modules'), path.join(copy.folder, 'node_modules'));
-  await compileContract(copy, ref, signal);
   const locks = [copy.folder, project].map((folder) => readFile(path.join(folder, 'package-lock.json'), 'utf8'));
   const [then, now] = await Promise.all(locks);
-  return { ...copy, commit, hasSamePackages: then === now };
+  const hasSamePackages = then === now;
+  const install = ['npm', 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'] as const;
+  if (ownPackages && !hasSamePackages) await runIn(copy, install, `npm ci failed at ${ref}`, signal);
+  else await symlink(path.join(project, 'node_modules'), path.join(copy.folder, 'node_modules'));
+  const compile = [process.execPath, 'scripts/compile-contract.ts'] as const;
+  await runIn(copy, compile, `The contract of ${ref} cannot be compiled`, signal);
+  return { ...copy, commit, hasSamePackages };
 };
 
 const git = (cwd: string, args: string[], signal: AbortSignal) => promisify(execFile)('git', args, { cwd, signal });
@@ -60,9 +70,14 @@ const findCommit = async (ref: string, project: string, signal: AbortSignal): Pr
   return commit;
 };
 
-const compileContract = async (copy: ProjectCopy, ref: string, signal: AbortSignal): Promise<void> => {
-  const { ended, output } = startIn(copy, [process.execPath, 'scripts/compile-contract.ts'], signal);
+const runIn = async (
+  copy: ProjectCopy,
+  command: readonly [string, ...string[]],
+  failure: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { ended, output } = startIn(copy, [...command], signal);
   const code = await ended;
   signal.throwIfAborted();
-  if (code !== 0) throw new CheckoutError(`The contract of ${ref} cannot be compiled:\n${output()}`);
+  if (code !== 0) throw new CheckoutError(`${failure}:\n${output()}`);
 };

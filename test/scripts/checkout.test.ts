@@ -1,11 +1,12 @@
 /** Tests checkouts of a small repository. */
-import { execFileSync } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { checkOut } from '../../scripts/checkout.ts';
+import { commitAll, git } from '../kit/git.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 
+let original: string;
 let folder: string;
 let project: string;
 const never = new AbortController().signal;
@@ -15,65 +16,73 @@ const write = async (file: string, content: string) => {
   await writeFile(path.join(project, file), content);
 };
 
-/** Settings that a commit needs, whoever runs the tests. */
-const settings = ['user.name=A', 'user.email=a@a.example', 'commit.gpgSign=false', 'tag.gpgSign=false'];
-
-const git = (...args: string[]): string => {
-  const options = settings.flatMap((setting) => ['-c', setting]);
-  const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
-  return execFileSync('git', [...options, ...args], { cwd: project, encoding: 'utf8', stdio }).trim();
-};
-const commit = () => {
-  git('add', '--all');
-  git('commit', '--quiet', '--message', 'a commit');
-};
-
 const compiler = `import { mkdirSync, writeFileSync } from 'node:fs';
 mkdirSync('functions/generated', { recursive: true });
 writeFileSync('functions/generated/by', 'the compiler of the commit');
 `;
+
+beforeAll(async () => {
+  const temporary = await temporaryFolder();
+  original = temporary.folder;
+  project = original;
+  await write('infra/app.ts', 'the first version');
+  await write('scripts/compile-contract.ts', compiler);
+  await write('package-lock.json', '{}');
+  await write('.gitignore', 'node_modules\n');
+  git(project, 'init', '--quiet');
+  commitAll(project);
+  git(project, 'tag', 'first');
+  await write('infra/app.ts', 'the second version');
+  commitAll(project);
+  await write('infra/app.ts', 'not committed');
+  await write('node_modules/installed', 'here');
+  return temporary.remove;
+});
 
 beforeEach(async () => {
   const temporary = await temporaryFolder();
   onTestFinished(temporary.remove);
   folder = temporary.folder;
   project = path.join(folder, 'here');
-  await write('infra/app.ts', 'the first version');
-  await write('scripts/compile-contract.ts', compiler);
-  await write('package-lock.json', '{}');
-  await write('.gitignore', 'node_modules\n');
-  git('init', '--quiet');
-  commit();
-  git('tag', 'first');
-  await write('infra/app.ts', 'the second version');
-  commit();
-  await write('infra/app.ts', 'not committed');
-  await write('node_modules/installed', 'here');
+  await cp(original, project, { recursive: true });
 });
 
+const checkedOut = (ref: string, of = project) => checkOut(path.join(folder, 'then'), ref, never, { project: of });
 const read = (checkout: { folder: string }, file: string) => readFile(path.join(checkout.folder, file), 'utf8');
 
 test('a checkout has the files of its commit, the packages installed here, and a contract compiled by its own compiler', async () => {
-  const checkout = await checkOut(path.join(folder, 'then'), 'first', never, project);
+  const checkout = await checkedOut('first');
   expect(await read(checkout, 'infra/app.ts')).toBe('the first version');
   expect(await read(checkout, 'node_modules/installed')).toBe('here');
   expect(await read(checkout, 'functions/generated/by')).toBe('the compiler of the commit');
-  expect(checkout).toMatchObject({ commit: git('rev-parse', 'first'), hasSamePackages: true });
+  expect(checkout).toMatchObject({ commit: git(project, 'rev-parse', 'first'), hasSamePackages: true });
 });
 
 test('a checkout says if its package-lock.json is not that of the working tree', async () => {
   await write('package-lock.json', '{ "lockfileVersion": 3 }');
-  const checkout = await checkOut(path.join(folder, 'then'), 'HEAD', never, project);
-  expect(checkout).toMatchObject({ commit: git('rev-parse', 'HEAD'), hasSamePackages: false });
+  expect(await checkedOut('HEAD')).toMatchObject({ hasSamePackages: false });
+});
+
+test('a checkout can have its own packages if its package-lock.json is not that of the working tree', async () => {
+  await write('package.json', '{ "name": "then", "dependencies": { "own": "file:own" } }');
+  await write('own/package.json', '{ "name": "own", "version": "1.0.0" }');
+  const packages = { '': { name: 'then', dependencies: { own: 'file:own' } }, own: { version: '1.0.0' } };
+  const linked = { 'node_modules/own': { resolved: 'own', link: true } };
+  const lock = { name: 'then', lockfileVersion: 3, requires: true, packages: { ...packages, ...linked } };
+  await write('package-lock.json', JSON.stringify(lock));
+  commitAll(project);
+  await write('package-lock.json', '{}');
+  const checkout = await checkOut(path.join(folder, 'then'), 'HEAD', never, { project, ownPackages: true });
+  expect(await read(checkout, 'node_modules/own/package.json')).toContain('"own"');
+  await expect(read(checkout, 'node_modules/installed')).rejects.toThrow('ENOENT');
 });
 
 test('if the project is a folder of a larger repository, a checkout has that folder only', async () => {
   await write('service/infra/app.ts', 'the service');
   await write('service/scripts/compile-contract.ts', compiler);
   await write('service/package-lock.json', '{}');
-  commit();
-  const checkout = await checkOut(path.join(folder, 'then'), 'HEAD', never, path.join(project, 'service'));
-  expect(await read(checkout, 'infra/app.ts')).toBe('the service');
+  commitAll(project);
+  expect(await read(await checkedOut('HEAD', path.join(project, 'service')), 'infra/app.ts')).toBe('the service');
 });
 
 test.each<[what: string, ref: string, message: RegExp, make?: () => unknown]>([
@@ -84,7 +93,7 @@ test.each<[what: string, ref: string, message: RegExp, make?: () => unknown]>([
     'first',
     /^git does not have the commit first\. .*git fetch --unshallow, or in a workflow fetch-depth: 0\.$/,
     () => {
-      git('clone', '--quiet', '--depth=1', '--no-tags', `file://${project}`, path.join(folder, 'shallow'));
+      git(folder, 'clone', '--quiet', '--depth=1', '--no-tags', `file://${project}`, 'shallow');
       project = path.join(folder, 'shallow');
     },
   ],
@@ -100,7 +109,7 @@ test.each<[what: string, ref: string, message: RegExp, make?: () => unknown]>([
     /^HEAD is too old: it has no infra\/app\.ts, so its stack cannot be synthesized\.$/,
     async () => {
       await rm(path.join(project, 'infra/app.ts'));
-      commit();
+      commitAll(project);
     },
   ],
   [
@@ -109,15 +118,15 @@ test.each<[what: string, ref: string, message: RegExp, make?: () => unknown]>([
     /^The contract of HEAD cannot be compiled:\n(.*\n)*.*refused/,
     async () => {
       await write('scripts/compile-contract.ts', "throw new Error('refused');");
-      commit();
+      commitAll(project);
     },
   ],
 ])('a checkout is refused with a sentence if %s', async (_, ref, message, make) => {
   await make?.();
-  await expect(checkOut(path.join(folder, 'then'), ref, never, project)).rejects.toThrow(message);
+  await expect(checkedOut(ref)).rejects.toThrow(message);
 });
 
 test('a checkout that is aborted rejects', async () => {
-  const checkout = checkOut(path.join(folder, 'then'), 'HEAD', AbortSignal.abort(), project);
+  const checkout = checkOut(path.join(folder, 'then'), 'HEAD', AbortSignal.abort(), { project });
   await expect(checkout).rejects.toMatchObject({ name: 'AbortError' });
 });

@@ -1,0 +1,17 @@
+import { execFileSync } from 'node:child_process';
+
+/** Settings that a commit needs, whoever runs the tests. */
+const settings = ['user.name=A', 'user.email=a@a.example', 'commit.gpgSign=false', 'tag.gpgSign=false'];
+
+/** Runs git in a folder. @returns what it prints */
+export const git = (folder: string, ...args: string[]): string => {
+  const options = settings.flatMap((setting) => ['-c', setting]);
+  const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+  return execFileSync('git', [...options, ...args], { cwd: folder, encoding: 'utf8', stdio }).trim();
+};
+
+/** Makes a commit of all files in a folder. */
+export const commitAll = (folder: string): void => {
+  git(folder, 'add', '--all');
+  git(folder, 'commit', '--quiet', '--message', 'a commit');
+};
