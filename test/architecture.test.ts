@@ -93,6 +93,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^(infra|scripts)\//,
       /^(cli\/deployed-code|local\/stack-traces)\.ts$/,
       /^(ajv|commander|esbuild|json-schema-to-typescript|oxc-parser|playwright-core|yaml)/,
+      /^(@aws-cdk\/cloudformation-diff|aws-cdk-lib\/cx-api)$/,
       /^node:/,
     ],
   },

@@ -1,0 +1,109 @@
+/**
+ * `npm run diff` shows what a deployment of the working tree would change where another commit is deployed. It fails if
+ * the change needs more than a review: docs/decisions/pull-request.md
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { checkOut } from './checkout.ts';
+import { advice, breaksOf, readContract, readReleases } from './contract/compatibility.ts';
+import { type Stacks, synthesize } from './diff/assembly.ts';
+import { findLosses } from './diff/loss.ts';
+import { findPermissions } from './diff/permissions.ts';
+import { findRoutes } from './diff/routes.ts';
+import { type Finding, functionsWithNewCode, type StackTemplate, withoutHashes } from './diff/template.ts';
+import { allowable, verdictOn } from './diff/verdict.ts';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+const setting = (text: string, others: string[]): string[] => {
+  if (!/^[^=]+=/.test(text)) throw new InvalidArgumentError('It must be a key and a value, such as stage=dev.');
+  return [...others, text];
+};
+
+const command = new Command('npm run diff --')
+  .description('Shows what a deployment of the working tree would change, and fails if a rule for changes forbids it.')
+  .argument('[ref]', 'the commit that is deployed (default: the last one that this branch shares with main)')
+  .addOption(new Option('--allow <rules...>', 'allow more permissions, or new routes').choices(allowable).default([]))
+  .option('-c, --context <key=value>', 'set something that the stack can configure', setting, [])
+  .showHelpAfterError()
+  .parse();
+const { allow, context } = command.opts<{ allow: Finding['rule'][]; context: string[] }>();
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+
+const sharedWithMain = (): string => {
+  for (const main of ['origin/main', 'main']) {
+    try {
+      const git = ['merge-base', 'HEAD', main];
+      return execFileSync('git', git, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    } catch {
+      // git does not have this branch.
+    }
+  }
+  throw new Error('git knows no branch main. Name the commit to compare with: npm run diff -- v1.0.0');
+};
+
+/** Prints CDK's diff of a stack. @returns what needs more than a review */
+const compareStack = (name: string, before: StackTemplate, after: StackTemplate): Finding[] => {
+  const then = { ...before, template: withoutHashes(before.template) };
+  const now = { ...after, template: withoutHashes(after.template) };
+  console.log(`Stack ${name}`);
+  const difference = fullDiff(then.template, now.template);
+  if (difference.isEmpty) console.log('No differences.');
+  else formatDifferences(process.stdout, difference);
+  const code = functionsWithNewCode(before.template, after.template);
+  if (code.length > 0) console.log(`New code: ${code.join(', ')}`);
+  return [
+    ...findLosses(then, now),
+    ...findPermissions(then.template, now.template),
+    ...findRoutes(then.template, now.template),
+  ];
+};
+
+/** A deployment does not delete a stack that the app no longer has. */
+const missingStacks = (before: Stacks, after: Stacks): Finding[] =>
+  [...before.keys()]
+    .filter((name) => !after.has(name))
+    .map((name) => ({ rule: 'loss', what: `The stack ${name} would stay behind, because the app no longer has it.` }));
+
+const compareContracts = (base: string): Finding[] =>
+  readReleases(base).flatMap(({ version, contract }) =>
+    breaksOf(contract, readContract(path.join(root, 'schemas/openapi.yaml'))).map(
+      (what): Finding => ({ rule: 'contract', what: `${version}: ${what}` }),
+    ),
+  );
+
+/** @returns whether nothing forbids the change */
+const compare = async (parent: string): Promise<boolean> => {
+  const ref = command.args[0] ?? sharedWithMain();
+  const checkout = await checkOut(path.join(parent, 'base'), ref, stop.signal, { ownPackages: true });
+  const packages = checkout.hasSamePackages ? '' : ', with its own packages';
+  console.log(`From ${ref} (${checkout.commit.slice(0, 8)}${packages}) to the working tree`);
+  const head = { folder: root, temporary: path.join(parent, 'head') };
+  const [before, after] = await Promise.all([
+    synthesize(ref, checkout, context, stop.signal),
+    synthesize('The working tree', head, context, stop.signal),
+  ]);
+  const ofStacks = [...after].flatMap(([name, stack]) => compareStack(name, before.get(name) ?? noStack, stack));
+  const findings = [...ofStacks, ...missingStacks(before, after), ...compareContracts(checkout.folder)];
+  const { lines, isGood } = verdictOn(findings, allow, advice);
+  console.log(`\n${lines.join('\n')}`);
+  return isGood;
+};
+
+const noStack: StackTemplate = { template: { Resources: {} }, isProtected: false };
+
+const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-diff-'));
+try {
+  if (!(await compare(parent))) process.exitCode = 1;
+} catch (error) {
+  console.error(stop.signal.aborted ? 'Stopped.' : error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  await rm(parent, { recursive: true, force: true, maxRetries: 5 });
+}

@@ -1,0 +1,42 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CloudAssembly } from 'aws-cdk-lib/cx-api';
+import { type ProjectCopy, startIn } from '../project-copy.ts';
+import type { StackTemplate, Template } from './template.ts';
+
+/** The stacks of an assembly, by name. */
+export type Stacks = Map<string, StackTemplate>;
+
+/**
+ * Synthesizes a project as `cdk synth` does, but without the checks of the templates, which CI makes.
+ * @param name of the project, for the error
+ * @param context settings such as `stage=dev`, in addition to those of the project's cdk.json
+ * @throws Error with the output of the project's CDK app if that fails
+ */
+export const synthesize = async (
+  name: string,
+  project: ProjectCopy,
+  context: string[],
+  signal: AbortSignal,
+): Promise<Stacks> => {
+  const cdk = JSON.parse(await readFile(path.join(project.folder, 'cdk.json'), 'utf8'));
+  const more = context.map((setting) => [setting.replace(/=.*/s, ''), setting.replace(/^[^=]*=/, '')]);
+  await mkdir(project.temporary, { recursive: true });
+  const assembly = path.join(project.temporary, 'cdk.out');
+  const environment = {
+    CDK_OUTDIR: assembly,
+    CDK_CONTEXT_JSON: JSON.stringify({ ...cdk.context, ...Object.fromEntries(more) }),
+    CDK_VALIDATION: 'false',
+  };
+  const { ended, output } = startIn(project, ['sh', '-c', cdk.app], signal, environment);
+  const code = await ended;
+  signal.throwIfAborted();
+  // A crash of the CDK prints the line of its minified code, which is as long as a file.
+  if (code !== 0) throw new Error(`${name} cannot be synthesized:\n${output().replaceAll(/^.{1000,}\n/gm, '')}`);
+  return new Map(
+    new CloudAssembly(assembly).stacks.map(({ stackName, template, terminationProtection = false }) => [
+      stackName,
+      { template: template as Template, isProtected: terminationProtection },
+    ]),
+  );
+};

@@ -1,0 +1,29 @@
+import { type Finding, ofType, type Template, textOf } from './template.ts';
+
+/** A way into the service. `guard` says who checks the caller; it is undefined if nobody does. */
+type Entrance = { guard: string | undefined };
+
+/** Finds routes, and URLs of functions, that are new or that somebody else guards; and those that nobody guards any more. */
+export const findRoutes = (before: Template, after: Template): Finding[] => {
+  const then = entrancesOf(before);
+  return [...entrancesOf(after)].flatMap(([name, { guard }]): Finding[] => {
+    const old = then.get(name);
+    if (old && old.guard === guard) return [];
+    if (guard === undefined) return [{ rule: 'open-route', what: `${name} would be open to everyone.` }];
+    return [{ rule: 'route', what: old ? `${name} would be guarded in another way.` : `${name} would be new.` }];
+  });
+};
+
+const entrancesOf = (template: Template): Map<string, Entrance> => {
+  const routes = ofType(template, /^AWS::ApiGatewayV2::Route$/).map(([, { Properties = {} }]) => {
+    const { ApiId, RouteKey, AuthorizationType = 'NONE', AuthorizerId, AuthorizationScopes } = Properties;
+    const authorizer = template.Resources[textOf(AuthorizerId)]?.Properties;
+    const guard = JSON.stringify([AuthorizationType, AuthorizerId, AuthorizationScopes, authorizer]);
+    return [`${textOf(RouteKey)} of ${textOf(ApiId)}`, AuthorizationType === 'NONE' ? undefined : guard] as const;
+  });
+  const urls = ofType(template, /^AWS::Lambda::Url$/).map(([, { Properties = {} }]) => {
+    const { TargetFunctionArn, AuthType } = Properties;
+    return [`The URL of ${textOf(TargetFunctionArn)}`, AuthType === 'NONE' ? undefined : textOf(AuthType)] as const;
+  });
+  return new Map([...routes, ...urls].map(([name, guard]) => [name, { guard }]));
+};

@@ -1,0 +1,44 @@
+/** What the rules for changes read of a CloudFormation resource. */
+export type Resource = {
+  Type: string;
+  Properties?: Record<string, unknown>;
+  DeletionPolicy?: string;
+  UpdateReplacePolicy?: string;
+};
+
+export type Template = { Resources: Record<string, Resource> };
+
+/** A stack of an assembly. `isProtected`: it has termination protection. */
+export type StackTemplate = { template: Template; isProtected: boolean };
+
+/** A change that needs more than a review. `rule` names it on the command line; `what` is a sentence. */
+export type Finding = { rule: 'loss' | 'iam' | 'route' | 'open-route' | 'contract'; what: string };
+
+/** Removes the hashes that change with the code, which would be most of a diff. */
+export const withoutHashes = (template: Template): Template =>
+  JSON.parse(
+    JSON.stringify(template)
+      .replaceAll(/\b[\da-f]{64}\b/g, '(hash)')
+      .replaceAll(/(?<=CurrentVersion[\dA-F]{8})[\da-f]{32}\b/g, ''),
+  );
+
+/** Lists the functions that exist in both templates, but with different code. */
+export const functionsWithNewCode = (before: Template, after: Template): string[] =>
+  ofType(before, /^AWS::Lambda::Function$/).flatMap(([id, { Properties: then }]) => {
+    const now = after.Resources[id]?.Properties;
+    return now && JSON.stringify(now['Code']) !== JSON.stringify(then?.['Code']) ? [id] : [];
+  });
+
+export const ofType = ({ Resources }: Template, type: RegExp): [id: string, resource: Resource][] =>
+  Object.entries(Resources).filter(([, { Type }]) => type.test(Type));
+
+/** Writes a value as text: `Plants.Arn` for `{ "Fn::GetAtt": ["Plants", "Arn"] }`, a joined text in one piece. */
+export const textOf = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  if (value === undefined) return '';
+  const { Ref, 'Fn::GetAtt': attribute, 'Fn::Join': joined } = (value ?? {}) as Record<string, unknown>;
+  if (typeof Ref === 'string') return Ref;
+  if (Array.isArray(attribute)) return attribute.join('.');
+  if (!Array.isArray(joined) || !Array.isArray(joined[1])) return JSON.stringify(value);
+  return joined[1].map((part) => (typeof part === 'string' ? part : `\${${textOf(part)}}`)).join(textOf(joined[0]));
+};

@@ -1,0 +1,23 @@
+import type { Finding } from './template.ts';
+
+/** The rules that a person may allow. What loses data, lets everyone in or breaks clients needs an administrator. */
+export const allowable: Finding['rule'][] = ['iam', 'route'];
+
+/** Lists the findings by rule. @returns the lines to print, and whether nothing forbids the change */
+export const verdictOn = (findings: Finding[], allowed: Finding['rule'][], advice: string) => {
+  const rules = [...new Set(findings.map(({ rule }) => rule))];
+  const isAllowed = (rule: Finding['rule']) => allowable.includes(rule) && allowed.includes(rule);
+  const lines = rules.flatMap((rule) => {
+    const how = allowable.includes(rule) ? `--allow ${rule} or the label allow-${rule} allows it` : 'nothing allows it';
+    return [
+      isAllowed(rule) ? `allowed: ${rule}` : `FORBIDDEN: ${rule} (${how})`,
+      ...findings.filter((each) => each.rule === rule).map(({ what }) => `- ${what}`),
+      ...(rule === 'contract' ? [advice] : []),
+      '',
+    ];
+  });
+  return {
+    lines: rules.length === 0 ? ['Nothing needs more than a review.'] : lines.slice(0, -1),
+    isGood: rules.every(isAllowed),
+  };
+};

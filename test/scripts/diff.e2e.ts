@@ -1,0 +1,68 @@
+/** Runs `npm run diff` in a copy of the project, after a first commit. test/scripts/diff/ has the rules' cases. */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { copyProject, type ProjectCopy, startIn } from '../../scripts/project-copy.ts';
+import { commitAll } from '../kit/git.ts';
+import { run, temporaryFolder } from '../kit/local-service.ts';
+
+const never = new AbortController().signal;
+let copy: ProjectCopy;
+
+const node = (...args: string[]) => startIn(copy, [process.execPath, ...args], never);
+const diff = async (...args: string[]) => {
+  const { ended, output } = node('scripts/diff.ts', ...args);
+  return { code: await ended, output: output() };
+};
+
+/** Changes a file of the copy. */
+const edit = async (file: string, from: RegExp, to: string) => {
+  const name = path.join(copy.folder, file);
+  const text = await readFile(name, 'utf8');
+  expect(text).toMatch(from);
+  await writeFile(name, text.replace(from, to));
+};
+
+beforeAll(async () => {
+  const { folder, remove } = await temporaryFolder();
+  copy = await copyProject(folder, never);
+  expect(await node('scripts/compile-contract.ts').ended).toBe(0);
+  commitAll(copy.folder);
+  return remove;
+});
+
+test('npm run diff names new code in one line, and nothing else if nothing else has changed', async () => {
+  await edit('functions/authorizer.lambda.ts', /$/, '\nconsole.info();\n');
+  const { code, output } = await diff('HEAD');
+  expect(output).toMatch(
+    /^From HEAD \([\da-f]{8}\) to the working tree\nStack \w+\nNo differences\.\nNew code: Authorizer\w+\n\nNothing needs more than a review\.\n$/,
+  );
+  expect(code).toBe(0);
+});
+
+test('npm run diff shows what a change permits and breaks, and fails, although another rule is allowed', async () => {
+  await edit('infra/grants.ts', /: \['/, ": ['dynamodb:DeleteItem', '");
+  await edit('schemas/openapi.yaml', /"409":/, '"410":');
+  const { code, output } = await diff('HEAD', '--allow', 'route');
+  expect(output).toContain('IAM Statement Changes');
+  expect(output).toMatch(/\nFORBIDDEN: iam .*\n- \w+Role\w+ may now dynamodb:DeleteItem on \w+\.Arn\.\n\n/);
+  expect(output).toMatch(/\nFORBIDDEN: contract .*\n- \S+: POST \/\S+ no longer answers 409\.\n/);
+  expect(output.match(/FORBIDDEN/g)).toHaveLength(2);
+  expect(code).toBe(1);
+});
+
+test('npm run diff says what is wrong with a ref', async () => {
+  expect(await diff('nonsense')).toEqual({
+    code: 1,
+    output: expect.stringMatching(/^git does not have the commit nonsense\./),
+  });
+});
+
+test('npm run diff leaves nothing behind, even if it is interrupted', async () => {
+  const { child, ended } = run(process.execPath, [path.join(copy.folder, 'scripts/diff.ts'), 'HEAD'], {
+    TMPDIR: copy.temporary,
+  });
+  child.stdout.once('data', () => child.kill('SIGINT'));
+  expect(await ended).toMatchObject({ code: 1, stderr: 'Stopped.\n' });
+  expect(await readdir(copy.temporary)).toEqual([]);
+});

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { findLosses } from '../../../scripts/diff/loss.ts';
+import type { Resource, Template } from '../../../scripts/diff/template.ts';
+import { templateOf } from '../../kit/stacks.ts';
+
+/** The template of stage prod, with a user pool. */
+const before = templateOf().toJSON() as Template;
+
+const find = (type: string, template: Template): [id: string, resource: Resource] =>
+  Object.entries(template.Resources).find(([, { Type }]) => Type === type) ?? ['none', { Type: type }];
+
+const table = 'AWS::DynamoDB::GlobalTable';
+const pool = 'AWS::Cognito::UserPool';
+const log = 'AWS::Logs::LogGroup';
+
+const lossesOf = (change: (template: Template) => void): string[] => {
+  const template = structuredClone(before);
+  change(template);
+  const stack = (each: Template) => ({ template: each, isProtected: true });
+  return findLosses(stack(before), stack(template)).map(({ what }) => what);
+};
+
+/** Replaces text in the JSON of the first resource with this type. */
+const edit = (type: string, from: string | RegExp, to: string) => (template: Template) => {
+  const [id, resource] = find(type, template);
+  const text = JSON.stringify(resource);
+  const edited = text.replaceAll(from, to);
+  expect(edited, `${id} with ${to} in place of ${from}`).not.toBe(text);
+  template.Resources[id] = JSON.parse(edited);
+};
+
+const remove = (type: string) => (template: Template) => {
+  const [id] = find(type, template);
+  delete template.Resources[id];
+};
+
+const rename = (type: string) => (template: Template) => {
+  const [id, resource] = find(type, template);
+  delete template.Resources[id];
+  template.Resources[`Other${id}`] = resource;
+};
+
+describe('a change loses something', () => {
+  test.each<[what: string, type: string, says: string, change: (template: Template) => void]>([
+    [
+      "the table's key changes",
+      table,
+      'would be replaced by a new one',
+      edit(table, '"AttributeName":"id"', '"AttributeName":"pk"'),
+    ],
+    [
+      "the table's key has another type",
+      table,
+      'would be replaced by a new one',
+      edit(table, '"AttributeType":"N"', '"AttributeType":"S"'),
+    ],
+    [
+      'the table gets a name',
+      table,
+      'would be replaced by a new one',
+      edit(table, '"Properties":{', '"Properties":{"TableName":"mine",'),
+    ],
+    ['the table gets another logical id', table, 'would stay behind without a stack', rename(table)],
+    ['the table goes', table, 'would stay behind without a stack', remove(table)],
+    [
+      'the table goes with its stack',
+      table,
+      'would lose its DeletionPolicy',
+      edit(table, '"DeletionPolicy":"Retain"', '"DeletionPolicy":"Delete"'),
+    ],
+    [
+      'the table goes if it is replaced',
+      table,
+      'would lose its UpdateReplacePolicy',
+      edit(table, ',"UpdateReplacePolicy":"Retain"', ''),
+    ],
+    [
+      'the table may be deleted',
+      table,
+      'would lose its deletion protection',
+      edit(table, '"DeletionProtectionEnabled":true', '"DeletionProtectionEnabled":false'),
+    ],
+    [
+      'the table has no backups',
+      table,
+      'would lose its point-in-time recovery',
+      edit(table, '"PointInTimeRecoveryEnabled":true', '"PointInTimeRecoveryEnabled":false'),
+    ],
+    ['the user pool gets another logical id', pool, 'would be deleted', rename(pool)],
+    [
+      'a client of the user pool goes',
+      'AWS::Cognito::UserPoolClient',
+      'would be deleted',
+      remove('AWS::Cognito::UserPoolClient'),
+    ],
+    [
+      'a client gets another secret',
+      'AWS::Cognito::UserPoolClient',
+      'would be replaced by a new one',
+      edit('AWS::Cognito::UserPoolClient', '"GenerateSecret":true', '"GenerateSecret":false'),
+    ],
+    ['the API gets another URL', 'AWS::ApiGatewayV2::Api', 'would be deleted', rename('AWS::ApiGatewayV2::Api')],
+    ['a log group goes', log, 'would stay behind without a stack', remove(log)],
+  ])('if %s', (_, type, says, change) => {
+    const [id] = find(type, before);
+    expect(lossesOf(change)).toEqual([`${id} (${type}) ${says}.`]);
+  });
+
+  test('if the stack loses its termination protection', () => {
+    const losses = findLosses({ template: before, isProtected: true }, { template: before, isProtected: false });
+    expect(losses).toEqual([{ rule: 'loss', what: 'The stack would lose its termination protection.' }]);
+  });
+});
+
+describe('a change loses nothing', () => {
+  test.each<[what: string, change: (template: Template) => void]>([
+    ['nothing changes', () => {}],
+    ['the table gets an index', edit(table, '"Properties":{', '"Properties":{"GlobalSecondaryIndexes":[],')],
+    ['a version of a function goes', remove('AWS::Lambda::Version')],
+    ['an alarm goes', remove('AWS::CloudWatch::Alarm')],
+    ['a role gets another logical id', rename('AWS::IAM::Role')],
+    ['logs are kept longer', edit(log, '"RetentionInDays":90', '"RetentionInDays":180')],
+  ])('if %s', (_, change) => {
+    expect(lossesOf(change)).toEqual([]);
+  });
+
+  test('if the stack has lost it before', () => {
+    const open = structuredClone(before);
+    edit(table, '"DeletionProtectionEnabled":true', '"DeletionProtectionEnabled":false')(open);
+    const stack = { template: open, isProtected: false };
+    expect(findLosses(stack, stack)).toEqual([]);
+  });
+});

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { type Finding, functionsWithNewCode, withoutHashes } from '../../../scripts/diff/template.ts';
+import { verdictOn } from '../../../scripts/diff/verdict.ts';
+
+const found = (...rules: Finding['rule'][]): Finding[] => rules.map((rule) => ({ rule, what: `What ${rule} says.` }));
+
+test('a change without findings is good', () => {
+  expect(verdictOn([], [], '')).toEqual({ lines: ['Nothing needs more than a review.'], isGood: true });
+});
+
+test('a new permission is forbidden until somebody allows it', () => {
+  expect(verdictOn(found('iam', 'iam'), ['route'], '')).toEqual({
+    lines: ['FORBIDDEN: iam (--allow iam or the label allow-iam allows it)', '- What iam says.', '- What iam says.'],
+    isGood: false,
+  });
+  expect(verdictOn(found('iam'), ['iam'], '')).toEqual({ lines: ['allowed: iam', '- What iam says.'], isGood: true });
+});
+
+test('all findings must be allowed', () => {
+  expect(verdictOn(found('iam', 'route'), ['iam'], '').isGood).toBe(false);
+  expect(verdictOn(found('iam', 'route'), ['iam', 'route'], '').isGood).toBe(true);
+});
+
+test.each<Finding['rule']>(['loss', 'open-route', 'contract'])('nothing allows %s', (rule) => {
+  const { lines, isGood } = verdictOn(found(rule), ['iam', 'route', rule], 'the advice');
+  expect(isGood).toBe(false);
+  expect(lines[0]).toBe(`FORBIDDEN: ${rule} (nothing allows it)`);
+  expect(lines.includes('the advice')).toBe(rule === 'contract');
+});
+
+test('new code is one line, whatever hashes change with it', () => {
+  const template = (digit: string) => ({
+    Resources: {
+      Create: {
+        Type: 'AWS::Lambda::Function',
+        Properties: { Code: { S3Key: `${digit.repeat(64)}.zip` }, Environment: { SHA256: digit.repeat(64) } },
+      },
+      [`CreateCurrentVersion0A1B2C3D${digit.repeat(32)}`]: { Type: 'AWS::Lambda::Version' },
+      Live: { Type: 'AWS::Lambda::Alias', Properties: { Version: `CreateCurrentVersion0A1B2C3D${digit.repeat(32)}` } },
+    },
+  });
+  expect(withoutHashes(template('1'))).toEqual(withoutHashes(template('2')));
+  expect(functionsWithNewCode(template('1'), template('2'))).toEqual(['Create']);
+  expect(functionsWithNewCode(template('1'), template('1'))).toEqual([]);
+});
