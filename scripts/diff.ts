@@ -45,7 +45,7 @@ const sharedWithMain = (): string => {
       // git does not have this branch.
     }
   }
-  throw new Error('git knows no branch main. Name the commit to compare with: npm run diff -- v1.0.0');
+  throw new Error('git finds no commit that this branch shares with main. Name one, such as: npm run diff -- HEAD');
 };
 
 /** Prints CDK's diff of a stack. @returns what needs more than a review */

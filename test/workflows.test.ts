@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { allowable } from '../scripts/diff/verdict.ts';
 
 type Step = { uses?: string; run?: string; with?: Record<string, unknown> };
 type Job = { uses?: string; steps?: Step[]; permissions?: Permissions; environment?: string; concurrency?: string };
@@ -50,6 +51,20 @@ describe.each(files)('%s', (file) => {
     expect(read(file).text).not.toMatch(/secrets|pull_request_target|workflow_run/);
     const endless = jobsOf(file).filter((job) => job.uses === undefined && !job['timeout-minutes']);
     expect(endless).toEqual([]);
+  });
+});
+
+test.each(files)('%s puts no text of a pull request into a command, where the shell would run it', (file) => {
+  expect(stepsOf(file).flatMap(({ run = '' }) => run.match(/\$\{\{.*?\}\}/g) ?? [])).toEqual([]);
+});
+
+test('a label for each rule that can be allowed, and no other one, allows it in a pull request', () => {
+  const { text } = read('diff.yml');
+  const labels = [...text.matchAll(/'allow-([a-z-]+)'/g)].map(([, rule]) => rule);
+  expect(labels).toEqual(allowable);
+  for (const rule of allowable) expect(text).toContain(`:+--allow ${rule}}`);
+  expect(read('diff.yml').workflow.on).toMatchObject({
+    pull_request: { types: expect.arrayContaining(['opened', 'synchronize', 'labeled', 'unlabeled']) },
   });
 });
 
