@@ -39,12 +39,7 @@ test('a month costs the sum of its rows, rounded to dollars with a client', () =
   expect(read('README.md').replaceAll('\n', ' ')).toContain(`a month with one client ${used?.join(' to ')}`);
 });
 
-test('the prices of alarms and functions are those of the stack', () => {
-  const alarms = Object.values(propertiesOf('AWS::CloudWatch::Alarm', prod));
-  const metrics = alarms.flatMap(({ Metrics }) =>
-    Array.isArray(Metrics) ? Metrics.filter((each) => 'MetricStat' in each) : ['only'],
-  );
-  expect(read('docs/cost.md')).toContain(`${alarms.length} alarms over ${metrics.length} metrics, at 0.10 each`);
+test('the price of Lambda is for the memory of the functions', () => {
   const sizes = Object.values(propertiesOf('AWS::Lambda::Function', prod)).map(({ MemorySize }) => MemorySize);
   const [size, ...others] = new Set(sizes);
   expect(others).toEqual([]);

@@ -99,7 +99,10 @@ test('a restore that broke off is completed by the next one', async () => {
   const before = await store.size();
   expect(before).toBeLessThan(100);
   store.fail('50');
-  expect(await restore()).toEqual({ restored: 100 - before, 'already there': before });
+  const { restored = 0, 'already there': there = 0 } = await restore();
+  expect(restored + there).toBe(100);
+  // Items that were on their way when the first restore broke off may have arrived since.
+  expect(there).toBeGreaterThanOrEqual(before);
   expect(await store.size()).toBe(100);
 });
 
