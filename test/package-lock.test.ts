@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import commitlintLock from '../.ci/commitlint/package-lock.json' with { type: 'json' };
 import mutationLock from '../.ci/mutation/package-lock.json' with { type: 'json' };
 import runtimesLock from '../.ci/runtimes/package-lock.json' with { type: 'json' };
+import peersLock from '../bench/peers/package-lock.json' with { type: 'json' };
 import emulatorPackage from '../emulator/package.json' with { type: 'json' };
 import project from '../package.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
@@ -39,6 +40,7 @@ describe('every package of a lock file', () => {
     ['.ci/commitlint/package-lock.json', commitlintLock.packages],
     ['.ci/mutation/package-lock.json', mutationLock.packages],
     ['.ci/runtimes/package-lock.json', runtimesLock.packages],
+    ['bench/peers/package-lock.json', peersLock.packages],
   ])(
     'is the package that its path names, has a SHA-512, and comes from the registry that the user has configured: %s',
     (_, entries) => {
@@ -76,7 +78,8 @@ describe('every package of a lock file', () => {
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));
-    expect([...scripted(mutationLock.packages), ...scripted(runtimesLock.packages)]).toEqual([]);
+    const elsewhere = [mutationLock.packages, runtimesLock.packages, peersLock.packages];
+    expect(elsewhere.flatMap(scripted)).toEqual([]);
   });
 });
 
