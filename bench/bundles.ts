@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { bundle as bundled } from '../infra/bundling.ts';
 import { makeApp } from '../local/stack.ts';
 
 /** The bundle of one function. `file` is the file that Lambda would load the handler from; `bytes` is its size. */
@@ -10,36 +12,67 @@ export type Bundle = { name: string; file: string; bytes: number };
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Bundles the service's functions as its stack does (named after their operations), and two other handlers with CDK's usual options. */
-export const makeBundles = (folder: string): Bundle[] => {
+// An ESM bundle needs this well-known banner if it contains CommonJS libraries.
+const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+
+/** The handlers that the service is compared with, each with the options of NodejsFunction that its documentation shows. */
+const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
+  bare: {
+    entry: 'bare.lambda.ts',
+    bundling: { minify: true, mainFields: ['module', 'main'], format: OutputFormat.CJS },
+  },
+  usual: { entry: 'usual.lambda.ts', bundling: { minify: true, format: OutputFormat.ESM, banner } },
+  powertools: {
+    entry: 'peers/powertools.lambda.ts',
+    bundling: { minify: true, mainFields: ['module', 'main'], format: OutputFormat.ESM, banner },
+  },
+  hono: { entry: 'peers/hono.lambda.ts', bundling: {} },
+};
+
+/** What `bundleAsOurs` adds to the name of a handler. */
+export const asOurs = ', bundled as ours';
+
+/** Bundles the service's functions (`own`, named after their operations), and the handlers that they are compared with. */
+export const makeBundles = (folder: string): { own: Bundle[]; others: Bundle[] } => {
+  execFileSync('npm', ['ci', '--prefix', path.join(root, 'bench/peers')], { stdio: ['ignore', 'ignore', 'inherit'] });
   const service = path.join(folder, 'service');
   mkdirSync(service);
   const app = makeApp(service, { issuer: 'https://issuer.example', audience: 'none' });
   // A function's logical id is the operation's name, capitalized, and a hash.
   const nameOf = (id: string): string => id.charAt(0).toLowerCase() + id.slice(1).replace(/[\dA-F]{8}$/, '');
-  const own = assetsOf(app).map(({ id, folder }) => bundle(nameOf(id), path.join(folder, 'index.js')));
-  const others = path.join(folder, 'others');
-  const otherApp = new App({ outdir: others });
-  const stack = new Stack(otherApp, 'Bench');
-  const add = (id: string, bundling: BundlingOptions) =>
+  const own = assetsOf(app).map(({ id, folder }) => measured(nameOf(id), path.join(folder, 'index.js')));
+  const documented = bundleAsDocumented(path.join(folder, 'documented'));
+  const inTwoWays = documented.flatMap((bundle) => {
+    const entry = handlers[bundle.name]?.entry ?? '';
+    return [bundle, bundleAsOurs(folder, `${bundle.name}${asOurs}`, entry)];
+  });
+  return { own, others: [...inTwoWays, bundleAsOurs(folder, 'floor', 'floor.lambda.ts')] };
+};
+
+const bundleAsDocumented = (folder: string): Bundle[] => {
+  const app = new App({ outdir: folder });
+  const stack = new Stack(app, 'Bench');
+  for (const [id, { entry, bundling }] of Object.entries(handlers)) {
     new NodejsFunction(stack, id, {
-      entry: path.join(root, 'bench', `${id}.lambda.ts`),
+      entry: path.join(root, 'bench', entry),
       projectRoot: root,
       depsLockFilePath: path.join(root, 'package-lock.json'),
       runtime: Runtime.NODEJS_24_X,
-      bundling: { minify: true, bundleAwsSDK: true, ...bundling },
+      bundling: { bundleAwsSDK: true, ...bundling },
     });
-  add('bare', { mainFields: ['module', 'main'], format: OutputFormat.CJS });
-  // CommonJS libraries call `require`, which an ESM bundle does not have unless its banner defines it.
-  const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
-  add('usual', { format: OutputFormat.ESM, banner });
-  const assets = assetsOf(otherApp);
-  const asset = (name: string): string => assets.find(({ id }) => id.startsWith(name))?.folder ?? '';
-  return [
-    bundle('bare', path.join(asset('bare'), 'index.js')),
-    bundle('usual', path.join(asset('usual'), 'index.mjs')),
-    ...own,
-  ];
+  }
+  const assets = assetsOf(app);
+  return Object.entries(handlers).map(([name, { bundling }]) => {
+    const asset = assets.find(({ id }) => id.startsWith(name))?.folder ?? '';
+    return measured(name, path.join(asset, bundling.format === OutputFormat.ESM ? 'index.mjs' : 'index.js'));
+  });
+};
+
+/** Bundles a handler with the options and the stubs of the service's own functions. */
+const bundleAsOurs = (folder: string, name: string, entry: string): Bundle => {
+  const file = path.join(folder, `${path.basename(entry, '.lambda.ts')}.cjs`);
+  writeFileSync(file, bundled(path.join('../bench', entry)));
+  return measured(name, file);
 };
 
 /** Synthesizes an app of one stack. @returns the logical id of each function, and the folder of its bundle */
@@ -56,4 +89,4 @@ const assetsOf = (app: App): { id: string; folder: string }[] => {
   );
 };
 
-const bundle = (name: string, file: string): Bundle => ({ name, file, bytes: statSync(file).size });
+const measured = (name: string, file: string): Bundle => ({ name, file, bytes: statSync(file).size });

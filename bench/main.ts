@@ -1,6 +1,6 @@
 /**
- * `npm run bench` measures the functions, a bare handler and a usual handler in turn, and reports the ratios. It prints
- * a table and writes bench/results.json. bench/README.md describes the method.
+ * `npm run bench` compares the functions with a bare handler, other frameworks and a floor, as ratios of interleaved
+ * runs. It prints a table, and writes bench/results.json and bench/results.svg. bench/README.md describes the method.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,18 +14,23 @@ import { listen } from '../local/listen.ts';
 import lock from '../package-lock.json' with { type: 'json' };
 import { audience, claims, makeKey, type SigningKey, sign } from '../test/kit/access-tokens.ts';
 import { authorizerEvent, proxyEvent } from '../test/kit/gateway-events.ts';
-import { type Bundle, makeBundles } from './bundles.ts';
+import { type Answer, check, plant } from './answers.ts';
+import { bars } from './bars.ts';
+import { asOurs, type Bundle, makeBundles } from './bundles.ts';
 import { quantile } from './quantile.ts';
 
 new Command('npm run bench --')
   .description(
-    'Compares the functions with a bare and a usual handler, and writes bench/results.json. Takes ten minutes.',
+    'Compares the functions with other handlers, and writes bench/results.json and results.svg. Takes 15 minutes.',
   )
   .showHelpAfterError()
   .parse();
 
-/** The number of rounds. Each round measures every bundle once for every task, in an order that changes. */
-const rounds = 30;
+/** The number of rounds. Each measures every bundle once for every task, in an order that changes. */
+const rounds = 20;
+
+/** Warm requests are measured in every second round only, because they take most of the time. */
+const roundsPerMeasurement = { import: 1, first: 1, warm: 2 };
 
 /**
  * The highest acceptable noise: if a bundle's median ratio to itself differs from 1 by more, the run proves nothing.
@@ -66,16 +71,21 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 // folder behind.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 console.log('Bundling ...');
-const bundles = makeBundles(folder);
+const { own, others } = makeBundles(folder);
 
 // One server acts as the store and the token issuer. It responds at once, over TLS.
 const { key, certificate } = await makeCertificate();
 // RS256 is what Cognito, the stack's default issuer, uses; ES256 is the other algorithm that the authorizer accepts.
 const signing = { RS256: await makeKey('RS256', 'rs'), ES256: await makeKey('ES256', 'es') };
 const keySet = JSON.stringify({ keys: [signing.RS256.jwk, signing.ES256.jwk] });
+let storedId: string | undefined;
 const server = createServer({ key, cert: certificate }, (request, response) => {
-  request.resume();
+  let body = '';
+  request.on('data', (chunk) => {
+    body += chunk;
+  });
   request.on('end', () => {
+    storedId = /"id":{"N":"(.*?)"}/.exec(body)?.[1];
     response.setHeader('x-amzn-requestid', 'BENCH');
     response.end(request.method === 'GET' ? keySet : '{}');
   });
@@ -99,7 +109,6 @@ const environment = {
   AUDIENCE: audience,
   SCOPE_CLAIM: 'scope',
 };
-const plant = JSON.stringify(proxyEvent('{"id":1234567,"name":"Swiss cheese plant","tag":"climber"}'));
 const requestWith = async (key: SigningKey): Promise<string> =>
   JSON.stringify(authorizerEvent(`Bearer ${await sign(key, claims({ iss: url }))}`));
 const events: Record<string, string> = {
@@ -107,47 +116,60 @@ const events: Record<string, string> = {
   'authorizer, ES256': await requestWith(signing.ES256),
 };
 
-/**
- * The bundles to measure. Per round, the bare one is measured twice (to know the noise) and the authorizer once per
- * signature algorithm; other operations are left out.
- */
-const contenders: Bundle[] = bundles.flatMap((bundle) => {
-  if (!['bare', 'usual', measured, 'authorizer'].includes(bundle.name)) return [];
+const isOther = (name: string): boolean => others.some((bundle) => bundle.name === name);
+
+/** The bare bundle is measured twice per round, the authorizer once per algorithm, and other operations not at all. */
+const contenders: Bundle[] = [...own, ...others].flatMap((bundle) => {
   if (bundle.name === 'bare') return [bundle, { ...bundle, name: 'again' }];
-  return bundle.name === 'authorizer' ? [bundle, { ...bundle, name: 'authorizer, ES256' }] : [bundle];
+  if (bundle.name === 'authorizer') return [bundle, { ...bundle, name: 'authorizer, ES256' }];
+  return bundle.name === measured || isOther(bundle.name) ? [bundle] : [];
 });
 
 type Numbers = Partial<Record<Measure, number>>;
 
-/**
- * Runs a task in a child process. @returns the child's figures; for the task `first`, the milliseconds from spawn to
- * response
- */
-const run = (task: Task, { name, file }: Bundle): Promise<Numbers> =>
-  new Promise((resolve, reject) => {
+/** Runs a task of child.cjs in a new process. @returns its message, and the milliseconds from spawn to message */
+const spawnChild = <Message>(task: string, { name, file }: Bundle, event: string) =>
+  new Promise<{ message: Message; milliseconds: number }>((resolve, reject) => {
     const started = performance.now();
     const child = spawn(process.execPath, [path.join(import.meta.dirname, 'child.cjs'), task, file], {
-      env: { ...environment, EVENT: events[name] ?? plant },
+      env: { ...environment, EVENT: event },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    let measured: Numbers | undefined;
-    child.on('message', (numbers: Numbers) => {
-      measured = task === 'first' ? { first: performance.now() - started } : numbers;
+    let result: { message: Message; milliseconds: number } | undefined;
+    child.on('message', (message) => {
+      result = { message: message as Message, milliseconds: performance.now() - started };
     });
     // Wait until the child process has exited; otherwise its exit would slow down the next measurement.
     child.on('exit', (code) =>
-      code === 0 && measured ? resolve(measured) : reject(new Error(`${task} of ${name} failed`)),
+      code === 0 && result ? resolve(result) : reject(new Error(`${task} of ${name} failed`)),
     );
   });
 
+const eventOf = (body: string): string => JSON.stringify(proxyEvent(body));
+
+/** Measures a bundle. @returns its numbers; for `first`, the milliseconds from spawn to response */
+const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
+  const { message, milliseconds } = await spawnChild<Numbers>(task, bundle, events[bundle.name] ?? eventOf(plant));
+  return task === 'first' ? { first: milliseconds } : message;
+};
+
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
-/**
- * Whether to run a task for a bundle. Nothing is compared with the authorizer's `first`, and its `import` does not
- * depend on the token's algorithm.
- */
+/** False for figures of the authorizer that nothing is compared with, or that do not depend on algorithm or bundling. */
 const isMeasured = (task: Task, name: string): boolean =>
-  task === 'warm' || !name.startsWith('authorizer') || (task === 'import' && name === 'authorizer');
+  task === 'warm'
+    ? !name.endsWith(asOurs)
+    : !name.startsWith('authorizer') || (task === 'import' && name === 'authorizer');
+
+const answers = new Map<string, Awaited<ReturnType<typeof check>>>();
+for (const bundle of contenders.filter(({ name }) => events[name] === undefined)) {
+  const ask = async (body: string): Promise<Answer> => {
+    storedId = undefined;
+    const { message } = await spawnChild<{ status: number; body: string }>('answer', bundle, eventOf(body));
+    return { ...message, storedId };
+  };
+  answers.set(bundle.name, await check(bundle.name, ask));
+}
 
 /** The measured figures, one for each round, by measure and bundle. */
 const figures = new Map<string, number[]>();
@@ -155,6 +177,7 @@ const of = (measure: Measure, name: string): number[] => figures.get(`${measure}
 
 for (let round = 0; round < rounds; round += 1) {
   for (const task of Object.keys(tasks) as Task[]) {
+    if (round % roundsPerMeasurement[task] !== 0) continue;
     const turn = round % contenders.length;
     for (const contender of [...contenders.slice(turn), ...contenders.slice(0, turn)]) {
       if (!isMeasured(task, contender.name)) continue;
@@ -176,11 +199,13 @@ const ratios = (measure: Measure, one: string, other: string): number[] => {
 
 const summary = (numbers: number[]) => ({
   min: Math.min(...numbers),
+  lowerQuartile: quantile(numbers, 0.25),
   median: median(numbers),
+  upperQuartile: quantile(numbers, 0.75),
   max: Math.max(...numbers),
 });
 
-const bytes = (name: string): number => bundles.find((bundle) => bundle.name === name)?.bytes ?? Number.NaN;
+const bytes = (name: string): number => contenders.find((bundle) => bundle.name === name)?.bytes ?? Number.NaN;
 const sizes = [
   { of: measured, against: 'bare', bound: 0.62 },
   { of: measured, against: 'usual', bound: 0.4 },
@@ -206,16 +231,44 @@ const isDecided = ({ measure, median, bound }: (typeof rows)[number]): boolean =
   measure === undefined || Math.abs(median / bound - 1) >= Math.abs((noise[measure] ?? 1) - 1);
 
 const digits = (number: number | undefined): string => (number === undefined ? '' : number.toFixed(3));
+
+/** All handlers, with their ratios to the bare one. */
+const handlers = contenders
+  .filter(({ name }) => name !== 'again' && name !== 'authorizer, ES256')
+  .map(({ name, bytes }) => ({
+    name,
+    bytes,
+    ratios: Object.fromEntries(
+      measures.flatMap((measure) =>
+        of(measure, name).length > 0 ? [[measure, summary(ratios(measure, name, 'bare'))] as const] : [],
+      ),
+    ),
+    ...answers.get(name),
+  }));
 console.table(
-  rows.map((row) => ({
-    measure: `${row.what}, ${row.of} / ${row.against}`,
-    min: digits(row.min),
-    median: digits(row.median),
-    max: digits(row.max),
-    target: `${row.isLeast ? '>=' : '<='} ${row.bound}`,
-    met: `${isMet(row) ? 'yes' : 'no'}${isDecided(row) ? '' : ', within the noise'}`,
-  })),
+  Object.fromEntries(
+    handlers.map(({ name, bytes, ratios, largeId, noName }) => [
+      name,
+      {
+        bytes,
+        ...Object.fromEntries(
+          measures.map((measure) => {
+            const ratio = ratios[measure];
+            const spread = ratio && `${ratio.lowerQuartile.toFixed(2)}–${ratio.upperQuartile.toFixed(2)}`;
+            return [measure, ratio ? `${ratio.median.toFixed(2)} (${spread})` : ''];
+          }),
+        ),
+        'id over 2^53': largeId ?? '',
+        'no name': noName ?? '',
+      },
+    ]),
+  ),
 );
+console.log('All but bytes are ratios to bare: median (lower–upper quartile).');
+for (const row of rows.filter((row) => !isMet(row)))
+  console.log(
+    `Missed: ${row.what}, ${row.of} / ${row.against}: ${digits(row.median)}, ${row.isLeast ? 'at least' : 'at most'} ${row.bound}${isDecided(row) ? '' : ', within the noise'}`,
+  );
 const authorizer = {
   bytes: bytes('authorizer'),
   warm: { RS256: summary(of('warm', 'authorizer')), ES256: summary(of('warm', 'authorizer, ES256')) },
@@ -247,13 +300,22 @@ const results = {
     ...Object.fromEntries(['@aws-sdk/client-dynamodb', '@middy/core', 'aws-jwt-verify', 'esbuild'].map(versionOf)),
   },
   rounds,
-  bytes: Object.fromEntries(bundles.map(({ name, bytes }) => [name, bytes])),
+  handlers,
   figures: Object.fromEntries([...figures].map(([name, numbers]) => [name, summary(numbers)])),
-  ratios: rows,
+  targets: rows,
   authorizer,
   bareAgainstItself: noise,
 };
 writeFileSync(path.join(import.meta.dirname, 'results.json'), `${JSON.stringify(results, null, 2)}\n`);
+const panels = [
+  { title: 'Import', measure: 'import' },
+  { title: 'Spawn to first response', measure: 'first' },
+  { title: 'CPU time of a warm request', measure: 'warm' },
+].map(({ title, measure }) => ({
+  title,
+  bars: handlers.map(({ name, ratios }) => ({ label: name, isOurs: !isOther(name), ...ratios[measure] })),
+}));
+writeFileSync(path.join(import.meta.dirname, 'results.svg'), bars('Costs of the handlers, as ratios to bare', panels));
 const isGood =
   tooNoisy.length === 0 &&
   rows.every(isMet) &&
