@@ -2,7 +2,7 @@
  * The least that a request to DynamoDB can cost: node:https and a signature by hand, without the SDK. Do not copy this:
  * it has no retry, no time-out and no error handling, and its signature is tested by nobody.
  */
-import { createHash, createHmac } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { Agent, request } from 'node:https';
 import { addUnlessOther, toItem } from '../functions/plants/plant-table.ts';
 
@@ -17,8 +17,12 @@ const {
 const { hostname, port, host } = new URL(endpoint);
 const agent = new Agent({ keepAlive: true });
 
-const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+const hmac = (key: string | Buffer | KeyObject, text: string): Buffer =>
+  createHmac('sha256', key).update(text).digest();
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** The signing key of a day, which the SDK remembers, too. */
+let signing = { scope: '', key: createSecretKey(Buffer.from('none')) };
 
 /** Signs a request as AWS Signature Version 4 says. */
 const signedHeaders = (body: string): Record<string, string> => {
@@ -34,8 +38,11 @@ const signedHeaders = (body: string): Record<string, string> => {
   const names = Object.keys(headers).join(';');
   const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
   const canonical = `POST\n/\n\n${lines.join('')}\n${names}\n${sha256(body)}`;
-  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${secretKey}`);
-  const signature = hmac(key, `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256(canonical)}`).toString('hex');
+  if (signing.scope !== scope) {
+    const key = scope.split('/').reduce<Buffer>(hmac, Buffer.from(`AWS4${secretKey}`));
+    signing = { scope, key: createSecretKey(key) };
+  }
+  const signature = hmac(signing.key, `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256(canonical)}`).toString('hex');
   const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
   return { ...headers, authorization };
 };
