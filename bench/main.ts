@@ -21,7 +21,7 @@ import { quantile } from './quantile.ts';
 
 new Command('npm run bench --')
   .description(
-    'Compares the functions with other handlers, and writes bench/results.json and results.svg. Takes 15 minutes.',
+    'Compares the functions with other handlers, and writes bench/results.json and results.svg. Takes ten minutes.',
   )
   .showHelpAfterError()
   .parse();
