@@ -38,6 +38,9 @@ export const bundles = new Map<string, Uint8Array>();
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
 
+/** The entries of the dev stages, which do not roll out in steps and therefore have no smoke test. */
+export const listDevEntries = (): string[] => listEntries().filter((entry) => entry !== 'smoke-test.lambda.ts');
+
 /** Returns an entry of functions/ bundled as one JavaScript file. @example bundle('authorizer.lambda.ts') */
 export const bundle = (entry: string): Uint8Array => {
   const code = bundles.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles[0]?.contents;

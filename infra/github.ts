@@ -2,7 +2,7 @@ import { Aws, CfnOutput, DefaultStackSynthesizer, Fn, RemovalPolicy, Stack } fro
 import { OidcProviderNative, OpenIdConnectPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import type { Construct, Node } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { text } from './settings.ts';
+import { nothing, text } from './settings.ts';
 
 /** A GitHub environment of .github/workflows/deploy.yml, named after the stage that it deploys. */
 type Environment = 'dev' | 'prod';
@@ -17,7 +17,10 @@ export type GitHubSettings = { repository: string; environments: Environment[]; 
 export const readGitHub = (node: Node): GitHubSettings | undefined => {
   const names = '<owner>@<owner id>/<repository>@<repository id>, or <owner>/<repository> if its tokens have no ids';
   const repository = text(node, 'github', /^([\w-]+@\d+\/[\w.-]+@\d+|[\w-]+\/[\w.-]+)$/, names);
-  if (repository === undefined) return undefined;
+  if (repository === undefined) {
+    text(node, 'githubProvider', nothing, 'set only together with github');
+    return undefined;
+  }
   const stage = text(node, 'stage', /^(dev|prod)$/, 'dev or prod, or left out to let GitHub deploy both');
   const provider = text(node, 'githubProvider', /^existing$/, 'existing, or left out to create it');
   return {

@@ -65,7 +65,8 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
   const schemes = 'an https:// URL, or an http:// URL on 127.0.0.1, without user, query or fragment';
   const issuer = text(node, 'issuer', url(/^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/), schemes);
   if (issuer === undefined) {
-    for (const key of ['audience', 'jwksUri', 'scopeClaim']) text(node, key, nothing, 'set only together with issuer');
+    for (const key of ['audience', 'jwksUri', 'scopeClaim'])
+      text(node, key, nothing, 'set only together with issuer, for the same stages');
     return undefined;
   }
   // Keys decide who gets in, and anyone on the network could replace them if they came over http.
@@ -84,7 +85,7 @@ const readDomain = (node: Node): Domain | undefined => {
   const domainName = text(node, 'domainName', hostName, 'a host name in lower case, such as api.example.com');
   if (domainName === undefined) {
     for (const key of ['certificateArn', 'hostedZoneId', 'hostedZoneName'])
-      text(node, key, nothing, 'set only together with domainName');
+      text(node, key, nothing, 'set only together with domainName, for the same stages');
     return undefined;
   }
   const aCertificate = 'the ARN of an ACM certificate in the region of the stack';
@@ -112,7 +113,8 @@ const origin = /^(https:\/\/[^*]+|http:\/\/(localhost|127\.0\.0\.1)(:\d+)?)$/;
 const allowedOrigins =
   'origins such as https://shop.example or http://localhost:5173, separated by commas, without * or a path';
 
-const nothing = /(?!)/;
+/** Matches no text. */
+export const nothing = /(?!)/;
 
 const url = (scheme: RegExp) => ({
   test: (text: string): boolean => scheme.test(text) && /^[^\s?#@]+$/.test(text) && URL.canParse(text),

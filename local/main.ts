@@ -4,11 +4,12 @@ import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { type Emulator, lockFolder, serve } from 'http-api-emulator';
+import { listDevEntries } from '../infra/bundling.ts';
 import { type Contract, exampleRequest, readContract } from './contract.ts';
 import { accessLine, curlLine } from './lines.ts';
 import { closeServer, listen } from './listen.ts';
 import { readOptions } from './options.ts';
-import { prebuildBundles, servedEntries } from './prebuild.ts';
+import { prebuildBundles } from './prebuild.ts';
 import { referencePage } from './reference.ts';
 import { RequestLog } from './request-log.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
@@ -61,7 +62,7 @@ const start = async (): Promise<void> => {
     import('./issuer.ts'),
     import('./stack.ts'),
     readContract(),
-    prebuildBundles({ debug: debug !== undefined, entries: servedEntries() }),
+    prebuildBundles({ debug: debug !== undefined, entries: listDevEntries() }),
   ]);
 
   say('Starting a token issuer ...');

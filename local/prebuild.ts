@@ -25,9 +25,6 @@ export const bundleOptions = (entry: string, debug: boolean) => ({
   ...(debug ? debugOptions : mapOptions),
 });
 
-/** The entries of stage `dev`, which `npm start` serves: bundling the smoke test would take a sixth of the start's CPU time. */
-export const servedEntries = (): string[] => listEntries().filter((entry) => entry !== 'smoke-test.lambda.ts');
-
 /** Bundles entries in esbuild's own process, so that this process can do other work, such as loading CDK. */
 export const prebuildBundles = async ({ debug = false, entries = listEntries() } = {}): Promise<void> => {
   const make = async (entry: string): Promise<void> => {

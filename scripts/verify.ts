@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { Command } from 'commander';
 import { type DeployedFunction, type DeployedVersion, downloadLive, listFunctions } from '../cli/deployed-code.ts';
-import { bundle, listEntries } from '../infra/bundling.ts';
+import { bundle, listDevEntries, listEntries } from '../infra/bundling.ts';
 import { sha256Of } from '../local/stack-traces.ts';
 
 const { stack } = new Command('npm run -s verify --')
@@ -63,7 +63,8 @@ try {
   console.log(`The stack ${stack}, compared with ${describeFolder()}:`);
   const functions = await listFunctions(stack);
   const rows = (await Promise.all(functions.map(compare))).flat();
-  const missing = listEntries().filter((entry) => !functions.some((each) => entryOf(each) === entry));
+  const entries = /-dev(?:-[a-z\d-]+)?$/.test(stack) ? listDevEntries() : listEntries();
+  const missing = entries.filter((entry) => !functions.some((each) => entryOf(each) === entry));
   for (const { line } of rows) console.log(line);
   for (const entry of missing) console.log(`The stack has no function for functions/${entry}.`);
   if (missing.length > 0 || rows.some(({ matches }) => !matches)) {

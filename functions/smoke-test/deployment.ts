@@ -54,7 +54,7 @@ const invoke = async (
 /** https://docs.aws.amazon.com/codedeploy/latest/userguide/reference-appspec-file-structure-hooks.html */
 export type HookEvent = { DeploymentId: string; LifecycleEventHookExecutionId: string };
 
-/** Tells CodeDeploy whether the deployment may go on. The SDK gives up within ten seconds. */
+/** Tells CodeDeploy whether the deployment may go on. @throws the SDK's error within ten seconds if it cannot */
 export const report = async (event: HookEvent, isGood: boolean): Promise<void> => {
   const outcome = {
     deploymentId: event.DeploymentId,
@@ -62,5 +62,7 @@ export const report = async (event: HookEvent, isGood: boolean): Promise<void> =
     status: isGood ? 'Succeeded' : 'Failed',
   } as const;
   const client = new CodeDeployClient({ requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true } });
-  await client.send(new PutLifecycleEventHookExecutionStatusCommand(outcome));
+  // No time-out of the SDK covers a response body that arrives slowly.
+  const abortSignal = AbortSignal.timeout(9_000);
+  await client.send(new PutLifecycleEventHookExecutionStatusCommand(outcome), { abortSignal });
 };

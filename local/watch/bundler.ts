@@ -1,5 +1,6 @@
 import { type BuildContext, context, formatMessages, type Message } from 'esbuild';
-import { bundleOptions, servedEntries } from '../prebuild.ts';
+import { listDevEntries } from '../../infra/bundling.ts';
+import { bundleOptions } from '../prebuild.ts';
 import { splitOutput } from '../stack-traces.ts';
 
 /** The bundle of a function. `map` is its source map as JSON, or undefined if the code has its source map inline. */
@@ -17,7 +18,7 @@ export class Bundler {
 
   /** Bundles every entry. @returns the bundles by entry @throws Error whose message has the file and line of each error */
   async bundle(): Promise<Map<string, Bundle>> {
-    const entries = servedEntries();
+    const entries = listDevEntries();
     const results = await Promise.allSettled(entries.map((entry) => this.#bundle(entry)));
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     if (failures.length > 0) throw new Error(await describe(failures));

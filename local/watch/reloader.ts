@@ -3,9 +3,8 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { App } from 'aws-cdk-lib';
 import type { Emulator } from 'http-api-emulator';
-import { bundle } from '../../infra/bundling.ts';
+import { bundle, listDevEntries } from '../../infra/bundling.ts';
 import { title } from '../lines.ts';
-import { servedEntries } from '../prebuild.ts';
 import { keepMap } from '../source-maps.ts';
 import { entriesOf } from '../stack.ts';
 import { type Bundle, Bundler } from './bundler.ts';
@@ -46,7 +45,7 @@ export class Reloader {
     this.#service = service;
     this.#bundler = new Bundler(service.debug);
     this.#entries = entriesOf(service.app);
-    this.#served = new Map(servedEntries().map((entry) => [entry, Buffer.from(bundle(entry))]));
+    this.#served = new Map(listDevEntries().map((entry) => [entry, Buffer.from(bundle(entry))]));
   }
 
   /**

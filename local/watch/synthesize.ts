@@ -3,7 +3,8 @@
  * Node.js does not import a changed module again. The only argument is JSON: the assets' folder, and the app's context.
  */
 import type { ServeOptions } from 'http-api-emulator';
-import { prebuildBundles, servedEntries } from '../prebuild.ts';
+import { listDevEntries } from '../../infra/bundling.ts';
+import { prebuildBundles } from '../prebuild.ts';
 import { allScopes } from '../scopes.ts';
 import type { Service } from './reloader.ts';
 
@@ -20,7 +21,7 @@ export type Synthesized = {
 const { assets, context, debug } = JSON.parse(process.argv[2] ?? '') as Pick<Service, 'assets' | 'context' | 'debug'>;
 const [{ makeApp, entriesOf }] = await Promise.all([
   import('../stack.ts'),
-  prebuildBundles({ debug, entries: servedEntries() }),
+  prebuildBundles({ debug, entries: listDevEntries() }),
 ]);
 const app = makeApp(assets, context);
 const [stack] = app.synth().stacks;

@@ -326,8 +326,8 @@ const byFile: Record<string, Row[]> = {
   ],
   'local/main.ts': [
     [
-      'prebuildBundles({ debug: debug !== undefined, entries: servedEntries() })',
-      'prebuildBundles({ debug: true, entries: servedEntries() })',
+      'prebuildBundles({ debug: debug !== undefined, entries: listDevEntries() })',
+      'prebuildBundles({ debug: true, entries: listDevEntries() })',
       'npm start runs other bundles than those that would be deployed.',
     ],
     ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],

@@ -124,7 +124,10 @@ describe('the settings', () => {
       { domainName: 'a.example' },
       'certificateArn is not set, but it must be set together with domainName: to the ARN of an ACM certificate in the region of the stack.',
     ],
-    [{ certificateArn }, `certificateArn is "${certificateArn}", but it must be set only together with domainName.`],
+    [
+      { certificateArn },
+      `certificateArn is "${certificateArn}", but it must be set only together with domainName, for the same stages.`,
+    ],
     [
       { ...named, hostedZoneName: 'example.com' },
       'hostedZoneId is not set, but it must be set together with hostedZoneName: to the id of a Route 53 zone, such as Z0123456789ABC.',

@@ -13,7 +13,9 @@ let token: string;
 let end: () => Promise<void>;
 beforeAll(async () => {
   const { folder, remove } = await temporaryFolder();
-  service = await startLocalService(folder, { CDK_CONTEXT_JSON: JSON.stringify({ allowOrigins }) });
+  service = await startLocalService(folder, {
+    CDK_CONTEXT_JSON: JSON.stringify({ allowOrigins: { dev: allowOrigins } }),
+  });
   token = `Bearer ${await fetchToken(readSession(folder))}`;
   end = async () => {
     await service.stop();

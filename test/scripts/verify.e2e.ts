@@ -98,9 +98,10 @@ const verify = async (
   functions: Record<string, Fake>,
   environment: Record<string, string> = {},
   [command, ...args]: [string, ...string[]] = [process.execPath, 'scripts/verify.ts'],
+  stack = 'PlantStore',
 ) => {
   const account = { ...(await startAccount(functions)), ...repository.environment, ...environment };
-  const { code, stdout, stderr } = await run(command, [...args, '--stack', 'PlantStore'], account).ended;
+  const { code, stdout, stderr } = await run(command, [...args, '--stack', stack], account).ended;
   return { code, said: stdout.trimEnd().split('\n'), stderr };
 };
 
@@ -116,6 +117,20 @@ test('npm run verify says of each function that it matches, with the version and
   const command: [string, ...string[]] = ['npm', 'run', '-s', 'verify', '--'];
   expect(await verify(matching(), {}, command)).toEqual({ code: 0, said, stderr: '' });
 });
+
+test.each(['PlantStore-dev', 'PlantStore-dev-anna'])(
+  'npm run verify expects no smoke test in the stack %s, but all other functions',
+  async (stack) => {
+    const { SmokeTest, ...functions } = Object.fromEntries(
+      Object.entries(matching()).map(([id, fake]) => [/^SmokeTest/.test(id) ? 'SmokeTest' : id, fake]),
+    );
+    expect(SmokeTest).toBeDefined();
+    const command: [string, ...string[]] = [process.execPath, 'scripts/verify.ts'];
+    expect(await verify(functions, {}, command, stack)).toMatchObject({ code: 0, stderr: '' });
+    const { [first.id]: _, ...fewer } = functions;
+    expect(await verify(fewer, {}, command, stack)).toMatchObject({ code: 1 });
+  },
+);
 
 test('npm run verify says what differs, in code of another commit, changed code, and code with other files', async () => {
   const other = strToU8('exports.handler = () => {};');
