@@ -158,6 +158,12 @@ describe('the settings for GitHub', () => {
     expect(read({ stage: 'dev' })).toBeUndefined();
   });
 
+  test('refuse githubProvider without github, which would deploy the service', () => {
+    expect(() => read({ githubProvider: 'existing' })).toThrow(
+      'The context value githubProvider is "existing", but it must be set only together with github.',
+    );
+  });
+
   test.each(['acme@12/plants@34', 'acme/plants', 'a-b_c@1/x.y_z-1@2'])('accept the repository %s', (repository) => {
     expect(read({ github: repository })).toEqual({ repository, environments: ['dev', 'prod'], hasProvider: false });
   });

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { inject } from 'vitest';
 import type { FunctionSpec } from '../../emulator/served-stack.ts';
 import { readTemplate } from '../../emulator/template/read-template.ts';
 import { checkOut } from '../../scripts/checkout.ts';
@@ -13,21 +14,21 @@ import { type Changes, startTrialStack, type TrialStack } from './trial-stack.ts
 const git = async (...args: string[]): Promise<string> =>
   (await promisify(execFile)('git', args, { cwd: path.resolve(import.meta.dirname, '../..') })).stdout.trim();
 
-/** What becomes part of a bundle. */
-const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml', 'package-lock.json'];
+/** What decides a bundle, besides its packages. */
+const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml'];
 
 /**
- * Returns the commit that a deployment replaces: on a branch, the one at which it left `main`. On `main`, the commit
- * before the last one that changed a bundle. @throws Error if this clone does not have it
+ * Lists commits that a deployment of this one may replace, newest first: on a branch, the one at which it left `main`;
+ * then those on `main` before a change of the functions. @throws Error if this clone does not have them
  */
-const previousCommit = async (): Promise<string> => {
+const earlierCommits = async (): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');
   const base = await git('merge-base', 'HEAD', 'origin/main').catch(() => head);
-  if (base !== head) return base;
-  const lastChange = await git('rev-list', '-1', 'HEAD', '--', ...sources);
-  return git('rev-parse', '--verify', `${lastChange}^`).catch(() => {
-    throw new Error('This clone has only part of the history. Fetch the rest: git fetch --unshallow');
-  });
+  const changes = await git('rev-list', '-5', '--first-parent', '--parents', base, '--', ...sources);
+  const parents = changes.split('\n').flatMap((line) => line.split(' ')[1] ?? []);
+  if (parents.length === 0)
+    throw new Error('This clone has only a part of the history. Fetch the rest: git fetch --unshallow');
+  return base === head ? parents : [base, ...parents];
 };
 
 /**
@@ -49,11 +50,22 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
   return readTemplate(JSON.parse(template), assets).functions;
 };
 
+/** Returns the functions of the newest earlier commit whose bundles are not the same as those of the working tree. */
+const previousFunctions = async (folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
+  const hashesOf = (specs: FunctionSpec[]) => specs.map(({ environment }) => environment['BUNDLE_SHA256']);
+  const now = hashesOf(inject('stack').functions);
+  for (const commit of await earlierCommits()) {
+    const specs = await functionsOf(commit, path.join(folder, commit), signal);
+    if (!hashesOf(specs).every((hash) => now.includes(hash))) return specs;
+  }
+  throw new Error('The last changes of the functions changed no bundle, so there is nothing to roll out.');
+};
+
 /** Starts a stack in which the new version of each function gets a tenth of the events. `close` also removes its files. */
 export const startRollOut = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
   const { folder, remove } = await temporaryFolder();
   try {
-    const previous = await functionsOf(await previousCommit(), folder, AbortSignal.timeout(120_000));
+    const previous = await previousFunctions(folder, AbortSignal.timeout(120_000));
     const stack = await startTrialStack(storeEndpoint, { ...changes, previous });
     return { ...stack, close: () => stack.close().then(remove) };
   } catch (error) {
