@@ -20,7 +20,7 @@ const rules = {
 export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
   const gatewayRequestId = event.requestContext.requestId;
   const verdict = await verdictOn(event).catch((error: Error) => {
-    // Lambda logs what a function throws, with the fields of the error.
+    // Lambda logs an error that a function throws with all fields of the error, such as these two.
     throw Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] });
   });
   if ('refused' in verdict) {

@@ -3,7 +3,7 @@ import { fromEnvironment } from './environment.ts';
 import { type HookEvent, invoker, report } from './smoke-test/deployment.ts';
 import { runChecks } from './smoke-test/run-checks.ts';
 
-/** Milliseconds of the function's time that are kept for the report. */
+/** How many milliseconds of the function's time are kept for the report to CodeDeploy. */
 const reportTime = 10_000;
 
 /**
@@ -14,7 +14,7 @@ export const handler = async (event: HookEvent, context: Context): Promise<void>
   let isGood = false;
   try {
     const deadline = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - reportTime));
-    // The environment is read here, because nobody would report if this file could not be loaded.
+    // The environment is read here and not when this file loads: if loading failed, nobody would report to CodeDeploy.
     isGood = await runChecks({
       versions: JSON.parse(fromEnvironment('VERSIONS')),
       issuer: fromEnvironment('ISSUER'),

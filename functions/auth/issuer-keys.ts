@@ -13,7 +13,7 @@ const freshFor = 5 * 60_000;
 /** Milliseconds for which fetched keys are used if the issuer cannot be reached. After that, no token is accepted. */
 const usableFor = 60 * 60_000;
 
-/** Milliseconds from one fetch to the next, so made-up key ids cannot flood the issuer, and few wait if it hangs. */
+/** Milliseconds between two fetches, so made-up key ids cannot flood the issuer, and few requests wait if it hangs. */
 const cooldown = 10_000;
 
 /** Milliseconds to wait for a key set, in each of two attempts. API Gateway's own JWT authorizers wait as long. */

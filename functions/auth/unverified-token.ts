@@ -33,7 +33,7 @@ export const clockSkew = 60;
 /** The algorithm and key id that a token claims. They select the keys to verify it with. */
 export type Unverified = { algorithm: Algorithm; kid: string };
 
-/** Reads a token, unverified. Refuses what aws-jwt-verify would accept, or would reject without a clear reason. */
+/** Reads a token, unverified. Refuses tokens that aws-jwt-verify would accept, or reject without a clear reason. */
 export const readUnverified = (token: string, issuer: string): Unverified | { refused: Refusal } => {
   if (!isEncodedWell(token)) return { refused: 'malformed' };
   let header: JwtHeader;
@@ -41,7 +41,7 @@ export const readUnverified = (token: string, issuer: string): Unverified | { re
   try {
     ({ header, payload } = decomposeUnverifiedJwt(token));
   } catch {
-    // aws-jwt-verify also rejects a `scope` that is a list (docs/issuers.md).
+    // aws-jwt-verify throws for broken JSON, and also for a `scope` that is a list (docs/issuers.md).
     return { refused: 'malformed' };
   }
   const { typ, alg, kid } = header;

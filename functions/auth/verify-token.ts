@@ -8,7 +8,7 @@ export type TokenRules = {
   issuer: string;
   /** The expected `aud`. Null skips the check, for issuers whose tokens have no `aud` (Cognito). */
   audience: string | null;
-  /** The scopes that a token must have, all of them. */
+  /** The scopes of which a token must have every one. */
   requiredScopes: readonly string[];
   /** The claims that may contain scopes. Their names differ from issuer to issuer. */
   scopeClaims: readonly string[];
@@ -38,7 +38,7 @@ export const verifyToken = async (token: string, rules: TokenRules, keys: Issuer
 
 const keysNamed = async (kid: string, { current, renewed }: IssuerKeys): Promise<IssuerKey[]> => {
   const named = (await current()).filter((key) => key.kid === kid);
-  // The issuer may have added the key since the last fetch.
+  // The issuer may have added the key since the last fetch, so an unknown kid causes a new one.
   return named.length > 0 ? named : (await renewed()).filter((key) => key.kid === kid);
 };
 
@@ -52,7 +52,8 @@ const verifyWith = ({ jwk, publicKey }: IssuerKey, token: string, rules: TokenRu
   } catch (error) {
     if (error instanceof JwtExpiredError) return { refused: 'expired' };
     if (error instanceof JwtInvalidAudienceError) return { refused: 'audience' };
-    // Only the signature can be wrong here: `readUnverified` has refused all else. A wrong length has no error class.
+    // Only the signature can be wrong here: `readUnverified` has refused all else. Its error may have no class of its
+    // own.
     return { refused: 'signature' };
   }
 };

@@ -5,7 +5,7 @@ import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
 import { jsonResponse } from './json-response.ts';
 import { type OperationContext, storeTime } from './store-time.ts';
 
-/** What every operation reads of an event in payload format 2.0. */
+/** The part of an event (payload format 2.0) that every operation reads. */
 export type HttpEvent = Pick<APIGatewayProxyEventV2, 'requestContext'>;
 
 export type ErrorClass = new (...args: never[]) => Error;

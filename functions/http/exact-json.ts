@@ -35,7 +35,7 @@ const jsonNumber = /^(?<sign>-?)(?<whole>\d+)(?:\.(?<fraction>\d+))?(?:[eE](?<ex
 const integerOf = (literal: string): bigint | undefined => {
   const { sign, whole = '', fraction = '', exponent = '0' } = jsonNumber.exec(literal)?.groups ?? {};
   const digits = (whole + fraction).replace(/^0+/, '');
-  // Without the lookbehind, the time would grow with the square of a run of zeros.
+  // Without the lookbehind, the time would grow with the square of the length of a run of zeros.
   const significant = digits.replace(/(?<!0)0+$/, '');
   if (significant === '') return 0n;
   const trailingZeros = Number(exponent) - fraction.length + digits.length - significant.length;

@@ -11,8 +11,8 @@ import type { OperationContext } from './store-time.ts';
 const timeoutEarlyInMillis = 2_700;
 
 /**
- * Starts the Middy chain of an operation: it answers every request in time, and errors with the catalogue's responses.
- * @param unavailable is the class of temporary errors of the store; `errors` are the operation's other ones
+ * Starts an operation's Middy chain: it answers each request in time, and errors with the catalogue's responses.
+ * @param operation `unavailable` is the class of temporary errors of the store; `errors` are the other ones
  * @example httpOperation({ errors, unavailable: StoreUnavailable }).use(validEvent(contract)).handler(...)
  */
 export const httpOperation = (operation: { errors: readonly Translation[]; unavailable: ErrorClass }) =>
@@ -35,7 +35,7 @@ export const httpOperation = (operation: { errors: readonly Translation[]; unava
 export const timeLeft = (): MiddlewareObj => ({
   before: ({ context }) => {
     const left = context.getRemainingTimeInMillis() - timeoutEarlyInMillis;
-    // The first call of an instance to another service takes 30 ms, or more with TLS.
+    // A call to the store needs some time: an instance's first call to another service takes 30 ms, or more with TLS.
     if (left < 200) throw new CatalogueError(errors.noTimeLeft);
   },
 });

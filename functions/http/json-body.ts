@@ -8,10 +8,10 @@ import { mayRound, parseExactly } from './exact-json.ts';
 /** The largest body, in bytes: a plant of 400 KB with JSON escapes fits. The worst body takes 0.4 s of CPU time. */
 const maxBodyBytes = 1024 * 1024;
 
-/** `application/json` or `application/*+json` in any case, with any parameters (RFC 6839, RFC 9110 section 8.3.1). */
+/** Matches `application/json` or `application/*+json`, with any parameters (RFC 6839, RFC 9110 section 8.3.1). */
 const jsonContentType = /^application\/(?:[\w!#$&^.+-]+\+)?json[ \t]*(?:;|$)/i;
 
-/** A Content-Encoding header that is empty or names `identity` only (RFC 9110 section 8.4.1). */
+/** Matches a Content-Encoding header that is empty or names `identity` only (RFC 9110 section 8.4.1). */
 const identityCoding = /^\s*(?:identity\s*(?:,\s*identity\s*)*)?$/i;
 
 const ambiguousReplacement =
@@ -33,14 +33,14 @@ export const jsonBody = (): MiddlewareObj<HttpEvent> => {
   return {
     before: async (request) => {
       const { event } = request;
-      // A missing body is refused before the content type is checked, because it needs no Content-Type.
+      // A missing body is refused before the content type is checked, because without a body no Content-Type is needed.
       if (!event.body) throw new CatalogueError(errors.notJson);
       if (!jsonContentType.test(event.headers?.['content-type'] ?? '')) throw new CatalogueError(errors.notJsonType);
       if (!identityCoding.test(event.headers?.['content-encoding'] ?? '')) throw new CatalogueError(errors.encoded);
       const text = decode(event);
       if (depthOf(text) > maxDepth) throw new CatalogueError(errors.notJson);
       try {
-        // Only one of the two parsers runs, because the worst body takes each of them 0.4 s of CPU time.
+        // Only one of the two JSON parsers runs, because the worst body takes each of them 0.4 s of CPU time.
         const decoded = Object.assign(event, { body: text, isBase64Encoded: false });
         if (mayRound.test(text)) event.body = parseExactly(text);
         else await parser.before?.({ ...request, event: decoded });
@@ -61,7 +61,7 @@ const decode = ({ headers, body, isBase64Encoded }: HttpEvent): string => {
     if (!isUtf8(bytes)) throw new CatalogueError(errors.notJson);
     return bytes.toString('utf8');
   }
-  // API Gateway replaces bytes that are not UTF-8 with U+FFFD. Only the length shows whether the client sent U+FFFD.
+  // API Gateway replaces bytes that are not UTF-8 with U+FFFD. Only Content-Length shows if the client sent U+FFFD.
   if (body.includes('\ufffd') && Number(headers?.['content-length']) !== bytes.length) {
     throw new CatalogueError(errors.notJson, ambiguousReplacement);
   }

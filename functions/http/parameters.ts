@@ -1,6 +1,6 @@
 import { CatalogueError, errors } from './errors.ts';
 
-/** A parameter of an operation. `property` is the part of the gateway's event that has its text. */
+/** A parameter of an operation. `property` is the part of the gateway's event that has the parameter's text. */
 export type EventParameter = {
   name: string;
   property: 'pathParameters' | 'queryStringParameters' | 'headers';
@@ -14,7 +14,7 @@ type HttpEvent = { rawQueryString?: string } & { [Property in EventParameter['pr
 const integer = /^(?:0|-?[1-9]\d*)$/;
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Text that is not a value of the type stays text, which the validator then refuses. */
+/** Parses a parameter's text. Text that is not a value of the type stays text, which the validator then refuses. */
 const values: Record<EventParameter['type'], (text: string) => unknown> = {
   string: (text) => text,
   integer: (text) => (integer.test(text) ? Number(text) : text),
@@ -28,7 +28,7 @@ const values: Record<EventParameter['type'], (text: string) => unknown> = {
  * @throws CatalogueError notValid if the operation has query parameters and the query string is not UTF-8
  */
 export const parseParameters = (event: HttpEvent, parameters: readonly EventParameter[]): void => {
-  // The gateway joins repeated query parameters with commas, which their values may contain, so the text is parsed here.
+  // The gateway joins repeated query parameters with commas, which values may contain too, so rawQueryString is parsed.
   const query = parameters.some(({ property }) => property === 'queryStringParameters') ? queryOf(event) : undefined;
   for (const { name, property, type, isList, default: standard } of parameters) {
     event[property] ??= {};
@@ -41,7 +41,7 @@ export const parseParameters = (event: HttpEvent, parameters: readonly EventPara
   }
 };
 
-/** Bytes that are not UTF-8 become U+FFFD, so there must be as many of these as were sent percent-encoded. */
+/** Parses the query string. Bytes that are not UTF-8 become U+FFFD, which must not be more than were sent. */
 const queryOf = ({ rawQueryString = '' }: HttpEvent): URLSearchParams => {
   const query = new URLSearchParams(rawQueryString);
   if (query.toString().split('%EF%BF%BD').length !== rawQueryString.split(/%EF%BF%BD/i).length)

@@ -1,14 +1,14 @@
 import type { Context } from 'aws-lambda';
 
-/** A call to the store. Its times are of performance.now(); `endedAt` and `attempts` are missing until it has ended. */
+/** A call to the store, in times of performance.now(). `endedAt` and `attempts` are missing until the call ends. */
 type StoreCall = { startedAt: number; endedAt?: number; attempts?: number | undefined };
 
 /** The context of a request. functions/plants/ adds each call to the store that it makes for the request. */
 export type OperationContext = Context & { storeCalls: StoreCall[] };
 
 /**
- * Says, for a line of the log, how long a request waited for the store: from the start of its first call until all have
- * ended, or until now. `attempts` are those of all calls, undefined if one has not ended.
+ * Returns, for a log line, how long a request waited for the store: from the start of its first call until all calls
+ * have ended, or until now. `attempts` are those of all calls, undefined if a call has not ended.
  * @returns undefined if the request did not call the store
  */
 export const storeTime = (calls: readonly StoreCall[] = []) => {

@@ -15,7 +15,7 @@ export const validEvent = <Event>(contract: {
   validate: Validator<Event>;
   parameters: readonly EventParameter[];
 }): MiddlewareObj<Event> => {
-  // @middy/validator's types ask for an Ajv instance, but it documents, and calls, a compiled validator.
+  // @middy/validator's types ask for an Ajv instance, but its documentation and its code use a compiled validator.
   const { before } = validator({ eventSchema: contract.validate as unknown as Ajv });
   return {
     before: async (request) => {
@@ -30,7 +30,7 @@ export const validEvent = <Event>(contract: {
   };
 };
 
-/** Lambda cannot return more than 6 MB, and a body of 1 MiB can break half a million rules. */
+/** Limits of a message: Lambda cannot return more than 6 MB, and a body of 1 MiB can break half a million rules. */
 const limits = { violations: 10, nameLength: 200 };
 
 const sentence = (violations: ErrorObject[]): string => {
@@ -46,7 +46,7 @@ const clause = ({ instancePath, params, message }: ErrorObject): string => {
   return `${nameOf(instancePath)} ${message}${allowedValue === undefined ? '' : `: ${JSON.stringify(allowedValue)}`}`;
 };
 
-/** How messages name a part of the event. Fields of the body have no prefix. */
+/** Returns the name that messages have for a part of the event. Fields of the body have no prefix. */
 const nameOf = (path: string): string => {
   const [, part = '', ...field] = path.split('/');
   const name = field.join('/');

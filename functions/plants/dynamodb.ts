@@ -16,9 +16,9 @@ export const storeLimits = {
   // a row, an instance has used up the SDK's retry quota (docs/operate/runbook.md) and no longer retries.
   maxAttempts: 3,
   requestHandler: {
-    // Milliseconds. TCP resends a lost packet only after a second, so a new attempt is faster.
+    // In milliseconds. TCP resends a lost packet only after a second, so a new attempt is faster.
     connectionTimeout: 500,
-    // Milliseconds to the response headers: 100 times the usual, yet three attempts fit the deadline.
+    // Milliseconds to the response headers: 100 times the usual, yet three attempts fit the request's deadline.
     requestTimeout: 700,
     throwOnRequestTimeout: true,
   },
@@ -33,8 +33,8 @@ export const openTable = (name: string): Table => ({
 type Answer = { $metadata: { requestId?: string | undefined; attempts?: number | undefined } };
 
 /**
- * The request that a call to the store is made for. Its `signal` aborts attempts, the waits between them, and a slow
- * response body, which no SDK time-out covers. Its calls, with times of performance.now(), are for the log.
+ * The client's request for which the store is called. Its `signal` aborts attempts, the waits between them, and a slow
+ * response body, which no SDK time-out covers. `storeCalls`, with times of performance.now(), are for the log.
  */
 export type OngoingRequest = {
   signal: AbortSignal;
@@ -43,7 +43,7 @@ export type OngoingRequest = {
 
 /**
  * Sends a command and waits for DynamoDB's response.
- * @throws StoreUnavailable if there is none, or a temporary error; else the SDK's error
+ * @throws StoreUnavailable if there is no response, or a temporary error; else the SDK's error
  * @example await answered(request, (abortSignal) => client.send(command, { abortSignal }))
  */
 export const answered = async <Output extends Answer>(
@@ -79,7 +79,7 @@ const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionCon
 const connectionErrors =
   /^(?:E(?:ADDRNOTAVAIL|CONNABORTED|HOSTDOWN|NET(?:DOWN|RESET)|PROTO)|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
 
-/** Errors of Node.js have a `code`. */
+/** An error that the SDK may throw. Node.js's errors have a `code`, too. */
 type SdkError = Parameters<typeof isTransientError>[0] & { code?: string };
 
 /** Errors that are not temporary are faults of ours: access denied, a missing table, no credentials, EMFILE. */
@@ -89,5 +89,5 @@ const isTemporary = (error: SdkError): boolean =>
   isServerError(error) ||
   temporaryErrors.test(error.name) ||
   connectionErrors.test(error.code ?? '') ||
-  // The SDK could not read DynamoDB's response.
+  // The status of an error is 200 if the SDK could not read DynamoDB's response.
   error.$metadata?.httpStatusCode === 200;

@@ -41,7 +41,7 @@ export const addPlantTo =
     }
   };
 
-/** DynamoDB has no error class for an item over 400 KB, only words: docs/decisions/contract.md has the exact limit. */
+/** DynamoDB has no error class for an item over 400 KB, only a message; docs/decisions/contract.md has the limit. */
 const isItemTooLarge = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ValidationException' && /item size.*exceeded/i.test(error.message);
 
@@ -66,7 +66,7 @@ export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCo
   const isSame = [...equations, ...absent.map(([field]) => `attribute_not_exists(#${field})`)];
   return {
     Key: { id },
-    // DynamoDB refuses a SET that sets nothing.
+    // DynamoDB refuses an update expression whose SET is empty.
     ...(given.length > 0 && {
       UpdateExpression: `SET ${equations.join(', ')}`,
       ExpressionAttributeValues: Object.fromEntries(given.map(({ field, value }) => [`:${field}`, value])),

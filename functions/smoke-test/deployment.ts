@@ -1,11 +1,11 @@
-/** What the smoke test asks of AWS: to invoke a version, and to go on with the deployment or not. */
+/** The smoke test's calls to AWS: to invoke a version, and to tell CodeDeploy whether to go on with the deployment. */
 import { setTimeout } from 'node:timers/promises';
 import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@aws-sdk/client-codedeploy';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 
 /**
- * What a version answered. `failure` names the error if it threw, crashed or timed out. `log` is the end of what it
- * logged, or empty if Lambda does not return that. `requestId` is Lambda's.
+ * What a version answered. `failure` names the error if the version threw, crashed or timed out. `log` is the end of
+ * what it logged, or empty if Lambda does not return its log. `requestId` is Lambda's.
  */
 export type Answer = {
   result: Record<string, unknown>;
@@ -17,7 +17,7 @@ export type Answer = {
 /** Invokes a version, by its ARN. @throws the SDK's error if Lambda does not run it before the deadline */
 export type Invoke = (version: string, event: object) => Promise<Answer>;
 
-/** @param pause is how many milliseconds later a refused invocation is repeated */
+/** @param pause in milliseconds before an invocation that Lambda refused is repeated, until the deadline */
 export const invoker = (deadline: AbortSignal, pause = 2_000): Invoke => {
   const client = new LambdaClient();
   return async (version, event) => {

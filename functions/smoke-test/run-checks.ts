@@ -50,12 +50,12 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
 const problemOfRefusal = ({ result, failure, log }: Answer): string | undefined => {
   if (failure !== undefined) return `it failed: ${failure}`;
   if (result['isAuthorized'] !== false) return 'it does not refuse';
-  // A version that refuses good tokens, too, has another reason. Without a log, the reason is not known.
+  // A version that refuses good tokens, too, logs another reason. If Lambda returned no log, the refusal is enough.
   const reason = /"reason":"([\w ]+)"/.exec(log)?.[1] ?? 'unknown key';
   return reason === 'unknown key' ? undefined : `the reason is "${reason}", not "unknown key"`;
 };
 
-/** Returns undefined if there is no body, or if it is not JSON. */
+/** Parses a response's body. Returns undefined if there is no body, or if it is not JSON. */
 const parse = (body: unknown): unknown => {
   try {
     return JSON.parse(String(body));
