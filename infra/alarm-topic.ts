@@ -9,7 +9,7 @@ import { acknowledge } from './acknowledge.ts';
 export class AlarmTopic extends Topic {
   constructor(scope: Construct, id: string, email: string | undefined) {
     super(scope, id, { enforceSSL: true });
-    // enforceSSL replaces SNS's default policy, which lets alarms of the account publish. This grant lets them again.
+    // enforceSSL replaces SNS's default policy, which lets alarms of the account publish. This grant does so again.
     const conditions = { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } };
     this.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions }));
     if (email === undefined) return;

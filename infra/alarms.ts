@@ -14,7 +14,7 @@ export type AlarmRow = [of: string, kind: string, says: string, Metric | MathExp
 type Timing = { period: Duration; evaluationPeriods: number };
 /** Catches errors in the five minutes in which a roll-out tries a new version. */
 const atOnce: Timing = { period: Duration.minutes(1), evaluationPeriods: 1 };
-/** For problems that matter even if they are short. */
+/** For problems that matter even if they last only minutes. */
 const soon: Timing = { period: Duration.minutes(5), evaluationPeriods: 1 };
 /** For problems that a single client may cause for a while. */
 const lasting: Timing = { period: Duration.minutes(5), evaluationPeriods: 3 };
@@ -57,14 +57,14 @@ const ofFunction = ({ node: { id }, live, timeout }: ServiceFunction): AlarmRow[
 export const ofTable = (table: PlantsTable): AlarmRow[] => {
   const invocations = LambdaFunction.metricAllConcurrentExecutions(maximum);
   const refused = table.metricConditionalCheckFailedRequests(sum);
-  // Only these operations may have a condition. The sample count of their latency is the number of successful calls.
+  // DynamoDB operations that may have a condition. The sample count of their latency is the number of successful calls.
   const conditional = /^(Put|Update|Delete)Item$/;
   const written = byOperation(table, 'SuccessfulRequestLatency', Stats.SAMPLE_COUNT, conditional);
   const conflicts = percentage(refused, total({ some: refused, ...written }));
   const systemErrors = total(byOperation(table, 'SystemErrors', Stats.SUM));
   const [read, write] = [table.metric('ReadThrottleEvents', sum), table.metric('WriteThrottleEvents', sum)];
   return [
-    // The default quota of an account is 1,000.
+    // By default, an account may run 1,000 invocations at the same time.
     ['', 'Concurrency', 'More than 800 invocations ran at the same time in the account.', invocations, 800, soon],
     ['', 'ConflictRate', 'For 15 minutes, the condition of over 20 % of writes did not hold.', conflicts, 20, lasting],
     ['', 'TableSystemErrors', 'DynamoDB returned a 5xx.', systemErrors, 0, soon],
@@ -72,7 +72,7 @@ export const ofTable = (table: PlantsTable): AlarmRow[] => {
   ];
 };
 
-/** Returns a metric, by its id in expressions, for each DynamoDB operation that functions may call and that is `matching`. */
+/** Makes a metric for each DynamoDB operation that functions may call and `matching` fits, by id in expressions. */
 export const byOperation = (table: PlantsTable, metric: string, statistic: string, matching = /./) => {
   const used = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));
   const metrics = used

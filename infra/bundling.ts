@@ -33,7 +33,7 @@ export const esbuildOptions = (entry: string) =>
     write: false,
   }) satisfies BuildOptions;
 
-/** The bundles made so far, by entry. `npm start` makes them before it synthesizes the stack. */
+/** The bundles made so far, by entry. `npm start` makes all of them before it synthesizes the stack. */
 export const bundles = new Map<string, Uint8Array>();
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));

@@ -32,7 +32,7 @@ export const readGitHub = (node: Node): GitHubSettings | undefined => {
 
 const issuer = 'token.actions.githubusercontent.com';
 
-/** What GitHub's tokens are worth in this account: the identity provider, and a role that deploys a stage. */
+/** Lets workflows on GitHub deploy to this account: GitHub's identity provider, and a role for each environment. */
 export class GitHubStack extends Stack {
   constructor(app: Construct, { repository, environments, hasProvider }: GitHubSettings) {
     super(app, 'PlantStoreGitHub', { description: 'Plant Store: what GitHub may do in this account' });
@@ -42,7 +42,7 @@ export class GitHubStack extends Stack {
       : new OidcProviderNative(this, 'Provider', {
           url: `https://${issuer}`,
           clientIds: ['sts.amazonaws.com'],
-          // An account has one provider for all of GitHub, so other stacks may depend on it.
+          // An account has only one provider for GitHub, on which other stacks may depend, so it outlives this stack.
           removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         });
     for (const environment of environments) {
@@ -53,7 +53,7 @@ export class GitHubStack extends Stack {
           StringEquals: {
             [`${issuer}:aud`]: 'sts.amazonaws.com',
             [`${issuer}:sub`]: `repo:${repository}:environment:${environment}`,
-            // If `sub` names the environment, it does not name the branch.
+            // A `sub` that names the environment does not name the branch, so this condition does.
             [`${issuer}:ref`]: 'refs/heads/main',
           },
         }),

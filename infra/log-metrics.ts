@@ -7,7 +7,7 @@ import type { ServiceFunction } from './service-function.ts';
 /** Lambda's JSON log format puts the object that a function logs into `message`. */
 const outcomeIs = (outcome: string): string => `$.message.outcome = "${outcome}"`;
 
-/** Counts an operation's responses with status 500, which Lambda does not count as errors. A 503 has the level WARN. */
+/** Counts an operation's 500s, which Lambda does not count as errors. Lines for a 503 have the level WARN instead. */
 export const faults = (operation: ServiceFunction): Metric =>
   count(operation, 'Faults', `${outcomeIs('failed')} && $.level = "ERROR"`);
 
@@ -27,14 +27,14 @@ export const outcomes = (operation: ServiceFunction): IMetric[] => {
   ];
 };
 
-/** Milliseconds that the store took for an operation's requests. Lines without them have no value; 0 would hide slow ones. */
+/** How many milliseconds the store took per request. Lines without the number add no 0, which would hide slow calls. */
 export const storeTimes = (operation: ServiceFunction): Metric[] => {
   const metricValue = '$.message.store.milliseconds';
   const time = count(operation, 'TimeOfStore', `${metricValue} >= 0`, { metricValue, unit: Unit.MILLISECONDS });
   return ['p50', 'p90', 'p99'].map((statistic) => time.with({ statistic, label: `${operation.node.id} ${statistic}` }));
 };
 
-/** The attempts that the store took for an operation's requests, on average. Without retries it is 1. */
+/** Measures the average number of attempts that the SDK needed for an operation's requests: 1 without retries. */
 export const storeAttempts = (operation: ServiceFunction): Metric => {
   const metricValue = '$.message.store.attempts';
   const attempts = count(operation, 'AttemptsAtStore', `${metricValue} >= 1`, { metricValue, unit: Unit.COUNT });
@@ -51,7 +51,7 @@ const count = ({ log, node }: ServiceFunction, kind: string, lines: string, more
     })
     .metric({ statistic: Stats.SUM });
 
-/** Counts log lines by the value of one field. @returns a search that also finds values that appear later */
+/** Counts log lines by the value of one field. @returns a search that also finds values that are logged later */
 const countBy = (field: string, of: ServiceFunction, kind: string, lines: string): IMetric => {
   const { namespace, metricName } = count(of, kind, lines, { dimensions: { [field]: `$.message.${field}` } });
   const search = `{"${namespace}","${field}"} MetricName="${metricName}"`;

@@ -14,8 +14,8 @@ type Parts = { api: PlantApi; operations: ServiceFunction[]; authorizer: Service
 /** The alarms, and a dashboard: the state of all alarms, graphs, and each alarm's metric with its limit. */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
-  // Deployed alarms and dashboards have these ids in their logical ids. If these changed, an update of a stack would
-  // fail, because CloudFormation adds new resources before it removes those that already have their names.
+  // The logical ids of deployed alarms and dashboards contain these two ids, so do not change them. With new ids, an
+  // update would fail: CloudFormation adds new resources before it removes old ones that have the same names.
   readonly #alarms = new Construct(this, 'Facade');
   readonly #dashboard = new Construct(this, 'Dashboard');
 
@@ -69,7 +69,7 @@ export class Monitoring extends Construct {
   }
 }
 
-/** Graphs for the search for a cause, from the gateway to the table. */
+/** Returns the graphs in which to look for the cause of an alarm, from the gateway to the table. */
 const graphs = ({ api, operations, authorizer, table }: Parts): cloudwatch.IWidget[] => {
   const { sum, p99 } = alarms;
   const functions = [authorizer, ...operations];

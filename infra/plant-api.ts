@@ -30,7 +30,7 @@ export class PlantApi extends HttpApi {
       apiName: stackName,
       createDefaultStage: false,
       ...(allowOrigins.length > 0 && { corsPreflight: corsFor(operations, allowOrigins) }),
-      // The address that AWS makes up would otherwise stay open beside the API's own domain.
+      // Without this, the address that AWS makes up would stay open beside the API's own domain.
       ...(domain && { disableExecuteApiEndpoint: true }),
       defaultAuthorizer: new HttpLambdaAuthorizer('BearerAuth', authorizer, {
         responseTypes: [HttpLambdaResponseType.SIMPLE],
@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway lists each log group in one policy of the account, even deleted ones, until its size limit stops every
-    // deployment. Names with this prefix share one entry. Not in `prod`, whose log group would keep the name.
+    // API Gateway adds each log group to one policy of the account, for ever, until the full policy stops deployments.
+    // Names with this prefix share one entry. In `prod`, the log group, and so its name, outlives the stack.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {
@@ -61,7 +61,7 @@ export class PlantApi extends HttpApi {
   }
 }
 
-/** Allows browsers what the contract has: its methods and headers. Cookies are left out, because tokens are headers. */
+/** Returns CORS settings for the contract's methods and headers. Cookies are not allowed: tokens are in a header. */
 export const corsFor = (operations: Operation<string>[], allowOrigins: string[]): CorsPreflightOptions => {
   const parameters = operations.flatMap((operation) => operation.parameters.filter((each) => each.in === 'header'));
   return {
@@ -69,7 +69,7 @@ export const corsFor = (operations: Operation<string>[], allowOrigins: string[])
     allowMethods: [...new Set(operations.map(({ method }) => CorsHttpMethod[method]))],
     allowHeaders: [...new Set(['authorization', 'content-type', ...parameters.map(({ name }) => name)])],
     exposeHeaders: [...responseHeaders],
-    // How long a browser need not ask again. Chromium's limit is two hours.
+    // For this long, a browser need not ask again which requests are allowed. Chromium's limit is two hours.
     maxAge: Duration.hours(2),
   };
 };

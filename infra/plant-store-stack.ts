@@ -35,7 +35,7 @@ export class PlantStoreStack extends Stack {
         AUDIENCE: issuer.audience,
         SCOPE_CLAIM: issuer.scopeClaim,
       },
-      // Below the 10 s that API Gateway waits for an authorizer, and above the 3 s that fetching the issuer's keys may take.
+      // Below the 10 s that API Gateway waits for an authorizer, and above the 3 s of fetching the issuer's keys.
       timeout: Duration.seconds(9),
       stage,
       tracing,
@@ -46,7 +46,7 @@ export class PlantStoreStack extends Stack {
       const made = new ServiceFunction(this, name, {
         entry,
         environment: { TABLE_NAME: table.tableName },
-        // functions/http/ answers 2.7 s before this, so within 2.3 s.
+        // An operation's time-out. functions/http/ answers 2.7 s before it, so within 2.3 s.
         timeout: Duration.seconds(5),
         stage,
         tracing,
@@ -68,7 +68,7 @@ export class PlantStoreStack extends Stack {
     const outputs = {
       ...api.outputs,
       TableName: table.tableName,
-      // Written like the parameter `scope` of a token request (RFC 6749 section 3.3).
+      // All scopes of the contract, written like the parameter `scope` of a token request (RFC 6749 section 3.3).
       Scope: scopes.join(' '),
       DashboardUrl: monitoring.dashboardUrl,
       ...(issuer instanceof TokenIssuer ? issuer.outputs : { Issuer: issuer.issuer }),

@@ -38,7 +38,7 @@ export class BundledFunction extends lambda.Function {
       // 1,769 MB are one whole core. docs/decisions/function-settings.md explains size, log format and no pre-warming.
       memorySize: 1_769,
       timeout,
-      // The functions log the hash with each failure: docs/decisions/function-settings.md.
+      // The functions log this hash of their bundle with each failure: docs/decisions/function-settings.md.
       environment: { ...environment, BUNDLE_SHA256: createHash('sha256').update(bundle(entry)).digest('hex') },
       role,
       // `prod` keeps older versions so that the alias can go back to one. A version whose deployment failed is deleted,
@@ -102,7 +102,7 @@ export class ServiceFunction extends BundledFunction {
         resources: [this.functionArn, liveArn],
       }),
     );
-    // CDK grants this, too, but `withoutPolicyUpdates` drops CDK's grant in silence.
+    // CDK makes this grant, too, but `withoutPolicyUpdates` drops CDK's grant without a warning.
     role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [smokeTest.functionArn] }));
     role.addToPolicy(new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }));
     acknowledge(
@@ -123,7 +123,7 @@ export class ServiceFunction extends BundledFunction {
   }
 }
 
-/** Makes a function's code, index.js. CDK's NodejsFunction makes the same through npx, which is slower than esbuild. */
+/** Makes the code of a function, index.js. CDK's NodejsFunction makes the same, but through npx, which is slower. */
 const bundled = (entry: string): lambda.Code =>
   lambda.Code.fromAsset(functions, {
     assetHashType: AssetHashType.OUTPUT,
@@ -134,7 +134,7 @@ const bundled = (entry: string): lambda.Code =>
       command: [entry],
       local: {
         tryBundle: (folder) => {
-          // CDK has just made the folder writable for everyone (0777), but the code in it is run and deployed.
+          // CDK has just made the folder writable for everyone (0777), but only we may change the code in it.
           chmodSync(folder, 0o755);
           const intruders = readdirSync(folder);
           if (intruders.length > 0) throw new Error(`${folder} has files of another user: ${intruders.join(', ')}`);

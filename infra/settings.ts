@@ -43,7 +43,7 @@ export class ConfigurationError extends Error {}
 /** Reads and checks the CDK context. @throws ConfigurationError whose message names the key, its value and what is allowed */
 export const readSettings = (node: Node): Settings => {
   const [externalIssuer, domain] = [readIssuer(node), readDomain(node)];
-  // Older versions had the key scope. CDK ignores unknown keys, but somebody may rely on this one to keep callers out.
+  // Older versions had the key `scope`. CDK ignores unknown keys, but this one may be meant to keep callers out.
   text(node, 'scope', nothing, 'left out: schemas/openapi.yaml has the scopes of each operation');
   return {
     stage: (text(node, 'stage', stages, allowedStages) as Stage | undefined) ?? 'prod',
@@ -56,7 +56,8 @@ export const readSettings = (node: Node): Settings => {
   };
 };
 
-// CloudFormation makes names of at most 64 characters for functions and roles, which must also say what each is for.
+// Stages have short names because CloudFormation makes other names from them, of functions and roles, which have at
+// most 64 characters and must also say what each is for.
 const stages = /^(prod|dev|dev-[a-z\d]([a-z\d-]{0,18}[a-z\d])?)$/;
 const allowedStages = 'prod, dev, or dev-<name> with a name of 1 to 20 lower-case letters, digits and inner dashes';
 
@@ -104,7 +105,7 @@ const readDomain = (node: Node): Domain | undefined => {
 const hostName = /^(?=.{1,253}$)([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/;
 const certificate = /^arn:aws[a-z-]*:acm:[a-z\d-]+:\d{12}:certificate\/[\w-]+$/;
 
-/** Origins as browsers send them, because API Gateway compares texts. Why `*` is refused: docs/deploy.md, Browsers. */
+/** Origins as browsers send them, because API Gateway compares texts. docs/deploy.md, Browsers, says why not `*`. */
 const origins = {
   test: (text: string): boolean =>
     text.split(',').every((each) => origin.test(each) && URL.parse(each)?.origin === each),
@@ -147,7 +148,7 @@ export const text = (
   return value;
 };
 
-/** Reads a text that must not be missing, because the context has `other`. */
+/** Reads a text that must be set if the context has the key `other`. */
 const partner = (node: Node, key: string, other: string, allowed: string, pattern?: Pick<RegExp, 'test'>): string => {
   const value = text(node, key, pattern, allowed);
   if (value === undefined) throw refused(key, value, `set together with ${other}: to ${allowed}`);

@@ -18,7 +18,7 @@ export class SmokeTest extends BundledFunction {
     const arns = Object.fromEntries(versions.map(([name, { functionArn }]) => [name, functionArn]));
     super(scope, id, {
       entry: 'smoke-test.lambda.ts',
-      // CodeDeploy's event names no version.
+      // CodeDeploy's event names no version, so the function finds the versions in its environment.
       environment: { ISSUER: issuer, VERSIONS: Stack.of(scope).toJsonString(arns) },
       timeout: Duration.minutes(2),
       stage,

@@ -25,7 +25,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     }
     const pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
-      // The rules for sign-in protect users that someone creates by hand, though their tokens lack the scope anyway.
+      // The sign-in rules protect users whom someone adds by hand, though their tokens lack the scopes anyway.
       mfa: Mfa.REQUIRED,
       mfaSecondFactor: { otp: true, sms: false },
       passwordPolicy: {

@@ -18,7 +18,10 @@ import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { acknowledge } from '../../infra/acknowledge.ts';
 
-/** Requests a minute. Together, the clients that you expect should stay below `rateLimit`, which is per second. */
+/**
+ * Requests per minute, for each token and each address. All clients that you expect should together stay below the
+ * API's `rateLimit`, which is per second.
+ */
 const limits = { PerToken: 6_000, PerAddress: 12_000 };
 
 const app = new App();
@@ -31,7 +34,7 @@ const setting = (key: string): string => {
 // AWS WAF protects CloudFront only from this region.
 const stack = new Stack(app, 'PlantStore-Edge', { env: { region: 'us-east-1' } });
 
-/** Refuses as the gateway does, so that clients treat both alike: they send again later. */
+/** Refuses a request with a 429 like the gateway's, so that clients send it again later. */
 const refuse: CfnWebACL.RuleActionProperty = {
   block: {
     customResponse: {
@@ -45,7 +48,7 @@ const refuse: CfnWebACL.RuleActionProperty = {
 const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
   metricName,
   cloudWatchMetricsEnabled: true,
-  // The samples would show the headers of requests, and so their tokens, to whoever may read the console.
+  // Samples of requests would show the headers, and so the tokens, to everyone who may read the AWS console.
   sampledRequestsEnabled: false,
 });
 
@@ -83,7 +86,7 @@ const distribution = new Distribution(stack, 'Distribution', {
   minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
   webAclId: webAcl.attrArn,
   defaultBehavior: {
-    // An operation answers within 2.5 s, and the gateway gives up after 30 s.
+    // Longer than the 30 s after which the gateway gives up. An operation answers within 2.5 s.
     origin: new HttpOrigin(setting('origin'), { readTimeout: Duration.seconds(31) }),
     allowedMethods: AllowedMethods.ALLOW_ALL,
     viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
@@ -91,7 +94,8 @@ const distribution = new Distribution(stack, 'Distribution', {
     originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
   },
 });
-// The gateway refuses the TLS handshake of everybody else. CDK's HttpOrigin has no option for this certificate.
+// CloudFront shows this client certificate to the gateway, which refuses the TLS handshake of everybody else. CDK's
+// HttpOrigin has no option for it.
 (distribution.node.defaultChild as CfnDistribution).addPropertyOverride(
   'DistributionConfig.Origins.0.CustomOriginConfig.OriginMtlsConfig',
   { ClientCertificateArn: setting('clientCertificateArn') },
