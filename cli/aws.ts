@@ -1,4 +1,4 @@
-/** What the commands for a deployed stack share. AWS credentials and region come from the environment, as for `cdk deploy`. */
+/** The commands for a deployed stack share this. AWS credentials and region come from the environment. */
 
 const noRegion = 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1';
 

@@ -37,7 +37,7 @@ const readToken = (target: Target): string => {
 
 type Failed = Result<'createPlant'> & { ok: false };
 
-/** Says in one sentence what failed and what to do about it, and which request it was. */
+/** Says in one sentence why a request failed and what to do about it, and adds the request's id. */
 export const explain = (result: Failed, url: string): string =>
   `${advice(result, url)}${result.requestId === undefined ? '' : ` [request ${result.requestId}]`}`;
 

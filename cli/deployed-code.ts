@@ -3,11 +3,11 @@ import { GetAliasCommand, GetFunctionCommand, LambdaClient } from '@aws-sdk/clie
 import { unzipSync } from 'fflate';
 import { explain, region } from './aws.ts';
 
-/** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is undefined if it has no alias. */
+/** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is its alias's name, if any. */
 export type DeployedFunction = { id: string; name: string; live: string | undefined };
 
 /**
- * The code of a version. `version` is a number or $LATEST, and `share` is the part of the calls that it gets, from 0 to 1.
+ * The code of a function's version. `version` is a number or $LATEST; `share` is its part of the calls, from 0 to 1.
  * `declared` is its variable BUNDLE_SHA256; `files` has the content of index.js, and the names of all files.
  */
 export type DeployedVersion = {
@@ -57,7 +57,7 @@ export const downloadLive = async ({ id, name, live }: DeployedFunction): Promis
   }
 };
 
-/** Returns the part of the calls that each version behind an alias gets. */
+/** Returns the share of the calls (0 to 1) that each version behind an alias gets. */
 const readShares = async (client: LambdaClient, name: string, alias: string): Promise<Record<string, number>> => {
   const { FunctionVersion = '', RoutingConfig } = await client.send(
     new GetAliasCommand({ FunctionName: name, Name: alias }),
@@ -73,7 +73,7 @@ const download = async (
   version: string,
 ): Promise<Omit<DeployedVersion, 'share'>> => {
   const { Code, Configuration } = await client.send(new GetFunctionCommand({ FunctionName: name, Qualifier: version }));
-  // A link to S3 that works for ten minutes, without credentials.
+  // `Code.Location` is a link to S3 that works for ten minutes, without credentials.
   const response = await fetch(Code?.Location ?? '').catch((error: Error) => {
     throw new Error(`version ${version} cannot be downloaded: ${explain(error.cause ?? error)}`);
   });
@@ -83,7 +83,7 @@ const download = async (
 };
 
 const unzip = (zip: Uint8Array): DeployedVersion['files'] => {
-  // A zip file may contain two files of one name, and the result of `unzipSync` only the last of them.
+  // A zip file may contain two files of one name, of which the result of `unzipSync` has only the last.
   const names: string[] = [];
   const files = unzipSync(zip, { filter: ({ name }) => names.push(name) > 0 });
   return { code: files['index.js'], names };

@@ -8,10 +8,10 @@ import {
 import { explain, region } from './aws.ts';
 import type { LoggedLine, TracedRequest } from './traced-request.ts';
 
-/** An access log line, a line of a function's own (`message`), or a line of Lambda's about an invocation (`record`). */
+/** A line of a log: of the access log, a function (with `message`), or Lambda about an invocation (with `record`). */
 type Line = Record<string, unknown> & { requestId?: string; integrationRequestId?: string };
 
-/** A line in the logs, and the function whose log it is in; undefined for the access log. */
+/** A line that was found. `who` is the function whose log has the line, or undefined for the access log. */
 type Found = { who: string | undefined; line: Line };
 
 /**
@@ -40,7 +40,7 @@ export const findDeployedRequest = async (id: string, stack: string, days: numbe
   return {
     ...(summary && { summary: summaryOf(summary) }),
     errors: [summary?.['authorizerError'], summary?.['integrationError'], summary?.['gatewayError']]
-      // The gateway writes `-` for a variable without a value.
+      // The access log has `-` for a variable without a value.
       .filter((error): error is string => typeof error === 'string' && error !== '-'),
     lines: all.flatMap(({ who, line }) => (who === undefined ? [] : [loggedLine(who, line)])),
   };
@@ -55,7 +55,7 @@ const summaryOf = ({ method, route, status, latency }: Line): Required<TracedReq
 const loggedLine = (who: string, { level, message, type, record }: Line): LoggedLine =>
   type === undefined ? { who, level: String(level), message } : { who, level: String(type), message: record };
 
-/** Lists a stack's log groups with their functions: the access log has none. */
+/** Lists a stack's log groups, each with the function that writes to it, or with undefined for the access log. */
 const readLogGroups = async (stack: string): Promise<Map<string, string | undefined>> => {
   const groups = new Map<string, string | undefined>();
   try {
@@ -100,6 +100,6 @@ const foundIn = (row: ResultField[], groups: Map<string, string | undefined>): F
   const { '@log': log = '', '@message': message = '{}' } = Object.fromEntries(
     row.map(({ field, value }) => [field, value]),
   );
-  // @log is the account's number, a colon and the log group.
+  // The field @log is the account's number, a colon and the name of the log group.
   return { who: groups.get(log.slice(log.indexOf(':') + 1)), line: JSON.parse(message) };
 };

@@ -8,12 +8,12 @@ import type { Failure } from './import-lines.ts';
 /** A line of an import that failed. `source` is the name of the imported file, `number` the line's number in it. */
 export type FailedLine = { source: string; number: number; bytes: Buffer; failure: Failure };
 
-/** Matches a file that begins as `add` writes it. */
+/** Matches the start of a file of failed lines: the comment that `add` writes before each line. */
 const comment = /^\s*# .*:\d+ \(.*\): /;
 
 /**
- * A file with the lines that an import could not store, each below a comment with the reason. It can be imported, too:
- * only that import removes lines from it.
+ * A file with the lines that an import could not store, each below a comment with the reason. The file can be imported,
+ * too, and only importing it removes lines from it.
  */
 export class FailedLines {
   readonly file: string;
@@ -31,7 +31,7 @@ export class FailedLines {
     this.isForeign = earlier > 0 && !comment.test(head);
   }
 
-  /** Opens the file, which need not exist. @throws Error of the file system, as do the other methods */
+  /** Opens a file of failed lines, which need not exist. @throws Error of the file system, as do the other methods */
   static async in(file: string): Promise<FailedLines> {
     const earlier = await sizeOf(file);
     if (earlier === 0) return new FailedLines(file, '', 0);
@@ -40,7 +40,7 @@ export class FailedLines {
     return new FailedLines(file, buffer.toString(), earlier);
   }
 
-  /** Makes `add` skip each line that is in the file now, so that importing a file twice does not repeat its failures. */
+  /** Makes `add` skip each line that the file already has, so that a second import does not repeat its failures. */
   async skipPresent(): Promise<void> {
     if (this.earlier === 0) return;
     await using handle = await open(this.file);
@@ -48,7 +48,7 @@ export class FailedLines {
   }
 
   async add({ source, number, bytes, failure: { error, message, requestId } }: FailedLine): Promise<void> {
-    // If somebody else has changed the file meanwhile, the line may be gone from it: add it.
+    // If somebody else has changed the file meanwhile, it may no longer have the line, so the line is added.
     if (this.#present.has(digest(bytes.toString('latin1'))) && (await this.#isUnchanged())) return;
     const request = requestId === undefined ? '' : ` [request ${requestId}]`;
     // The message may come from anything that answers at the service's address, so it may have line breaks.
@@ -60,7 +60,7 @@ export class FailedLines {
     this.#added += text.length;
   }
 
-  /** Removes the first bytes of the file, all of which must be from before this import. Deletes the file if none remain. */
+  /** Removes the first bytes of the file, all from before this import. Deletes the file if none remain. */
   async remove(first: number): Promise<void> {
     // If somebody else has changed the file meanwhile, keep all of it.
     if (first === 0 || !(await this.#isUnchanged())) return;
@@ -78,7 +78,7 @@ export class FailedLines {
     }
   }
 
-  /** Returns whether the file has the size that this import expects. */
+  /** Returns whether the file still has the size that this import expects, so that nobody else has changed it. */
   async #isUnchanged(): Promise<boolean> {
     return (await sizeOf(this.file)) === this.earlier + this.#added;
   }
@@ -89,7 +89,7 @@ const digest = (line: string): string => hash('sha256', line.replace(/[\r\n]+$/,
 
 const newline = 0x0a;
 
-/** Returns false if what is appended to the file would continue its last line, as after some editors. */
+/** Returns false if the file's last line has no line break: appended text would continue that line. */
 const endsInLineBreak = async (file: string): Promise<boolean> => {
   const size = await sizeOf(file);
   if (size === 0) return true;

@@ -5,21 +5,21 @@ import type { NewPlant, Result } from '../client/plant-store-client.ts';
 /** A line of the file. `number` counts from 1; `end` is the byte offset where the line ends, with its line break. */
 type Line = { number: number; end: number; bytes: Buffer };
 
-/** `already there` means that the service said so: the same plant was stored before. */
+/** What an import did with a line. `already there`: the service said that it had stored the same plant before. */
 export type Outcome = 'new' | 'already there' | 'failed';
 
-/** The outcome of one line. */
+/** A line of the imported file and its outcome. */
 export type ImportedLine = Line & ({ outcome: Exclude<Outcome, 'failed'> } | { outcome: 'failed'; failure: Failure });
 
-/** `error` is the service's error number, `gateway`, or `not sent` if the line cannot be a plant. */
+/** Why a line failed. `error` is the service's error number, `gateway`, or `not sent` if the line cannot be a plant. */
 export type Failure = { error: number | string; message: string; requestId?: string | undefined };
 
 export type Create = (plant: NewPlant) => Promise<Result<'createPlant'>>;
 
-/** Requests in progress at the same time: far fewer than a deployment accepts per second. */
+/** The most requests in progress at the same time: far fewer than a deployment accepts per second. */
 const concurrency = 16;
 
-/** Finished lines that may wait for an earlier, slower one: results are yielded in the file's order. */
+/** How many finished lines may wait for an earlier, slower one, since results are yielded in the file's order. */
 const backpressure = 256;
 
 /** The largest request body that the service accepts. */
@@ -27,10 +27,10 @@ const maxLineBytes = 1024 * 1024;
 
 const [newline, space, hash] = [0x0a, 0x20, 0x23];
 
-/** Statuses from the gateway that concern one request only. Any other status would fail every line alike. */
+/** Statuses of the gateway that concern one request only. After any other, every line would fail in the same way. */
 const perRequest = new Set([413, 429, 500, 502, 503, 504]);
 
-/** Ends an import, because every other line would fail for the same reason. */
+/** Thrown to end an import if every other line would fail for the same reason. */
 export class ImportEnded extends Error {
   override readonly name = 'ImportEnded';
   readonly result: Result<'createPlant'> & { ok: false };
@@ -69,7 +69,7 @@ export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 
     { concurrency, backpressure },
   );
 
-/** The client throws a RangeError for a number that it cannot send exactly. It concerns that one line. */
+/** The client throws a RangeError for a number that it cannot send exactly. Only the line with that number fails. */
 const onlyRangeError = (error: unknown): RangeError => {
   if (error instanceof RangeError) return error;
   throw error;
@@ -108,7 +108,7 @@ const tooLong = (number: number): Error =>
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses one line. The client and the service check its fields.
+ * Parses one line. The client and the service check the plant's fields.
  * @returns the plant, or the reason why the line cannot be sent
  */
 const readPlant = (bytes: Buffer): NewPlant | string => {

@@ -1,4 +1,4 @@
-/** `plant import`: adds the plants in a file, and says how far it came. */
+/** `plant import`: adds the plants in a file, and shows its progress. */
 import { createReadStream, fstatSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,7 +15,7 @@ export class Stopped extends Error {
 
 type Options = Target & { from?: number };
 
-/** Where the lines come from, and where those go that fail. `size` is in bytes, and 0 if it is not known. */
+/** The source of an import's lines, and the file for the lines that fail. `size` is in bytes; 0 if it is not known. */
 type Input = {
   kind: 'file' | 'failed lines' | 'stdin';
   name: string;
@@ -29,7 +29,7 @@ const resolveForCaller = (file: string): string => path.resolve(process.env['INI
 
 const suffix = '.failed.ndjson';
 
-/** @throws Error with a sentence for the user */
+/** Opens a file, or standard input if `given` is `-`. @throws Error with a sentence for the user */
 const openInput = async (given: string, { from }: Options): Promise<Input> => {
   if (given === '-') {
     const failures = await openFailures(`stdin${suffix}`);
@@ -63,7 +63,7 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   const input = await openInput(given, options);
   const { url, createPlant } = await connect(options);
   const stop = new AbortController();
-  // A Ctrl-C arrives twice: from the terminal, and forwarded by npm.
+  // One Ctrl-C sends the signal twice, from the terminal and through npm, so a second signal changes nothing.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
   const progress = new Progress(input.size);
@@ -91,7 +91,7 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   process.exitCode = failed > 0 || problem !== undefined ? 1 : 0;
 };
 
-/** Removes the lines that are done from a file of failed lines. @returns a sentence for the user if that is impossible */
+/** Removes lines that are done from an imported file of failed lines. @returns a sentence for the user if it cannot */
 const removeDone = async ({ kind, failures }: Input, end: number): Promise<string | undefined> => {
   if (kind !== 'failed lines') return undefined;
   try {
@@ -109,7 +109,7 @@ const howToGoOn = (given: string, { url, token }: Options, { kind }: Input, { la
   if (lastLine === 0) return 'Run it again: plants that are already stored are not stored twice.';
   const rest = [
     ...(url === undefined ? [] : ['--url', url]),
-    // The token is secret, and no longer valid when it has expired.
+    // The printed command has `...` in place of the token, which is secret and may have expired by then.
     ...(token === undefined ? [] : ['--token', '...']),
   ];
   const command = ['npm run -s plant -- import', quoted(given), '--from', lastLine + 1, ...rest].join(' ');

@@ -12,7 +12,7 @@ const add = async ({ url: service, token, ...plant }: Target & NewPlant) => {
   const { url, createPlant } = await connect({ url: service, token });
   const result = await createPlant(plant);
   if (!result.ok) throw new Error(explain(result, url));
-  // The response has no id. With it, the output is a line that `plant import` takes.
+  // The response has no id. With the id, the output is a line that `plant import` can read.
   console.log(toJson({ id: plant.id, ...result.body }));
 };
 
@@ -32,7 +32,7 @@ const httpUrl = (text: string): string => {
   return text;
 };
 
-/** Commander's help does not say which options are required. */
+/** Commander's help does not say which options are required, so the description of an option does. */
 const optionDescription = (option: Option): string =>
   `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`;
 

@@ -11,9 +11,9 @@ export const secondsLeft = (done: number, total: number, secondsSoFar: number): 
 /** Counts the lines of an import by their outcomes, and shows the counts on a terminal. */
 export class Progress {
   readonly counts: Record<Outcome, number> = { new: 0, 'already there': 0, failed: 0 };
-  /** The number of the last line that is done. */
+  /** The number of the last line that is done, counted from 1. */
   lastLine = 0;
-  /** The byte offset at which that line ends. */
+  /** The byte offset at which the line `lastLine` ends. */
   end = 0;
   #misfits = 0;
   #first = '';
@@ -22,7 +22,7 @@ export class Progress {
   readonly #started = performance.now();
   readonly #bar: SingleBar;
 
-  /** @param size the bytes of the imported file; 0 if they are not known */
+  /** @param size of the imported file in bytes; 0 if it is not known */
   constructor(size: number) {
     this.#size = size;
     const format = `${size > 0 ? '{bar} {percentage}%, {left} left, ' : ''}{rate} plants/s: {counts}`;
@@ -50,7 +50,7 @@ export class Progress {
     });
   }
 
-  /** The first line, if none of the lines is a plant. */
+  /** The text of the first line, if no line so far is a plant. */
   get firstMisfit(): string | undefined {
     return this.#misfits > 0 && this.#misfits === this.lines ? this.#first : undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run -s request -- <id>` prints what the running local service did with one request;
- * `npm run -s request -- <id> --stack PlantStore` prints what the logs of a deployed stack have of it.
+ * `npm run -s request -- <id>` prints what the running local service did with one request; `npm run -s request -- <id>
+ * --stack PlantStore` prints what the logs of a deployed stack say about it.
  */
 import { Command, InvalidArgumentError } from 'commander';
 import { findDeployedRequest } from './deployed-request.ts';

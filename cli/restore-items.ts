@@ -16,10 +16,10 @@ import { explain } from './aws.ts';
 /** The names of two tables: items are copied `from` one `to` the other. */
 export type Tables = { from: string; to: string };
 
-/** What became of one item. `already there` means that the target has an item with this key, of whatever content. */
+/** What happened to one item. `already there`: the target table has an item with the same key, whatever its content. */
 export type Restored = { outcome: 'restored' | 'already there' } | { outcome: 'failed'; reason: string };
 
-/** Items that are written at the same time. DynamoDB allows far more; clients use the same table meanwhile. */
+/** The most items written at the same time. DynamoDB allows far more, but clients use the table meanwhile. */
 const concurrency = 32;
 
 /**
@@ -42,8 +42,8 @@ export const checkTables = async (client: DynamoDBClient, { from, to }: Tables) 
 };
 
 /**
- * Puts each item of one table into the other, exactly as it is, unless that has an item with the same key. Nothing is
- * ever changed or deleted, so this may be repeated.
+ * Puts each item of one table into the other, unchanged, unless the other has an item with the same key. No item is
+ * ever overwritten or deleted, so a copy may be repeated.
  * @throws what the SDK throws if every other item would fail for the same reason
  */
 export const restoreItems = (
@@ -73,12 +73,12 @@ export const restoreItems = (
     { concurrency, backpressure: 8 * concurrency },
   );
 
-/** The SDK's attribute values keep numbers as text, so all 38 digits stay. */
+/** The SDK's attribute values keep a number as text, so all its digits (up to 38) stay. */
 async function* itemsOf(client: DynamoDBClient, table: string): AsyncGenerator<Record<string, AttributeValue>> {
   for await (const { Items = [] } of paginateScan({ client }, { TableName: table, ConsistentRead: true })) yield* Items;
 }
 
-/** Client errors of DynamoDB after which other items may succeed. */
+/** DynamoDB's client errors (status 400) after which other items may still succeed. */
 const perItem = new Set([
   'ItemCollectionSizeLimitExceededException',
   'ProvisionedThroughputExceededException',

@@ -1,4 +1,4 @@
-/** `npm run -s restore -- --from restored --to <TableName>` copies the items that the second table lacks into it. */
+/** `npm run -s restore -- --from restored --to <TableName>` copies into the second table the items that it lacks. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
@@ -20,7 +20,7 @@ const command: Command = new Command('npm run -s restore --')
   .parse();
 
 const { from, to } = command.opts<Partial<Tables>>();
-// Commander would report a missing required option before an unknown one.
+// Checked here, because Commander would report a missing required option before an unknown one.
 if (from === undefined || to === undefined) command.error('error: name two tables, with --from and --to');
 if (from === to) command.error('error: --from and --to are the same table');
 
@@ -31,7 +31,7 @@ class Progress {
   readonly #started = performance.now();
   readonly #bar: SingleBar;
 
-  /** @param itemCount about how many items there are; 0 if that is not known */
+  /** @param itemCount is about how many items there are; 0 if the number is not known */
   constructor(itemCount: number) {
     this.#bar = new SingleBar({ format: `${itemCount > 0 ? '{bar} {percentage}% of about {total}, ' : ''}{counts}` });
     // Without a terminal, cli-progress draws nothing.
@@ -48,7 +48,7 @@ class Progress {
     return Object.values(this.counts).reduce((sum, count) => sum + count);
   }
 
-  /** Why the first item failed; undefined if none did. */
+  /** Why the first failed item failed; undefined if none failed. */
   get reason(): string | undefined {
     return this.#reason;
   }
@@ -66,14 +66,14 @@ class Progress {
 
 const again = 'Run the same command again: it skips what is already there.';
 
-/** @returns the exit code */
+/** Copies the items, and shows the user the progress and the result. @returns the exit code */
 const restore = async (tables: Tables): Promise<number> => {
   const client = new DynamoDBClient({
     ...region,
-    // Sends fewer requests while DynamoDB throttles them.
+    // In this mode, the SDK sends fewer requests while DynamoDB throttles them.
     retryMode: 'adaptive',
     maxAttempts: 10,
-    // In milliseconds. The SDK waits forever by default.
+    // Time limits in milliseconds. By default, the SDK waits forever.
     requestHandler: { connectionTimeout: 5_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
   });
   const { partitionKey, itemCount } = await checkTables(client, tables);

@@ -1,11 +1,11 @@
-/** What is known of one request: of a running local service, or of a deployed stack. */
+/** Describes what is known of one request to a running local service or to a deployed stack. */
 
 /** A line that a function, or Lambda, logged for the request. `who` is the function, such as Authorizer. */
 export type LoggedLine = { who: string; level: string; message: unknown };
 
 /**
- * `summary` is the request's line in the access log: undefined if it is not there yet. `errors` say why the gateway
- * responded instead of a function.
+ * `summary` is the request's line in the access log, or undefined until the log has that line. `errors` say why the
+ * gateway responded instead of a function.
  */
 export type TracedRequest = {
   summary?: { method: string; path: string; status: number; milliseconds: number };
@@ -13,7 +13,7 @@ export type TracedRequest = {
   lines: LoggedLine[];
 };
 
-/** Why the gateway responds with these statuses before it calls a function. No function logs anything then. */
+/** Why the gateway responds with each of these statuses before it calls a function. No function logs anything then. */
 const beforeFunctions: Record<number, string> = {
   400: 'the request is not valid HTTP',
   401: 'the request has no Authorization header',
@@ -24,7 +24,7 @@ const beforeFunctions: Record<number, string> = {
   431: 'the request line and headers are over 10,240 bytes',
 };
 
-/** Describes the request for people, from the gateway to the cause. */
+/** Describes a request for people: its line in the access log, the functions' log lines, and the gateway's errors. */
 export const describe = ({ summary, errors, lines }: TracedRequest): string => {
   const { method, path, status = 0, milliseconds } = summary ?? {};
   const known = lines.length > 0 ? undefined : beforeFunctions[status];
@@ -36,16 +36,16 @@ export const describe = ({ summary, errors, lines }: TracedRequest): string => {
   return escapeControls(text);
 };
 
-/** Shows line breaks, as in stacks. A function may have logged nothing: console.info(undefined). */
+/** Returns a message as text with real line breaks, as in stack traces. console.info(undefined) logs no message. */
 const readable = (message: unknown): string => {
   const short = JSON.stringify(message) ?? '';
   return showLineBreaks(short) === short ? short : showLineBreaks(JSON.stringify(message, null, 2));
 };
 
-/** Each match is one whole escape sequence, so the n after an escaped backslash, as in "C:\\new", stays. */
+/** Each match is one whole escape sequence, so the n after an escaped backslash, as in "C:\\new", stays an n. */
 const showLineBreaks = (json: string): string =>
   json.replaceAll(/\\./g, (escaped) => (escaped === '\\n' ? '\n' : escaped));
 
-/** JSON.stringify does not escape U+007F to U+009F, with which a terminal can be controlled, too. */
+/** Escapes U+007F to U+009F, which JSON.stringify does not escape, because these characters can control a terminal. */
 const escapeControls = (text: string): string =>
   text.replaceAll(/[^\P{Cc}\n]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
