@@ -11,7 +11,7 @@ new Command('npm run lint:prose --')
   .showHelpAfterError()
   .parse();
 
-/** Words and phrases of ours that made readers stumble, and what to write instead. */
+/** Words and phrases that made readers of this project stumble, each with what to write instead. */
 const phrases: [phrase: RegExp, instead: string][] = [
   [/\bmend(?:s|ed|ing)?\b/i, 'fix'],
   [/\bsuch as that\b/i, 'for example, that'],
@@ -27,7 +27,7 @@ const phrases: [phrase: RegExp, instead: string][] = [
   [/(?<!\bthere )\bis no (?!longer\b)\w+/i, 'is not a'],
 ];
 
-/** The most words in a sentence. Readers have to read longer sentences twice. */
+/** The most words that a sentence may have. Readers have to read longer sentences twice. */
 const maxWords = 45;
 
 type Finding = { file: string; line: number; text: string };
@@ -97,7 +97,7 @@ const descriptionsOf = (yaml: string): { text: string; line: number }[] => {
   return found;
 };
 
-/** Strings of at least four words, with a space before each, because write-good ignores its whitelist at index 0. */
+/** Returns strings of at least four words, each after a space: write-good's whitelist has a bug at index 0. */
 const stringsOf = (program: Program): { value: string; start: number }[] => {
   const found: { value: string; start: number }[] = [];
   const add = (value: unknown, start: number): void => {

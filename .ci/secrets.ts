@@ -11,8 +11,8 @@ new Command('npm run secrets --')
   .parse();
 
 const id = '@secretlint/secretlint-rule-preset-recommend';
-// Also search for AWS key ids, which secretlint skips by default: a secret is usually close to its id. This also finds
-// account ids, so the two sample accounts of AWS's documentation are allowed.
+// Also search for AWS key ids, which secretlint skips by default, because a secret is usually close to its id. The rule
+// finds account ids too, so the two sample accounts of AWS's documentation are allowed.
 const aws = {
   id: '@secretlint/secretlint-rule-aws',
   options: { enableIDScanRule: true, allows: ['123456789012', '000000000000'] },

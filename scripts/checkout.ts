@@ -6,7 +6,7 @@ import { type ProjectCopy, startIn } from './project-copy.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** The project as it was at a commit. `hasSamePackages`: its package-lock.json is that of the working tree. */
+/** The project as it was at a commit. `hasSamePackages`: its package-lock.json equals that of the working tree. */
 export type Checkout = ProjectCopy & { commit: string; hasSamePackages: boolean };
 
 /** An error that the user must fix. Its message says how. */
@@ -14,9 +14,9 @@ export class CheckoutError extends Error {}
 
 /**
  * Checks out the project at a git ref into `parent`, a folder that the caller removes. The checkout uses the packages
- * installed here, and has the functions/generated that its own compiler makes.
- * @param signal stops it; it then rejects
- * @param options `ownPackages`: if its package-lock.json is another one, npm installs its packages into it
+ * installed here; its functions/generated is made by its own compiler.
+ * @param signal stops the work, and the promise then rejects
+ * @param options `ownPackages`: if the checkout's package-lock.json differs, npm installs the checkout's own packages
  * @throws CheckoutError if git does not have the ref, or the project at that ref has no stack to synthesize
  */
 export const checkOut = async (
@@ -29,7 +29,7 @@ export const checkOut = async (
   const copy = { folder: path.join(parent, 'project'), temporary: path.join(parent, 'tmp') };
   await Promise.all([mkdir(copy.folder, { recursive: true }), mkdir(copy.temporary, { recursive: true })]);
   const archive = path.join(copy.temporary, 'project.tar');
-  // In a subfolder of a repository, git archives that folder only.
+  // If the project is a subfolder of a repository, `git archive` takes that folder only.
   await git(project, ['archive', '--format=tar', `--output=${archive}`, commit], signal);
   await promisify(execFile)('tar', ['-xf', archive, '-C', copy.folder], { signal });
   await rm(archive);

@@ -1,6 +1,6 @@
 /**
- * `npm run diff` shows what a deployment of the working tree would change where another commit is deployed. It fails if
- * the change needs more than a review: docs/decisions/pull-request.md
+ * `npm run diff` shows what deploying the working tree would change in a stack that was deployed from another commit.
+ * The command fails if the change needs more than a review: docs/decisions/pull-request.md
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -42,7 +42,7 @@ const sharedWithMain = (): string => {
       const git = ['merge-base', 'HEAD', main];
       return execFileSync('git', git, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
     } catch {
-      // git does not have this branch.
+      // git does not have a branch of this name, so the next name is tried.
     }
   }
   throw new Error('git finds no commit that this branch shares with main. Name one, such as: npm run diff -- HEAD');
@@ -65,7 +65,7 @@ const compareStack = (name: string, before: StackTemplate, after: StackTemplate)
   ];
 };
 
-/** A deployment does not delete a stack that the app no longer has. */
+/** Finds stacks that the app no longer has, because a deployment does not delete them. */
 const missingStacks = (before: Stacks, after: Stacks): Finding[] =>
   [...before.keys()]
     .filter((name) => !after.has(name))
@@ -78,7 +78,7 @@ const compareContracts = (base: string): Finding[] =>
     ),
   );
 
-/** @returns whether nothing forbids the change */
+/** Compares a commit with the working tree, and prints the result. @returns whether the change is allowed */
 const compare = async (parent: string): Promise<boolean> => {
   const ref = command.args[0] ?? sharedWithMain();
   const checkout = await checkOut(path.join(parent, 'base'), ref, stop.signal, { ownPackages: true });

@@ -14,7 +14,7 @@ const { stack } = new Command('npm run -s verify --')
   .parse()
   .opts<{ stack: string }>();
 
-/** Says which commit the files in this folder are of. */
+/** Says from which commit the files in this folder are. */
 const describeFolder = (): string => {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
@@ -26,17 +26,17 @@ const describeFolder = (): string => {
   }
 };
 
-/** The id that a function has because of its entry. @example functionOf('create-plant.lambda.ts') === 'CreatePlant' */
+/** Returns the construct id of an entry's function. @example functionOf('create-plant.lambda.ts') === 'CreatePlant' */
 const functionOf = (entry: string): string =>
   entry.replace('.lambda.ts', '').replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Returns the entry of a function. Its logical id ends with its own id, after those of constructs around it. */
+/** Returns a function's entry. A logical id is the ids of the parents, the function's own id, and a hash. */
 const entryOf = ({ id }: DeployedFunction): string | undefined =>
   listEntries()
     .filter((entry) => id.replace(/[0-9A-F]{8}$/, '').endsWith(functionOf(entry)))
     .sort((a, b) => b.length - a.length)[0];
 
-/** Compares a version with the bundle that this folder makes. @returns what differs, or undefined */
+/** Compares a version with the bundle built from this folder. @returns what differs, or undefined */
 const difference = ({ declared, files: { code, names } }: DeployedVersion, built: string): string | undefined => {
   if (code === undefined || names.length > 1) return `the files ${names.join(', ')} run, not index.js alone`;
   const runs = sha256Of(code);
@@ -45,7 +45,7 @@ const difference = ({ declared, files: { code, names } }: DeployedVersion, built
   return `${runs} runs, but this folder makes ${built}${changed}`;
 };
 
-/** Compares all versions that callers of a function reach. @returns a line for each, and whether it matches */
+/** Compares all versions of a function that callers reach. @returns for each version a line, and whether it matches */
 const compare = async (found: DeployedFunction): Promise<{ line: string; matches: boolean }[]> => {
   const entry = entryOf(found);
   if (entry === undefined) return [{ line: `${found.id} differs: functions/ has no entry for it`, matches: false }];

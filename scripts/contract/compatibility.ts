@@ -11,7 +11,7 @@ export const readContract = (file: string): Contract => parse(readFileSync(file,
 /** Stands for the scopes of an operation without `security`: release 1.0.0 named them only in prose. */
 const unknownScope = 'unknown';
 
-/** Makes a contract readable that gives operations no scopes. */
+/** Gives the scope `unknown` to operations without scopes, so that their contract can be read. */
 export const withScopes = (released: Contract): Contract => {
   const security = [{ bearerAuth: [unknownScope] }];
   const paths = Object.entries(released.paths).map(([path, item]) => {
@@ -31,11 +31,11 @@ export const readReleases = (project: string): { version: string; contract: Cont
   }));
 };
 
-/** What to do instead of a break. */
+/** Advice for those who want to change the contract in a way that breaks clients. */
 export const advice =
   'Leave the old operation as it is, and add a new one under another path. docs/decisions/pull-request.md says what else helps.';
 
-/** Lists, in sentences, what a client of the released contract would notice; empty if nothing. */
+/** Lists, in sentences, the changes that could break a client of the released contract; empty if there are none. */
 export const breaksOf = (released: Contract, today: Contract): string[] => {
   const now = readOperations(today);
   return readOperations(released).flatMap((before) => {

@@ -1,16 +1,16 @@
-/** Compares schemas: whether one accepts every value that another accepts. It knows the keywords that contracts use here. */
+/** Compares schemas: whether one accepts all that another accepts. It knows the keywords that our contracts use. */
 import { type Contract, isSchema, resolve, type Schema } from './schemas.ts';
 import { integerLimits, safeIntegers } from './validators.ts';
 
-/** A schema, and the contract that its references lead into. */
+/** A schema, and the contract in which its references are looked up. */
 export type Place = { contract: Contract; schema: Schema };
 
-/** Keywords that refuse no value. Those that start with `x-` do not, either. */
+/** Keywords that refuse no value. Keywords that start with `x-` refuse none either. */
 const annotations = [
   ...['title', 'description', 'example', 'examples', 'default', 'deprecated', 'readOnly', 'writeOnly', 'xml'],
 ];
 
-/** The schema without references and `allOf`: all of its parts apply at once. */
+/** Splits a schema into parts without references and `allOf`. A value must be accepted by all parts. */
 export const partsOf = ({ contract, schema }: Place): Schema[] => {
   const { allOf, ...others } = resolve(contract, schema);
   const branches = Array.isArray(allOf) ? allOf.filter(isSchema) : [];
@@ -18,8 +18,8 @@ export const partsOf = ({ contract, schema }: Place): Schema[] => {
 };
 
 /**
- * Lists why `wide` may refuse a value that `narrow` accepts; empty if it accepts all of them. A new optional field counts
- * as accepted, although a client may have sent something else under its name. What cannot be compared counts as refused.
+ * Lists why `wide` may refuse a value that `narrow` accepts; empty if it accepts all. A new optional field counts as
+ * accepted, although a client may have sent another field of that name. What cannot be compared counts as refused.
  */
 export const refusals = (wide: Place, narrow: Place, at = 'the value', compared: string[] = []): string[] => {
   const pair = `${wide.schema['$ref']} ${narrow.schema['$ref']}`;
@@ -135,7 +135,7 @@ const boundKeywords = { minimum: 'lower', exclusiveMinimum: 'lower', maximum: 'u
 
 type Bound = { side: string; limit: number | bigint; isExclusive: boolean };
 
-/** The limits of a number, those of its format included. */
+/** Returns the limits of a number, including those of its format. */
 const boundsOf = (part: Schema): Bound[] => {
   const isInteger = [part['type']].flat().includes('integer');
   const [least, most] = isInteger ? (integerLimits[String(part['format'])] ?? safeIntegers) : [];
@@ -150,7 +150,7 @@ const boundsOf = (part: Schema): Bound[] => {
   ];
 };
 
-/** Returns whether a bound keeps every number within `wide`. */
+/** Returns whether a limit allows no number that `wide` refuses. */
 const isWithin =
   (wide: Bound) =>
   (bound: Bound): boolean => {
@@ -164,7 +164,7 @@ const rangeOf = (part: Schema): string =>
     .flatMap((keyword) => (part[keyword] === undefined ? [] : [`${keyword} ${part[keyword]}`]))
     .join(', ') || 'no format';
 
-/** A keyword's value as text, with what it refers to in place. */
+/** Writes a keyword's value as text, in which each reference is replaced by its target. */
 const inlined = (contract: Contract, value: unknown, followed: unknown[] = []): string => {
   if (!(value instanceof Object)) return JSON.stringify(value);
   if (Array.isArray(value)) return JSON.stringify(value.map((each) => inlined(contract, each, followed)));

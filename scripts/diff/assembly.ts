@@ -4,7 +4,7 @@ import { CloudAssembly } from 'aws-cdk-lib/cx-api';
 import { type ProjectCopy, startIn } from '../project-copy.ts';
 import type { StackTemplate, Template } from './template.ts';
 
-/** The stacks of an assembly, by name. */
+/** The stacks of a cloud assembly (the output of `cdk synth`), by name. */
 export type Stacks = Map<string, StackTemplate>;
 
 /**
@@ -31,7 +31,7 @@ export const synthesize = async (
   const { ended, output } = startIn(project, ['sh', '-c', cdk.app], signal, environment);
   const code = await ended;
   signal.throwIfAborted();
-  // A crash of the CDK prints the line of its minified code, which is as long as a file.
+  // If the CDK crashes, Node.js prints the line of minified code in which it crashed, which is as long as a file.
   if (code !== 0) throw new Error(`${name} cannot be synthesized:\n${output().replaceAll(/^.{1000,}\n/gm, '')}`);
   return new Map(
     new CloudAssembly(assembly).stacks.map(({ stackName, template, terminationProtection = false }) => [

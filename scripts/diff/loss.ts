@@ -1,10 +1,10 @@
 import { fullDiff, ResourceImpact } from '@aws-cdk/cloudformation-diff';
 import type { Finding, Resource, StackTemplate } from './template.ts';
 
-/** Resources that hold what nobody can make again: items, and the names and secrets that clients have. */
+/** Types of resources whose content nobody can make again: items, and the names and secrets that clients use. */
 const irreplaceable = /^AWS::(DynamoDB::(Global)?Table|Cognito::UserPool(Client|Domain)?|ApiGatewayV2::Api)$/;
 
-/** Other resources count if they outlive their stack. A version of a function does, but each deployment replaces it. */
+/** Other resources count if they outlive their stack, except versions of functions, which each deployment replaces. */
 const isKept = ({ Type, DeletionPolicy = '' }: Resource): boolean =>
   irreplaceable.test(Type) || (/^(Retain|Snapshot)/.test(DeletionPolicy) && Type !== 'AWS::Lambda::Version');
 
@@ -20,7 +20,7 @@ const has =
   ({ Properties }: Resource): boolean =>
     pattern.test(JSON.stringify(Properties ?? {}));
 
-/** Each protection, and whether a resource has it. The properties are those of tables and user pools. */
+/** The protections against loss, each with a check of a resource. Tables and user pools have these properties. */
 const protections: { name: string; of: (resource: Resource) => boolean }[] = [
   { name: 'DeletionPolicy', of: ({ DeletionPolicy = '' }) => /^(Retain|Snapshot)/.test(DeletionPolicy) },
   { name: 'UpdateReplacePolicy', of: ({ UpdateReplacePolicy = '' }) => /^(Retain|Snapshot)/.test(UpdateReplacePolicy) },

@@ -1,12 +1,12 @@
-/** Compares who may do what, whatever policy says so. */
+/** Compares who may do what before and after a change, whichever policy allows it. */
 import { type Finding, type Resource, type Template, textOf } from './template.ts';
 
-/** One action that a policy allows or denies. `condition` is empty if it always does. */
+/** One action that a policy allows or denies. `condition` is empty if the policy has no condition. */
 type Permission = { effect: string; who: string; action: string; resource: string; condition: string };
 
 type Statement = Record<'Effect' | 'Principal' | 'Action' | 'Resource' | 'Condition', unknown>;
 
-/** Finds what somebody may do after the change and may not do before it. */
+/** Finds the permissions that somebody would have after the change and does not have before it. */
 export const findPermissions = (before: Template, after: Template): Finding[] => {
   const [then, now] = [permissionsOf(before), permissionsOf(after)];
   const isCovered = (permission: Permission, by: Permission[]) => by.some((other) => covers(other, permission));
@@ -35,7 +35,7 @@ const statementsIn = (value: unknown): Statement[] => {
   return [...(found === undefined ? [] : [found].flat()), ...Object.values(others).flatMap(statementsIn)];
 };
 
-/** Lists each action of a statement on each resource for everyone whom its policy is for. */
+/** Lists the permissions of a statement: each action, on each resource, for everyone to whom the policy applies. */
 const expanded = (statement: Statement, id: string, { Properties = {} }: Resource): Permission[] => {
   const holders = ['Roles', 'Users', 'Groups'].flatMap((kind) => (Properties[kind] ?? []) as unknown[]);
   const named = listOf(statement, 'Principal');
@@ -51,7 +51,7 @@ const expanded = (statement: Statement, id: string, { Properties = {} }: Resourc
   );
 };
 
-/** Lists the values of `Action`, or all but those of `NotAction`; and so on. */
+/** Returns a statement's values for a key such as `Action`, or `all but` those of its opposite, `NotAction`. */
 const listOf = (statement: Statement, key: 'Principal' | 'Action' | 'Resource'): string[] => {
   const others = (statement as Record<string, unknown>)[`Not${key}`];
   if (others !== undefined) return [`all but ${JSON.stringify(others)}`];
@@ -66,7 +66,7 @@ const managedPolicies = (id: string, { Properties }: Resource): Permission[] =>
     ...{ resource: 'any resource', condition: '' },
   }));
 
-/** A function's own permission. Its other properties, such as SourceArn, limit who may invoke the function. */
+/** Reads a permission that a function itself grants. Properties such as SourceArn limit who may invoke the function. */
 const ofPermission = ({ Properties = {} }: Resource): Permission => {
   const { Principal, Action, FunctionName, LayerVersionArn, ...limits } = Properties;
   const condition = Object.entries(limits).map(([name, value]) => `${name} is ${textOf(value)}`);
@@ -78,7 +78,7 @@ const ofPermission = ({ Properties = {} }: Resource): Permission => {
   return { effect: 'Allow', who, action, resource, condition: condition.sort().join(' and ') };
 };
 
-/** Whether `wide` allows, or denies, all that `narrow` does. */
+/** Whether `wide` allows, or denies, everything that `narrow` allows or denies. */
 const covers = (wide: Permission, narrow: Permission): boolean =>
   wide.effect === narrow.effect &&
   wide.who === narrow.who &&

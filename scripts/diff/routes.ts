@@ -1,9 +1,9 @@
 import { type Finding, ofType, type Template, textOf } from './template.ts';
 
-/** A way into the service. `guard` says who checks the caller; it is undefined if nobody does. */
+/** A way into the service: a route or a function URL. `guard` says who checks the caller; undefined if nobody does. */
 type Entrance = { guard: string | undefined };
 
-/** Finds routes, and URLs of functions, that are new or that somebody else guards; and those that nobody guards any more. */
+/** Finds routes and function URLs that are new, that have another guard, or that have lost their guard. */
 export const findRoutes = (before: Template, after: Template): Finding[] => {
   const then = entrancesOf(before);
   return [...entrancesOf(after)].flatMap(([name, { guard }]): Finding[] => {

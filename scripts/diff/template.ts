@@ -1,4 +1,4 @@
-/** What the rules for changes read of a CloudFormation resource. */
+/** The parts of a CloudFormation resource that the checks of a change read. */
 export type Resource = {
   Type: string;
   Properties?: Record<string, unknown>;
@@ -8,13 +8,13 @@ export type Resource = {
 
 export type Template = { Resources: Record<string, Resource> };
 
-/** A stack of an assembly. `isProtected`: it has termination protection. */
+/** A stack's template. `isProtected` says whether the stack has termination protection. */
 export type StackTemplate = { template: Template; isProtected: boolean };
 
 /** A change that needs more than a review. `rule` names it on the command line; `what` is a sentence. */
 export type Finding = { rule: 'loss' | 'iam' | 'route' | 'open-route' | 'contract'; what: string };
 
-/** Removes the hashes that change with the code, which would be most of a diff. */
+/** Removes the hashes that change with the code, because they would fill most of a diff. */
 export const withoutHashes = (template: Template): Template =>
   JSON.parse(
     JSON.stringify(template)
@@ -32,7 +32,7 @@ export const functionsWithNewCode = (before: Template, after: Template): string[
 export const ofType = ({ Resources }: Template, type: RegExp): [id: string, resource: Resource][] =>
   Object.entries(Resources).filter(([, { Type }]) => type.test(Type));
 
-/** Writes a value as text: `Plants.Arn` for `{ "Fn::GetAtt": ["Plants", "Arn"] }`, a joined text in one piece. */
+/** Writes a value as text: `Plants.Arn` for `{ "Fn::GetAtt": ["Plants", "Arn"] }`; for `Fn::Join`, the joined text. */
 export const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';

@@ -1,9 +1,9 @@
 import type { Finding } from './template.ts';
 
-/** The rules that a person may allow. What loses data, lets everyone in or breaks clients needs an administrator. */
+/** Rules whose findings a person may allow. A change that loses data, lets everyone in or breaks clients needs more. */
 export const allowable: Finding['rule'][] = ['iam', 'route'];
 
-/** Lists the findings by rule. @returns the lines to print, and whether nothing forbids the change */
+/** Lists the findings of a change by rule. @returns the lines to print, and whether the change is allowed */
 export const verdictOn = (findings: Finding[], allowed: Finding['rule'][], advice: string) => {
   const rules = [...new Set(findings.map(({ rule }) => rule))];
   const isAllowed = (rule: Finding['rule']) => allowable.includes(rule) && allowed.includes(rule);
