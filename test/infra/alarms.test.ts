@@ -12,7 +12,7 @@ const atOnce = 'GreaterThanThreshold 0, 1 of 1 periods of 60 s';
 const called = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));
 const conditional = called.filter((operation) => ['PutItem', 'UpdateItem', 'DeleteItem'].includes(operation));
 
-/** Lists the metric of the table for each of these DynamoDB operations. */
+/** Lists one metric of the table, once for each of these DynamoDB operations. */
 const each = (operations: string[], metric: string): string[] =>
   operations.map((operation) => `on${operation}: ${metric}, Operation=${operation}, TableName=Plants`);
 const filled = (operations: string[]): string[] => operations.map((operation) => `FILL(on${operation}, 0)`);
@@ -98,7 +98,7 @@ const watched = (alarm: Alarm): [name: string, lines: string[]] => {
     AlarmName.replace('PlantStore-', ''),
     [
       ...(metrics ?? [line(alarm.Statistic ?? alarm.ExtendedStatistic ?? '', alarm)]),
-      // No alarm has DatapointsToAlarm, so all periods count.
+      // No alarm has DatapointsToAlarm, so an alarm goes off only if all periods are over the limit.
       `${ComparisonOperator} ${Threshold}, ${periods} of ${periods} periods of ${period} s`,
     ],
   ];
@@ -109,12 +109,12 @@ test('the stack has exactly the expected alarms, each with the expected metrics 
   expect(Object.fromEntries(found)).toEqual(alarms);
 });
 
-test('an alarm starts only if its metric is over the limit in all of its evaluation periods, not just some', () => {
+test('an alarm goes off only if its metric is over the limit in all of its evaluation periods, not just some', () => {
   const found = Object.values(propertiesOf('AWS::CloudWatch::Alarm'));
   expect(found.filter((alarm) => 'DatapointsToAlarm' in alarm)).toEqual([]);
 });
 
-test('the runbook has a section for each kind of alarm, and for no other, and its first table leads there', () => {
+test("the runbook's part about alarms has one section for each kind of alarm, and the runbook's first table links to each section", () => {
   const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
   const [, section = ''] = /^## The alarms$(.*?)^## /ms.exec(runbook) ?? [];
   const sections = [...section.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
@@ -127,17 +127,17 @@ test('the runbook has a section for each kind of alarm, and for no other, and it
   expect(rows.filter(([, name = '', heading]) => name.toLowerCase() !== heading)).toEqual([]);
 });
 
-test('every alarm notifies the topic when it starts and ends, and missing data starts no alarm', () => {
+test('every alarm notifies the topic when it goes off and when it ends, and missing data sets off no alarm', () => {
   expect(Object.keys(ofType('AWS::SNS::Topic'))).toEqual(['MonitoringAlarms']);
   const topic = [ref('MonitoringAlarms')];
   const sent = { AlarmActions: topic, OKActions: topic, TreatMissingData: 'notBreaching' };
   const found = propertiesOf('AWS::CloudWatch::Alarm');
   expect(found).toMatchObject(Object.fromEntries(Object.keys(found).map((name) => [name, sent])));
-  // CloudWatch's default for ActionsEnabled is true.
+  // ActionsEnabled must not be set, because CloudWatch's default is true.
   expect(Object.values(found).filter((alarm) => 'ActionsEnabled' in alarm)).toEqual([]);
 });
 
-test('CloudWatch may publish to the topic for this account only, and everyone only over TLS', () => {
+test('CloudWatch may publish to the alarm topic for this account only, and everyone may publish only over TLS', () => {
   const { Properties } = prod.Resources['MonitoringAlarmsPolicy'] ?? {};
   expect(Properties).toMatchObject({
     Topics: [ref('MonitoringAlarms')],

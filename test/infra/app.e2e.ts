@@ -53,14 +53,14 @@ const functionsOf = ({ stage }: Record<string, string>): string[] => [
   ...(stage?.startsWith('dev') ? [] : ['SmokeTest']),
 ];
 
-/** The lines that a successful synthesis prints. */
+/** Returns the lines that a successful synthesis prints. */
 const bundling = (context: Record<string, string>): string[] =>
   functionsOf(context).map((each) => `Bundling asset ${nameOf(context)}/${each}/Code/Stage...`);
 
 const readTemplate = (folder: string, context: Record<string, string>): Promise<string> =>
   readFile(path.join(folder, `${nameOf(context)}.template.json`), 'utf8');
 
-/** The finding that every stack acknowledges, and those that only some have. */
+/** Lists the cdk-nag findings that a kind of stack acknowledges. */
 const findings = ({ stage, issuer, mail, tracing }: (typeof combinations)[number]): string[] => [
   'Serverless-LambdaDLQ of AWS::Lambda::Function',
   ...(stage === 'prod' || tracing === 'on' ? ['AwsSolutions-IAM5 of AWS::IAM::Policy'] : []),
@@ -87,14 +87,14 @@ describe('the app', () => {
     expect(outcome).toEqual({ code: 0, said: runs.flatMap(({ context }) => bundling(context)) });
   });
 
-  test.each(runs)('acknowledges only the expected cdk-nag findings for $what', async (run) => {
+  test.each(runs)('acknowledges only the expected cdk-nag findings of the stack: $what', async (run) => {
     const template = await readTemplate(folderOf(run.what), run.context);
     expect(template.includes(externalIssuer.jwksUri)).toBe(run.issuer === 'external');
     expect(acknowledged(template)).toEqual(findings(run).sort());
   });
 
   test.each(runs)(
-    'makes bundles of $what that Lambda can read and other users cannot change, with umask $umask',
+    'makes bundles that Lambda can read and other users cannot change, with umask $umask: $what',
     async ({ what, context, umask }) => {
       const { changeable, bundles } = await modesIn(folderOf(what));
       expect(bundles).toEqual(functionsOf(context).map(() => 0o644));
@@ -103,7 +103,7 @@ describe('the app', () => {
     },
   );
 
-  test.each(runs)('protects the stack of $what from deletion only if its stage is prod', async (run) => {
+  test.each(runs)('gives the stack termination protection only if its stage is prod: $what', async (run) => {
     const { artifacts } = JSON.parse(await readFile(path.join(folderOf(run.what), 'manifest.json'), 'utf8'));
     const { terminationProtection } = artifacts[nameOf(run.context)].properties;
     expect(terminationProtection ?? false).toBe(run.stage === 'prod');
@@ -129,7 +129,7 @@ describe('the app', () => {
     expect(said.join('\n')).toMatch(/NaiveFunction.*Serverless-LambdaTracing/s);
   });
 
-  test('synthesizes the stack for GitHub, and not the service, if the context has the key github', async () => {
+  test('synthesizes the stack that lets GitHub deploy, instead of the service, if the context has the key github', async () => {
     const { code, said, folder } = await synthesize({ github: 'acme@12/plants@34' });
     expect([code, said]).toEqual([0, []]);
     const templates = (await readdir(folder)).filter((name) => name.endsWith('.template.json'));

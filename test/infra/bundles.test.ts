@@ -55,7 +55,7 @@ const made = readdirSync(new URL('../../functions', import.meta.url))
   .filter((file) => file.endsWith('.lambda.ts'))
   .map((entry) => ({ entry, bundle: bundle(entry), ...bundleInputs(entry) }));
 
-test('every entry is deployed as one function', () => {
+test('every entry of functions/ is deployed as exactly one function', () => {
   const functions = made.map(({ entry, bundle }) => [
     entry,
     deployed.filter(({ code }) => code.equals(bundle)).map(({ name }) => name),
@@ -63,7 +63,7 @@ test('every entry is deployed as one function', () => {
   expect(functions).toEqual(made.map(({ entry }) => [entry, [expect.any(String)]]));
 });
 
-test('every package that operations may use is in the bundle of one', () => {
+test('every package that operations may use is in the bundle of at least one operation', () => {
   const used = made
     .filter(({ entry }) => !/^(authorizer|smoke-test)\./.test(entry))
     .flatMap(({ packages }) => packages);
@@ -77,7 +77,7 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(code.length, `bytes of ${name}, of which this is the budget`).toBeLessThanOrEqual(budgetOf(name).bytes);
   });
 
-  test('is the only file that is deployed', () => {
+  test('is the only file deployed for the function', () => {
     expect(readdirSync(folder)).toEqual(['index.js']);
   });
 
@@ -102,7 +102,7 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
 test.each(['index.js', 'package.json'])('no bundle is made if another user puts %s into its folder', async (name) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  // CDK writes a line to stderr as soon as the folder of a bundle is there and writable for everyone (0777).
+  // CDK writes a line to stderr as soon as it has made a bundle's folder, which is then writable for everyone (0777).
   vi.spyOn(process.stderr, 'write').mockImplementation(() => {
     for (const bundle of readdirSync(folder)) writeFileSync(path.join(folder, bundle, name), 'module.exports = {};');
     return true;

@@ -1,4 +1,4 @@
-/** Tests the recipe of docs/operate/limits.md: the command there synthesizes it, with no finding of cdk-nag. */
+/** Tests docs/operate/edge.ts: the command in docs/operate/limits.md synthesizes it, without a finding of cdk-nag. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -18,7 +18,7 @@ const settings: Record<string, string> = {
   clientCertificateArn: certificate('client'),
 };
 
-/** Runs the recipe as `npx cdk` does. */
+/** Runs docs/operate/edge.ts as `npx cdk` would. */
 const synthesize = async (context: Record<string, string>) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -27,7 +27,7 @@ const synthesize = async (context: Record<string, string>) => {
   return { code, said: stdout + stderr, file: path.join(folder, 'PlantStore-Edge.template.json') };
 };
 
-test('the recipe limits each token and each address, below the throttle that all clients share', async () => {
+test("the recipe for AWS WAF limits the requests of each token and of each address to less than the API's throttle", async () => {
   expect(keys).toEqual(Object.keys(settings));
   const { code, said, file } = await synthesize(settings);
   expect([code, said]).toEqual([0, expect.not.stringMatching(/error|violation/i)]);
@@ -63,7 +63,7 @@ test('the recipe limits each token and each address, below the throttle that all
   });
 });
 
-test('the recipe names a setting that is missing', async () => {
+test('the recipe for AWS WAF cannot be synthesized without a setting, and names the missing setting', async () => {
   const { clientCertificateArn: _, ...rest } = settings;
   const { code, said } = await synthesize(rest);
   expect([code, said]).toEqual([1, expect.stringContaining('The recipe needs -c clientCertificateArn=…')]);

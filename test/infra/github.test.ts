@@ -1,4 +1,4 @@
-/** Tests what GitHub may do in the account. app.e2e.ts tests that `cdk` can create it. */
+/** Tests what GitHub's workflows may do in the AWS account. app.e2e.ts tests that `cdk` can create the stack. */
 import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -31,7 +31,7 @@ const synthesize = async (context: Record<string, string>) => {
   return withoutHashes(Template.fromStack(new GitHubStack(app, settings)).toJSON());
 };
 
-/** The texts and references of `Fn::Join` as one text, with `<AWS::Region>` for a reference. */
+/** Returns an `Fn::Join` as one text, with `<AWS::Region>` for a reference. */
 const joined = (value: unknown): unknown => {
   const { 'Fn::Join': [, parts] = [] } = Object(value) as { 'Fn::Join'?: [string, (string | { Ref: string })[]] };
   return parts?.map((part) => (typeof part === 'string' ? part : `<${part.Ref}>`)).join('') ?? value;
@@ -39,7 +39,7 @@ const joined = (value: unknown): unknown => {
 
 type Statement = { Effect: string; Action: string | string[]; Resource: unknown };
 
-/** The statements of a role's policy, as `action: resource`. */
+/** Returns the statements of a role's policy, as `action: resource`. */
 const permissionsOf = (role: string, template: Awaited<ReturnType<typeof synthesize>>): string[] => {
   const { PolicyDocument } = propertiesOf('AWS::IAM::Policy', template)[`${role}DefaultPolicy`] ?? {};
   const { Statement } = PolicyDocument as { Statement: Statement[] };
@@ -118,7 +118,7 @@ describe('the stack for GitHub', () => {
     ]);
   });
 
-  test("creates GitHub's provider, and keeps it if the stack is deleted, because an account has only one", async () => {
+  test("creates GitHub's identity provider, which outlives the stack, because an account has only one", async () => {
     const { Provider } = ofType('AWS::IAM::OIDCProvider', await synthesize({ github }));
     expect(Provider).toMatchObject({
       Properties: { Url: 'https://token.actions.githubusercontent.com', ClientIdList: ['sts.amazonaws.com'] },
@@ -126,7 +126,7 @@ describe('the stack for GitHub', () => {
     });
   });
 
-  test('uses the provider that the account has, and makes the role of one stage only, if the context says so', async () => {
+  test('uses the identity provider that the account has, and makes a role for one stage only, if the context says so', async () => {
     const template = await synthesize({ github: 'acme/plants', githubProvider: 'existing', stage: 'prod' });
     expect(ofType('AWS::IAM::OIDCProvider', template)).toEqual({});
     const roles = propertiesOf('AWS::IAM::Role', template);
@@ -139,7 +139,7 @@ describe('the stack for GitHub', () => {
     expect(document).toEqual(trust(expect.anything(), 'repo:acme/plants:environment:prod'));
   });
 
-  test('knows the environments of the workflow that deploys, and the stages that it deploys there', () => {
+  test('has the environments of deploy.yml, each of which deploys the stage with the same name', () => {
     const workflow = readFileSync(new URL('../../.github/workflows/deploy.yml', import.meta.url), 'utf8');
     type Job = { environment?: string; steps?: { run?: string }[] };
     const { jobs } = parse(workflow) as { jobs: Record<string, Job> };
@@ -183,7 +183,7 @@ describe('the settings for GitHub', () => {
     ['github', 'acme/plants\n'],
     ['githubProvider', 'arn:aws:iam::123456789012:oidc-provider/token.actions.githubusercontent.com'],
     ['stage', 'test'],
-  ])('refuse the %s %j, in a sentence that says what is allowed', (key, value) => {
+  ])('refuse a wrong %s in a sentence that says what is allowed: %j', (key, value) => {
     expect(() => read({ github, [key]: value })).toThrow(
       expect.objectContaining({
         message: expect.stringMatching(new RegExp(`^The context value ${key} is .* but it must be .*\\.$`)),

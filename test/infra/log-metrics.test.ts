@@ -11,7 +11,7 @@ type Filter = {
 
 const filters = Object.values(propertiesOf('AWS::Logs::MetricFilter')) as Filter[];
 
-/** The metrics of numbers in log lines: their kind, the number's field in `message.store`, the least number, the unit. */
+/** The metrics that record a number: their kind, the number's field in `message.store`, the least number, the unit. */
 const numbers = [
   ['TimeOfStore', 'milliseconds', 0, 'Milliseconds'],
   ['AttemptsAtStore', 'attempts', 1, 'Count'],
@@ -19,7 +19,7 @@ const numbers = [
 
 const isNumber = ({ MetricTransformations: [metric] }: Filter) => metric?.MetricValue !== '1';
 
-test('each metric that counts lines counts those of one function that have certain outcomes', () => {
+test('each metric that counts log lines counts the lines of one function with certain outcomes', () => {
   const counted = filters
     .filter((each) => !isNumber(each))
     .map(({ LogGroupName, FilterPattern, MetricTransformations: [metric] }) => [
@@ -41,7 +41,7 @@ test('each metric that counts lines counts those of one function that have certa
   ]);
 });
 
-test("each log metric that counts is in the stack's namespace, adds 1 for a matching line, and nothing for other lines", () => {
+test("each metric that counts log lines is in the stack's namespace, adds 1 for a matching line, and nothing for other lines", () => {
   for (const { MetricTransformations } of filters.filter((each) => !isNumber(each))) {
     expect(MetricTransformations).toEqual([
       expect.objectContaining({ MetricNamespace: 'PlantStore', MetricValue: '1' }),
@@ -50,7 +50,7 @@ test("each log metric that counts is in the stack's namespace, adds 1 for a matc
   }
 });
 
-test('each operation has metrics of the time and the attempts of the store, without a value for other lines', () => {
+test('each operation has metrics for how long the store took and how many attempts it needed; other log lines add no value', () => {
   expect(filters.filter(isNumber)).toEqual(
     operationNames.flatMap(([, name]) =>
       numbers.map(([kind, field, least, Unit]) => ({
@@ -77,7 +77,7 @@ test('the runbook names every outcome that a log metric counts', () => {
   expect(rows.filter((row) => !text.includes(row))).toEqual([]);
 });
 
-test('the only dashboard shows the log metrics, and its name includes the region', () => {
+test('the stack has one dashboard, which shows the log metrics and has the region in its name', () => {
   expect(Object.keys(ofType('AWS::CloudWatch::Dashboard'))).toEqual(['MonitoringDashboard']);
   const { DashboardName, DashboardBody } = prod.Resources['MonitoringDashboard']?.Properties ?? {};
   expect(DashboardName).toEqual({ 'Fn::Join': ['', ['PlantStore-Health-', { Ref: 'AWS::Region' }]] });
@@ -103,7 +103,7 @@ test('the only dashboard shows the log metrics, and its name includes the region
       ['p50', 'p90', 'p99'].map((stat) => ['PlantStore', `${name}TimeOfStore`, { label: `${name} ${stat}`, stat }]),
     ),
   );
-  // Average is the default statistic.
+  // The metrics name no statistic, because Average is the default.
   expect(metricsOf('Average attempts at the store, from the log')).toEqual(
     operationNames.map(([, name]) => ['PlantStore', `${name}AttemptsAtStore`, { label: name }]),
   );

@@ -16,7 +16,7 @@ describe('the mail of an alarm', () => {
   });
 });
 
-test('a log metric is 0 while nothing is logged, unless it has dimensions, which forbid a default value, or a number of the line', () => {
+test('a log metric is 0 while nothing is logged, unless it has dimensions, which forbid a default value, or records a number', () => {
   const filters = Object.values(template.findResources('AWS::Logs::MetricFilter'));
   const transformations = filters.map(({ Properties }) => Properties.MetricTransformations[0]);
   const defaults = transformations.map(({ Dimensions, MetricValue, DefaultValue }) => [
@@ -28,8 +28,8 @@ test('a log metric is 0 while nothing is logged, unless it has dimensions, which
 });
 
 test('alarms and the dashboard keep the logical ids that deployed stacks have, because their names are unique in AWS', () => {
-  // With another id, CloudFormation would make the new alarm before it deletes the old one of the same name, and fail.
-  // CDK makes a logical id, with its hash, of the construct's path.
+  // If an alarm got another id, CloudFormation would make the new alarm before it deletes the old one of the same name,
+  // and fail. CDK makes a logical id, with its hash, from the construct's path.
   const named = withStack(kinds.prod, ({ node }) =>
     node.findAll().filter((each) => each instanceof CfnAlarm || each instanceof CfnDashboard),
   );

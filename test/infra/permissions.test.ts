@@ -22,7 +22,7 @@ test('createPlant may update items and do nothing else with the table', () => {
   expect(grants.createPlant).toEqual(['dynamodb:UpdateItem']);
 });
 
-test('each function has a role for Lambda, and one for CodeDeploy if it answers requests', () => {
+test('each function has a role for Lambda, and a role for CodeDeploy if the function answers requests', () => {
   expect(propertiesOf('AWS::IAM::Role')).toEqual({
     ...byFunction((name) => [
       [`${name}Role`, assumedBy('lambda.amazonaws.com')],
@@ -58,7 +58,7 @@ test('each role has exactly the expected permissions', () => {
           ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
           [arn(name), join(arn(name), ':live')],
         ),
-        // Without this one, which CDK drops in silence, every deployment but the first would fail.
+        // Without this permission, which CDK drops without a warning, every deployment but the first would fail.
         allow('lambda:InvokeFunction', arn('SmokeTest')),
         allow('cloudwatch:DescribeAlarms', '*'),
       ]),

@@ -37,7 +37,7 @@ test('POST /plants is a route of the API', () => {
   expect(routes.map(({ RouteKey }) => RouteKey)).toContain('POST /plants');
 });
 
-test('the API asks the authorizer, by its alias, about the Authorization header of every request', () => {
+test("the API calls the authorizer's alias for every request, with the Authorization header", () => {
   expect(propertiesOf('AWS::ApiGatewayV2::Authorizer')['ApiBearerAuth']).toMatchObject({
     AuthorizerType: 'REQUEST',
     AuthorizerPayloadFormatVersion: '2.0',
@@ -61,7 +61,7 @@ test('the API asks the authorizer, by its alias, about the Authorization header 
   });
 });
 
-test('the API has no stage in its URLs, is throttled and logged, and allows no other origin (CORS)', () => {
+test('the API has no stage in its URLs, is throttled and logged, and by default allows no other origin (CORS)', () => {
   expect(stages).toEqual({
     ApiStage: expect.objectContaining({
       StageName: '$default',
@@ -79,7 +79,7 @@ const templateWith = (context: Record<string, string>): Template => withoutHashe
 describe('an API with allowed origins', () => {
   const template = templateWith({ allowOrigins });
 
-  test('lets browsers of these origins send what the contract has, and read its headers, but send no cookies', () => {
+  test("lets browsers on these origins send the contract's methods and headers, and read its response headers, but send no cookies", () => {
     const methods = [...new Set(Object.values(operations).map(({ method }) => method))];
     const headers = contract.flatMap(({ responses }) => responses.flatMap((response) => response.headers));
     expect(headers).toEqual(expect.arrayContaining(['retry-after', 'apigw-requestid', 'idempotent-replayed']));
@@ -98,12 +98,12 @@ describe('an API with allowed origins', () => {
     });
   });
 
-  test('has the same routes behind the same authorizer as any other, and none for OPTIONS', () => {
+  test('has the same routes and the same authorizer as an API without CORS, and no route for OPTIONS', () => {
     for (const type of ['AWS::ApiGatewayV2::Route', 'AWS::ApiGatewayV2::Authorizer'])
       expect(propertiesOf(type, template)).toEqual(propertiesOf(type));
   });
 
-  test('lets browsers send the header parameters of every operation, and use every method', () => {
+  test('lets browsers send every header parameter of the contract, and use every method', () => {
     const parameters = ['header', 'path'].map((place) => ({ name: place === 'header' ? 'if-match' : 'id', in: place }));
     const [operation] = listOperations(operations);
     const changed = [operation, { ...operation, method: 'PUT', parameters }] as ReturnType<typeof listOperations>;
@@ -119,7 +119,7 @@ describe('an API with a domain name', () => {
   const template = templateWith(named);
   const target = (attribute: string) => ({ 'Fn::GetAtt': ['ApiDomain', attribute] });
 
-  test('has that address only, over TLS 1.2 or newer', () => {
+  test('has no other address, and accepts only TLS 1.2 or newer', () => {
     expect(propertiesOf('AWS::ApiGatewayV2::DomainName', template)).toEqual({
       ApiDomain: {
         DomainName: named.domainName,
@@ -135,7 +135,7 @@ describe('an API with a domain name', () => {
     });
   });
 
-  test('has outputs with its address, and with the target for a DNS record', () => {
+  test('has its address, and the target for a DNS record, in the outputs of the stack', () => {
     expect(template.Outputs).toMatchObject({
       ApiUrl: { Value: 'https://api.example.com' },
       DomainTarget: { Value: target('RegionalDomainName') },
@@ -143,7 +143,7 @@ describe('an API with a domain name', () => {
     expect(ofType('AWS::Route53::RecordSet', template)).toEqual({});
   });
 
-  test('has an IPv4 record in the zone that the context names, without a look-up, and needs no record made by hand', () => {
+  test('has an IPv4 record in the DNS zone that the context names; nothing is looked up, and no record is made by hand', () => {
     const inZone = templateWith({ ...named, ...zone });
     expect(propertiesOf('AWS::Route53::RecordSet', inZone)).toEqual({
       ApiDomainRecord: {
@@ -157,7 +157,7 @@ describe('an API with a domain name', () => {
     expect(inZone.Outputs).not.toHaveProperty('DomainTarget');
   });
 
-  test('may be the zone itself', () => {
+  test('may have the same name as the DNS zone', () => {
     const apex = templateWith({ ...named, ...zone, domainName: zone.hostedZoneName });
     expect(propertiesOf('AWS::Route53::RecordSet', apex)['ApiDomainRecord']).toMatchObject({ Name: 'example.com.' });
   });

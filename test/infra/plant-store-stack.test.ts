@@ -28,7 +28,7 @@ const templates = {
   anna: templateFor({ stage: 'dev-anna' }, annaName),
 };
 
-/** What stage dev changes: nothing outlives the stack, and a new version is not tried and rolled out in steps. */
+/** What stage dev changes: nothing outlives the stack, and a new version gets all requests at once, untested. */
 const devDiffers = {
   ...byFunction((name) => [
     [`Resources.${name}CurrentVersion.DeletionPolicy`, 'Delete'],
@@ -53,9 +53,9 @@ const devDiffers = {
   'Resources.Plants.DeletionPolicy': 'Delete',
   'Resources.Plants.UpdateReplacePolicy': 'Delete',
   'Resources.Plants.Properties.Replicas.0.DeletionProtectionEnabled': false,
-  // DynamoDB would keep a backup for 35 days after the table is deleted.
+  // Point-in-time recovery is off, because DynamoDB would keep a backup for 35 days after the table is deleted.
   'Resources.Plants.Properties.Replicas.0.PointInTimeRecoverySpecification': 'absent',
-  // All names with this prefix share one entry in a policy of the account, whose size is limited.
+  // All log groups with this prefix share one entry in a policy of the account, whose size is limited.
   'Resources.ApiAccessLog.Properties.LogGroupName': '/aws/vendedlogs/STACK-AccessLog',
 };
 
@@ -88,17 +88,17 @@ test('stage dev and an external issuer change only the expected values in the te
   });
 });
 
-test('stage dev-anna is stage dev under another name', () => {
+test('the stacks of stage dev-anna and stage dev differ only in their names', () => {
   expect(differences(templates.dev, templates.anna)).toEqual({});
 });
 
-/** Names that are unique only inside something else: an API, a namespace, a user pool, a role, a function. */
+/** Names that need to be unique only inside something else: an API, a namespace, a user pool, a role, a function. */
 const inside = [
   ...['ApiGatewayV2::Authorizer Name', 'ApiGatewayV2::Stage StageName', 'CloudWatch::Alarm MetricName'],
   ...['Cognito::UserPoolResourceServer Name', 'IAM::Policy PolicyName', 'Lambda::Alias Name'],
 ];
 
-/** Returns the names that a stack gives to its resources, as JSON. CloudFormation makes up the others. */
+/** Returns the names that a template gives to resources, as JSON. CloudFormation makes up the names of all others. */
 const namesIn = (stage: string): string[] =>
   Object.values(withoutHashes(templateOf({ stage }).toJSON()).Resources).flatMap(({ Type, Properties = {} }) =>
     Object.entries(Properties).flatMap(([key, value]) => {
@@ -150,14 +150,14 @@ test('alarms are mailed to the address that the CDK context names', () => {
   expect(others).toEqual([]);
 });
 
-test("the CDK context sets the API's throttle", () => {
+test("rateLimit and burstLimit in the CDK context set the API's throttle", () => {
   const template = withoutHashes(templateOf({ rateLimit: '20', burstLimit: '30' }).toJSON());
   expect(template.Resources['ApiStage']?.Properties).toMatchObject({
     DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 30 },
   });
 });
 
-test('only tracing=on has the functions traced, and lets their roles write traces', () => {
+test('the functions are traced, and their roles may write traces, only if the setting tracing is on', () => {
   const expected = structuredClone(templates.prod);
   const write = { Action: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], Effect: 'Allow', Resource: '*' };
   for (const name of Object.keys(ofType('AWS::Lambda::Function', expected))) {

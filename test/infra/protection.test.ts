@@ -9,7 +9,7 @@ test.each(Object.entries(kinds))('only a stack of stage prod has termination pro
   expect(withStack(context, (stack) => stack.terminationProtection)).toBe(kind.startsWith('prod'));
 });
 
-test('a user whom somebody adds to the user pool needs an app as second factor, not text messages', () => {
+test('a user whom somebody adds to the user pool needs an app as a second factor; text messages do not count', () => {
   templateOf(kinds.dev).hasResourceProperties('AWS::Cognito::UserPool', { EnabledMfas: ['SOFTWARE_TOKEN_MFA'] });
 });
 
@@ -20,7 +20,7 @@ test('other users of this machine cannot change a bundle, and Lambda can read it
   }
 });
 
-test('a function is deployed again whenever its bundle changes, whatever caused the change', () => {
+test("a function is deployed again if any byte of its bundle changes, because the asset's name is a hash of the bundle", () => {
   for (const { folder } of inject('stack').functions) {
     expect(path.basename(folder)).toBe(`asset.${FileSystem.fingerprint(folder)}`);
   }

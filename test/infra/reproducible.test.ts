@@ -24,7 +24,7 @@ const copyInto = (folder: string): void => {
   }
 };
 
-test('another folder, umask, locale and time zone make the same template and the same bundles, byte for byte', async () => {
+test('the template and the bundles are the same, byte for byte, if made in another folder, umask, locale and time zone', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const [copy, output] = [path.join(folder, 'another folder'), path.join(folder, 'cdk.out')];

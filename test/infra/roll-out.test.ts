@@ -4,7 +4,7 @@ import { byFunction, byOperation, ofType, prod, propertiesOf, ref } from '../kit
 
 const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');
 
-test('every function is tried before it gets requests and rolled out in steps, and an alarm rolls it back', () => {
+test('a new version of each function is tried before it gets requests, is rolled out in steps, and is rolled back by an alarm', () => {
   expect(groups).toMatchObject(
     byFunction((name) => [
       [
@@ -35,7 +35,7 @@ test('every function is tried before it gets requests and rolled out in steps, a
   );
 });
 
-test('an alias changes only after CodeDeploy may invoke the smoke test, and that has its new versions', () => {
+test('an alias changes only after CodeDeploy may invoke the smoke test, and the smoke test knows and may invoke the new versions', () => {
   const before = byFunction((name) => [[`${name}Live`, ['SmokeTest', `${name}RollOutRoleDefaultPolicy`]]]);
   for (const [name, all] of Object.entries(before)) {
     expect(prod.Resources[name]?.DependsOn, name).toEqual(expect.arrayContaining(all));

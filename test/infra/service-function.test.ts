@@ -46,17 +46,14 @@ test('the environment of each operation names its bundle and the table, and noth
   expect(variables.map(({ Variables }) => Object.keys(Variables).length)).toEqual(operationNames.map(() => 2));
 });
 
-test("the authorizer's time-out is below API Gateway's and above the time to fetch keys", () => {
+test("the authorizer's time-out is below API Gateway's limit and above the time that fetching keys may take", () => {
   expect(functions['Authorizer']?.['Timeout'], 'seconds of the authorizer').toBeLessThan(10);
   expect(functions['Authorizer']?.['Timeout'], 'seconds of the authorizer').toBeGreaterThan(3);
 });
 
-test.each(operationNames)(
-  'the time-out of %s is 5 s, of which functions/http/ leaves 2.3 s for the answer',
-  (_, name) => {
-    expect(functions[name]?.['Timeout'], 'seconds').toBe(5);
-  },
-);
+test.each(operationNames)('the time-out of %s is 5 s, so that functions/http/ answers within 2.3 s', (_, name) => {
+  expect(functions[name]?.['Timeout'], 'seconds').toBe(5);
+});
 
 test('every function is called through its alias `live`', () => {
   expect(propertiesOf('AWS::Lambda::Alias')).toMatchObject(

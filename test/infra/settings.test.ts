@@ -23,7 +23,7 @@ describe('the settings', () => {
     expect(read({})).toEqual(defaults);
   });
 
-  test('include a stage, a throttle and a mail address for alarms', () => {
+  test('include a stage, a throttle and an email address for alarms', () => {
     expect(read({ stage: 'dev', rateLimit: '50', burstLimit: 7, alarmEmail: 'me@a.example' })).toEqual({
       ...defaults,
       stage: 'dev',
@@ -35,7 +35,7 @@ describe('the settings', () => {
   test.each([
     ['on', true],
     ['off', false],
-  ])('turn tracing %s', (tracing, expected) => {
+  ])('turn tracing of the functions %s', (tracing, expected) => {
     expect(read({ tracing })).toEqual({ ...defaults, tracing: expected });
   });
 
@@ -46,7 +46,7 @@ describe('the settings', () => {
     },
   );
 
-  test('may have a value for each stage; a stage that is not named has the default', () => {
+  test('may have a value for each stage; a stage without a value has the default', () => {
     const context = {
       rateLimit: { prod: 900, dev: '20' },
       domainName: { prod: named.domainName },
@@ -144,7 +144,7 @@ describe('the settings', () => {
     expect(() => read({ ...context })).toThrow(new Error(`The context value ${message}`));
   });
 
-  test('include an issuer, its audience and the URL of its keys', () => {
+  test('include an external issuer, its audience and the URL of its keys', () => {
     const context = { issuer: 'https://a.example/x', audience: 'api', jwksUri: 'https://b.example/keys' };
     expect(read(context)).toEqual({ ...defaults, externalIssuer: { ...context, scopeClaim: 'scope' } });
   });
@@ -159,20 +159,20 @@ describe('the settings', () => {
     expect(read({ issuer: 'https://a.example', audience }).externalIssuer?.audience).toBe(audience);
   });
 
-  test('accept an http issuer on this machine, but no http URL of its keys', () => {
+  test('accept an http:// URL for an issuer on this machine, but not for its keys', () => {
     const issuer = 'http://127.0.0.1:9000/x';
     const audience = 'api';
     expect(read({ issuer, audience, jwksUri: 'https://127.0.0.1:9001/keys' }).externalIssuer?.issuer).toBe(issuer);
     expect(() => read({ issuer, audience })).toThrow('jwksUri is not set, but it must be an https:// URL');
   });
 
-  test('refuse the key scope of older versions, in a sentence that says where the scopes are now', () => {
+  test('refuse the key `scope` of older versions, in a sentence that says where the scopes are now', () => {
     expect(() => read({ scope: 'plants/create' })).toThrow(
       'The context value scope is "plants/create", but it must be left out: schemas/openapi.yaml has the scopes of each operation.',
     );
   });
 
-  test.each(['https://a.example', 'https://a.example/'])('default to the usual URL for the keys of %s', (issuer) => {
+  test.each(['https://a.example', 'https://a.example/'])('default to the usual key URL of the issuer %s', (issuer) => {
     expect(read({ issuer, audience: 'api' }).externalIssuer).toEqual({
       issuer,
       jwksUri: 'https://a.example/.well-known/jwks.json',
@@ -323,7 +323,7 @@ describe('the settings', () => {
     ['scope', { scope: '' }, '""'],
     ['scope', { issuer: 'https://a.example', audience: 'none', scope: 'a b' }, '"a b"'],
     ['scope', { scope: ['plants/create'] }, '["plants/create"]'],
-  ])('refuse a wrong %s, in a sentence with its key, its value and what is allowed: %j', (key, context, value) => {
+  ])('refuse a wrong %s, in a sentence with the key, the value and what is allowed: %j', (key, context, value) => {
     expect(() => read(context)).toThrow(
       expect.objectContaining({ message: expect.stringMatching(/^The context value .* must be .*\.$/) }),
     );

@@ -1,11 +1,11 @@
-/** Tests the function of the smoke test. permissions.test.ts tests what it may do, roll-out.test.ts when it runs. */
+/** Tests the smoke test's function. permissions.test.ts tests what it may do, roll-out.test.ts when it runs. */
 import { expect, inject, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { propertiesOf, ref } from '../kit/template.ts';
 
 const functions = propertiesOf('AWS::Lambda::Function');
 
-test('the smoke test has the settings of the other functions, and needs neither versions nor an alias', () => {
+test('the smoke test is a function with the settings of the others, but without versions or an alias', () => {
   const { Code, Environment, LoggingConfig, Role, Timeout, ...settings } = functions['Authorizer'] ?? {};
   expect(functions['SmokeTest']).toMatchObject(settings);
   const ofSmokeTest = ['Version', 'Alias'].flatMap((type) =>
@@ -16,7 +16,7 @@ test('the smoke test has the settings of the other functions, and needs neither 
   expect(ofSmokeTest).toEqual([]);
 });
 
-test('the smoke test knows the new version of each function, and the issuer that the authorizer trusts', () => {
+test('the environment of the smoke test names the new version of each function, and the issuer that the authorizer trusts', () => {
   const spec = inject('stack').functions.find(({ name }) => name.startsWith('SmokeTest'));
   const { ISSUER, VERSIONS = '', ...others } = spec?.environment ?? {};
   expect([ISSUER, Object.keys(others)]).toEqual(['https://issuer.example', ['BUNDLE_SHA256']]);

@@ -79,7 +79,7 @@ test.each([
   ['plants/create', 'plantsX/read'],
   ['plants/create/all'],
   ['create:plants'],
-])('the user pool is refused, in one sentence, for scopes that Cognito cannot have: %j', (...scopes) => {
+])('TokenIssuer refuses, in one sentence, scopes that a Cognito user pool cannot have: %j', (...scopes) => {
   expect(() => poolFor(scopes)).toThrow(
     `Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has ${scopes.join(' ')}.`,
   );
@@ -126,7 +126,7 @@ test('the user pool has no users, and strict rules for any that are added by han
   });
 });
 
-test('the user pool has a domain that no other stack can have', () => {
+test('the user pool has a domain whose name no other stack can have', () => {
   const uuid = { 'Fn::Select': [2, { 'Fn::Split': ['/', ref('AWS::StackId')] }] };
   expect(propertiesOf('AWS::Cognito::UserPoolDomain', cognito)).toEqual({
     TokenIssuerPoolDomain: { Domain: { 'Fn::Join': ['', ['plants-', uuid]] }, UserPoolId: ref('TokenIssuerPool') },
