@@ -27,7 +27,7 @@ export const claims = (change: Record<string, unknown> = {}): Record<string, unk
   ...change,
 });
 
-/** Signs any payload as a compact JWS. A header field that is undefined in `header` is omitted. */
+/** Signs any payload as a compact JWS. A header parameter that is undefined in `header` is omitted. */
 export const sign = (
   key: SigningKey,
   payload: unknown = claims(),
@@ -40,11 +40,11 @@ export const sign = (
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Joins header, payload and signature into a token that no library would make. */
+/** Joins header, payload and signature into a token, even an invalid one that no library would make. */
 export const assemble = (header: unknown, payload: unknown, signature = 'c2lnbmF0dXJl'): string =>
   `${encode(header)}.${encode(payload)}.${signature}`;
 
-/** Like `assemble`, but `signBytes` makes the signature from the encoded header and payload. */
+/** Makes a token like `assemble`, but `signBytes` makes the signature from the encoded header and payload. */
 export const assembleSigned = async (
   header: unknown,
   payload: unknown,

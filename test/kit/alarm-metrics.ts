@@ -5,7 +5,7 @@ import { metricFilters, metricName } from './log-metrics.ts';
 import { evaluateMath } from './metric-math.ts';
 import { propertiesOf, resolve, type Template } from './template.ts';
 
-/** The values of each metric in each minute. */
+/** The values of metrics, by metric and minute. */
 export type Data = Map<string, Map<number, number[]>>;
 
 /** Returns the value of a metric or expression from the minute `start` until `end`, or undefined if there are no data. */
@@ -35,7 +35,7 @@ const statistics: Record<string, (values: number[]) => number> = {
 
 /**
  * Returns what an alarm watches, and its period in minutes.
- * @throws Error if it has a form that is not known here, or watches a metric that is not one of `possible`
+ * @throws Error if the alarm has a form that is not supported here, or watches a metric that is not one of `possible`
  */
 export const readWatched = (alarm: Watched, possible: ReadonlySet<string>): { watch: Watch; period: number } => {
   const queries = alarm.Metrics ?? [onlyQuery(alarm)];
@@ -81,16 +81,16 @@ const fail = (message: string): never => {
   throw new Error(message);
 };
 
-/** The errors of DynamoDB that its metrics tell apart. */
+/** DynamoDB's errors that its metrics tell apart; undefined is a success. */
 const storeErrors = [undefined, 'ConditionalCheckFailedException', 'ThrottlingException', 'InternalServerError'];
 
-/** Returns the metrics that anything can add to: those of one occurrence of each kind, and those of the log lines. */
+/** Returns all metrics that can get a value: from an occurrence of any kind, or from a log line. */
 export const possibleMetrics = (template: Template): Set<string> => {
   const functionNames = Object.values(propertiesOf('AWS::Lambda::Alias', template)).map(({ FunctionName }) =>
     resolve(FunctionName),
   );
   const granted = Object.values(grants).flatMap((actions) => actions.map((action) => action.replace('dynamodb:', '')));
-  // People and backups read the table, too.
+  // People and backups read the table too, so Scan can add to its metrics even if no function may scan the table.
   const operations = [...granted, 'Scan'];
   const occurrences: Occurrence[] = [
     ...[200, 400, 500].map((status) => ({ kind: 'response', status, milliseconds: 1 }) as const),

@@ -1,4 +1,4 @@
-/** Turns what a trial stack really does into happenings, over which the template's alarms can be evaluated. */
+/** Turns what happens in a trial stack into happenings, from which the template's alarms can be evaluated. */
 import { inject } from 'vitest';
 import type { FaultyStore } from './faulty-store.ts';
 import type { Happening, Occurrence } from './happenings.ts';
@@ -6,19 +6,19 @@ import { metricFilters } from './log-metrics.ts';
 import type { Template } from './template.ts';
 import type { Invocation, TrialStack } from './trial-stack.ts';
 
-/** Milliseconds of an everyday invocation. */
+/** How many milliseconds an everyday invocation takes. */
 const usual = 20;
 
-/** Repeats what happened in each minute from `from` until `to`. */
+/** Makes the occurrences happen again in each minute, from the minute `from` to the last one before `to`. */
 export const eachMinute = (from: number, to: number, occurrences: readonly Occurrence[]): Happening[] =>
   Array.from({ length: to - from }, (_, index) => from + index).flatMap((minute) =>
     occurrences.map((occurrence) => ({ minute, occurrence })),
   );
 
 /**
- * Records what happens while `request` sends one request. Its times are not measured, so that a busy machine raises no
- * alarm: an invocation that timed out took the function's deployed time-out. Any other took as long as `times` says, in
- * milliseconds by function.
+ * Records what happens while `request` sends one request, without measuring times, since a busy machine must raise no
+ * alarm.
+ * @param times in milliseconds that an invocation took, by function; one that timed out took its deployed time-out
  * @throws Error if the gateway handled several requests meanwhile, or none
  */
 export const record = async (
@@ -69,16 +69,16 @@ export const filterChecks = (template: object, occurrences: readonly Occurrence[
     return lines.length > 0 ? [{ pattern, lines, matching }] : [];
   });
 
-/** Leaves out what is long, or new in each run, and is of no interest to filters. */
+/** Leaves out (as a replacer of JSON.stringify) details that are long or new in each run, and that no filter reads. */
 const withoutDetails = (key: string, value: unknown): unknown =>
   /^(?:gatewayRequestId|bundle|stack|stackTrace|\$metadata)$/.test(key) ? undefined : value;
 
-/** Besides, leaves out all numbers except the error's, so that lines of the same kind are equal. */
+/** Leaves out the same as `withoutDetails`, and all numbers but the error's, so that lines of one kind are equal. */
 const withoutFigures = (key: string, value: unknown): unknown =>
   typeof value === 'number' && key !== 'error' ? 0 : withoutDetails(key, value);
 
 /**
- * Returns the command of the AWS CLI that shows which lines CloudWatch matches. CloudWatch accepts up to 50.
+ * Returns the command of the AWS CLI that shows which of up to 50 lines CloudWatch matches.
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_TestMetricFilter.html
  */
 export const filterCommand = ({ pattern, lines, matching }: FilterCheck): string =>

@@ -10,7 +10,7 @@ const functionNames = Object.values(propertiesOf('AWS::Lambda::Alias', template)
 );
 const [functionName = ''] = functionNames;
 
-/** Repeats what happens in each minute from `from` until `to`. */
+/** Makes the occurrences happen in each minute, from the minute `from` to the last one before `to`. */
 const each = (from: number, to: number, ...occurrences: Occurrence[]): Happening[] =>
   Array.from({ length: to - from }, (_, index) => from + index).flatMap((minute) =>
     occurrences.map((occurrence) => ({ minute, occurrence })),
@@ -54,11 +54,11 @@ test.each<[what: string, happened: Happening[], raised: string[]]>([
   ],
   ['failed conditions only', each(0, 15, call('ConditionalCheckFailedException')), ['ConflictRate']],
   ['errors of DynamoDB that the table does not count', each(0, 30, call('AccessDeniedException')), []],
-])('%s raises the right alarms and no others', (_, happened, raised) => {
+])('raisedAlarms finds exactly the alarms that should go off: %s', (_, happened, raised) => {
   expect(raisedAlarms(template, happened)).toEqual(raised);
 });
 
-test('a log line raises an alarm through its metric filter, and only for the function that logged the line', () => {
+test('a log line sets off an alarm through a metric filter, but only of the function that logged the line', () => {
   const line = { level: 'WARN', message: { outcome: 'keys not fetched' } };
   const raisedBy = functionNames.map((name) =>
     raisedAlarms(template, each(0, 1, { kind: 'line', functionName: name, line })),
@@ -66,13 +66,13 @@ test('a log line raises an alarm through its metric filter, and only for the fun
   expect(raisedBy.flat()).toEqual(['AuthorizerKeysNotFetched']);
 });
 
-test('each function has the alarms that roll it back', () => {
+test('rollBackAlarms returns the alarms that roll a function back, and throws if there are none', () => {
   const found = functionNames.map((name) => rollBackAlarms(template, name));
   expect(found).toEqual(functionNames.map((name) => found.flat().filter((alarm) => alarm.startsWith(name))));
   expect(() => rollBackAlarms(template, 'Other')).toThrow();
 });
 
-/** Returns the template with other properties of the API's alarm for its latency. */
+/** Returns the template with changed properties of ApiLatencyP99, the alarm for the API's latency. */
 const changed = (change: object): Template => {
   const copy = structuredClone(template);
   const alarms = Object.values(propertiesOf('AWS::CloudWatch::Alarm', copy));
@@ -91,6 +91,6 @@ test.each([
   { Dimensions: [] },
   { Metrics: [] },
   { Metrics: [{ Id: 'a', Expression: 'b + c' }] },
-])('an alarm is refused if it cannot be evaluated, or nothing adds to its metric: %o', (change) => {
+])('raisedAlarms throws if an alarm cannot be evaluated, or if nothing adds to its metric: %o', (change) => {
   expect(() => raisedAlarms(changed(change), [])).toThrow();
 });

@@ -1,5 +1,5 @@
 /**
- * Evaluates a template's alarms over what happened, but only the kinds that the stack uses.
+ * Evaluates a template's alarms from what happened, but only the kinds of alarm that the stack has.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html
  */
 import { type Data, possibleMetrics, readWatched, type Watched } from './alarm-metrics.ts';
@@ -14,7 +14,7 @@ type Alarm = Watched & {
   TreatMissingData: string;
 };
 
-/** The properties that are evaluated, and those that do not change when an alarm goes off. */
+/** The properties of an alarm that are evaluated here, and those that do not matter for when it goes off. */
 const known = new Set([
   ...['AlarmName', 'AlarmDescription', 'AlarmActions', 'OKActions', 'ComparisonOperator', 'TreatMissingData'],
   ...['Metrics', 'Namespace', 'MetricName', 'Dimensions', 'Statistic', 'ExtendedStatistic', 'Period'],
@@ -23,8 +23,8 @@ const known = new Set([
 
 /**
  * Returns the alarms that go off, by their names without the stack's name, such as Api5xxRate.
- * @param template is the stack's template, with the logical ids that `happened` has as names of functions
- * @throws Error if an alarm has a form that is not known here, or watches a metric that nothing can add to
+ * @param template of the stack, in which the functions of `happened` are logical ids
+ * @throws Error if an alarm has a form that is not supported here, or watches a metric that nothing can add to
  */
 export const raisedAlarms = (template: object, happened: readonly Happening[]): string[] => {
   const stack = template as Template;
@@ -77,7 +77,7 @@ const readAlarm = (alarm: Alarm, possible: ReadonlySet<string>) => {
   if (unknown.length > 0 || ComparisonOperator !== 'GreaterThanThreshold' || TreatMissingData !== 'notBreaching')
     throw new Error(`This alarm cannot be evaluated here: ${JSON.stringify(alarm)}`);
   const { watch, period } = readWatched(alarm, possible);
-  // CloudWatch evaluates an alarm each minute, over the periods that end then.
+  // CloudWatch evaluates an alarm each minute, over the last periods, which end with that minute.
   const isRaisedAt = (data: Data, end: number): boolean =>
     Array.from({ length: EvaluationPeriods }, (_, index) => end - index * period).every((each) => {
       const value = watch(data, each - period, each);

@@ -1,4 +1,4 @@
-/** Checks `aws` commands against the operations and shapes in the clients of the AWS SDK, which AWS generates, too. */
+/** Checks `aws` commands against the clients of the AWS SDK, which AWS makes from the same models as its CLI. */
 import * as cloudformation from '@aws-sdk/client-cloudformation';
 import * as logs from '@aws-sdk/client-cloudwatch-logs';
 import * as codedeploy from '@aws-sdk/client-codedeploy';
@@ -17,7 +17,7 @@ const clients: Record<string, Record<string, unknown>> = {
   logs,
 };
 
-/** Options of every command. */
+/** Options that every command of the AWS CLI has. */
 const globalOptions = ['--no-cli-pager', '--output', '--profile', '--query', '--region'];
 
 /** Stands for a value that the reader fills in, such as `<TableName>`. */
@@ -33,7 +33,7 @@ export const findCommands = (markdown: string): string[] => {
   return lines.flatMap((line) => [...line.matchAll(/(?<![\w./-])aws [a-z].*/g)].map(([command]) => command));
 };
 
-/** Returns what is wrong with a command: nothing, if the AWS CLI would send it. */
+/** Returns what is wrong with a command; empty if the AWS CLI would accept it. */
 export const problemsOf = (command: string): string[] => {
   const [, service = '', name = '', ...words] = wordsOf(command);
   const client = clients[service];
@@ -41,11 +41,11 @@ export const problemsOf = (command: string): string[] => {
   if (name === 'wait') return waiterProblems(client, words);
   const input = operationsOf(client).get(name);
   if (input === undefined) return [`aws ${service} has no command ${name}`];
-  // A command in a sentence may leave out its options.
+  // A command that a sentence only names may leave out its options.
   return words.length === 0 ? [] : optionProblems(input, words);
 };
 
-/** Splits a command as a shell does, up to the first operator. */
+/** Splits a command into words as a shell does, up to the first operator, such as `&&`. */
 const wordsOf = (command: string): string[] => {
   const text = command.replaceAll(/<[a-z][^<>\n]*>/gi, placeholder);
   const words = [...text.matchAll(/\d?[<>]|[|;&()]|(?:'[^']*'|"[^"]*"|[^\s'"|;&()<>])+/g)].map(([word]) => word);
@@ -75,7 +75,7 @@ const operationsOf = (client: Record<string, unknown>): Map<string, Shape> =>
 const shapeOf = (input: unknown): Shape => {
   const schema = NormalizedSchema.of(input as Parameters<typeof NormalizedSchema.of>[0]);
   const fields = schema.isStructSchema() ? [...schema.structIterator()] : [];
-  // A structure lists its required fields first, and how many those are at its end.
+  // A structure's schema lists its required fields first; its last element is the number of those.
   const [, , , , , , required = 0] = schema.getSchema() as unknown as [...never[], number];
   const named = fields.map(([name, field]): [string, NormalizedSchema] => [kebab(name), field]);
   return { fields: new Map(named), required: named.slice(0, required).map(([name]) => name) };
@@ -123,7 +123,7 @@ const valueProblems = (field: NormalizedSchema, values: string[]): string[] => {
   return [];
 };
 
-/** A waiter calls a describing operation, so its options must be options of one. */
+/** Checks `aws … wait`. A waiter calls an operation that describes or gets something, which must have the options. */
 const waiterProblems = (client: Record<string, unknown>, [name = '', ...words]: string[]): string[] => {
   if (!Object.keys(client).some((key) => kebab(key) === `wait-until-${name}`)) return [`there is no waiter ${name}`];
   const reading = [...operationsOf(client)].filter(([operation]) => /^(?:describe|get)-/.test(operation));

@@ -15,7 +15,7 @@ export default async ({ provide }: TestProject) => {
     const [{ makeApp }] = await Promise.all([import('../../local/stack.ts'), prebuildBundles()]);
     const context = { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' };
     const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');
-    // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
+    // The bundles are CommonJS. Without this package.json, one in a parent folder could declare them ES modules.
     await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
     provide('stack', readTemplate(template, folder));
     provide('template', template);

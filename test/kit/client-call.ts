@@ -5,7 +5,7 @@
 import process from 'node:process';
 import { createPlantStoreClient } from '../../client/plant-store-client.ts';
 
-/** `token`: text, a function, or a function that never resolves. `abort`: `at once`, or a URL to GET before that. */
+/** `token`: text, a function, or one that never resolves. `abort`: `at once`, or a URL to GET before aborting. */
 export type Call = { baseUrl: string; token?: 'text' | 'function' | 'endless'; abort?: string };
 
 const { baseUrl, token = 'text', abort }: Call = JSON.parse(process.argv[2] ?? '');

@@ -10,9 +10,9 @@ type Invocation = Outcome | { refused: string };
 type Invoke = (arn: string, event: unknown) => Promise<Invocation>;
 
 export type CodeDeploy = {
-  /** The variables that make the SDK call this server. */
+  /** The environment variables that make the SDK call this server. */
   environment: Record<string, string>;
-  /** What hooks have reported, such as `d-1 Succeeded`. */
+  /** What smoke tests have reported to CodeDeploy, such as `d-1 Succeeded`. */
   reports: string[];
   close: () => Promise<void>;
 };
@@ -45,7 +45,7 @@ const reported = 'CodeDeploy_20141006.PutLifecycleEventHookExecutionStatus';
 
 const textOf = async (request: IncomingMessage): Promise<string> => Buffer.concat(await request.toArray()).toString();
 
-/** https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html, for the invocation type RequestResponse. */
+/** Writes Lambda's response to a synchronous Invoke: https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html */
 const asLambda = (invocation: Invocation) => {
   if ('refused' in invocation) {
     const headers = { 'x-amzn-errortype': invocation.refused };

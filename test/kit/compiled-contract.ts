@@ -32,7 +32,7 @@ export const compiled = async (
   return import(`data:text/javascript,${encodeURIComponent(putThing)}`);
 };
 
-/** Returns a function for each operation with a body, by route. It says whether the operation accepts a body. */
+/** Returns, by route, a function for each operation with a body, which says whether the operation accepts a body. */
 export const compiledBodies = async (contract: Contract): Promise<Record<string, (body: unknown) => boolean>> => {
   const operations = readOperations(contract).filter(({ body }) => body !== undefined);
   const modules = await compileValidators(
@@ -41,7 +41,7 @@ export const compiledBodies = async (contract: Contract): Promise<Record<string,
   );
   const checks = operations.map(async ({ id, method, path }) => {
     const { validate } = await import(`data:text/javascript,${encodeURIComponent(modules[id] ?? '')}`);
-    // A validator may make numbers of bigints.
+    // A validator may replace a bigint by a number, so it gets a copy.
     return [`${method} ${path}`, (body: unknown): boolean => validate({ body: structuredClone(body) })] as const;
   });
   return Object.fromEntries(await Promise.all(checks));

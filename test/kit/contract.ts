@@ -45,7 +45,7 @@ export type Contract = {
 /** The parsed schemas/openapi.yaml. */
 export const contract = parse(readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
 
-/** Replaces each reference with its target, except for references to schemas. */
+/** Replaces each reference in a contract with its target, except for references to schemas. */
 const resolved = <T>(document: Contract, value: T): T => {
   if (Array.isArray(value)) return value.map((item) => resolved(document, item)) as T;
   if (!(value instanceof Object)) return value;
@@ -56,7 +56,7 @@ const resolved = <T>(document: Contract, value: T): T => {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, resolved(document, field)])) as T;
 };
 
-/** createPlant as the contract describes it, with its shared responses in place. */
+/** createPlant as the contract describes it, with references replaced by their targets. */
 export const createPlantOperation = resolved(contract, contract.paths['/plants']?.['post'] as OperationObject);
 
 const bodyOf = ({ schema, examples = {}, example }: MediaType): Body => ({
@@ -64,7 +64,7 @@ const bodyOf = ({ schema, examples = {}, example }: MediaType): Body => ({
   examples: example === undefined ? examples : { example: { value: example } },
 });
 
-/** Lists the operations of a contract, with what they refer to in place. */
+/** Lists the operations of a contract, with references replaced by their targets. */
 export const operationsOf = (document: Contract): Operation[] =>
   Object.entries(resolved(document, document.paths)).flatMap(([path, item]) =>
     Object.entries(item)
@@ -96,10 +96,10 @@ ajv.addSchema({ $id: 'openapi', components: contract.components }, undefined, fa
 export const compile = (schema: object): ValidateFunction =>
   ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')));
 
-/** The values of all examples of a body. */
+/** Returns the values of all examples that the contract has for a body. */
 export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 
-/** For each route and status: whether the contract allows a body, and the error numbers in the examples. */
+/** By route and status: whether the contract allows a body, and the error numbers in the examples. */
 const documented = new Map(
   operations.flatMap(({ routeKey, responses }) =>
     responses.map(({ status, ...body }) => [

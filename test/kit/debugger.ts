@@ -33,7 +33,7 @@ export class Thread {
   }
 
   #paused({ reason, callFrames: [frame] }: Pause): void {
-    // A worker that waited for the debugger pauses at its first line.
+    // A worker that waited for the debugger pauses at its first line, so it is resumed.
     if (reason === 'Break on start') void this.call('Debugger.resume');
     else this.frame = frame;
   }
@@ -47,7 +47,7 @@ export class Thread {
     return call.promise;
   }
 
-  /** Sets a breakpoint at the first line of a source file that contains `text`. @returns whether the thread has it */
+  /** Sets a breakpoint at a file's first line with `text`. @returns whether the thread has loaded code of that line */
   async breakAt(file: string, text: string): Promise<boolean> {
     const lines = readFileSync(file, 'utf8').split('\n');
     const source = { url: pathToFileURL(file).href, line: lines.findIndex((line) => line.includes(text)) };

@@ -4,18 +4,18 @@ import { closeServer, listen } from '../../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 import { closedDuring } from './servers.ts';
 
-/** A call that reaches the proxy, for one plant (PutItem, GetItem, DeleteItem and the like) or for any (Scan, Query). */
+/** A call that reaches the proxy: for one plant (PutItem, GetItem, DeleteItem, ...) or for none (Scan, Query). */
 type Call = {
   response: ServerResponse;
-  /** Counts the calls for this plant, or for none, from 1. */
+  /** The number of this call among the calls for the same plant, or for none, counted from 1. */
   number: number;
-  /** Counts the requests for this plant, or for none, from 1. The SDK may make several calls for one request. */
+  /** The number of its request among those for this plant, or for none, from 1. A request may make several calls. */
   request: number;
   /** The time of the call's signature, by the sender's clock, in milliseconds since the epoch. */
   signedAt: number;
-  /** Passes the call on to the store. @returns the store's response, which the caller has not received yet */
+  /** Passes the call on to the store. @returns the store's response, which only `response` sends to the caller */
   perform: () => Promise<StoreResponse>;
-  /** Notes what DynamoDB did, for `performed`. `perform` does that itself. */
+  /** Adds what DynamoDB did to `performed`. `perform` adds it, too, so call only one of them. */
   note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };
 type StoreResponse = { status: number; requestId: string; body: string };
@@ -29,8 +29,8 @@ export type FaultyStore = PlantsStore & Faults;
 
 export type Faults = {
   /**
-   * Injects `fault` into all later calls for the plant with this id; if `id` is undefined, into all calls, such as Scan,
-   * but not those for plants with another fault. Without `fault`, the calls succeed again.
+   * Injects `fault` into all later calls for the plant with this id. If `id` is undefined, injects it into all other
+   * calls, such as Scan: those without a fault for their plant. Without `fault`, the calls succeed again.
    */
   fail: (id: string | undefined, fault?: Fault) => void;
   /** Returns the number of calls for the plant with this id, or of all calls if `id` is undefined. */
@@ -109,7 +109,7 @@ export const delayed =
     await fault(call);
   };
 
-/** Performs the call at once, but sends the response late. */
+/** Injects a slow response: performs the call at once, but sends the response late. */
 export const delayResponse =
   (milliseconds: number): Fault =>
   async (call) => {
@@ -118,7 +118,7 @@ export const delayResponse =
   };
 
 /**
- * The store's clock is ahead, and the store refuses signatures that are more than five minutes off by that clock.
+ * Simulates a store whose clock is ahead: it refuses signatures that are more than five minutes off by that clock.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
  */
 export const clockAhead =

@@ -22,7 +22,7 @@ test.each<[pattern: string, isMatch: boolean]>([
   ['{ $.message.error >= 50001.5 }', false],
   ['{ $.message.error < 50001 }', false],
   ['{ $.message.error <= 50001 }', true],
-  // Only a string or a number can match, even with `!=`.
+  // Only a string or a number can match, so a missing field does not, even with `!=`.
   ['{ $.message.missing = "*" }', false],
   ['{ $.message.missing != "x" }', false],
   ['{ $.message.missing.name != "x" }', false],
@@ -33,7 +33,7 @@ test.each<[pattern: string, isMatch: boolean]>([
   expect(parseFilterPattern(pattern)(line)).toBe(isMatch);
 });
 
-test('a filter pattern matches no line whose message is text or null', () => {
+test('a filter pattern for a field of `message` matches no line whose message is text or null', () => {
   const matches = parseFilterPattern('{ $.message.outcome = "*" }');
   expect([{ message: 'oops' }, { message: null }, 'oops', null].filter(matches)).toEqual([]);
 });
@@ -61,18 +61,18 @@ test.each([
   '{ ($.level = "ERROR") }',
   '{ $.level = "ERROR" || $.level = "WARN" }',
   '{ $.level = "ERROR" } x',
-])('a filter pattern of any other form is refused: %s', (pattern) => {
+])('parseFilterPattern throws for forms that the stack does not use: %s', (pattern) => {
   expect(() => parseFilterPattern(pattern)).toThrow('cannot be evaluated here');
 });
 
 test.each(['{ $.message.error = "50001" }', '{ $.level != 7 }'])(
-  'a filter pattern is refused if it compares text with a number, because AWS does not document the result: %s',
+  'parseFilterPattern throws if text is compared with a number, because AWS does not document the result: %s',
   (pattern) => {
     expect(() => parseFilterPattern(pattern)(line)).toThrow('cannot be evaluated here');
   },
 );
 
-test('the value at a selector is a string or a number', () => {
+test('valueAt returns the string or the number that a selector such as $.message.outcome finds in a log line', () => {
   const selectors = ['$.level', '$.message.error', '$.message.cause', '$.message.tags', '$.missing'];
   expect(selectors.map((selector) => valueAt(selector, line))).toEqual([
     'ERROR',

@@ -4,7 +4,7 @@
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntaxForMetricFilters.html
  */
 
-/** Whether a log line, parsed as JSON, matches. */
+/** Tells whether a log line, parsed as JSON, matches the pattern. */
 export type FilterPattern = (line: unknown) => boolean;
 
 const form = /^\{ (.+) \}$/;
@@ -19,7 +19,7 @@ const comparisons: Record<string, (value: unknown, other: unknown) => boolean> =
   '>=': (value, other) => Number(value) >= Number(other),
 };
 
-/** @throws Error if the pattern has any other form, even if CloudWatch supports that form */
+/** Parses a filter pattern. @throws Error if the stack does not use its form, even if CloudWatch supports that form */
 export const parseFilterPattern = (pattern: string): FilterPattern => {
   const [, conditions] = form.exec(pattern) ?? refuse(pattern, 'it is not a JSON pattern');
   const all = String(conditions)
@@ -39,7 +39,7 @@ const parseCondition = (pattern: string, text: string): FilterPattern => {
     const value = valueAt(selector, line);
     if (value === undefined) return false;
     if (wildcard !== undefined) return true;
-    // AWS does not document whether "7" equals the number 7.
+    // AWS does not document whether "7" equals the number 7, so such a comparison is refused.
     if ((typeof value === 'number') !== (number !== undefined))
       return refuse(pattern, `${selector} is ${JSON.stringify(value)}`);
     return compare(value, quoted ?? Number(number));

@@ -30,7 +30,7 @@ const headers = {
 type Request = {
   routeKey: string;
   pathParameters?: Record<string, string>;
-  /** The values of a list are repeated: `tag=a&tag=b`. */
+  /** The query parameters. The values of a list are repeated: `tag=a&tag=b`. */
   queryStringParameters?: Record<string, string | string[]>;
   headers?: Record<string, string | undefined>;
   body?: string | undefined;
@@ -38,7 +38,7 @@ type Request = {
 };
 
 /**
- * Returns the event of a request. A header that is undefined is omitted.
+ * Returns the gateway's event for a request. A header that is undefined is omitted.
  * @example event({ routeKey: 'GET /plants/{id}', pathParameters: { id: '7' } })
  */
 export const event = (request: Request): APIGatewayProxyEventV2 => {
@@ -61,7 +61,7 @@ export const event = (request: Request): APIGatewayProxyEventV2 => {
     ),
     requestContext: requestContext(routeKey, method, rawPath),
     ...(pathParameters && { pathParameters }),
-    // The gateway joins repeated values with commas.
+    // The gateway joins the values of a repeated query parameter with commas.
     ...(pairs.length > 0 && {
       queryStringParameters: Object.fromEntries(query.map(([name, value]) => [name, String(value)])),
     }),

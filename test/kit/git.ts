@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** Settings that a commit needs, whoever runs the tests. */
+/** git's settings for a commit, so that a commit does not depend on the settings of whoever runs the tests. */
 const settings = ['user.name=A', 'user.email=a@a.example', 'commit.gpgSign=false', 'tag.gpgSign=false'];
 
 /** Runs git in a folder. @returns what it prints */

@@ -1,12 +1,12 @@
-/** The CloudWatch metrics that AWS makes of what happens to a stack, for the rehearsal of its alarms. */
+/** The metrics that CloudWatch gets from what happens to a stack, for the rehearsal of its alarms. */
 import { logMetrics, metricName, type Value } from './log-metrics.ts';
 import { propertiesOf, resolve, type Template } from './template.ts';
 
 /**
  * What may happen to a stack. Times are in milliseconds. Functions have their logical ids as names, as in the emulator.
- * `invocation` is of the function's alias, and failed if the function threw, crashed or timed out. `throttle` means that
- * Lambda refused to run another instance. `concurrency` is the most invocations at one time in the account. `line` is what
- * a function logged, as Lambda's JSON format has it. `call` reached DynamoDB; `error` is undefined if it succeeded.
+ * `invocation` is of a function's alias; it failed if the function threw, crashed or timed out. `throttle`: Lambda
+ * refused to run another instance. `concurrency`: the most invocations at one time in the account. `line`: what a
+ * function logged in Lambda's JSON format. `call` reached DynamoDB; its `error` is undefined if it succeeded.
  */
 export type Occurrence =
   | { kind: 'response'; status: number; milliseconds: number }
@@ -20,8 +20,8 @@ export type Occurrence =
 export type Happening = { minute: number; occurrence: Occurrence };
 
 /**
- * Returns a function that tells which values an occurrence adds to which metrics. A metric that AWS may leave out if it
- * would be 0 is left out, because then an alarm has the least to go by.
+ * Returns a function that tells which values an occurrence adds to which metrics. Leaves out a metric that AWS may
+ * leave out if it would be 0, which is the harder case for an alarm.
  * @throws Error if the template has several APIs or tables, or a metric filter that cannot be evaluated
  */
 export const metricsOf = (template: Template): ((occurrence: Occurrence) => Value[]) => {
@@ -51,14 +51,14 @@ export const metricsOf = (template: Template): ((occurrence: Occurrence) => Valu
   };
 };
 
-/** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-metrics.html */
+/** The metrics of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-metrics.html */
 const ofResponse = ({ status, milliseconds }: { status: number; milliseconds: number }): Value[] => [
   ['Count', 1],
   ['Latency', milliseconds],
   ...(status >= 400 ? [[status >= 500 ? '5xx' : '4xx', 1] satisfies Value] : []),
 ];
 
-/** https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html */
+/** The metrics of a function: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html */
 const ofFunction = (occurrence: Occurrence & { kind: 'invocation' | 'throttle' }): Value[] =>
   occurrence.kind === 'throttle'
     ? [['Throttles', 1]]
@@ -71,12 +71,12 @@ const ofFunction = (occurrence: Occurrence & { kind: 'invocation' | 'throttle' }
 const throttling = /^(?:Throttling|ProvisionedThroughputExceeded|RequestLimitExceeded)/;
 const reading = /^(?:BatchGet|TransactGet|Get|Query|Scan)/;
 
-/** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html */
+/** The metrics of a call: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html */
 const ofCall = ({ operation, status, error }: Occurrence & { kind: 'call' }): [...Value, dimensions?: object][] => {
   if (error === undefined) return [['SuccessfulRequestLatency', 5, { Operation: operation }]];
   if (error === 'ConditionalCheckFailedException') return [['ConditionalCheckFailedRequests', 1]];
   if (throttling.test(error)) return [[reading.test(operation) ? 'ReadThrottleEvents' : 'WriteThrottleEvents', 1]];
-  // AWS documents that SystemErrors has only responses with status 500. Other errors are no metric of the table.
+  // AWS documents that SystemErrors counts only responses with status 500. Other errors add to no metric of the table.
   return status === 500 ? [['SystemErrors', 1, { Operation: operation }]] : [];
 };
 

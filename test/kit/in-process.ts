@@ -70,7 +70,7 @@ const sender =
     return invoke(proxyEvent(event.body, { headers, isBase64Encoded: event.isBase64Encoded }));
   };
 
-/** Invokes the function and checks its response against the contract and the time bound, and its log line. */
+/** Invokes the function, and checks its response by the contract and the time bound, and its log line. */
 export const invoker =
   ({ handler }: LambdaModule): Invoke =>
   async (event) => {
@@ -90,7 +90,7 @@ export const invoker =
     return { status, headers, body, log };
   };
 
-/** Returns the route of an event, if it has one of the contract: a test may send events that no gateway sends. */
+/** Returns the route of an event, if the contract has it: a test may also send events that no gateway sends. */
 const routeKeyOf = (event: unknown): string | undefined =>
   operations.map(({ routeKey }) => routeKey).find((each) => each === Object(event).routeKey);
 
@@ -101,7 +101,7 @@ const inTime = <T>(response: Promise<T>): Promise<T> => {
   return Promise.race([response, late.promise]).finally(() => clearTimeout(timer));
 };
 
-/** Returns the line that the function must log for this response. Each operation has words for its successes. */
+/** Returns the line that the function must log for this response. For a success, the outcome may be any word. */
 const lineOf = (status: number, error: number | undefined, gatewayRequestId: unknown, store: unknown): Line => {
   const ofSuccess = expect.stringMatching(/^(?!refused|failed)[a-z]+$/);
   if (status < 400) return { level: 'info', entry: { outcome: ofSuccess, store, gatewayRequestId } };
@@ -115,7 +115,7 @@ const beforeStore: number[] = (['notJson', 'notValid', 'notJsonType', 'encoded',
   (name) => errors[name].error,
 );
 
-/** Expects a log line to say how long the store took, if the store was called. Each success has called the store. */
+/** Expects a log line to say how long the store took, if the store was called. Every success has called the store. */
 const expectStoreTime = (store: unknown, status: number, error: number): void => {
   if (beforeStore.includes(error)) expect(store).toBeUndefined();
   else if (status < 400) expect(store).toEqual({ milliseconds: expect.any(Number), attempts: expect.any(Number) });

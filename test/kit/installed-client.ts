@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from './local-service.ts';
 
-/** Makes the project in `folder`. @returns the paths of both @throws Error with npm's error output */
+/** Installs the client in a project in `folder`. @returns the paths of project and tarball @throws npm's error text */
 export const installClient = async (folder: string): Promise<{ project: string; tarball: string }> => {
   const npm = async (...args: string[]) => {
     // npm writes its cache and its log into the test's folder.

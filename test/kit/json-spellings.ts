@@ -4,7 +4,7 @@ import fc, { type GeneratorValue } from 'fast-check';
 /** Returns a random integer from 0 to `end` - 1. `fc.nat` gets no bound, because fast-check caches every different call. */
 export const below = (gen: GeneratorValue, end: number): number => gen(fc.nat) % end;
 
-/** Returns a random one of the choices. */
+/** Returns one of the choices, at random. */
 export const pick = <T>(gen: GeneratorValue, choices: readonly [T, ...T[]]): T =>
   choices[below(gen, choices.length)] ?? choices[0];
 

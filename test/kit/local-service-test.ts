@@ -27,7 +27,7 @@ const makeHome = async () => {
   return {
     folder,
     begin,
-    /** Writes a stand-in for `curl` into the data folder. @returns the folder */
+    /** Writes a stand-in for `curl` into the data folder. @returns the folder with the stand-in */
     curl: withCurl,
     /** Returns the names of all files and folders in the data folder, except npm's compile cache. */
     list: async () => (await readdir(folder)).filter((name) => name !== 'node-compile-cache').sort(),
@@ -43,7 +43,7 @@ const makeHome = async () => {
       expect(stderr).not.toMatch(/^\s+at /m);
       return stderr.trimEnd().split('\n').at(-1) ?? '';
     },
-    /** Runs the curl command that the service printed, changed by `change`, in a shell. @returns its output */
+    /** Runs in a shell the curl command that the service printed, after `change` has edited it. @returns its output */
     paste: async (
       service: Pick<LocalService, 'output'>,
       change = (command: string): string => command,

@@ -53,7 +53,7 @@ test('a service that npm started ends when the test runner is killed', async ({ 
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test('a command that a test leaves running ends when the test runner does', async ({ home }) => {
+test('a command that a test leaves running ends when the test runner ends', async ({ home }) => {
   const { ended, group } = await runTest(
     home.folder,
     `printGroup(run('sh', ['-c', 'sleep 1000 & sleep 1000']).child);`,

@@ -44,7 +44,7 @@ export const run = (
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   child.on('error', () => {});
-  // End the processes that the command started and left running.
+  // Closing file descriptor 3 ends the processes that the command started and left running.
   child.on('exit', () => child.stdio[3]?.destroy());
   let stdout = '';
   let stderr = '';

@@ -55,7 +55,7 @@ const valuesOf = (transformation: Transformation, line: unknown, isMatch: boolea
   return typeof value === 'number' ? [[metric, value]] : [];
 };
 
-/** Returns a function that tells which values a line of a function's log adds to which metrics. */
+/** Returns a function that tells which values a log line of a function adds to which metrics. */
 export const logMetrics = (template: Template): ((functionName: string, line: object) => Value[]) => {
   const filters = metricFilters(template);
   return (functionName, line) =>

@@ -25,7 +25,7 @@ test.each<[expression: string, values: Record<string, number>, result: number | 
   [share, { all: 8 }, 0],
   [share, { all: 0, some: 2 }, 0],
   [share, { some: 2 }, undefined],
-])('metric math has the value that CloudWatch documents: %s of %o is %s', (expression, values, result) => {
+])('evaluateMath returns the value that CloudWatch documents: %s with %o is %s', (expression, values, result) => {
   expect(evaluateMath(expression, (id) => values[id])).toBe(result);
 });
 
@@ -47,6 +47,6 @@ test.each([
   'RATE(a)',
   'A',
   'process.exit(1)',
-])('metric math of any other form is refused: %s', (expression) => {
+])('evaluateMath throws for metric math that the alarms do not use: %s', (expression) => {
   expect(() => evaluateMath(expression, () => 1)).toThrow('cannot be evaluated here');
 });

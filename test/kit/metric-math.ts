@@ -8,8 +8,8 @@
 type LookUp = (id: string) => number | undefined;
 
 /**
- * Returns undefined if there is no value. AWS documents that arithmetic counts missing data as 0; here the result is then
- * missing, too, so that no alarm can rely on that sentence: an expression that needs the 0 must say FILL.
+ * Evaluates an expression. AWS documents that arithmetic counts missing data as 0, but here the result is then
+ * undefined, so that an alarm that needs the 0 must say FILL.
  * @throws Error if the expression has anything else
  */
 export const evaluateMath = (expression: string, lookUp: LookUp): number | undefined =>
@@ -50,7 +50,7 @@ class Evaluation {
     let value = this.#factor();
     for (;;) {
       if (this.#skip('*')) value = combine(value, this.#factor(), (a, b) => a * b);
-      // CloudWatch drops a point that would be divided by zero.
+      // CloudWatch drops a data point whose calculation would divide by zero.
       else if (this.#skip('/')) value = combine(value, this.#factor(), (a, b) => (b === 0 ? undefined : a / b));
       else return value;
     }

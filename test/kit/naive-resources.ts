@@ -1,4 +1,4 @@
-/** Preloaded into infra/app.ts. Adds resources to its stack that break a rule in each of the cdk-nag packs. */
+/** Loaded before infra/app.ts. Adds resources to its stack that break a rule of each cdk-nag pack. */
 import { App } from 'aws-cdk-lib';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Bucket } from 'aws-cdk-lib/aws-s3';

@@ -1,4 +1,4 @@
-/** Recognizes a response of API Gateway itself: its throttle or the account's Lambda concurrency was used up. */
+/** Recognizes API Gateway's own responses after its throttle or the account's Lambda concurrency is used up. */
 
 /** Returns whether the gateway made the response: unlike a 500 or 503 of the service, it has no `error`. */
 export const isOverQuota = (status: number, body: unknown): boolean =>

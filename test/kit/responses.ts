@@ -19,7 +19,7 @@ import {
 } from './faulty-store.ts';
 import type { Item } from './plants-store.ts';
 
-/** If `contentType` is undefined, the request has no Content-Type; a chunked request has no Content-Length. */
+/** Without `contentType`, a request has no Content-Type; a chunked request has no Content-Length. */
 export type PlantRequest = {
   body: string | Buffer | undefined;
   contentType?: string | undefined;
@@ -31,8 +31,8 @@ export type PlantResponse = { status: number; headers: Record<string, unknown>; 
 
 export type PlantService = {
   /**
-   * Sends to POST /plants, with a valid token if the service requires one, and checks the response by the contract.
-   * On a real clock, resends after a 503, as the contract advises: on a busy machine the service may run out of time.
+   * Sends to POST /plants, with a valid token if the service requires one, and checks the response by the contract. On
+   * a real clock, resends after a 503, as the contract advises: on a busy machine the service may run out of time.
    */
   send: Send;
   /** Reads the item with this id from the store, not through the service. */
@@ -401,7 +401,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
   if (hasFaults) testFaults(service);
 };
 
-/** Faults of the store in every call, so that the response is 503, and how often createPlant calls the store. */
+/** Faults of the store that last, so that the response is 503; and how often createPlant then calls the store. */
 export const lastingFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
   ['answers 500', dynamoDbError(500, 'InternalServerError'), [3, 3]],
   ['answers 503', dynamoDbError(503, 'ServiceUnavailable'), [3, 3]],
@@ -430,7 +430,7 @@ const testFaults = (service: () => PlantService): void => {
     const { send } = hasAllRetries ? { send: sendOnce } : service();
     const { fail, refuseConnections } = faults;
 
-    /** Expects `least` to `most` calls. Of a shared service, expects only one: its retry quota may be used up. */
+    /** Expects `least` to `most` calls of the store, or one by a shared service: its retry quota may be used up. */
     const expectCalls = (id: string, [least, most]: [least: number, most: number]): void => {
       const calls = faults.calls(id);
       expect(calls, 'calls to the store').toBeGreaterThanOrEqual(hasAllRetries ? least : 1);

@@ -19,21 +19,19 @@ const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/o
 
 /**
  * Lists commits that a deployment of this one may replace, newest first: on a branch, the one at which it left `main`;
- * then those on `main` before a change of the functions. @throws Error if this clone does not have them
+ * then those on `main` before a change of the functions.
  */
 const earlierCommits = async (): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');
   const base = await git('merge-base', 'HEAD', 'origin/main').catch(() => head);
-  const changes = await git('rev-list', '-5', '--first-parent', '--parents', base, '--', ...sources);
-  const parents = changes.split('\n').flatMap((line) => line.split(' ')[1] ?? []);
-  if (parents.length === 0)
-    throw new Error('This clone has only a part of the history. Fetch the rest: git fetch --unshallow');
-  return base === head ? parents : [base, ...parents];
+  const changes = await git('rev-list', '-5', '--first-parent', base, '--', ...sources);
+  const before = changes.split('\n').map((change) => `${change}^`);
+  return base === head ? before : [base, ...before];
 };
 
 /**
- * Bundles the functions of a commit, as its own stack does.
- * @param folder gets a checkout and the bundles; the caller removes it. @throws Error with the output if that fails
+ * Bundles the functions of a commit, as the stack of that commit does. @throws Error with the output if that fails
+ * @param folder gets a checkout and the bundles; the caller removes it
  */
 const functionsOf = async (commit: string, folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   const project = await checkOut(folder, commit, signal);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isSchema } from '../../scripts/contract/schemas.ts';
 import { type Place, partsOf } from '../../scripts/contract/subset.ts';
 
-/** All texts and numbers in a schema, such as choices and limits, with the integers beside each number. */
+/** Returns all texts and numbers in a schema, such as choices and limits, with the integers beside each number. */
 const edgesOf = (value: unknown): unknown[] => {
   if (typeof value === 'number') return [value - 1, value, value + 1];
   return value instanceof Object ? Object.values(value).flatMap(edgesOf) : [value];
@@ -13,7 +13,7 @@ const [int32, int64] = [2n ** 31n, 2n ** 63n];
 const powers = [-int64 - 1n, -int64, -int32 - 1n, -int32, int32 - 1n, int32, int64 - 1n, int64];
 
 /**
- * Draws values most of which follow the schema of `place`, up to its limits and a little beyond.
+ * Draws values that mostly follow the schema of `place`, up to its limits and a little beyond.
  * @param other a schema whose limits are tried, too
  */
 export const valuesOf = (place: Place, other: Place): fc.Arbitrary<unknown> => {

@@ -33,7 +33,7 @@ export const externalIssuer = {
   jwksUri: 'https://issuer.example/keys',
 };
 
-/** The API's own name, and the zone for its DNS record. */
+/** Settings for an API's own domain name, and for the DNS zone of its record. */
 export const named = {
   domainName: 'api.example.com',
   certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/11111111-2222-3333-4444-555555555555',
@@ -62,7 +62,7 @@ const variants = {
 
 type Variant = { [Setting in keyof typeof variants]: keyof (typeof variants)[Setting] };
 
-/** Few enough to synthesize all; yet any two values of two settings are together in one of them, as a test checks. */
+/** The combinations to synthesize: few, yet each pair of values of two settings is in one of them, as a test checks. */
 const combined: Variant[] = [
   { stage: 'prod', domain: 'none', issuer: 'cognito', origins: 'none', mail: 'none', tracing: 'none' },
   { stage: 'prod', domain: 'own', issuer: 'cognito', origins: 'none', mail: 'none', tracing: 'none' },
@@ -75,7 +75,7 @@ const combined: Variant[] = [
   { stage: 'dev-anna', domain: 'inZone', issuer: 'cognito', origins: 'some', mail: 'none', tracing: 'none' },
 ];
 
-/** The kinds of stack with all settings: the values of the settings, and the context that they make. */
+/** The kinds of stack with any settings: the values of the settings, and the context that sets them. */
 export const combinations = combined.map((variant) => {
   const contexts = Object.entries(variant).map(([setting, value]) => {
     const values: Record<string, Record<string, string>> = variants[setting as keyof Variant];

@@ -1,6 +1,6 @@
 /**
- * Runs infra/app.ts for app.e2e.ts with one context after another. It does so in one process, because loading
- * CloudFormation's rules takes 2 s.
+ * Runs infra/app.ts for app.e2e.ts with one context after another, in one process, because loading CloudFormation's
+ * rules takes 2 s.
  */
 import cdkJson from '../../cdk.json' with { type: 'json' };
 

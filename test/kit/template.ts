@@ -1,4 +1,4 @@
-/** Reads a stack's template for tests. What all kinds of stack share is tested on `prod` only. */
+/** Reads a stack's template for tests. What is the same in all kinds of stack is tested on `prod` only. */
 import { inject } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 
@@ -45,7 +45,7 @@ export const resolve = (value: unknown): string => {
 export const ref = (name: string) => ({ Ref: name });
 export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 
-/** The functions that answer requests. Tests derive every list that has an entry for each of them from these names. */
+/** Names of the functions that answer requests. Tests make each list with an entry per function from these names. */
 export const functionNames = Object.keys(ofType('AWS::Lambda::Function')).filter((name) => name !== 'SmokeTest');
 
 /** The function of each operation of the contract: `CreatePlant` for createPlant. */

@@ -11,7 +11,7 @@ export type TokenIssuer = {
   foreignJwksUri: string;
   es: SigningKey;
   rs: SigningKey;
-  /** Keys whose JWKs have no `alg` and no `use`. */
+  /** Keys whose JWKs have neither `alg` nor `use`. */
   bare: SigningKey;
   bareEs384: SigningKey;
   bareEs256: SigningKey;
@@ -61,13 +61,13 @@ export const privateKey = async (key: SigningKey): Promise<KeyObject> =>
     type: 'pkcs8',
   });
 
-/** A token with `header` merged into a valid header, and with an invalid signature. */
+/** Makes a token with `header` merged into a valid header, and with an invalid signature. */
 export const unsigned =
   (header: object): MakeToken =>
   ({ claims }) =>
     assemble({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...header }, claims());
 
-/** A token signed with the named key and any digest and padding, whatever the header declares. */
+/** Makes a token signed with the named key and any digest and padding, whatever its header declares. */
 export const signedAs =
   (header: object, name: KeyName, digest: string, padding = constants.RSA_PKCS1_PADDING): MakeToken =>
   async (from) => {
@@ -80,7 +80,7 @@ export const signedAs =
 
 type KeyName = 'es' | 'rs' | 'bare' | 'bareEs384' | 'bareEs256' | 'stranger';
 
-/** A token signed with HMAC and a secret that everyone knows. */
+/** Makes a token signed with HMAC and a secret that everyone knows. */
 export const hmac =
   (header: object, secretOf: (from: TokenIssuer) => string | Buffer): MakeToken =>
   (from) =>
@@ -88,29 +88,29 @@ export const hmac =
       createHmac('sha256', secretOf(from)).update(input).digest('base64url'),
     );
 
-/** A token signed by the issuer, with changed claims. A claim that is undefined in `change` is omitted. */
+/** Makes a token signed by the issuer, with changed claims. A claim that is undefined in `change` is omitted. */
 export const withClaims =
   (change: Record<string, unknown>, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>
     sign(es, claims(change), header);
 
-/** A token signed by the issuer, whose `iss` is what `issuerOf` makes of the issuer's URL. */
+/** Makes a token signed by the issuer, whose `iss` is what `issuerOf` makes of the issuer's URL. */
 export const issuedBy =
   (issuerOf: (issuer: string) => unknown): MakeToken =>
   ({ es, issuer, claims }) =>
     sign(es, claims({ iss: issuerOf(issuer) }));
 
-/** A token signed by the issuer, with the payload that `textOf` makes of a valid one. */
+/** Makes a token signed by the issuer, with the payload that `textOf` makes of a valid one. */
 export const withPayload =
   (textOf: (payload: string) => string | Uint8Array, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>
     sign(es, Buffer.from(textOf(JSON.stringify(claims()))), header);
 
-/** A token signed by the issuer, with one more claim as JSON text that JSON.stringify would not write. */
+/** Makes a token signed by the issuer, with one more claim in JSON text that JSON.stringify would not write. */
 export const withClaimText = (claim: string, value: string): MakeToken =>
   withPayload((payload) => `${payload.slice(0, -1)},"${claim}":${value}}`);
 
-/** A token signed by the issuer, with exactly these bytes as its header. */
+/** Makes a token signed by the issuer, with exactly these bytes as its header. */
 export const withHeader =
   (bytes: string | Uint8Array): MakeToken =>
   async ({ es, claims }) => {
@@ -119,11 +119,11 @@ export const withHeader =
     return `${input}.${createSign('SHA256').update(input).sign({ key, dsaEncoding: 'ieee-p1363' }, 'base64url')}`;
   };
 
-/** A token signed by the issuer, with `change` merged into a valid header, for headers that no library would sign. */
+/** Makes a token signed by the issuer, with `change` merged into its header, even if no library would sign that. */
 export const withHeaderParameters = (change: object): MakeToken =>
   withHeader(JSON.stringify({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...change }));
 
-/** A valid token with one part changed: 0 is the header, 1 the payload, 2 the signature. */
+/** Makes a valid token and changes one part of it: 0 is the header, 1 the payload, 2 the signature. */
 export const withPart =
   (index: number, change: (part: string) => string, name: 'es' | 'rs' = 'es'): MakeToken =>
   async ({ [name]: key, claims }) =>
@@ -135,7 +135,7 @@ export const withPart =
 export const withSignature = (change: (signature: Buffer) => Buffer, name: 'es' | 'rs' = 'es'): MakeToken =>
   withPart(2, (part) => base64url(change(Buffer.from(part, 'base64url'))), name);
 
-/** A token whose ES256 signature has another r, another s, or both. */
+/** Makes a token whose ES256 signature (r, s) gets another r, another s, or both. */
 export const withRAndS = (r: bigint | undefined, s: bigint | undefined): MakeToken =>
   withSignature((bytes) =>
     Buffer.concat([
@@ -144,13 +144,13 @@ export const withRAndS = (r: bigint | undefined, s: bigint | undefined): MakeTok
     ]),
   );
 
-/** A token whose valid ES256 signature has its s changed. */
+/** Makes a token with a valid ES256 signature (r, s), in which `change` then replaces s. */
 export const withChangedS = (change: (s: bigint) => bigint): MakeToken =>
   withSignature((bytes) =>
     Buffer.concat([bytes.subarray(0, 32), es256Integer(change(BigInt(`0x${bytes.toString('hex', 32)}`)))]),
   );
 
-/** A token with one bit flipped in the first byte of `text`, which is in the part with this index. */
+/** Makes a token, and flips one bit in the first byte of `text`, which is in the part with this index. */
 export const flipBit = (index: number, text: string): MakeToken =>
   withPart(index, (part) => {
     const bytes = Buffer.from(part, 'base64url');

@@ -55,7 +55,7 @@ type Send = (body: string, headers?: Record<string, string>) => Promise<PlantRes
 /** The authorizer, or the function of the operation with this route. */
 export type FunctionName = 'authorizer' | `${string} /${string}`;
 
-/** What is different from the deployed API, its authorizer, and each operation's function. */
+/** How a trial stack differs from a deployed one: in its API, its authorizer and the function of each operation. */
 export type Changes = {
   authorizer?: Change;
   operations?: Change;
@@ -160,7 +160,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
-    // The gateway answers GET /, as on a deployment.
+    // The gateway answers GET /, as when deployed, because the page of the local service does not if GET / is a route.
     intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
   });
   try {
