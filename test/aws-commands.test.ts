@@ -1,4 +1,4 @@
-/** Tests that the AWS CLI would send each `aws` command in the documents. */
+/** Tests that the AWS CLI would accept each `aws` command in the documents. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -10,15 +10,15 @@ const commands = documents.flatMap((file) =>
   findCommands(readFileSync(path.join(root, file), 'utf8')).map((command) => [file, command] as const),
 );
 
-test('the documents have aws commands', () => {
+test('the documents contain more than ten `aws` commands', () => {
   expect(commands.length).toBeGreaterThan(10);
 });
 
-test.each(commands)('%s: the service has the operation and the options of %s', (_, command) => {
+test.each(commands)('in %s, AWS has the operation and the options of the command: %s', (_, command) => {
   expect(problemsOf(command)).toEqual([]);
 });
 
-test('findCommands reads shell blocks and inline code, and joins lines', () => {
+test('findCommands finds commands in shell blocks and in inline code, and joins the lines of a command', () => {
   const markdown = [
     'Run `aws logs\nstart-query --query-string x`, not `npx cdk`, nor `awslocal s3 ls`.',
     '```sh',
@@ -35,7 +35,7 @@ test('findCommands reads shell blocks and inline code, and joins lines', () => {
   ]);
 });
 
-describe('problemsOf', () => {
+describe('problemsOf, which checks a command of the AWS CLI,', () => {
   test.each([
     'aws dynamodb delete-table --table-name <table>',
     'aws dynamodb delete-table --table-name "<the table>" && echo done',
@@ -48,7 +48,7 @@ describe('problemsOf', () => {
     'aws lambda update-alias --function-name f --name live --routing-config AdditionalVersionWeights={}',
     'aws logs test-metric-filter',
     'aws deploy batch-get-deployments --deployment-ids a b',
-  ])('accepts %s', (command) => {
+  ])('finds no problem in: %s', (command) => {
     expect(problemsOf(command)).toEqual([]);
   });
 
@@ -78,7 +78,7 @@ describe('problemsOf', () => {
     ],
     ['aws dynamodb wait table-ready --table-name t', 'there is no waiter table-ready'],
     ['aws dynamodb wait table-exists --name t', 'no operation has the options --name t'],
-  ])('refuses %s', (command, ...problems) => {
+  ])('finds the expected problems in: %s', (command, ...problems) => {
     expect(problemsOf(command)).toEqual(problems);
   });
 });

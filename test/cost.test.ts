@@ -1,4 +1,4 @@
-/** Tests that docs/cost.md adds up, counts what the stack has, and is what README.md says. */
+/** Tests that docs/cost.md adds up, has the memory size of the functions, and has the same sums as README.md. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const sumOf = (rows: { numbers: number[][] }[], column: number, pick: (range: nu
 const least = (range: number[]): number => range[0] ?? Number.NaN;
 const most = (range: number[]): number => range.at(-1) ?? Number.NaN;
 
-test('a million plants cost the sum of the rows before "together", which README.md shows and is below 3.80', () => {
+test('docs/cost.md says that a million plants cost the sum of its rows, which is below 3.80 dollars and also in README.md', () => {
   const rows = table('of up to 1 KB');
   const end = rows.findIndex(({ what }) => what.includes('together'));
   const together = least(rows[end]?.numbers[0] ?? []);
@@ -30,7 +30,7 @@ test('a million plants cost the sum of the rows before "together", which README.
   expect(read('README.md')).toContain(`[${together} dollars](docs/cost.md)`);
 });
 
-test('a month costs the sum of its rows, rounded to dollars with a client', () => {
+test('docs/cost.md says that a month costs the sum of its rows; with a client, README.md has the sum in whole dollars, too', () => {
   const rows = table('a month, besides the requests');
   const parts = rows.slice(0, -1);
   const [quiet, used] = rows.at(-1)?.numbers ?? [];
@@ -39,7 +39,7 @@ test('a month costs the sum of its rows, rounded to dollars with a client', () =
   expect(read('README.md').replaceAll('\n', ' ')).toContain(`a month with one client ${used?.join(' to ')}`);
 });
 
-test('the price of Lambda is for the memory of the functions', () => {
+test('docs/cost.md has the memory size of the functions in the price of Lambda', () => {
   const sizes = Object.values(propertiesOf('AWS::Lambda::Function', prod)).map(({ MemorySize }) => MemorySize);
   const [size, ...others] = new Set(sizes);
   expect(others).toEqual([]);

@@ -6,7 +6,7 @@
  */
 export type Break = {
   file: string;
-  /** Text that occurs exactly once in the file; `broken` replaces it. */
+  /** Text that occurs exactly once in the file. `npm run breaks` puts `broken` in its place. */
   code: string;
   broken: string;
   /** What goes wrong because of the break, in one sentence. */

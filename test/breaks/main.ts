@@ -65,7 +65,7 @@ const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promis
   return (await run(copy, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';
 };
 
-/** Runs the likely tests first: those named after the file, then those of its folder, then all tests. */
+/** Runs the likely tests first: those named after the file with the break, then those of its folder, then all tests. */
 const failureBy = async (copy: ProjectCopy, { file, code, broken }: Break, milliseconds: number) => {
   const target = path.join(copy.folder, file);
   const whole = await readFile(target, 'utf8');
@@ -84,7 +84,7 @@ const tryAll = async (parent: string): Promise<void> => {
   const started = performance.now();
   const failure = (await failureToPrepare(copy, 600_000)) ?? (await failureIn(copy, 'test/', 1_800_000));
   if (failure !== undefined) throw new Error(`npm test fails without any break: ${failure}`);
-  // A test that hangs fails by itself at Vitest's time-out. An endless loop does not, so this limit ends it.
+  // A test that hangs fails at Vitest's time-out. An endless loop does not, so this limit ends it.
   const bound = 3 * Math.ceil(performance.now() - started) + 120_000;
   let [noticed, surprises] = [0, 0];
   for (const one of chosen) {

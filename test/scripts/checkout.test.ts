@@ -58,12 +58,12 @@ test('a checkout has the files of its commit, the packages installed here, and a
   expect(checkout).toMatchObject({ commit: git(project, 'rev-parse', 'first'), hasSamePackages: true });
 });
 
-test('a checkout says if its package-lock.json is not that of the working tree', async () => {
+test("a checkout's hasSamePackages is false if its package-lock.json is not that of the working tree", async () => {
   await write('package-lock.json', '{ "lockfileVersion": 3 }');
   expect(await checkedOut('HEAD')).toMatchObject({ hasSamePackages: false });
 });
 
-test('a checkout can have its own packages if its package-lock.json is not that of the working tree', async () => {
+test('a checkout gets its own packages, if asked to, when its package-lock.json is not that of the working tree', async () => {
   await write('package.json', '{ "name": "then", "dependencies": { "own": "file:own" } }');
   await write('own/package.json', '{ "name": "own", "version": "1.0.0" }');
   const packages = { '': { name: 'then', dependencies: { own: 'file:own' } }, own: { version: '1.0.0' } };
@@ -77,7 +77,7 @@ test('a checkout can have its own packages if its package-lock.json is not that 
   await expect(read(checkout, 'node_modules/installed')).rejects.toThrow('ENOENT');
 });
 
-test('if the project is a folder of a larger repository, a checkout has that folder only', async () => {
+test("if the project is a folder of a larger repository, a checkout has only the project's folder", async () => {
   await write('service/infra/app.ts', 'the service');
   await write('service/scripts/compile-contract.ts', compiler);
   await write('service/package-lock.json', '{}');
@@ -121,12 +121,12 @@ test.each<[what: string, ref: string, message: RegExp, make?: () => unknown]>([
       commitAll(project);
     },
   ],
-])('a checkout is refused with a sentence if %s', async (_, ref, message, make) => {
+])('checkOut rejects with a message for the user if %s', async (_, ref, message, make) => {
   await make?.();
   await expect(checkedOut(ref)).rejects.toThrow(message);
 });
 
-test('a checkout that is aborted rejects', async () => {
+test('checkOut rejects with an AbortError if its signal is aborted', async () => {
   const checkout = checkOut(path.join(folder, 'then'), 'HEAD', AbortSignal.abort(), { project });
   await expect(checkout).rejects.toMatchObject({ name: 'AbortError' });
 });

@@ -1,4 +1,4 @@
-/** Runs `npm run diff` in a copy of the project, after a first commit. test/scripts/diff/ has the rules' cases. */
+/** Runs `npm run diff` in a copy of the project, after a first commit. test/scripts/diff/ tests each of its rules. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   return remove;
 });
 
-test('npm run diff names new code in one line, and nothing else if nothing else has changed', async () => {
+test("npm run diff names the functions with new code in one line, and prints no other difference if only a function's code has changed", async () => {
   await edit('functions/authorizer.lambda.ts', /$/, '\nconsole.info();\n');
   const { code, output } = await diff('HEAD');
   expect(output).toMatch(
@@ -40,7 +40,7 @@ test('npm run diff names new code in one line, and nothing else if nothing else 
   expect(code).toBe(0);
 });
 
-test('npm run diff shows what a change permits and breaks, and fails, although another rule is allowed', async () => {
+test('npm run diff fails if a change adds a permission and breaks clients, even with --allow for another rule', async () => {
   await edit('infra/grants.ts', /: \['/, ": ['dynamodb:DeleteItem', '");
   await edit('schemas/openapi.yaml', /"409":/, '"410":');
   const { code, output } = await diff('HEAD', '--allow', 'route');
@@ -51,14 +51,14 @@ test('npm run diff shows what a change permits and breaks, and fails, although a
   expect(code).toBe(1);
 });
 
-test('npm run diff says what is wrong with a ref', async () => {
+test('npm run diff fails with a clear message if git does not know the ref', async () => {
   expect(await diff('nonsense')).toEqual({
     code: 1,
     output: expect.stringMatching(/^git does not have the commit nonsense\./),
   });
 });
 
-test('npm run diff leaves nothing behind, even if it is interrupted', async () => {
+test('npm run diff leaves no file behind, even if it is interrupted', async () => {
   const { child, ended } = run(process.execPath, [path.join(copy.folder, 'scripts/diff.ts'), 'HEAD'], {
     TMPDIR: copy.temporary,
   });

@@ -13,7 +13,7 @@ import { startServer } from '../kit/servers.ts';
 
 /** A version: the zip file with its code, or the status of a failing download; and its variable BUNDLE_SHA256. */
 type Version = { zip: Uint8Array | number; declared?: string | undefined };
-/** A function: its versions, and the weights of those behind its alias `live`. Without weights it has no alias. */
+/** A function: its versions, and the weights of those behind its alias `live`; no weights if it has no alias. */
 type Fake = { versions: Record<string, Version>; weights?: Record<string, number> };
 
 const sha256 = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
@@ -30,7 +30,7 @@ const matching = (): Record<string, Fake> =>
     built.map(({ id, zip, declared }) => [id, { versions: { 7: { zip, declared } }, weights: { 7: 1 } }]),
   );
 
-/** Starts an account that has the stack PlantStore with these functions. @returns its environment */
+/** Starts a fake AWS account with these functions in the stack PlantStore. @returns the environment to reach it */
 const startAccount = async (functions: Record<string, Fake>): Promise<Record<string, string>> => {
   const resources = Object.entries(functions).flatMap(([id, { weights }]) => [
     ['AWS::Lambda::Function', id, `PlantStore-${id}`],
@@ -79,7 +79,7 @@ const startAccount = async (functions: Record<string, Fake>): Promise<Record<str
   return { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', ...endpoints };
 };
 
-/** A git repository with one commit, which the command takes for the project's. */
+/** A git repository with one commit, which the command reads instead of the project's because of GIT_DIR. */
 let repository: { folder: string; commit: string; environment: Record<string, string> };
 beforeAll(async () => {
   const { folder, remove } = await temporaryFolder();
@@ -111,9 +111,9 @@ const advice = expect.stringMatching(
   /^This is not what runs\. Check out the commit that was deployed, run npm ci, .*\n$/,
 );
 
-test('npm run verify says of each function that it matches, with the version and the SHA-256 of index.js', async () => {
+test('npm run verify prints for each function that it matches, with its version and the SHA-256 of its index.js', async () => {
   const said = [heading(), ...built.map(({ id, declared }) => `${id} version 7 matches: ${declared}`)];
-  // Run by npm, as docs/deploy.md says.
+  // The command that docs/deploy.md names, run by npm.
   const command: [string, ...string[]] = ['npm', 'run', '-s', 'verify', '--'];
   expect(await verify(matching(), {}, command)).toEqual({ code: 0, said, stderr: '' });
 });
@@ -132,7 +132,7 @@ test.each(['PlantStore-dev', 'PlantStore-dev-anna'])(
   },
 );
 
-test('npm run verify says what differs, in code of another commit, changed code, and code with other files', async () => {
+test('npm run verify says what differs if a function runs code of another commit, changed code, or other files', async () => {
   const other = strToU8('exports.handler = () => {};');
   const zip = zipSync({ 'index.js': other });
   const twice = Buffer.from(zipSync({ 'index.js': first.code, 'index.jt': other }));
@@ -164,7 +164,7 @@ test('npm run verify says what differs, in code of another commit, changed code,
   );
 });
 
-test('npm run verify compares both versions while a roll-out runs, and says how much each gets', async () => {
+test('npm run verify compares both versions of a function during a roll-out, and says what share of the calls each gets', async () => {
   const other = strToU8('old');
   const old = { zip: zipSync({ 'index.js': other }), declared: sha256(other) };
   const rolling = { versions: { 6: old, 7: first }, weights: { 6: 0.9, 7: 0.1 } };
@@ -178,7 +178,7 @@ test('npm run verify compares both versions while a roll-out runs, and says how 
   ]);
 });
 
-test('npm run verify reports functions that no entry makes, and entries without a function', async () => {
+test('npm run verify reports deployed functions without an entry in functions/, and entries without a deployed function', async () => {
   const { code, said } = await verify({ Backdoor00000000: { versions: { $LATEST: first } } });
   const entries = listEntries().map((entry) => `The stack has no function for functions/${entry}.`);
   expect([code, said.slice(1)]).toEqual([1, ['Backdoor00000000 differs: functions/ has no entry for it', ...entries]]);

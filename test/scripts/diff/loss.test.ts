@@ -20,7 +20,7 @@ const lossesOf = (change: (template: Template) => void): string[] => {
   return findLosses(stack(before), stack(template)).map(({ what }) => what);
 };
 
-/** Replaces text in the JSON of the first resource with this type. */
+/** Returns a change of a template: it replaces text in the JSON of the first resource with this type. */
 const edit = (type: string, from: string | RegExp, to: string) => (template: Template) => {
   const [id, resource] = find(type, template);
   const text = JSON.stringify(resource);
@@ -40,7 +40,7 @@ const rename = (type: string) => (template: Template) => {
   template.Resources[`Other${id}`] = resource;
 };
 
-describe('a change loses something', () => {
+describe('findLosses reports a loss', () => {
   test.each<[what: string, type: string, says: string, change: (template: Template) => void]>([
     [
       "the table's key changes",
@@ -61,7 +61,7 @@ describe('a change loses something', () => {
       edit(table, '"Properties":{', '"Properties":{"TableName":"mine",'),
     ],
     ['the table gets another logical id', table, 'would stay behind without a stack', rename(table)],
-    ['the table goes', table, 'would stay behind without a stack', remove(table)],
+    ['the table is removed', table, 'would stay behind without a stack', remove(table)],
     [
       'the table goes with its stack',
       table,
@@ -88,7 +88,7 @@ describe('a change loses something', () => {
     ],
     ['the user pool gets another logical id', pool, 'would be deleted', rename(pool)],
     [
-      'a client of the user pool goes',
+      'a client of the user pool is removed',
       'AWS::Cognito::UserPoolClient',
       'would be deleted',
       remove('AWS::Cognito::UserPoolClient'),
@@ -100,7 +100,7 @@ describe('a change loses something', () => {
       edit('AWS::Cognito::UserPoolClient', '"GenerateSecret":true', '"GenerateSecret":false'),
     ],
     ['the API gets another URL', 'AWS::ApiGatewayV2::Api', 'would be deleted', rename('AWS::ApiGatewayV2::Api')],
-    ['a log group goes', log, 'would stay behind without a stack', remove(log)],
+    ['a log group is removed', log, 'would stay behind without a stack', remove(log)],
   ])('if %s', (_, type, says, change) => {
     const [id] = find(type, before);
     expect(lossesOf(change)).toEqual([`${id} (${type}) ${says}.`]);
@@ -112,19 +112,19 @@ describe('a change loses something', () => {
   });
 });
 
-describe('a change loses nothing', () => {
+describe('findLosses reports no loss', () => {
   test.each<[what: string, change: (template: Template) => void]>([
     ['nothing changes', () => {}],
     ['the table gets an index', edit(table, '"Properties":{', '"Properties":{"GlobalSecondaryIndexes":[],')],
-    ['a version of a function goes', remove('AWS::Lambda::Version')],
-    ['an alarm goes', remove('AWS::CloudWatch::Alarm')],
+    ['a version of a function is removed', remove('AWS::Lambda::Version')],
+    ['an alarm is removed', remove('AWS::CloudWatch::Alarm')],
     ['a role gets another logical id', rename('AWS::IAM::Role')],
     ['logs are kept longer', edit(log, '"RetentionInDays":90', '"RetentionInDays":180')],
   ])('if %s', (_, change) => {
     expect(lossesOf(change)).toEqual([]);
   });
 
-  test('if the stack has lost it before', () => {
+  test('if a protection was off already before the change', () => {
     const open = structuredClone(before);
     edit(table, '"DeletionProtectionEnabled":true', '"DeletionProtectionEnabled":false')(open);
     const stack = { template: open, isProtected: false };

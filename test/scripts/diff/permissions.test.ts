@@ -64,7 +64,7 @@ describe('a permission is new', () => {
     ],
     ['an action gets a *', 'Role may now dynamodb:* on Table.Arn.', { statements: [allow('dynamodb:*', table)] }],
     [
-      'a condition goes',
+      'a condition is removed',
       'Role may now dynamodb:GetItem on Table.Arn.',
       { statements: [allow('dynamodb:GetItem', table)] },
       { statements: [allow('dynamodb:GetItem', table, onlyOwn)] },
@@ -86,7 +86,7 @@ describe('a permission is new', () => {
       },
     ],
     [
-      'a policy stands in the role',
+      'a role gets an inline policy',
       'Role may now s3:GetObject on *.',
       { role: { Policies: [{ PolicyDocument: { Statement: allow('s3:GetObject', '*') } }] } },
     ],
@@ -156,7 +156,7 @@ describe('no permission is new', () => {
       'a statement is split in two',
       { statements: [allow('dynamodb:PutItem', [table]), allow(['dynamodb:GetItem'], table)] },
     ],
-    ['an action goes', { statements: [allow('dynamodb:GetItem', table)] }],
+    ['an action is removed', { statements: [allow('dynamodb:GetItem', table)] }],
     ['a condition is new', { statements: [allow('dynamodb:GetItem', table, onlyOwn)] }],
     [
       'a * becomes one resource',

@@ -21,48 +21,48 @@ const url = (AuthType: string) => ({
 });
 
 test.each<[what: string, rule: string, says: string, after: Template]>([
-  ['is new', 'route', 'PUT /things of Api would be new.', stack({ Put: route('PUT /things', guarded) })],
-  ['has another path', 'route', 'GET /all of Api would be new.', stack({ Get: route('GET /all', guarded) })],
+  ['a route is new', 'route', 'PUT /things of Api would be new.', stack({ Put: route('PUT /things', guarded) })],
+  ['a route gets another path', 'route', 'GET /all of Api would be new.', stack({ Get: route('GET /all', guarded) })],
   [
-    'is new and open',
+    'a route is new and open',
     'open-route',
     'PUT /things of Api would be open to everyone.',
     stack({ Put: route('PUT /things', {}) }),
   ],
   [
-    'loses its authorizer',
+    'a route loses its authorizer',
     'open-route',
     'GET /things of Api would be open to everyone.',
     stack({ Get: route('GET /things', open) }),
   ],
   [
-    'gets another authorizer',
+    'a route gets another authorizer',
     'route',
     'GET /things of Api would be guarded in another way.',
     stack({ Get: route('GET /things', { AuthorizationType: 'AWS_IAM' }) }),
   ],
   [
-    'has its authorizer changed',
+    'the authorizer of a route changes',
     'route',
     'GET /things of Api would be guarded in another way.',
     stack({ Authorizer: { ...authorizer, Properties: { AuthorizerResultTtlInSeconds: 300 } } }),
   ],
-  ['of a function is new', 'route', 'The URL of Function.Arn would be new.', stack({ Url: url('AWS_IAM') })],
+  ['the URL of a function is new', 'route', 'The URL of Function.Arn would be new.', stack({ Url: url('AWS_IAM') })],
   [
-    'of a function is new and open',
+    'the URL of a function is new and open',
     'open-route',
     'The URL of Function.Arn would be open to everyone.',
     stack({ Url: url('NONE') }),
   ],
-])('a route is found if it %s', (_, rule, what, after) => {
+])('findRoutes reports a change if %s', (_, rule, what, after) => {
   expect(findRoutes(stack(), after)).toEqual([{ rule, what }]);
 });
 
 test.each<[what: string, before: Template, after: Template]>([
   ['nothing changes', stack(), stack()],
-  ['a route goes', stack({ Put: route('PUT /things', guarded) }), stack()],
+  ['a route is removed', stack({ Put: route('PUT /things', guarded) }), stack()],
   ['a route only gets another logical id', stack(), { Resources: { Authorizer: authorizer, Other: get } }],
   ['a route was open before', stack({ Put: route('PUT /things', open) }), stack({ Put: route('PUT /things', open) })],
-])('no route is found if %s', (_, before, after) => {
+])('findRoutes reports no change if %s', (_, before, after) => {
   expect(findRoutes(before, after)).toEqual([]);
 });

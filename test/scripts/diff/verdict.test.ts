@@ -4,7 +4,7 @@ import { verdictOn } from '../../../scripts/diff/verdict.ts';
 
 const found = (...rules: Finding['rule'][]): Finding[] => rules.map((rule) => ({ rule, what: `What ${rule} says.` }));
 
-test('a change without findings is good', () => {
+test('a change without findings is allowed', () => {
   expect(verdictOn([], [], '')).toEqual({ lines: ['Nothing needs more than a review.'], isGood: true });
 });
 
@@ -16,19 +16,19 @@ test('a new permission is forbidden until somebody allows it', () => {
   expect(verdictOn(found('iam'), ['iam'], '')).toEqual({ lines: ['allowed: iam', '- What iam says.'], isGood: true });
 });
 
-test('all findings must be allowed', () => {
+test('a change is allowed only if the rules of all its findings are allowed', () => {
   expect(verdictOn(found('iam', 'route'), ['iam'], '').isGood).toBe(false);
   expect(verdictOn(found('iam', 'route'), ['iam', 'route'], '').isGood).toBe(true);
 });
 
-test.each<Finding['rule']>(['loss', 'open-route', 'contract'])('nothing allows %s', (rule) => {
+test.each<Finding['rule']>(['loss', 'open-route', 'contract'])('--allow does not allow the rule %s', (rule) => {
   const { lines, isGood } = verdictOn(found(rule), ['iam', 'route', rule], 'the advice');
   expect(isGood).toBe(false);
   expect(lines[0]).toBe(`FORBIDDEN: ${rule} (nothing allows it)`);
   expect(lines.includes('the advice')).toBe(rule === 'contract');
 });
 
-test('new code is one line, whatever hashes change with it', () => {
+test('new code of a function is one finding, whatever hashes change with the code', () => {
   const template = (digit: string) => ({
     Resources: {
       Create: {
