@@ -1,6 +1,6 @@
 /**
- * Rehearses the alarms: makes faults happen to the stack, and evaluates the template's metric filters and alarms over what
- * happens. Each request is real; its time, and how often it is repeated in which minute, are not.
+ * Rehearses the alarms: makes faults happen to the stack, and evaluates the template's metric filters and alarms.
+ * Requests are real, but how long each takes, and how often it is repeated in which minute, is made up.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';
@@ -43,7 +43,7 @@ const template = inject('template');
 /** Everything that happened in the tests so far. */
 const recorded: Occurrence[] = [];
 
-/** `milliseconds` is how long the operation takes; without it, the request is an everyday one. */
+/** A request. `milliseconds` is how long the operation takes; by default, as long as for an everyday request. */
 type Request = { headers?: Record<string, string>; body?: string; milliseconds?: number };
 
 const plant = (id = newId(), name = 'Moss'): string => `{"id":${id},"name":"${name}"}`;
@@ -58,7 +58,7 @@ const sendOnce = async ({ headers = {}, body = plant(), milliseconds }: Request 
   return occurrences;
 };
 
-/** Sends again after a 503, for requests that get one only on a machine so busy that the service runs out of time. */
+/** Sends a request, again after a 503: it gets one only if the service runs out of time on a busy machine. */
 const send = (request?: Request): Promise<Occurrence[]> =>
   retryWhile(
     () => sendOnce(request),
@@ -70,7 +70,7 @@ const sendExpiredToken = async (): Promise<Occurrence[]> => {
   return send({ headers: { authorization: `Bearer ${token}` } });
 };
 
-/** Sends the same plant twice, or two plants with the same id. @returns what the second request made happen */
+/** Sends the same plant twice, or two plants with the same id. @returns what happened because of the second request */
 const sendTwice = async (name = 'Moss'): Promise<Occurrence[]> => {
   const id = newId();
   await send({ body: plant(id) });
@@ -103,12 +103,12 @@ const failOneCall = (): Fault => {
   };
 };
 
-/** The functions of a request: the authorizer, and the function of any operation. */
+/** The two functions that a request invokes: the authorizer, and the function of an operation. */
 type Role = 'authorizer' | 'operation';
 
 const routeOf = (role: Role): FunctionName => (role === 'authorizer' ? role : createPlantRoute);
 
-/** Sends a request while a function misbehaves, or while it has just started with these environment variables. */
+/** Sends a request while a function misbehaves, or just after it has started with these environment variables. */
 const whileFunction = async (role: Role, order: string | object): Promise<Occurrence[]> => {
   const which = routeOf(role);
   // A function that takes too long would use up any time-out, so it gets a short one.
@@ -120,7 +120,7 @@ const whileFunction = async (role: Role, order: string | object): Promise<Occurr
   }
 };
 
-/** Replaces the operation's name in the names of alarms, because any operation must raise the same alarms. */
+/** Replaces the operation's name in the names of alarms, because every operation has the same alarms. */
 const inRoles = (alarms: string[]): string[] => {
   const operation = stack.nameOf(createPlantRoute).replace(/[\dA-F]{8}$/, '');
   return alarms.map((alarm) => alarm.replace(operation, 'Operation'));
@@ -130,7 +130,7 @@ const inRoles = (alarms: string[]): string[] => {
 const alarmsIn20Minutes = (...requests: Occurrence[][]): string[] =>
   inRoles(raisedAlarms(template, eachMinute(0, 20, requests.flat())));
 
-/** The alarms for a function that times out, besides its own; and for an authorizer that cannot fetch keys. */
+/** The API's alarms if a function times out; and all alarms if the authorizer cannot fetch keys. */
 const timingOut = ['Api5xxRate', 'ApiLatencyP99'];
 const withoutKeys = ['Api5xxRate', 'AuthorizerErrors', 'AuthorizerKeysNotFetched'];
 
@@ -146,7 +146,7 @@ const faults: Fault20Minutes[] = [
     () => whileStore(failOneCall(), sendOnce),
     ['TableSystemErrors'],
   ],
-  // An operation gives up after 2.3 s, so no response takes the 2.5 s of ApiLatencyP99.
+  // An operation gives up after 2.3 s, so no response takes 2.5 s, the limit of the alarm ApiLatencyP99.
   ['the store hangs', () => whileStore(hang, () => sendOnce({ milliseconds: 2_300 })), ['Api5xxRate']],
   ['the store cannot be reached', whileUnreachable, ['Api5xxRate']],
   ['the store denies access', whileRefusing('AccessDeniedException'), ['Api5xxRate', 'OperationFaults']],
@@ -197,7 +197,7 @@ test('a client whose plants conflict sets off ConflictRate long before Api4xxRat
   expect(alarmsIn20Minutes(created, created, created, conflict)).toEqual(['ConflictRate']);
 });
 
-test('a slow operation, and limits of Lambda, set off their alarms, although the emulator cannot produce them', async () => {
+test("a slow operation and Lambda's limits, both simulated because the emulator cannot produce them, set off their alarms", async () => {
   const functionName = stack.nameOf(createPlantRoute);
   const throttled: Occurrence[] = [
     { kind: 'throttle', functionName },
@@ -208,7 +208,7 @@ test('a slow operation, and limits of Lambda, set off their alarms, although the
   expect(alarmsIn20Minutes(await send({ milliseconds: 4_500 }))).toEqual(['ApiLatencyP99', 'OperationDuration']);
 });
 
-test('a good day sets off no alarm, although clients make mistakes and every twelve minutes one of them gets a 503', async () => {
+test('an ordinary day sets off no alarm, although clients make mistakes and one of them gets a 503 every twelve minutes', async () => {
   const created = await send();
   const mistakes = [await send({ body: '{}' }), await sendExpiredToken(), await sendTwice('Fern')];
   const minute = [...Array<Occurrence[]>(21).fill(created), await sendTwice(), ...mistakes].flat();
@@ -217,7 +217,7 @@ test('a good day sets off no alarm, although clients make mistakes and every twe
   expect(raisedAlarms(template, [...eachMinute(0, 24 * 60, minute), ...hiccups.flat()])).toEqual([]);
 });
 
-/** What is wrong with a new version; what one request makes happen; and the alarms if the version gets all requests. */
+/** A broken version: what is wrong, what one request makes happen, and the alarms if the version gets all requests. */
 type BrokenVersion = [of: Role, what: string, meet: () => Promise<Occurrence[]>, alarms: string[]];
 
 const version = (of: Role, what: string, order: string | object, alarms: string[]): BrokenVersion => [
@@ -242,7 +242,7 @@ const rolledBack: BrokenVersion[] = [
   version('authorizer', 'fetches keys elsewhere', { JWKS_URI: 'https://127.0.0.1:1' }, withoutKeys),
 ];
 
-/** Versions whose responses are neither errors nor faults of a function, so that only alarms of the API see them. */
+/** Versions that return no error and log no fault: only alarms of the API see them, and these roll nothing back. */
 const notRolledBack: BrokenVersion[] = [
   version('operation', 'returns 500 and logs nothing', 'returns 500', ['Api5xxRate']),
   ['operation', 'does not reach the store', whileUnreachable, ['Api5xxRate']],
@@ -253,7 +253,7 @@ const notRolledBack: BrokenVersion[] = [
 describe.each([
   ['is rolled back', rolledBack],
   ['is not rolled back', notRolledBack],
-])('a broken version that gets one of ten requests for five minutes %s:', (verdict, versions) => {
+])('a broken version of a function that gets one of ten requests for five minutes %s:', (verdict, versions) => {
   test.each(versions)('the %s %s', async (of, _, meet, alarms) => {
     const earlier = await send();
     const broken = await meet();
@@ -265,7 +265,7 @@ describe.each([
   });
 });
 
-test('each metric filter matches a line that a function logged in these tests, and leaves out another', () => {
+test('each metric filter matches a line that a function logged in these tests, and does not match another such line', () => {
   const checks = filterChecks(template, recorded);
   const patternOf = ({ pattern }: { pattern: string }): string => pattern;
   // Every operation has the same filters, so the lines of one operation are enough.

@@ -32,7 +32,7 @@ const requests = trialSize(200_000, 1_000);
 /** Requests before the first measurement, so that the code is compiled and the caches are full. */
 const warmUp = trialSize(20_000, 500);
 
-/** In bytes. A leak of 6 bytes per request exceeds it in the 200,000 requests of the full trial. */
+/** How many bytes memory may grow. A leak of 6 bytes per request exceeds it in the full trial's 200,000 requests. */
 const tolerance = 1024 * 1024;
 
 /** Calls `ask` for every request. @returns what the instance holds (memory, handles, listeners) at first and at the end */
@@ -62,7 +62,7 @@ const expectHeld = ({ before, after }: { before: Holdings; after: Holdings }): v
 };
 
 test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} requests`, async () => {
-  // The store responds at once; the name of the plant selects its response.
+  // A store that responds at once. The name of the plant selects its response.
   const store = createServer(async (request, response) => {
     const name = /lost|taken/.exec(Buffer.concat(await request.toArray()).toString())?.[0];
     if (name === 'lost') response.destroy();
@@ -75,7 +75,7 @@ test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} req
     operations: { wrapper: open },
   });
   onTestFinished(stack.close);
-  /** Body and expected status of every hundredth request, by its last two digits; of every thousandth, by its last three. */
+  /** Unusual requests: body and expected status, by the last two or three digits of the request's number. */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],
     2: ['{"id":1}', 400],

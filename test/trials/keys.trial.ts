@@ -62,7 +62,7 @@ beforeEach(() => {
   isCold = true;
 });
 
-/** Sends a plant at the function's time `clockOffset`. @returns the HTTP status */
+/** Sends a plant when the function's clock shows `clockOffset`. @returns the HTTP status */
 const send = async (token: string): Promise<number> => {
   const headers = {
     authorization: `Bearer ${token}`,
@@ -218,7 +218,7 @@ const answering =
 const saying = (body: string | Buffer, status = 200, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(status, headers).end(body));
 
-/** Like `saying`, but calls `body` at each request: `key` does not exist when the table of tests is built. */
+/** Like `saying`, but with a function, since `key` does not exist when the table of tests is built. */
 const sayingOf = (body: () => string | Buffer, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(200, headers).end(body()));
 
@@ -362,7 +362,7 @@ const warm = async (what: string, failing: Failing): Promise<void> => {
       });
       expect(fetches, 'fetches').toBeLessThanOrEqual(2);
     }
-    // The keys have expired by now, and the cooldown of the last fetch is over.
+    // The fetched keys have expired by now, and the cooldown of the last fetch is over.
     clockOffset = hour + 10 * second;
     await expectNoVerdict();
   });

@@ -45,7 +45,7 @@ test(`npm start keeps every acknowledged plant through ${rounds} kill(s) under l
         expect(status, 'status').toBe(200);
         acknowledged.push(plant);
       } catch (error) {
-        // fetch throws a TypeError if the service is dead.
+        // fetch throws a TypeError if the service has been killed, so this plant is not acknowledged.
         if (!(error instanceof TypeError)) throw error;
         unanswered.push(plant);
       }
@@ -58,7 +58,8 @@ test(`npm start keeps every acknowledged plant through ${rounds} kill(s) under l
     running = await start(folder);
     starts.push(running.milliseconds);
     const again = (plant: Plant): Promise<number> => postWithRetries(running.service.url, toJson(plant), running.token);
-    // Sends a different plant under each id: a 409 proves that the id is taken. The same plant would restore a lost one.
+    // Sends a different plant under each acknowledged id: a 409 proves that the id is taken. Sending the same plant
+    // would restore a lost one and hide the loss.
     const others = await mapConcurrently(acknowledged, width, (plant) =>
       again({ ...plant, name: `not ${plant.name}` }),
     );

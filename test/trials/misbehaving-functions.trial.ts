@@ -65,7 +65,7 @@ const post = (headers?: Record<string, string>) =>
 
 const hanging = new Set(['never answers', 'loops for ever', 'closes its message ports']);
 
-/** Posts a plant, with a time-out of only 400 ms for a function that hangs and so would use up any time-out. */
+/** Posts a plant. A function that hangs would use up any time-out, so its time-out is only 400 ms. */
 const misbehave = async (which: FunctionName, misbehaviour: string, headers: Record<string, string>) => {
   if (hanging.has(misbehaviour)) stack.setFunctionTimeout(which, 400);
   const answer = await post(headers);
@@ -109,7 +109,7 @@ test.each<[misbehaviour: string, answer: [number, string]]>([
   ['{ statusCode: 200, headers: { "a b": 1 } }', failed],
   ['{ statusCode: 200, cookies: 1 }', failed],
   ['{ statusCode: 200, body: "x".repeat(7e6) }', failed],
-  // API Gateway responds to a result without a statusCode with 200 and the result as JSON.
+  // If a result has no statusCode, API Gateway responds with 200 and the result as JSON.
   ['undefined', [200, 'null']],
   ['"rubbish"', [200, '"rubbish"']],
   ['{ name: "rubbish" }', [200, '{"name":"rubbish"}']],

@@ -1,4 +1,4 @@
-/** Compares the service, also during a roll-out, with a simple model of it: a map from ids to plants. */
+/** Compares the service, also during a roll-out, with a simple model of the service: a map from ids to plants. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -201,7 +201,7 @@ describe.each([
   });
   afterAll(() => stack.close());
 
-  test(`does what the model does in ${runs} sequences of creates (seed ${seed})`, async () => {
+  test(`responds as a simple model of the service does in ${runs} sequences of creates (seed ${seed})`, async () => {
     const tick = progress('sequences', runs);
     await fc.assert(
       fc.asyncProperty(commands, async (sequence) => {

@@ -1,6 +1,6 @@
 /**
- * Rehearses the roll-out of a new version: a tenth of each function's events go to it, the others to the version of the
- * commit that it replaces. The requests are real, but the minutes and the durations are virtual.
+ * Rehearses the roll-out of a new version, to which a tenth of each function's events go; the others go to the version
+ * of the commit that it replaces. The requests are real, but the minutes and the durations are virtual.
  */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { eachMinute, record } from '../kit/alarm-rehearsal.ts';
@@ -25,7 +25,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** What the new version of one function does with each event. The previous version ignores it. */
+/** What the new version of one function does with each event. The previous version behaves well. */
 type Misbehaviour = [role: 'authorizer' | 'operation', order: string];
 
 const send = async (id: string, [role, order]: Misbehaviour): Promise<number> => {
@@ -76,7 +76,7 @@ test('a good new version is not rolled back, and then gets all events', async ()
   expect(sent.filter(({ status }) => status !== 200)).toEqual([]);
   await expectStored(sent);
   stack.shift(1);
-  // The new version knows the plants that either version has stored.
+  // The new version, which now gets all events, must know the plants that either version has stored.
   for (const { id } of sent) expect(await send(id, ['operation', ''])).toBe(200);
 });
 
@@ -85,13 +85,13 @@ test.each<Misbehaviour>([
   ['operation', 'has a bug'],
   ['authorizer', 'throws'],
   ['authorizer', 'takes too long'],
-])('if the new version of the %s %s, it is rolled back, and no plant is lost', async (...misbehaviour) => {
+])('a new version is rolled back, and no plant is lost, if the %s %s', async (...misbehaviour) => {
   const { sent, rolledBackAfter } = await rollOut(misbehaviour);
   const failed = sent.filter(({ status }) => status !== 200);
   const isBefore = ({ minute }: Sent): boolean => rolledBackAfter !== undefined && minute <= rolledBackAfter;
   expect(failed, 'requests that failed').not.toEqual([]);
   expect(failed.every(isBefore), 'all failed before the roll-back').toBe(true);
-  // Most requests met the previous version.
+  // The new version gets only a tenth of the events, so most requests succeed.
   expect(failed.length).toBeLessThan(sent.filter(isBefore).length / 2);
   await expectStored(sent.filter(({ status }) => status === 200));
   for (const { id } of failed) expect(await send(id, misbehaviour), 'sent again').toBe(200);

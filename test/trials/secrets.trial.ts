@@ -88,7 +88,7 @@ test('the service writes no secret of a request to a log line or an error respon
   const type = (contentType: string) => ({ ...authorized, 'content-type': contentType });
 
   const requests: Sent[] = [
-    // The authorizer refuses each of these for a different reason.
+    // Authorization headers that the authorizer refuses, each for a different reason.
     ...[
       mark,
       `Bearer ${mark}`,
@@ -103,7 +103,7 @@ test('the service writes no secret of a request to a log line or an error respon
       `Bearer ${await sign(stack.issuer.key, claims({ iss: stack.issuer.issuer, exp: mark }))}`,
       `Bearer ${await sign(stack.issuer.key, `"${mark}"`)}`,
     ].map((authorization) => ({ body: plant(), headers: { authorization } })),
-    // POST /plants refuses these bodies.
+    // Bodies that POST /plants refuses.
     ...[
       mark,
       `{"${mark}`,
@@ -157,7 +157,7 @@ test('the service writes no secret of a request to a log line or an error respon
     store.fail(id, fault);
     expect(await send({ body: plant({}, id), headers: authorized }), 'status of a failure').toBeGreaterThanOrEqual(400);
   }
-  // An issuer whose key set is not JSON.
+  // Serves a second stack, whose issuer returns a key set that is not JSON, so that the authorizer fails.
   const lost = await startTrialStack(store.endpoint);
   onTestFinished(lost.close);
   lost.issuer.answer((_, response) => response.end(`${mark} { "${mark}": `));

@@ -11,7 +11,7 @@ import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { startTrialIssuer, type TrialIssuer } from '../kit/trial-issuer.ts';
 import { type Handler, longTimeout } from '../kit/trial-stack.ts';
 
-/** What is different in a broken version. The wrapper's source text is copied to a file, as in test/kit/trial-stack.ts. */
+/** How a broken version differs from the deployed one. The wrapper must not use variables from outside. */
 type Change = { wrapper?: (handler: Handler) => Handler; environment?: Record<string, string>; timeout?: number };
 
 const { functions } = inject('stack');
@@ -63,7 +63,7 @@ const brokenBy = async (spec: FunctionSpec, change: Change): Promise<FunctionSpe
   return { ...changed, folder: wrapped };
 };
 
-/** Tries versions of the functions as a deployment does. @returns what CodeDeploy was told, and the smoke test's log */
+/** Runs the smoke test as a deployment does, on changed versions. @returns its report to CodeDeploy, and its log */
 const deploy = async (changes: { operations?: Change; authorizer?: Change } = {}) => {
   const ofStore = { ...codeDeploy.environment, AWS_ENDPOINT_URL_DYNAMODB: store.endpoint, TABLE_NAME: 'plants' };
   const ofIssuer = { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: audience };
@@ -91,7 +91,7 @@ const failures = (log: LogLine[]): string[] =>
 
 const [succeeded, failed] = [['d-1 hook-1 Succeeded'], ['d-1 hook-1 Failed']];
 
-test('the bundles pass, again and again, and leave exactly one item', async () => {
+test('the deployed bundles pass the smoke test every time, and it leaves exactly one item in the table', async () => {
   for (let run = 0; run < 2; run++) {
     const { report, log } = await deploy();
     expect([report, failures(log)]).toEqual([succeeded, []]);
@@ -171,7 +171,7 @@ describe('a version of the authorizer fails the smoke test if it', () => {
   });
 });
 
-/** Overwrites plants: it deletes the plant first. */
+/** Wraps an operation so that it overwrites plants: it deletes the old plant first. */
 const overwriting =
   (handler: Handler): Handler =>
   async (event: { body: string }, context) => {
@@ -189,7 +189,7 @@ const overwriting =
     return handler(event as never, context);
   };
 
-test('a version that overwrites plants fails, and does not make the next good one fail', async () => {
+test('a version that overwrites plants fails the smoke test, and does not make the next good version fail', async () => {
   expect((await deploy()).report).toEqual(succeeded);
   const { report, log } = await deploy({ operations: { wrapper: overwriting } });
   expect([report, failures(log)]).toEqual([

@@ -25,8 +25,8 @@ import { mapConcurrently, progress, report, seed, trialSize } from '../kit/scale
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /**
- * Fails an event that takes more than 2.5 s. A timer of the function's thread measures this time, so a busy
- * machine that pauses the thread fails no event.
+ * Fails an event that takes more than 2.5 s. A timer of the function's own thread measures the time, so that no event
+ * fails because a busy machine pauses the thread.
  */
 const inTime =
   (handler: Handler): Handler =>
@@ -60,7 +60,7 @@ const itemOf = ({ id, name, tag }: Plant) => item(String(id), name, tag);
 /** Concurrent requests: as many as the local service has instances of a function, so that none waits in a queue. */
 const width = 8;
 
-/** What the store may do with a call. The seed, the plant's id and the call's number decide which of these it does. */
+/** What the store may do with a call. The seed, the plant's id and the call's number choose one of these faults. */
 const chances: readonly Fault[] = [
   ...Array<Fault>(8).fill(pass),
   delayed(300, pass),
@@ -104,7 +104,7 @@ test(`${createPlantRoute} stores every acknowledged plant as sent, in ${creates}
   report(
     `${creates} creates: ${count(200)} × 200, ${count(503)} × 503, ${count(409)} × 409, ${store.calls() - before} calls`,
   );
-  // A 500 would mean a response after more than 2.5 s, and a 409 a conflict of a plant with itself.
+  // A failed create has status 503: 500 would mean a response after 2.5 s, and 409 a plant in conflict with itself.
   expect(failed.map(({ status }) => status)).toEqual(failed.map(() => 503));
   expect(failed.length, 'creates that failed').toBeGreaterThan(0);
 

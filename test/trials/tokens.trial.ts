@@ -15,12 +15,12 @@ import { validTokens } from '../kit/valid-tokens.ts';
 
 let store: PlantsStore;
 let stack: TrialStack;
-/** At `foreignJwksUri` the issuer serves the stranger's key, so a verifier that fetched it would accept forgeries. */
+/** An issuer. At `foreignJwksUri` it serves the stranger's key; a verifier that used it would accept forgeries. */
 let from: TokenIssuer;
-/** Like `from`, but `foreignJwksUri` points to the decoy, the attacker's own server. */
+/** The same issuer, but with a `foreignJwksUri` that points to the decoy, the attacker's own server. */
 let fromDecoy: TokenIssuer;
 let decoy: Server;
-/** The number of connections to the decoy. */
+/** How many connections the decoy, the attacker's own server, has got. */
 let looked: number;
 let validToken: string;
 beforeAll(async () => {
@@ -97,14 +97,14 @@ test(`the service rejects ${forgedTokens.length} forged tokens, never with a 5xx
   });
   expect(statuses.filter(({ verdict }) => verdict !== false)).toEqual([]);
   expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
-  // Besides the forgery's own reason, these are right: a malformed header, or a key that is unusable, hence unknown.
+  // A forged token may be refused for its own reason, as a malformed header, or for its key, which is then unknown.
   const unexpected = statuses.filter(
     ({ reason }, at) => ![forgedTokens[at]?.[0], ...headerReasons, 'unknown key'].includes(`${reason}`),
   );
   expect(unexpected).toEqual([]);
   expect(looked, 'connections to the decoy').toBe(0);
   expect(new Set(stack.issuer.requests)).toEqual(new Set(['/jwks']));
-  // Prove that the decoy counts connections.
+  // This request proves that the decoy counts connections.
   await expect(fetch(fromDecoy.foreignJwksUri)).rejects.toThrow();
   expect(looked, 'connections to the decoy').toBe(1);
   const counts = Object.entries(Object.groupBy(statuses, ({ status }) => status)).map(
@@ -281,7 +281,7 @@ test.each<[what: string, bytes: (token: string) => string]>([
   expect(await sendWithRetries(bytes(validToken)), 'status').toBe(200);
 });
 
-/** All copies of a token with one error: a character replaced, left out, doubled, swapped or cut off, or a bit flipped. */
+/** Returns copies of a token with one error: a character replaced, lost, doubled, swapped or cut, or a flipped bit. */
 const damages = (token: string): string[] => {
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ~\0é'];
   const characters = [...token].flatMap((character, at) => {
@@ -307,7 +307,7 @@ const damages = (token: string): string[] => {
 const stride = trialSize(1, 149);
 const strideOverHttp = trialSize(13, 1_499);
 
-test(`the service rejects tokens damaged in one place (one in ${stride} of all possible damages, seed ${seed})`, async () => {
+test(`the service rejects a token damaged in one place (one in ${stride} of all possible damages, seed ${seed})`, async () => {
   const tokens = [validToken, await sign(from.rs, from.claims())];
   const all = tokens.flatMap(damages);
   expect(all.filter((damaged) => tokens.includes(damaged))).toEqual([]);
