@@ -2,6 +2,7 @@
  * Measures one bundle: `node child.cjs TASK FILE`, with the event in the environment variable EVENT. Sends the figures
  * to the parent process.
  */
+const { subscribe } = require('node:diagnostics_channel');
 const { writeSync } = require('node:fs');
 
 const [task, file] = process.argv.slice(2);
@@ -55,6 +56,27 @@ const tasks = {
   first: async () => {
     await invoke((await load()).handler);
     return {};
+  },
+  /** The task `cold`: handles one request that makes one call over TLS. Returns when its steps began (cold.ts). */
+  cold: async () => {
+    const now = () => Number(process.hrtime.bigint()) / 1e6;
+    const times = { import: now() };
+    const { handler } = await load();
+    // The bundle has loaded this module.
+    const tls = require('node:tls');
+    const { createSecureContext } = tls;
+    // Node.js calls this first when it opens a TLS connection.
+    tls.createSecureContext = (options) => {
+      times.connect ??= now();
+      return createSecureContext(options);
+    };
+    subscribe('http.client.request.created', ({ request }) => {
+      request.once('socket', (socket) => socket.once('secureConnect', () => Object.assign(times, { call: now() })));
+      request.once('response', (response) => response.once('end', () => Object.assign(times, { finish: now() })));
+    });
+    times.handle = now();
+    await invoke(handler);
+    return { ...times, end: now() };
   },
   /**
    * The task `warm`: measures the CPU time per request in milliseconds, with one request at a time; and then the number

@@ -1,6 +1,6 @@
 /**
  * `npm run bench` compares the functions with a bare handler, other frameworks and a floor, as ratios of interleaved
- * runs. It prints a table, and writes bench/results.json and bench/results.svg. bench/README.md describes the method.
+ * runs. It prints a table, and writes bench/results.json and two pictures. bench/README.md describes the method.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,11 +17,12 @@ import { authorizerEvent, proxyEvent } from '../test/kit/gateway-events.ts';
 import { type Answer, check, plant } from './answers.ts';
 import { bars } from './bars.ts';
 import { asOurs, type Bundle, makeBundles } from './bundles.ts';
+import { type ColdTimes, coldPhases, drawCold } from './cold.ts';
 import { quantile } from './quantile.ts';
 
 new Command('npm run bench --')
   .description(
-    'Compares the functions with other handlers, and writes bench/results.json and results.svg. Takes ten minutes.',
+    'Compares the functions with other handlers, and writes bench/results.json and two pictures. Takes ten minutes.',
   )
   .showHelpAfterError()
   .parse();
@@ -127,17 +128,22 @@ const contenders: Bundle[] = [...own, ...others].flatMap((bundle) => {
 
 type Numbers = Partial<Record<Measure, number>>;
 
+/** The time in milliseconds of a clock that the child processes share. */
+const now = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+type Ran<Message> = { message: Message; started: number; milliseconds: number };
+
 /** Runs a task of child.cjs in a new process. @returns its message, and the milliseconds from spawn to message */
 const spawnChild = <Message>(task: string, { name, file }: Bundle, event: string) =>
-  new Promise<{ message: Message; milliseconds: number }>((resolve, reject) => {
-    const started = performance.now();
+  new Promise<Ran<Message>>((resolve, reject) => {
+    const started = now();
     const child = spawn(process.execPath, [path.join(import.meta.dirname, 'child.cjs'), task, file], {
       env: { ...environment, EVENT: event },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    let result: { message: Message; milliseconds: number } | undefined;
+    let result: Ran<Message> | undefined;
     child.on('message', (message) => {
-      result = { message: message as Message, milliseconds: performance.now() - started };
+      result = { message: message as Message, started, milliseconds: now() - started };
     });
     // Wait until the child process has exited; otherwise its exit would slow down the next measurement.
     child.on('exit', (code) =>
@@ -189,6 +195,20 @@ for (let round = 0; round < rounds; round += 1) {
   process.stderr.write(`\r${round + 1} of ${rounds} rounds`);
 }
 process.stderr.write('\n');
+
+/** The functions that a request passes, in the order in which API Gateway calls them. */
+const route = ['authorizer', measured].flatMap((name) => own.filter((bundle) => bundle.name === name));
+const coldRounds: Record<string, ColdTimes>[] = [];
+for (let round = 0; round < rounds; round += 1) {
+  const times: Record<string, ColdTimes> = {};
+  for (const bundle of route) {
+    const event = events[bundle.name] ?? eventOf(plant);
+    const { message, started } = await spawnChild<Omit<ColdTimes, 'spawn'>>('cold', bundle, event);
+    times[bundle.name] = { spawn: started, ...message };
+  }
+  coldRounds.push(times);
+}
+const cold = coldPhases(coldRounds);
 server.close();
 
 /** Divides the figures of one bundle by those of another, round by round. */
@@ -304,6 +324,7 @@ const results = {
   figures: Object.fromEntries([...figures].map(([name, numbers]) => [name, summary(numbers)])),
   targets: rows,
   authorizer,
+  cold,
   bareAgainstItself: noise,
 };
 writeFileSync(path.join(import.meta.dirname, 'results.json'), `${JSON.stringify(results, null, 2)}\n`);
@@ -316,6 +337,7 @@ const panels = [
   bars: handlers.map(({ name, ratios }) => ({ label: name, isOurs: !isOther(name), ...ratios[measure] })),
 }));
 writeFileSync(path.join(import.meta.dirname, 'results.svg'), bars('Costs of the handlers, as ratios to bare', panels));
+writeFileSync(path.join(import.meta.dirname, 'cold.svg'), drawCold('A cold request through both functions', cold));
 const isGood =
   tooNoisy.length === 0 &&
   rows.every(isMet) &&
