@@ -7,13 +7,14 @@ export const functions = path.resolve(import.meta.dirname, '../functions');
 const stub = (file: string): string => path.join(import.meta.dirname, 'sdk-stubs', file);
 
 /**
- * SDK packages that no function uses, and the stubs in sdk-stubs/ that replace them. The stubs save almost half of the
+ * Modules of the SDK and of Node.js that no function uses, and the stubs in sdk-stubs/ that replace them. The stubs save almost half of the
  * size and two fifths of the load time. docs/decisions/sdk-stubs.md says which test fails if the SDK changes.
  */
 const stubs = {
   '@aws-sdk/credential-provider-node': stub('credentials.ts'),
   '@aws-sdk/middleware-endpoint-discovery': stub('endpoint-discovery.ts'),
   '@smithy/core/event-streams': stub('event-streams.ts'),
+  'node:fs/promises': stub('files.ts'),
 };
 
 /** Returns esbuild's options to bundle an entry with the lock file's SDK, instead of using the Lambda runtime's SDK. */

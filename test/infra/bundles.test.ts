@@ -45,6 +45,12 @@ test('the bundle of createPlant is not larger than its own budget', () => {
   expect(deployed.find(({ name }) => name === 'CreatePlant')?.code.length).toBeLessThanOrEqual(190_000);
 });
 
+test('no bundle loads node:fs/promises, with which the SDK would look for ~/.aws/config', () => {
+  expect(
+    made.filter(({ bundle }) => Buffer.from(bundle).includes('node:fs/promises')).map(({ entry }) => entry),
+  ).toEqual([]);
+});
+
 const deployed = inject('stack').functions.map(({ name, folder }) => ({
   name: name.replace(/[\dA-F]{8}$/, ''),
   folder,

@@ -1,0 +1,2 @@
+/** Stub for node:fs/promises: the SDK looks for ~/.aws/config, which a Lambda function does not have. */
+export const readFile = (path: string): Promise<never> => Promise.reject(new Error(`Functions do not read ${path}.`));
