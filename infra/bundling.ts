@@ -7,8 +7,9 @@ export const functions = path.resolve(import.meta.dirname, '../functions');
 const stub = (file: string): string => path.join(import.meta.dirname, 'sdk-stubs', file);
 
 /**
- * Modules of the SDK and of Node.js that no function uses, and the stubs in sdk-stubs/ that replace them. The stubs save almost half of the
- * size and two fifths of the load time. docs/decisions/sdk-stubs.md says which test fails if the SDK changes.
+ * Modules of the SDK and of Node.js that no function uses, and the stubs in sdk-stubs/ that replace them. The stubs save
+ * almost half of the size and two fifths of the load time. docs/decisions/sdk-stubs.md says which test fails if the SDK
+ * changes.
  */
 const stubs = {
   '@aws-sdk/credential-provider-node': stub('credentials.ts'),
