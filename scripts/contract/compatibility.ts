@@ -1,8 +1,16 @@
 /** Compares the contract with those of releases, whose clients must go on working. docs/decisions/pull-request.md */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
-import { type Contract, type Operation, type Response, readOperations, type Schema } from './operations.ts';
+import {
+  type Contract,
+  type Header,
+  type Operation,
+  type Response,
+  readOperations,
+  type Schema,
+} from './operations.ts';
 import { isSchema, resolve, schemasOf } from './schemas.ts';
 import { type Place, partsOf, refusals } from './subset.ts';
 
@@ -38,12 +46,22 @@ export const advice =
 /** Lists, in sentences, the changes that could break a client of the released contract; empty if there are none. */
 export const breaksOf = (released: Contract, today: Contract): string[] => {
   const now = readOperations(today);
-  return readOperations(released).flatMap((before) => {
+  const ofOperations = readOperations(released).flatMap((before) => {
     const operation = now.find(({ method, path }) => method === before.method && path === before.path);
     if (!operation) return [`${before.method} ${before.path} is gone.`];
     const comparison = new OperationComparison({ released, today }, before, operation);
     return comparison.breaks().map((what) => `${before.method} ${before.path} ${what}.`);
   });
+  return [...ofOperations, ...otherSchemes(released, today)];
+};
+
+/** Compares how clients authenticate. Words do not count, nor does the format of a token, which is opaque to clients. */
+const otherSchemes = (released: Contract, today: Contract): string[] => {
+  const now = today.components['securitySchemes'];
+  const relevant = ({ description, bearerFormat, ...scheme }: Schema = {}) => scheme;
+  return Object.entries(released.components['securitySchemes'] ?? {})
+    .filter(([name, scheme]) => !isDeepStrictEqual(relevant(scheme), relevant(now?.[name])))
+    .map(([name]) => `The security scheme ${name} is another one.`);
 };
 
 class OperationComparison {
@@ -122,14 +140,30 @@ class OperationComparison {
   #response(before: Response, now: Response): string[] {
     const { status } = before;
     const numbers = before.errorCodes.filter((number) => !now.errorCodes.includes(number));
-    const headers = before.headers.filter((header) => !now.headers.includes(header));
     const places = before.schema && now.schema && this.#placed(before.schema, now.schema);
     const hasOther = (before.schema === undefined) !== (now.schema === undefined);
     return [
       ...(hasOther ? [`${before.schema ? 'has lost' : 'has'} a body in its response ${status}`] : []),
       ...numbers.map((number) => `no longer documents the error ${number}`),
-      ...headers.map((header) => `has lost the header ${header} of its response ${status}`),
+      ...before.headers.flatMap((header) => {
+        const left = now.headers.find(({ name }) => name === header.name);
+        return left
+          ? this.#header(header, left, status)
+          : [`has lost the header ${header.name} of its response ${status}`];
+      }),
       ...(places ? this.#answer(places, status) : []),
+    ];
+  }
+
+  #header(before: Header, now: Header, status: number): string[] {
+    const places = this.#placed(before.schema, now.schema);
+    return [
+      ...(before.required && !now.required
+        ? [`may leave out the header ${before.name} of its response ${status}`]
+        : []),
+      ...refusals(places.before, places.now).map(
+        (why) => `may answer ${status} with a header ${before.name} that the release rules out: ${why}`,
+      ),
     ];
   }
 

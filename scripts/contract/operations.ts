@@ -16,11 +16,13 @@ export type Parameter = {
   example?: unknown;
 };
 
+/** A header of a response, with its name in lower case. `required`: each such response has the header. */
+export type Header = { name: string; required: boolean; schema: Schema };
+
 /**
  * A response of an operation. `schema` is the schema of the JSON body; it is undefined if the response has no body.
- * `headers` are names in lower case.
  */
-export type Response = { status: number; headers: string[]; schema?: Schema; errorCodes: number[] };
+export type Response = { status: number; headers: Header[]; schema?: Schema; errorCodes: number[] };
 
 /**
  * An operation. `id` is the operationId, `body` the schema of the JSON request body, and `examples` are examples of
@@ -41,7 +43,7 @@ export type Operation = {
 type Reference = { $ref?: string };
 type MediaType = { schema?: Schema; example?: unknown; examples?: Record<string, { value?: unknown } & Reference> };
 type Content = { content?: Record<string, MediaType> };
-type ResponseObject = Content & Reference & { headers?: object };
+type ResponseObject = Content & Reference & { headers?: Record<string, Partial<Header> & Reference> };
 type OperationObject = {
   operationId?: string;
   summary?: string;
@@ -211,7 +213,10 @@ class OperationReader {
       const { headers = {}, content } = resolve(this.#contract, reference);
       return {
         status: Number(status),
-        headers: Object.keys(headers).map((name) => name.toLowerCase()),
+        headers: Object.entries(headers).map(([name, reference]) => {
+          const { required = false, schema = {} } = resolve(this.#contract, reference);
+          return { name: name.toLowerCase(), required, schema };
+        }),
         ...(content && { schema: this.#jsonSchema(`the response ${status}`, content) }),
         errorCodes: this.#examples(reference).flatMap((value) =>
           value instanceof Object && 'error' in value && Number(status) >= 400 ? [Number(value.error)] : [],

@@ -151,7 +151,9 @@ const operationConstants = (contract: Contract, operations: Operation[]): string
       errorCodes: errorCodesOf(responses),
     },
   ]);
-  const headers = operations.flatMap(({ responses }) => responses.flatMap((response) => response.headers));
+  const headers = operations.flatMap(({ responses }) =>
+    responses.flatMap((each) => each.headers.map(({ name }) => name)),
+  );
   return `/** The scopes that a token needs for each route. */
 export const scopes: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(Object.fromEntries(routes), null, 2)};
 

@@ -55,12 +55,23 @@ const released = () => ({
   problem: structuredClone(problem),
   statuses: [200, 404, 409],
   numbers: [40401, 40402],
-  headers: { 'Retry-After': { schema: { type: 'integer' } } },
+  headers: { 'Retry-After': { required: true, schema: { type: 'integer' } } },
+  scheme: { type: 'http', scheme: 'bearer', description: 'a token' } as Schema,
 });
 
 type Parts = ReturnType<typeof released>;
 
-const contractOf = ({ id, path, scopes, parameters, statuses, numbers, headers, ...schemas }: Parts): Contract => {
+const contractOf = ({
+  id,
+  path,
+  scopes,
+  parameters,
+  statuses,
+  numbers,
+  headers,
+  scheme,
+  ...schemas
+}: Parts): Contract => {
   const body = (status: number) => (status === 200 ? json({ $ref: '#/components/schemas/Answer' }) : errors);
   const errors = json({ $ref: '#/components/schemas/Problem' }, [...numbers.map((error) => ({ error }))]);
   const operation = {
@@ -71,7 +82,8 @@ const contractOf = ({ id, path, scopes, parameters, statuses, numbers, headers, 
     responses: Object.fromEntries(statuses.map((status) => [status, { headers, content: body(status) }])),
   };
   const { body: Thing, part: Part, answer: Answer, problem: Problem } = schemas;
-  return { paths: { [path]: { put: operation } }, components: { schemas: { Thing, Part, Answer, Problem } } };
+  const components = { schemas: { Thing, Part, Answer, Problem }, securitySchemes: { bearerAuth: scheme } };
+  return { paths: { [path]: { put: operation } }, components };
 };
 
 const breaksOfChange = (change: (parts: Parts) => void): string[] => {
@@ -201,6 +213,21 @@ describe('a contract breaks clients of a release', () => {
       (all) => Object.assign(all, { headers: {} }),
     ],
     [
+      'a header has other values',
+      'may answer 200 with a header retry-after that the release rules out: the value: type "integer"',
+      ({ headers }) => Object.assign(headers['Retry-After'].schema, { type: 'string' }),
+    ],
+    [
+      'a header becomes optional',
+      'may leave out the header retry-after of its response 200',
+      ({ headers }) => Object.assign(headers['Retry-After'], { required: false }),
+    ],
+    [
+      'clients must authenticate in another way',
+      'The security scheme bearerAuth is another one.',
+      (all) => (all.scheme = { type: 'apiKey', in: 'header', name: 'x-api-key' }),
+    ],
+    [
       'a field of a response goes',
       'has lost the field count of its response 200',
       ({ answer }) => remove(answer, 'count'),
@@ -283,6 +310,7 @@ describe('a contract breaks no client of a release', () => {
       'a field of a response has fewer choices',
       ({ answer }) => Object.assign(field(answer, 'color'), { enum: ['red'] }),
     ],
+    ['a security scheme is described in other words', ({ scheme }) => Object.assign(scheme, { description: 'a JWT' })],
     ['a header is new', ({ headers }) => Object.assign(headers, { ETag: { schema: text } })],
   ])('if %s', (_, change) => {
     expect(breaksOfChange(change)).toEqual([]);
