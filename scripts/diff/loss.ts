@@ -1,8 +1,15 @@
 import { fullDiff, ResourceImpact } from '@aws-cdk/cloudformation-diff';
-import type { Finding, Resource, StackTemplate } from './template.ts';
+import { type Finding, type Resource, type StackTemplate, textOf } from './template.ts';
 
-/** Types of resources whose content nobody can make again: items, and the names and secrets that clients use. */
-const irreplaceable = /^AWS::(DynamoDB::(Global)?Table|Cognito::UserPool(Client|Domain)?|ApiGatewayV2::Api)$/;
+/** Resources that hold what nobody can make again: items, and the names, addresses and secrets that clients have. */
+const irreplaceable = new RegExp(
+  `^AWS::(${[
+    'DynamoDB::(Global)?Table',
+    'Cognito::UserPool(Client|Domain)?',
+    'ApiGatewayV2::(Api|ApiMapping|DomainName)',
+    'Route53::RecordSet(Group)?',
+  ].join('|')})$`,
+);
 
 /** Other resources count if they outlive their stack, except versions of functions, which each deployment replaces. */
 const isKept = ({ Type, DeletionPolicy = '' }: Resource): boolean =>
@@ -15,18 +22,62 @@ const losses: Partial<Record<ResourceImpact, string>> = {
   [ResourceImpact.WILL_ORPHAN]: 'would stay behind without a stack',
 };
 
-const has =
-  (pattern: RegExp) =>
-  ({ Properties }: Resource): boolean =>
-    pattern.test(JSON.stringify(Properties ?? {}));
+/** A table in one region, or a whole resource. */
+type Part = {
+  DeletionProtectionEnabled?: unknown;
+  DeletionProtection?: unknown;
+  PointInTimeRecoverySpecification?: { PointInTimeRecoveryEnabled?: unknown; RecoveryPeriodInDays?: number };
+};
 
-/** The protections against loss, each with a check of a resource. Tables and user pools have these properties. */
-const protections: { name: string; of: (resource: Resource) => boolean }[] = [
-  { name: 'DeletionPolicy', of: ({ DeletionPolicy = '' }) => /^(Retain|Snapshot)/.test(DeletionPolicy) },
-  { name: 'UpdateReplacePolicy', of: ({ UpdateReplacePolicy = '' }) => /^(Retain|Snapshot)/.test(UpdateReplacePolicy) },
-  { name: 'deletion protection', of: has(/"DeletionProtection(Enabled)?":(true|"ACTIVE")/) },
-  { name: 'point-in-time recovery', of: has(/"PointInTimeRecoveryEnabled":true/) },
+/** Lists the parts of a resource by the ends of their sentences: `''` for itself, and ` in eu-west-1` for a replica. */
+const partsOf = ({ Properties = {} }: Resource): Map<string, Part> => {
+  const { Replicas = [] } = Properties as { Replicas?: (Part & { Region?: unknown })[] };
+  return new Map([['', Properties], ...Replicas.map((each): [string, Part] => [` in ${textOf(each.Region)}`, each])]);
+};
+
+const isRetained = (policy = ''): number => Number(/^(Retain|Snapshot)/.test(policy));
+
+/** Each protection of a resource, and how many days it covers. 1 stands for always, and 0 for never. */
+const protectionsOf = ({ DeletionPolicy, UpdateReplacePolicy, Properties }: Resource): [string, number][] => [
+  ['DeletionPolicy', isRetained(DeletionPolicy)],
+  ['UpdateReplacePolicy', isRetained(UpdateReplacePolicy)],
+  ['retention', Number(Properties?.['RetentionInDays'] ?? Number.POSITIVE_INFINITY)],
 ];
+
+const protectionsOfPart = (part: Part): [string, number][] => {
+  const { PointInTimeRecoveryEnabled, RecoveryPeriodInDays = 35 } = part.PointInTimeRecoverySpecification ?? {};
+  const isProtected = part.DeletionProtectionEnabled === true || part.DeletionProtection === 'ACTIVE';
+  return [
+    ['deletion protection', Number(isProtected)],
+    ['point-in-time recovery', PointInTimeRecoveryEnabled === true ? RecoveryPeriodInDays : 0],
+  ];
+};
+
+const weakerOf = (then: [string, number][], now: [string, number][], where = ''): string[] =>
+  then.flatMap(([name, days], index) => {
+    const left = now[index]?.[1] ?? 0;
+    if (left >= days) return [];
+    if (left === 0) return [`would lose its ${name}${where}`];
+    const before = days === Number.POSITIVE_INFINITY ? 'all' : days;
+    return [`would have a shorter ${name}${where} (${left} instead of ${before} days)`];
+  });
+
+const hasExpiry = ({ Properties }: Resource): boolean =>
+  (Properties?.['TimeToLiveSpecification'] as { Enabled?: unknown } | undefined)?.Enabled === true;
+
+const weakened = (then: Resource, now: Resource): string[] => {
+  const parts = partsOf(now);
+  return [
+    ...weakerOf(protectionsOf(then), protectionsOf(now)),
+    ...[...partsOf(then)].flatMap(([where, part]) => {
+      const left = parts.get(where);
+      return left
+        ? weakerOf(protectionsOfPart(part), protectionsOfPart(left), where)
+        : [`would lose its replica${where}`];
+    }),
+    ...(hasExpiry(now) && !hasExpiry(then) ? ['would delete items after their time to live'] : []),
+  ];
+};
 
 /** Finds resources that a deployment would lose, or protect less. */
 export const findLosses = (before: StackTemplate, after: StackTemplate): Finding[] => {
@@ -36,10 +87,8 @@ export const findLosses = (before: StackTemplate, after: StackTemplate): Finding
     const change = changes[id];
     if (!isKept(then) || !change) return [];
     const loss = losses[change.changeImpact] ?? (now && hasRetypedKey(then, now) ? losses.WILL_REPLACE : undefined);
-    const weaker = now && loss === undefined ? protections.filter((each) => each.of(then) && !each.of(now)) : [];
-    return [...(loss === undefined ? [] : [loss]), ...weaker.map(({ name }) => `would lose its ${name}`)].map(
-      (what) => `${id} (${then.Type}) ${what}.`,
-    );
+    const whats = loss === undefined ? now && weakened(then, now) : [loss];
+    return (whats ?? []).map((what) => `${id} (${then.Type}) ${what}.`);
   });
   const stack = before.isProtected && !after.isProtected ? ['The stack would lose its termination protection.'] : [];
   return [...ofResources, ...stack].map((what) => ({ rule: 'loss', what }));

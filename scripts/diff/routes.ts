@@ -25,5 +25,17 @@ const entrancesOf = (template: Template): Map<string, Entrance> => {
     const { TargetFunctionArn, AuthType } = Properties;
     return [`The URL of ${textOf(TargetFunctionArn)}`, AuthType === 'NONE' ? undefined : textOf(AuthType)] as const;
   });
-  return new Map([...routes, ...urls].map(([name, guard]) => [name, { guard }]));
+  const apis = ofType(template, /^AWS::ApiGatewayV2::Api$/).flatMap(([id, { Properties = {} }]) => {
+    const { Target, RouteKey, DisableExecuteApiEndpoint } = Properties;
+    // API Gateway makes an open route of its own for these properties.
+    const quick = [Target, RouteKey].some((each) => each !== undefined)
+      ? [`${textOf(RouteKey) || '$default'} of ${id}`]
+      : [];
+    const address = DisableExecuteApiEndpoint === true ? [] : [`The execute-api address of ${id}`];
+    return [
+      ...quick.map((name) => [name, undefined] as const),
+      ...address.map((name) => [name, 'its routes'] as const),
+    ];
+  });
+  return new Map([...apis, ...routes, ...urls].map(([name, guard]) => [name, { guard }]));
 };

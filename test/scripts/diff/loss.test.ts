@@ -40,7 +40,16 @@ const rename = (type: string) => (template: Template) => {
   template.Resources[`Other${id}`] = resource;
 };
 
-describe('findLosses reports a loss', () => {
+/** The properties of a table with deletion protection, or without, in one region or two. */
+const replicas = (...isProtected: boolean[]) => ({
+  Replicas: isProtected.map((DeletionProtectionEnabled, index) => ({
+    Region: ['eu-central-1', 'eu-west-1'][index],
+    DeletionProtectionEnabled,
+    PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+  })),
+});
+
+describe('a change loses something', () => {
   test.each<[what: string, type: string, says: string, change: (template: Template) => void]>([
     [
       "the table's key changes",
@@ -77,14 +86,32 @@ describe('findLosses reports a loss', () => {
     [
       'the table may be deleted',
       table,
-      'would lose its deletion protection',
+      'would lose its deletion protection in AWS::Region',
       edit(table, '"DeletionProtectionEnabled":true', '"DeletionProtectionEnabled":false'),
     ],
     [
       'the table has no backups',
       table,
-      'would lose its point-in-time recovery',
+      'would lose its point-in-time recovery in AWS::Region',
       edit(table, '"PointInTimeRecoveryEnabled":true', '"PointInTimeRecoveryEnabled":false'),
+    ],
+    [
+      'the table can be restored to fewer days',
+      table,
+      'would have a shorter point-in-time recovery in AWS::Region (7 instead of 35 days)',
+      edit(table, '"RecoveryPeriodInDays":35', '"RecoveryPeriodInDays":7'),
+    ],
+    [
+      'items of the table expire',
+      table,
+      'would delete items after their time to live',
+      edit(table, '"Properties":{', '"Properties":{"TimeToLiveSpecification":{"AttributeName":"at","Enabled":true},'),
+    ],
+    [
+      'logs are kept shorter',
+      log,
+      'would have a shorter retention (30 instead of 90 days)',
+      edit(log, '"RetentionInDays":90', '"RetentionInDays":30'),
     ],
     ['the user pool gets another logical id', pool, 'would be deleted', rename(pool)],
     [
@@ -104,6 +131,48 @@ describe('findLosses reports a loss', () => {
   ])('if %s', (_, type, says, change) => {
     const [id] = find(type, before);
     expect(lossesOf(change)).toEqual([`${id} (${type}) ${says}.`]);
+  });
+
+  test.each<[what: string, says: string, type: string, properties: object, changed?: object]>([
+    ['a domain goes', 'would be deleted', 'AWS::ApiGatewayV2::DomainName', { DomainName: 'a.example' }],
+    [
+      'a domain gets another name',
+      'would be replaced by a new one',
+      'AWS::ApiGatewayV2::DomainName',
+      { DomainName: 'a.example' },
+      { DomainName: 'b.example' },
+    ],
+    ['the domain no longer leads to the API', 'would be deleted', 'AWS::ApiGatewayV2::ApiMapping', { ApiId: 'a' }],
+    [
+      'a record gets another name',
+      'would be replaced by a new one',
+      'AWS::Route53::RecordSet',
+      { Name: 'a.example', Type: 'A' },
+      { Name: 'b.example', Type: 'A' },
+    ],
+    [
+      'one of several replicas may be deleted',
+      'would lose its deletion protection in eu-west-1',
+      table,
+      replicas(true, true),
+      replicas(true, false),
+    ],
+    ['a replica goes', 'would lose its replica in eu-west-1', table, replicas(true, true), replicas(true)],
+    [
+      'the logs were kept for ever',
+      'would have a shorter retention (90 instead of all days)',
+      log,
+      {},
+      { RetentionInDays: 90 },
+    ],
+  ])('if %s', (_, says, Type, properties, changed) => {
+    const stack = (Properties: object | undefined) => ({
+      template: { Resources: Properties ? { One: { Type, DeletionPolicy, Properties: { ...Properties } } } : {} },
+      isProtected: true,
+    });
+    const DeletionPolicy = Type === log ? 'Retain' : 'Delete';
+    const losses = findLosses(stack(properties), stack(changed)).map(({ what }) => what);
+    expect(losses).toEqual([`One (${Type}) ${says}.`]);
   });
 
   test('if the stack loses its termination protection', () => {

@@ -48,6 +48,35 @@ const trustOf = (...services: string[]) => ({
   },
 });
 
+/** A second role, and a function or two. */
+const reader = (...functions: [id: string, role: unknown][]): Template['Resources'] => ({
+  Reader: {
+    Type: 'AWS::IAM::Role',
+    Properties: { Policies: [{ PolicyDocument: { Statement: allow('s3:GetObject', '*') } }] },
+  },
+  ...Object.fromEntries(
+    functions.map(([id, Role]) => [id, { Type: 'AWS::Lambda::Function', Properties: { Role } }] as const),
+  ),
+});
+const arnOf = (role: string) => ({ 'Fn::GetAtt': [role, 'Arn'] });
+
+const group = (name: string, users: object[]): Template['Resources'] => ({
+  Group: {
+    Type: 'AWS::IAM::Group',
+    Properties: { Policies: [{ PolicyDocument: { Statement: allow('s3:GetObject', '*') } }] },
+  },
+  Addition: { Type: 'AWS::IAM::UserToGroupAddition', Properties: { GroupName: { Ref: name }, Users: users } },
+});
+
+const logPolicy = (PolicyDocument: unknown): Template['Resources'] => ({
+  Logs: { Type: 'AWS::Logs::ResourcePolicy', Properties: { PolicyName: 'logs', PolicyDocument } },
+});
+const toLogs = (resource: string) =>
+  JSON.stringify({
+    Statement: [{ Effect: 'Allow', Principal: { Service: 'es.amazonaws.com' }, Action: 'logs:*', Resource: resource }],
+  });
+const onlyIf = (Action: string) => ({ 'Fn::If': ['IsProd', allow(Action, '*'), { Ref: 'AWS::NoValue' }] });
+
 const onlyOwn = { Condition: { StringEquals: { 'aws:SourceAccount': '1' } } };
 
 describe('a permission is new', () => {
@@ -144,6 +173,75 @@ describe('a permission is new', () => {
         },
       },
     ],
+    [
+      'a function gets the role of another one',
+      'First may now s3:GetObject on *.',
+      { more: reader(['First', arnOf('Reader')], ['Second', arnOf('Reader')]) },
+      { more: reader(['First', arnOf('Role')], ['Second', arnOf('Reader')]) },
+    ],
+    [
+      'a new function gets the role of another one',
+      'Second may now s3:GetObject on *.',
+      { more: reader(['First', arnOf('Reader')], ['Second', arnOf('Reader')]) },
+      { more: reader(['First', arnOf('Reader')]) },
+    ],
+    [
+      'a function gets a role from elsewhere',
+      'First may now do what arn:aws:iam::1:role/admin may on any resource.',
+      { more: reader(['First', 'arn:aws:iam::1:role/admin']) },
+      { more: reader(['First', arnOf('Reader')]) },
+    ],
+    [
+      'a user joins a group',
+      'User may now s3:GetObject on *.',
+      { more: group('Group', [{ Ref: 'User' }]) },
+      { more: group('Group', []) },
+    ],
+    [
+      'a role loses its boundary',
+      'Role is no longer denied what arn:boundary does not allow on any resource.',
+      {},
+      { role: { PermissionsBoundary: 'arn:boundary' } },
+    ],
+    [
+      'a policy is a JSON text',
+      'Service es.amazonaws.com may now logs:* on *.',
+      { more: logPolicy(toLogs('*')) },
+      { more: logPolicy(toLogs('arn:own')) },
+    ],
+    [
+      'a policy is joined from texts',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: That is how CloudFormation writes a reference.
+      'Service es.amazonaws.com may now logs:* on ${Own.Arn}:*.',
+      {
+        more: logPolicy({
+          'Fn::Join': [
+            '',
+            toLogs('(arn):*')
+              .split('(arn)')
+              .toSpliced(1, 0, arnOf('Own') as never),
+          ],
+        }),
+      },
+    ],
+    [
+      'a policy that cannot be read changes',
+      'Logs may now do what Other allows on any resource.',
+      { more: logPolicy({ Ref: 'Other' }) },
+      { more: logPolicy({ Ref: 'Parameter' }) },
+    ],
+    [
+      'a statement that cannot be read changes',
+      `Role may now do what ${JSON.stringify(onlyIf('s3:GetObject'))} allows on any resource.`,
+      { statements: [onlyIf('s3:GetObject')] },
+      { statements: [onlyIf('s3:*')] },
+    ],
+    [
+      'a statement excludes fewer actions',
+      'Role may now all but "iam:PassRole" on *.',
+      { statements: [{ Effect: 'Allow', NotAction: 'iam:PassRole', Resource: '*' }] },
+      { statements: [{ Effect: 'Allow', NotAction: 'iam:*', Resource: '*' }] },
+    ],
   ])('if %s', (_, says, after, before) => {
     expect(added(after, before)).toEqual([says]);
   });
@@ -170,7 +268,23 @@ describe('no permission is new', () => {
       { role: trustOf('a.amazonaws.com', 'b.amazonaws.com') },
     ],
     ['an API is the only one that may invoke', {}, { permission: invoke }],
+    [
+      'a function gets a role that may do less',
+      { more: reader(['First', arnOf('Role')]), statements: [] },
+      { more: reader(['First', arnOf('Reader')]), statements: [] },
+    ],
+    ['a function goes', { more: reader() }, { more: reader(['First', arnOf('Reader')]) }],
+    ['a role gets a boundary', { role: { PermissionsBoundary: 'arn:boundary' } }],
+    ['a policy that cannot be read stays', { more: logPolicy({ Ref: 'A' }) }, { more: logPolicy({ Ref: 'A' }) }],
+    ['a policy text becomes an object', { more: logPolicy(JSON.parse(toLogs('*'))) }, { more: logPolicy(toLogs('*')) }],
   ])('if %s', (_, after, before) => {
     expect(added(after, before)).toEqual([]);
   });
+});
+
+test('what a role may do now is not said again of the function that has the role', () => {
+  const more = reader(['First', arnOf('Role')]);
+  expect(added({ more, statements: [allow('dynamodb:*', table)] }, { more })).toEqual([
+    'Role may now dynamodb:* on Table.Arn.',
+  ]);
 });

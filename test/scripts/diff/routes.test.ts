@@ -12,8 +12,13 @@ const get = route('GET /things', guarded);
 
 const authorizer = { Type: 'AWS::ApiGatewayV2::Authorizer', Properties: { AuthorizerResultTtlInSeconds: 0 } };
 
+const api = (properties: object) => ({
+  Type: 'AWS::ApiGatewayV2::Api',
+  Properties: { DisableExecuteApiEndpoint: true, ...properties },
+});
+
 const stack = (Resources: Template['Resources'] = {}): Template => ({
-  Resources: { Authorizer: authorizer, Get: get, ...Resources },
+  Resources: { Api: api({}), Authorizer: authorizer, Get: get, ...Resources },
 });
 const url = (AuthType: string) => ({
   Type: 'AWS::Lambda::Url',
@@ -54,14 +59,30 @@ test.each<[what: string, rule: string, says: string, after: Template]>([
     'The URL of Function.Arn would be open to everyone.',
     stack({ Url: url('NONE') }),
   ],
-])('findRoutes reports a change if %s', (_, rule, what, after) => {
+  [
+    'is made together with its API',
+    'open-route',
+    '$default of Api would be open to everyone.',
+    stack({ Api: api({ Target: 'arn:function' }) }),
+  ],
+  [
+    'can be reached by an address that was disabled',
+    'route',
+    'The execute-api address of Api would be new.',
+    stack({ Api: api({ DisableExecuteApiEndpoint: false }) }),
+  ],
+])('a route is found if it %s', (_, rule, what, after) => {
   expect(findRoutes(stack(), after)).toEqual([{ rule, what }]);
 });
 
 test.each<[what: string, before: Template, after: Template]>([
   ['nothing changes', stack(), stack()],
-  ['a route is removed', stack({ Put: route('PUT /things', guarded) }), stack()],
-  ['a route only gets another logical id', stack(), { Resources: { Authorizer: authorizer, Other: get } }],
+  ['a route goes', stack({ Put: route('PUT /things', guarded) }), stack()],
+  [
+    'a route only gets another logical id',
+    stack(),
+    { Resources: { Api: api({}), Authorizer: authorizer, Other: get } },
+  ],
   ['a route was open before', stack({ Put: route('PUT /things', open) }), stack({ Put: route('PUT /things', open) })],
 ])('findRoutes reports no change if %s', (_, before, after) => {
   expect(findRoutes(before, after)).toEqual([]);
