@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { checkOut } from './checkout.ts';
 import { advice, breaksOf, readContract, readReleases } from './contract/compatibility.ts';
 import { type Stacks, synthesize } from './diff/assembly.ts';
@@ -24,10 +24,16 @@ const setting = (text: string, others: string[]): string[] => {
   return [...others, text];
 };
 
+const rule = (text: string, others: Finding['rule'][]): Finding['rule'][] => {
+  const known = allowable.find((each) => each === text);
+  if (!known) throw new InvalidArgumentError(`It must be ${allowable.join(' or ')}.`);
+  return [...others, known];
+};
+
 const command = new Command('npm run diff --')
   .description('Shows what a deployment of the working tree would change, and fails if a rule for changes forbids it.')
   .argument('[ref]', 'the commit that is deployed (default: the last one that this branch shares with main)')
-  .addOption(new Option('--allow <rules...>', 'allow more permissions, or new routes').choices(allowable).default([]))
+  .option('--allow <rule>', `allow more permissions, or new routes (${allowable.join(', ')}; repeatable)`, rule, [])
   .option('-c, --context <key=value>', 'set something that the stack can configure', setting, [])
   .showHelpAfterError()
   .parse();

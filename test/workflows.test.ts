@@ -1,5 +1,7 @@
 /** Tests what actionlint (`npm run lint:workflows`) does not check: commands and permissions of the workflows. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -65,6 +67,52 @@ test('a label for each rule that can be allowed, and no other one, allows it in 
   for (const rule of allowable) expect(text).toContain(`:+--allow ${rule}}`);
   expect(read('diff.yml').workflow.on).toMatchObject({
     pull_request: { types: expect.arrayContaining(['opened', 'synchronize', 'labeled', 'unlabeled']) },
+  });
+});
+
+describe('the step of a pull request that runs npm run diff', () => {
+  /** Runs the step in an empty folder, with programs in place of npm and git. @returns the summary and the exit code */
+  const runStep = (npm: string, git: string, labels: Record<string, string> = {}) => {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-workflow-'));
+    try {
+      for (const [name, body] of Object.entries({ npm, git }))
+        writeFileSync(path.join(folder, name), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+      const { run = '' } = stepsOf('diff.yml').find((step) => step.run?.includes('npm run -s diff')) ?? {};
+      const summary = path.join(folder, 'summary.md');
+      const { status } = spawnSync('bash', ['-e', '-c', run], {
+        cwd: folder,
+        env: {
+          PATH: `${folder}:${process.env['PATH']}`,
+          ...{ RUNNER_TEMP: folder, GITHUB_STEP_SUMMARY: summary, GITHUB_REPOSITORY: 'an-owner/a repository' },
+          ...{ ALLOW_IAM: '', ALLOW_ROUTE: '', ...labels },
+        },
+      });
+      return { status, summary: readFileSync(summary, 'utf8') };
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+  const printArguments = 'printf "%s|" "$@"; echo';
+  const hasFile = '[ "$*" = "cat-file -e HEAD^1:infra/github.ts" ]';
+
+  test('compares the service and the stack for GitHub, and puts both into the summary', () => {
+    expect(runStep(printArguments, hasFile, { ALLOW_ROUTE: 'yes' })).toEqual({
+      status: 0,
+      summary: [
+        '```',
+        'run|-s|diff|--|--allow|route|HEAD^1|',
+        'run|-s|diff|--|--allow|route|-c|github=an-owner/a repository|HEAD^1|',
+        '```\n',
+      ].join('\n'),
+    });
+  });
+
+  test('compares only the service if the older commit has no stack for GitHub', () => {
+    expect(runStep(printArguments, 'exit 128').summary).toBe('```\nrun|-s|diff|--|HEAD^1|\n```\n');
+  });
+
+  test.each(['*github*) exit 1', '*github*) ;; *) exit 1'])('fails if one of them does: %s', (fails) => {
+    expect(runStep(`case "$*" in ${fails};; esac`, hasFile).status).toBe(1);
   });
 });
 

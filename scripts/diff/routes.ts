@@ -27,7 +27,7 @@ const entrancesOf = (template: Template): Map<string, Entrance> => {
   });
   const apis = ofType(template, /^AWS::ApiGatewayV2::Api$/).flatMap(([id, { Properties = {} }]) => {
     const { Target, RouteKey, DisableExecuteApiEndpoint } = Properties;
-    // API Gateway makes an open route of its own for these properties.
+    // API Gateway makes an open route for these properties.
     const quick = [Target, RouteKey].some((each) => each !== undefined)
       ? [`${textOf(RouteKey) || '$default'} of ${id}`]
       : [];

@@ -581,10 +581,12 @@ const byFile: Record<string, Row[]> = {
       '',
       'A pull request may replace the table by one whose key has another type.',
     ],
+    ['if (left >= days) return [];', 'if (left > 0) return [];', 'A pull request may cut backups to one day.'],
   ],
   'scripts/diff/permissions.ts': [
     ["(wide.condition === '' || wide.condition === narrow.condition)", 'true', 'A condition may go without a label.'],
     ['matches(wide.resource, narrow.resource) &&', '', 'A permission may cover more resources without a label.'],
+    ['return [...own, ...byRole];', 'return own;', 'A function may take the role of another one without a label.'],
   ],
   'scripts/diff/routes.ts': [
     [

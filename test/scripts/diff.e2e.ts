@@ -43,7 +43,7 @@ test("npm run diff names the functions with new code in one line, and prints no 
 test('npm run diff fails if a change adds a permission and breaks clients, even with --allow for another rule', async () => {
   await edit('infra/grants.ts', /: \['/, ": ['dynamodb:DeleteItem', '");
   await edit('schemas/openapi.yaml', /"409":/, '"410":');
-  const { code, output } = await diff('HEAD', '--allow', 'route');
+  const { code, output } = await diff('--allow', 'route', 'HEAD');
   expect(output).toContain('IAM Statement Changes');
   expect(output).toMatch(/\nFORBIDDEN: iam .*\n- \w+Role\w+ may now dynamodb:DeleteItem on \w+\.Arn\.\n\n/);
   expect(output).toMatch(/\nFORBIDDEN: contract .*\n- \S+: POST \/\S+ no longer answers 409\.\n/);
