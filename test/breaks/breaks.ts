@@ -581,7 +581,11 @@ const byFile: Record<string, Row[]> = {
       '',
       'A pull request may replace the table by one whose key has another type.',
     ],
-    ['if (left >= days) return [];', 'if (left > 0) return [];', 'A pull request may cut backups to one day.'],
+    [
+      'if (left >= days) return [];',
+      'if (left >= Math.min(days, 1)) return [];',
+      'A pull request may cut backups to one day.',
+    ],
   ],
   'scripts/diff/permissions.ts': [
     ["(wide.condition === '' || wide.condition === narrow.condition)", 'true', 'A condition may go without a label.'],
