@@ -190,7 +190,7 @@ const commands = fc.commands(
   { maxCommands: 25 },
 );
 
-const runs = trialSize(1_000, 20);
+const runs = trialSize(1_000, 10);
 
 describe.each([
   ['the service', startTrialStack],

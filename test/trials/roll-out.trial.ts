@@ -11,6 +11,7 @@ import type { Happening } from '../kit/happenings.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
 import { item, newId } from '../kit/responses.ts';
 import { startRollOut } from '../kit/roll-out.ts';
+import { trialSize } from '../kit/scale.ts';
 import { type FunctionName, longTimeout, type TrialStack } from '../kit/trial-stack.ts';
 
 let store: FaultyStore;
@@ -40,7 +41,7 @@ const send = async (id: string, [role, order]: Misbehaviour): Promise<number> =>
 type Sent = { id: string; minute: number; status: number };
 
 /**
- * Rolls out for five minutes with twenty requests each, or until a minute after the roll-back. As CodeDeploy does, it
+ * Rolls out for five minutes with ten or more requests each, or until a minute after the roll-back. As CodeDeploy does, it
  * rolls back if an alarm of the function goes off. @returns the requests, and the minute after which it rolled back
  */
 const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; rolledBackAfter: number | undefined }> => {
@@ -54,7 +55,7 @@ const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; roll
   // A function that takes too long would use up any time-out, so it gets a short one.
   stack.setFunctionTimeout(which, order === 'takes too long' ? 50 : longTimeout);
   for (const minute of Array.from({ length: 5 }).keys()) {
-    for (const id of Array.from({ length: 20 }, newId)) {
+    for (const id of Array.from({ length: trialSize(20, 10) }, newId)) {
       const request = async () => sent.push({ id, minute, status: await send(id, misbehaviour) });
       happened.push(...eachMinute(minute, minute + 1, await record(stack, store, request)));
     }
