@@ -29,38 +29,38 @@ beforeEach(async () => {
   onTestFinished(close);
 });
 
-/** Waits until exactly these files were reported, each of them perhaps several times. */
-const expectChanges = async (...files: string[]): Promise<void> => {
-  await until(() => files.every((file) => changed.includes(file)));
-  expect(new Set(changed)).toEqual(new Set(files));
+/**
+ * Waits until a file is reported. Other files may be reported as well: on a busy machine, the last report of an earlier
+ * change can come late.
+ */
+const expectChange = async (file: string): Promise<void> => {
+  await until(() => changed.includes(file));
   changed = [];
 };
 
 test('the watcher reports a source file that is written, added in a new folder, or removed', async () => {
   await write('functions/http/errors.ts');
-  await expectChanges('functions/http/errors.ts');
+  await expectChange('functions/http/errors.ts');
   const added = path.join('functions', 'new', 'folder', 'c.ts');
   await write(added);
-  await expectChanges(added);
+  await expectChange(added);
   await write(added);
-  await expectChanges(added);
+  await expectChange(added);
   await remove('infra/settings.ts');
-  await expectChanges('infra/settings.ts');
+  await expectChange('infra/settings.ts');
 });
 
 test('the watcher reports a source file each time an editor replaces it', async () => {
-  for (const file of [
-    'schemas/openapi.yaml',
-    'functions/http/errors.ts',
-    'functions/http/errors.ts',
-    'functions/http/errors.ts',
-  ]) {
-    // Replace the file until the watcher reports it, because chokidar does not report a second change within 50 ms.
-    await until(async () => {
-      await replace(file);
-      return changed.includes(file);
-    });
-    await expectChanges(file);
+  // fs.watch loses every replacement after the first. Five rounds, because reports of the first can come late.
+  for (let replacement = 0; replacement < 5; replacement++) {
+    for (const file of ['schemas/openapi.yaml', 'functions/http/errors.ts']) {
+      changed = [];
+      // Replace the file until the watcher reports it, because chokidar does not report a second change within 50 ms.
+      await until(async () => {
+        await replace(file);
+        return changed.includes(file);
+      });
+    }
   }
 });
 
@@ -70,5 +70,6 @@ test("the watcher does not report generated files, released contracts and editor
   }
   await write('schemas/released/1.0.0.yaml');
   await write('infra/settings.ts');
-  await expectChanges('infra/settings.ts');
+  await until(() => changed.includes('infra/settings.ts'));
+  expect(new Set(changed)).toEqual(new Set(['infra/settings.ts']));
 });
