@@ -44,6 +44,16 @@ export const checkOut = async (
   return { ...copy, commit, hasSamePackages };
 };
 
+/** Returns the newest commit that HEAD and `main` share, or undefined if git finds none. */
+export const sharedWithMain = async (signal: AbortSignal, project = root): Promise<string | undefined> => {
+  for (const main of ['origin/main', 'main']) {
+    const answer = await git(project, ['merge-base', 'HEAD', main], signal).catch(() => undefined);
+    signal.throwIfAborted();
+    if (answer !== undefined) return answer.stdout.trim();
+  }
+  return undefined;
+};
+
 const git = (cwd: string, args: string[], signal: AbortSignal) => promisify(execFile)('git', args, { cwd, signal });
 
 const findCommit = async (ref: string, project: string, signal: AbortSignal): Promise<string> => {

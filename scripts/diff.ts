@@ -2,13 +2,12 @@
  * `npm run diff` shows what deploying the working tree would change in a stack that was deployed from another commit.
  * The command fails if the change needs more than a review: docs/decisions/pull-request.md
  */
-import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { Command, InvalidArgumentError } from 'commander';
-import { checkOut } from './checkout.ts';
+import { checkOut, sharedWithMain } from './checkout.ts';
 import { advice, breaksOf, readContract, readReleases } from './contract/compatibility.ts';
 import { type Stacks, synthesize } from './diff/assembly.ts';
 import { findLosses } from './diff/loss.ts';
@@ -42,18 +41,6 @@ const { allow, context } = command.opts<{ allow: Finding['rule'][]; context: str
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-const sharedWithMain = (): string => {
-  for (const main of ['origin/main', 'main']) {
-    try {
-      const git = ['merge-base', 'HEAD', main];
-      return execFileSync('git', git, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-    } catch {
-      // git does not have a branch of this name, so the next name is tried.
-    }
-  }
-  throw new Error('git finds no commit that this branch shares with main. Name one, such as: npm run diff -- HEAD');
-};
-
 /** Prints CDK's diff of a stack. @returns what needs more than a review */
 const compareStack = (name: string, before: StackTemplate, after: StackTemplate): Finding[] => {
   const then = { ...before, template: withoutHashes(before.template) };
@@ -86,7 +73,9 @@ const compareContracts = (base: string): Finding[] =>
 
 /** Compares a commit with the working tree, and prints the result. @returns whether the change is allowed */
 const compare = async (parent: string): Promise<boolean> => {
-  const ref = command.args[0] ?? sharedWithMain();
+  const ref = command.args[0] ?? (await sharedWithMain(stop.signal));
+  if (ref === undefined)
+    throw new Error('git finds no commit that this branch shares with main. Name one, such as: npm run diff -- HEAD');
   const checkout = await checkOut(path.join(parent, 'base'), ref, stop.signal, { ownPackages: true });
   const packages = checkout.hasSamePackages ? '' : ', with its own packages';
   console.log(`From ${ref} (${checkout.commit.slice(0, 8)}${packages}) to the working tree`);

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import type { FunctionSpec } from '../../emulator/served-stack.ts';
 import { readTemplate } from '../../emulator/template/read-template.ts';
-import { checkOut } from '../../scripts/checkout.ts';
+import { checkOut, sharedWithMain } from '../../scripts/checkout.ts';
 import { startIn } from '../../scripts/project-copy.ts';
 import { temporaryFolder } from './local-service.ts';
 import { type Changes, startTrialStack, type TrialStack } from './trial-stack.ts';
@@ -21,9 +21,9 @@ const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/o
  * Lists commits that a deployment of this one may replace, newest first: on a branch, the one at which it left `main`;
  * then those on `main` before a change of the functions.
  */
-const earlierCommits = async (): Promise<string[]> => {
+const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');
-  const base = await git('merge-base', 'HEAD', 'origin/main').catch(() => head);
+  const base = (await sharedWithMain(signal)) ?? head;
   const changes = await git('rev-list', '-5', '--first-parent', base, '--', ...sources);
   const before = changes.split('\n').map((change) => `${change}^`);
   return base === head ? before : [base, ...before];
@@ -52,7 +52,7 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
 const previousFunctions = async (folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   const hashesOf = (specs: FunctionSpec[]) => specs.map(({ environment }) => environment['BUNDLE_SHA256']);
   const now = hashesOf(inject('stack').functions);
-  for (const commit of await earlierCommits()) {
+  for (const commit of await earlierCommits(signal)) {
     const specs = await functionsOf(commit, path.join(folder, commit), signal);
     if (!hashesOf(specs).every((hash) => now.includes(hash))) return specs;
   }

@@ -2,7 +2,7 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { checkOut } from '../../scripts/checkout.ts';
+import { checkOut, sharedWithMain } from '../../scripts/checkout.ts';
 import { commitAll, git } from '../kit/git.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 
@@ -129,4 +129,17 @@ test.each<[what: string, ref: string, message: RegExp, make?: () => unknown]>([
 test('checkOut rejects with an AbortError if its signal is aborted', async () => {
   const checkout = checkOut(path.join(folder, 'then'), 'HEAD', AbortSignal.abort(), { project });
   await expect(checkout).rejects.toMatchObject({ name: 'AbortError' });
+});
+
+test('the commit shared with main is where the branch left origin/main or, without a remote, main', async () => {
+  const shared = () => sharedWithMain(never, project);
+  const commit = (ref: string) => git(project, 'rev-parse', ref);
+  git(project, 'checkout', '--quiet', '-B', 'change');
+  git(project, 'branch', '--force', 'main', 'first');
+  expect(await shared()).toBe(commit('first'));
+  git(project, 'update-ref', 'refs/remotes/origin/main', 'HEAD');
+  expect(await shared()).toBe(commit('HEAD'));
+  git(project, 'update-ref', '-d', 'refs/remotes/origin/main');
+  git(project, 'branch', '--delete', '--force', 'main');
+  expect(await shared()).toBeUndefined();
 });
