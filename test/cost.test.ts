@@ -36,7 +36,7 @@ test('docs/cost.md says that a month costs the sum of its rows; with a client, R
   const [quiet, used] = rows.at(-1)?.numbers ?? [];
   expect(sumOf(parts, 0, least)).toBeCloseTo(most(quiet ?? []), 2);
   expect([sumOf(parts, 1, least), sumOf(parts, 1, most)].map(Math.round)).toEqual(used);
-  expect(read('README.md').replaceAll('\n', ' ')).toContain(`a month with one client ${used?.join(' to ')}`);
+  expect(read('README.md').replaceAll('\n', ' ')).toContain(`a month with one client costs ${used?.join(' to ')}`);
 });
 
 test('docs/cost.md has the memory size of the functions in the price of Lambda', () => {
