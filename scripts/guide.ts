@@ -26,6 +26,7 @@ const unaffected = [
   'test/functions/auth/**',
   'test/cli/restore-items.test.ts',
   'test/infra/reproducible.test.ts',
+  '**/*.fuzz.ts',
 ];
 
 const checks: [string, ...string[]][] = [
