@@ -24,7 +24,7 @@ const unaffected = [
   'emulator/**',
   'test/scripts/**',
   'test/functions/auth/**',
-  'test/cli/restore-items.test.ts',
+  'test/cli/**',
   'test/infra/reproducible.test.ts',
   '**/*.fuzz.ts',
 ];
