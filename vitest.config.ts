@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Options that all tests share, including those with another configuration. */
+/** Options for all tests, including tests that run with another Vitest configuration. */
 export const options = {
   setupFiles: 'test/kit/setup.ts',
   // Only a test that hangs takes this long. The local service starts in 2 s, or in a minute on a very busy machine.
@@ -9,7 +9,7 @@ export const options = {
   teardownTimeout: 300_000,
   // Threads start faster than processes.
   pool: 'threads' as const,
-  // Vitest's default leaves one core idle: half of a machine with two cores.
+  // By default, Vitest leaves one core idle, which is half of a machine with two cores.
   maxWorkers: '100%',
   restoreMocks: true,
   unstubEnvs: true,
@@ -22,14 +22,17 @@ export const options = {
 };
 
 /**
- * Tests that replace modules, keep variables or a fake clock for the whole file, or measure memory. Each file runs alone
- * in a worker.
+ * Files that run alone in a worker, because their tests replace modules, measure memory, or keep environment variables
+ * or a fake clock for the whole file.
  */
 const alone = '*.lambda|create-plant*|deployed-stack|endurance|store';
 
 const folders = ['test', 'emulator/test'];
 
-/** The suffix says the kind of test: unit (test), property (fuzz), fault, trial or end-to-end (e2e). */
+/**
+ * The suffix of a file says which tests it contains: .test (unit), .fuzz (property), .fault, .trial or .e2e
+ * (end-to-end).
+ */
 export const include = {
   shared: folders.map((folder) => `${folder}/**/!(${alone}).{test,fuzz,trial,e2e}.ts`),
   isolated: folders.flatMap((folder) => [
@@ -43,7 +46,8 @@ export default defineConfig({
     ...options,
     globalSetup: 'test/kit/bundled-stack.ts',
     projects: [
-      // Modules load once for each worker, not for each file: the CDK and the SDK take most of a file's time.
+      // Without isolation, a worker loads each module only once, not again for each file. Loading the CDK and the SDK
+      // takes most of a file's time.
       { test: { name: 'shared', include: include.shared, isolate: false } },
       { test: { name: 'isolated', include: include.isolated } },
     ],
@@ -52,9 +56,8 @@ export default defineConfig({
       exclude: ['**/generated/**', '**/*.d.ts', 'emulator/test/**'],
       reporter: ['text', 'html'],
       reportOnFailure: true,
-      // Counts child processes too. If a file runs there and in Vitest, its lines are merged, but its functions and
-      // branches count twice. What runs in the worker threads of emulator/lambda/ shows 0: they have an environment of
-      // their own.
+      // Count child processes, too. If a file also runs in Vitest, its lines are merged, but its functions and branches
+      // count twice. Code in the threads of emulator/lambda/, which have a separate environment, counts as not run.
       autoAttachSubprocess: true,
     },
   },

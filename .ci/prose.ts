@@ -11,7 +11,7 @@ new Command('npm run lint:prose --')
   .showHelpAfterError()
   .parse();
 
-/** Words and phrases that made readers of this project stumble, each with what to write instead. */
+/** Words and phrases that readers of this project stumbled over, each with what to write instead. */
 const phrases: [phrase: RegExp, instead: string][] = [
   [/\bmend(?:s|ed|ing)?\b/i, 'fix'],
   [/\bsuch as that\b/i, 'for example, that'],
@@ -37,7 +37,10 @@ const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   .split('\n')
   .filter((file) => existsSync(file));
 
-/** Replaces everything that is not prose with spaces, so that line numbers stay the same. */
+/**
+ * Overwrites every match of the patterns `notProse` with spaces, but keeps the line breaks, so that line numbers stay
+ * the same.
+ */
 const blank = (text: string, ...notProse: RegExp[]): string =>
   notProse.reduce((rest, pattern) => rest.replaceAll(pattern, (match) => match.replaceAll(/[^\n]/g, ' ')), text);
 
@@ -84,7 +87,7 @@ const check = (file: string, text: string, firstLine = 1): Finding[] => {
   ];
 };
 
-/** Returns the descriptions and summaries in the contract, each with the line on which it begins. */
+/** Returns the descriptions and summaries in the OpenAPI contract, each with the number of its first line. */
 const descriptionsOf = (yaml: string): { text: string; line: number }[] => {
   const found: { text: string; line: number }[] = [];
   visit(parseDocument(yaml), {
@@ -97,7 +100,10 @@ const descriptionsOf = (yaml: string): { text: string; line: number }[] => {
   return found;
 };
 
-/** Returns strings of at least four words, each after a space: write-good's whitelist has a bug at index 0. */
+/**
+ * Returns the string literals of at least four words. Adds a space in front of each, because a bug makes write-good
+ * ignore its whitelist for a phrase at index 0.
+ */
 const stringsOf = (program: Program): { value: string; start: number }[] => {
   const found: { value: string; start: number }[] = [];
   const add = (value: unknown, start: number): void => {

@@ -26,7 +26,7 @@ type Sbom = {
   dependencies: { ref: string; dependsOn: string[] }[];
 };
 
-/** The licences that a package in a bundle may have. Somebody has read each of these and found it permissive. */
+/** The licences that a package in a bundle may have. A person has read each licence and found it permissive. */
 const allowed = new Set(['Apache-2.0', 'MIT']);
 
 process.chdir(path.resolve(import.meta.dirname, '..'));
@@ -41,7 +41,7 @@ const bundled = new Set(
 const everything = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'];
 const sbom: Sbom = JSON.parse(execFileSync('npm', everything, { encoding: 'utf8', maxBuffer: 2 ** 30 }));
 const root = sbom.metadata.component;
-// `npm sbom` names the project after its folder, so the name in package-lock.json is put back.
+// `npm sbom` names the project after its folder. Use the name in package-lock.json instead.
 root.name = lock.name;
 sbom.components = sbom.components.filter((component) => bundled.has(component['bom-ref']));
 sbom.dependencies = sbom.dependencies

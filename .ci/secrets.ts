@@ -1,4 +1,4 @@
-/** Searches every tracked file with secretlint: keys of clouds and services, private keys, passwords in URLs. */
+/** Searches every tracked file with secretlint for secret keys, private keys, and passwords in URLs. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { lintSource } from '@secretlint/core';
@@ -11,8 +11,8 @@ new Command('npm run secrets --')
   .parse();
 
 const id = '@secretlint/secretlint-rule-preset-recommend';
-// Also search for AWS key ids, which secretlint skips by default, because a secret is usually close to its id. The rule
-// finds account ids too, so the two sample accounts of AWS's documentation are allowed.
+// Also report AWS access key ids, which secretlint ignores by default: a secret key is usually close to its id. This
+// rule also reports AWS account ids, so allow the two sample account ids of AWS's documentation.
 const aws = {
   id: '@secretlint/secretlint-rule-aws',
   options: { enableIDScanRule: true, allows: ['123456789012', '000000000000'] },
@@ -25,7 +25,8 @@ for (const filePath of files) {
   const source = { filePath, content: readFileSync(filePath, 'utf8'), ext: '', contentType: 'text' as const };
   const { messages } = await lintSource({ source, options: { config, maskSecrets: true } });
   found += messages.length;
-  // Tracked files must not contain the comment that disables secretlint. Its name is split, or this file would match.
+  // Reject a file with the comment that turns secretlint off. The comment's text is split here, because otherwise this
+  // file itself would be rejected.
   if (source.content.includes(['secretlint', 'disable'].join('-'))) {
     found += 1;
     console.error(`${filePath}: disables the search for secrets`);

@@ -1,15 +1,16 @@
-/** Asks each handler three requests before it is measured, because the time of a wrong response proves nothing. */
+/** Checks each handler with three requests before the benchmark, because timing wrong responses proves nothing. */
 import { isDeepStrictEqual } from 'node:util';
 
-/** What a handler did with a request: its response, and the id that the store got, exactly as it was sent. */
+/** A handler's response to a request. `storedId` has the digits of the id that the handler sent to the store. */
 export type Answer = { status: number; body: string; storedId: string | undefined };
 
 export const plant = '{"id":1234567,"name":"Swiss cheese plant","tag":"climber"}';
 const largeId = '9007199254740993';
 
 /**
- * Asks a handler. `largeId` says what it did with an id over 2^53, `noName` with a plant without a name.
- * @throws Error if it does not store a valid plant and return it
+ * Sends three plants to a handler. Returns what the handler did with an id over 2^53 (`largeId`) and with a plant that
+ * has no name (`noName`).
+ * @throws Error if the handler does not store and return a valid plant
  */
 export const check = async (name: string, ask: (body: string) => Promise<Answer>) => {
   const valid = await ask(plant);

@@ -1,14 +1,14 @@
-/** A bar ends at `median`; its whisker reaches from one quartile to the other. A bar without a median is left out. */
+/** A bar from 0 to `median`, with a thin line from one quartile to the other. Without a median, no bar is drawn. */
 type Bar = { label: string; isOurs: boolean; lowerQuartile?: number; median?: number; upperQuartile?: number };
 
-/** The bars of all panels have the same labels, in the same order. */
+/** One of several charts side by side. The labels come from the first, so all need the same bars in the same order. */
 type Panel = { title: string; bars: Bar[] };
 
 const [labelWidth, width, rowHeight, top] = [180, 200, 22, 30];
 
 const drawPanel = ({ title, bars }: Panel, index: number): string => {
   const maximum = Math.max(...bars.map(({ upperQuartile = 0 }) => upperQuartile));
-  // The last part of the width is for the figure beside the longest bar.
+  // Keep 50 units free at the right for the number beside the longest bar.
   const x = (value: number): number => ((width - 50) * value) / maximum;
   const bottom = top + bars.length * rowHeight;
   const rows = bars.map(({ isOurs, lowerQuartile = 0, median, upperQuartile = 0 }, row) => {
@@ -18,7 +18,7 @@ const drawPanel = ({ title, bars }: Panel, index: number): string => {
     return [
       `<rect x="0" y="${y}" width="${x(median)}" height="14" fill="${colour}"/>`,
       `<path d="M${x(lowerQuartile)},${y + 7}H${x(upperQuartile)}" stroke="black"/>`,
-      // The white outline keeps the figure readable on the dashed line.
+      // The white outline keeps the number readable if the dashed line crosses it.
       `<text x="${x(upperQuartile) + 5}" y="${y + 11}" stroke="white" stroke-width="4" paint-order="stroke">${median.toFixed(2)}</text>`,
     ].join('');
   });
@@ -31,7 +31,7 @@ const drawPanel = ({ title, bars }: Panel, index: number): string => {
   ].join('\n');
 };
 
-/** Draws the panels side by side as an SVG document. A dashed line is at 1. */
+/** Draws the panels side by side as an SVG document. In each panel, a dashed line marks the value 1. */
 export const bars = (title: string, panels: Panel[]): string => {
   const labels = panels[0]?.bars.map(({ label }) => label) ?? [];
   return [

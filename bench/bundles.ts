@@ -7,15 +7,15 @@ import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/
 import { bundle as bundled } from '../infra/bundling.ts';
 import { makeApp } from '../local/stack.ts';
 
-/** The bundle of one function. `file` is the file that Lambda would load the handler from; `bytes` is its size. */
+/** The bundle of a function. `file` is the file from which Lambda would load the handler; `bytes` is its size. */
 export type Bundle = { name: string; file: string; bytes: number };
 
 const root = path.resolve(import.meta.dirname, '..');
 
-// An ESM bundle needs this well-known banner if it contains CommonJS libraries.
+// An ES module bundle that contains CommonJS libraries needs this banner, because ES modules do not have `require`.
 const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
-/** The handlers that the service is compared with, each with the options of NodejsFunction that its documentation shows. */
+/** The handlers to compare with, each with the NodejsFunction options that the documentation of its library shows. */
 const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
   bare: {
     entry: 'bare.lambda.ts',
@@ -29,16 +29,16 @@ const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
   hono: { entry: 'peers/hono.lambda.ts', bundling: {} },
 };
 
-/** What `bundleAsOurs` adds to the name of a handler. */
+/** The suffix for the name of a handler that is bundled with the options of the service's own functions. */
 export const asOurs = ', bundled as ours';
 
-/** Bundles the service's functions (`own`, named after their operations), and the handlers that they are compared with. */
+/** Bundles the service's functions (`own`, named after their operations), and the `others` to compare them with. */
 export const makeBundles = (folder: string): { own: Bundle[]; others: Bundle[] } => {
   execFileSync('npm', ['ci', '--prefix', path.join(root, 'bench/peers')], { stdio: ['ignore', 'ignore', 'inherit'] });
   const service = path.join(folder, 'service');
   mkdirSync(service);
   const app = makeApp(service, { issuer: 'https://issuer.example', audience: 'none' });
-  // A function's logical id is the operation's name, capitalized, and a hash.
+  // A function's logical id is the capitalized name of its operation, followed by a hash.
   const nameOf = (id: string): string => id.charAt(0).toLowerCase() + id.slice(1).replace(/[\dA-F]{8}$/, '');
   const own = assetsOf(app).map(({ id, folder }) => measured(nameOf(id), path.join(folder, 'index.js')));
   const documented = bundleAsDocumented(path.join(folder, 'documented'));
@@ -68,20 +68,20 @@ const bundleAsDocumented = (folder: string): Bundle[] => {
   });
 };
 
-/** Bundles a handler with the options and the stubs of the service's own functions. */
+/** Bundles a handler with the same options, and the same stubs for unused modules, as the service's functions. */
 const bundleAsOurs = (folder: string, name: string, entry: string): Bundle => {
   const file = path.join(folder, `${path.basename(entry, '.lambda.ts')}.cjs`);
   writeFileSync(file, bundled(path.join('../bench', entry)));
   return measured(name, file);
 };
 
-/** Synthesizes an app of one stack. @returns the logical id of each function, and the folder of its bundle */
+/** Synthesizes a CDK app that has one stack. @returns each function's logical id and the folder with its bundle */
 const assetsOf = (app: App): { id: string; folder: string }[] => {
   const { directory, stacks } = app.synth();
-  // Declare the bundles CommonJS, because a package.json in a parent folder could declare them ES modules.
+  // Mark the bundles as CommonJS: otherwise a package.json in a parent folder could mark them as ES modules.
   writeFileSync(path.join(directory, 'package.json'), '{"type":"commonjs"}');
   type Resource = { Type: string; Properties: { Code: { S3Key: string } } };
-  // The CDK writes an asset to asset.HASH, and uploads it as HASH.zip.
+  // In the template, a bundle's upload is named HASH.zip; on disk, the bundle is in the folder asset.HASH.
   return Object.entries<Resource>(stacks[0]?.template.Resources).flatMap(([id, { Type, Properties }]) =>
     Type === 'AWS::Lambda::Function'
       ? { id, folder: path.join(directory, `asset.${path.parse(Properties.Code.S3Key).name}`) }

@@ -1,6 +1,6 @@
 /**
- * Measures one bundle: `node child.cjs TASK FILE`, with the event in the environment variable EVENT. Sends the figures
- * to the parent process.
+ * `node child.cjs TASK FILE` runs a task with the bundled handler FILE and the event in the environment variable EVENT,
+ * and sends the result to the parent process.
  */
 const { subscribe } = require('node:diagnostics_channel');
 const { writeSync } = require('node:fs');
@@ -9,7 +9,7 @@ const [task, file] = process.argv.slice(2);
 const event = () => JSON.parse(process.env.EVENT);
 const context = () => ({ awsRequestId: 'bench', functionName: 'bench', getRemainingTimeInMillis: () => 5_000 });
 
-// Replaces `console` with one that works like Lambda's: each call writes one line of JSON, synchronously.
+// Make `console` work as in Lambda: each call writes one line of JSON, synchronously.
 for (const level of ['log', 'trace', 'debug', 'info', 'warn', 'error']) {
   console[level] = (message) => {
     const line = { timestamp: new Date().toISOString(), level: level.toUpperCase(), requestId: 'bench', message };
@@ -24,7 +24,7 @@ const invoke = async (handler) => {
   if (response.statusCode !== 200 && response.isAuthorized !== true) throw new Error(JSON.stringify(response));
 };
 
-/** Sends `count` requests, `width` at a time. */
+/** Calls the handler `count` times, with up to `width` calls in progress at a time. */
 const invokeMany = async (handler, count, width) => {
   let left = count;
   const client = async () => {
@@ -37,7 +37,7 @@ const invokeMany = async (handler, count, width) => {
 };
 
 const tasks = {
-  /** Handles one request. Returns the response; an error counts as 500, as it does for the gateway. */
+  /** The task `answer`: handles one request. Returns the response, or status 500 if the handler throws an error. */
   answer: async () => {
     try {
       const { statusCode, body } = await (await load()).handler(event(), context());
@@ -46,7 +46,7 @@ const tasks = {
       return { status: 500, body: String(error) };
     }
   },
-  /** Measures how long the bundle takes to load, in milliseconds. */
+  /** The task `import`: measures how many milliseconds the bundle takes to load. */
   import: async () => {
     const started = performance.now();
     await load();
@@ -57,15 +57,15 @@ const tasks = {
     await invoke((await load()).handler);
     return {};
   },
-  /** The task `cold`: handles one request that makes one call over TLS. Returns when its steps began (cold.ts). */
+  /** The task `cold`: handles a request that makes one call over TLS. Returns when each step started (`ColdTimes`). */
   cold: async () => {
     const now = () => Number(process.hrtime.bigint()) / 1e6;
     const times = { import: now() };
     const { handler } = await load();
-    // The bundle has loaded this module.
+    // The bundle has already loaded node:tls, so this line does not add to the measured time.
     const tls = require('node:tls');
     const { createSecureContext } = tls;
-    // Node.js calls this first when it opens a TLS connection.
+    // To open a TLS connection, Node.js first calls `createSecureContext`: that call begins the step `connect`.
     tls.createSecureContext = (options) => {
       times.connect ??= now();
       return createSecureContext(options);
@@ -79,12 +79,12 @@ const tasks = {
     return { ...times, end: now() };
   },
   /**
-   * The task `warm`: measures the CPU time per request in milliseconds, with one request at a time; and then the number
+   * The task `warm`: measures the milliseconds of CPU time per request, with one request at a time, and then the number
    * of requests per second, with 50 at a time.
    */
   warm: async () => {
     const { handler } = await load();
-    // Warm up with 2,000 requests: V8's compilers use much of the CPU during the first 1,000, and little after that.
+    // Warm up with 2,000 requests: V8's compilers use much CPU time during the first 1,000, and little afterwards.
     await invokeMany(handler, 2_000, 1);
     const cpu = [];
     const rates = [];
@@ -100,7 +100,7 @@ const tasks = {
       await invokeMany(handler, 300, 50);
       rates.push(300 / ((performance.now() - started) / 1_000));
     }
-    // Return the figures of the best batch: if another batch is slower, the reason is mostly the machine.
+    // Return the best batch's figures: if another batch is slower, the cause is mostly the machine, not the code.
     return { warm: Math.min(...cpu), throughput: Math.max(...rates) };
   },
 };

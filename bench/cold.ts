@@ -1,6 +1,6 @@
-/** What a request costs that finds no running instance of either function: when each phase begins, and how long it takes. */
+/** Computes and draws the phases of a cold request: one that arrives before any function has a running instance. */
 
-/** When the steps of a function's first request began, in milliseconds of `process.hrtime`, which all processes share. */
+/** When each step of a function's first request began, in milliseconds since a moment that all processes share. */
 export type ColdTimes = {
   spawn: number;
   import: number;
@@ -11,7 +11,7 @@ export type ColdTimes = {
   end: number;
 };
 
-/** The phases of a function, each with the step that begins it and the one that ends it. */
+/** The phases of a function's first request, each with the steps with which it begins (`from`) and ends (`to`). */
 const phases: { what: string; from: keyof ColdTimes; to: keyof ColdTimes }[] = [
   { what: 'Node.js starts', from: 'spawn', to: 'import' },
   { what: 'import', from: 'import', to: 'handle' },
@@ -21,12 +21,13 @@ const phases: { what: string; from: keyof ColdTimes; to: keyof ColdTimes }[] = [
   { what: 'code after the call', from: 'finish', to: 'end' },
 ];
 
-/** A phase, its duration, and its share of the whole request, between 0 and 1. */
+/** The phase `what` of the function `of`. `share` is its part of the whole request's time, from 0 to 1. */
 export type ColdPhase = { of: string; what: string; milliseconds: number; share: number };
 
 /**
- * Returns the phases of a cold request in order, each as fast as in its best round: if another is slower, the reason is
- * mostly the machine. `rounds` has the times of each function, in the order of the calls.
+ * Returns the phases of a cold request in order, each with its shortest time of all rounds: if a phase takes longer in
+ * another round, the cause is mostly the machine.
+ * @param rounds has the times by function, in the order in which the functions are called
  */
 export const coldPhases = (rounds: Record<string, ColdTimes>[]): ColdPhase[] => {
   const best = Object.keys(rounds[0] ?? {}).flatMap((of) =>
@@ -41,10 +42,10 @@ export const coldPhases = (rounds: Record<string, ColdTimes>[]): ColdPhase[] => 
 
 const [labelWidth, width, rowHeight, top] = [180, 600, 22, 30];
 
-/** Draws the phases as an SVG document: a row for each, which begins where the one before it ends. */
+/** Draws the phases as an SVG document, one per row. Each bar begins at the x position where the bar above ends. */
 export const drawCold = (title: string, rows: ColdPhase[]): string => {
   const total = rows.reduce((sum, { milliseconds }) => sum + milliseconds, 0);
-  // The last part of the width is for the figure beside the last bar.
+  // Keep 110 units free at the right for the figures beside the last bar.
   const scale = (width - 110) / total;
   let begun = 0;
   const drawn = rows.map(({ of, what, milliseconds, share }, row) => {

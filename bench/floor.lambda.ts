@@ -1,6 +1,6 @@
 /**
- * The least that a request to DynamoDB can cost: node:https and a signature by hand, without the SDK. Do not copy this:
- * it has no retry, no time-out and no error handling, and its signature is tested by nobody.
+ * Calls DynamoDB at the lowest possible cost: with node:https and a hand-written signature, without the SDK. Do not
+ * copy this code: it has no retry, time-out or error handling, and no test checks its signature.
  */
 import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { Agent, request } from 'node:https';
@@ -21,10 +21,10 @@ const hmac = (key: string | Buffer | KeyObject, text: string): Buffer =>
   createHmac('sha256', key).update(text).digest();
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The signing key of a day, which the SDK remembers, too. */
+/** The signing key, and the scope (day, region and service) for which it is valid. Cached, as in the SDK. */
 let signing = { scope: '', key: createSecretKey(Buffer.from('none')) };
 
-/** Signs a request as AWS Signature Version 4 says. */
+/** Returns the headers of a request, signed with AWS Signature Version 4. */
 const signedHeaders = (body: string): Record<string, string> => {
   const time = new Date().toISOString().replace(/[:-]|\.\d+/g, '');
   const scope = `${time.slice(0, 8)}/${region}/dynamodb/aws4_request`;

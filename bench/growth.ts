@@ -1,6 +1,6 @@
 /**
  * `npm run growth` measures how the local service's latency and memory grow with the number of clients and the size of
- * the table. It prints the figures and draws bench/growth.svg. bench/README.md explains them.
+ * the table. It prints the figures and draws bench/growth.svg. bench/README.md explains the figures.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,13 +26,13 @@ new Command('npm run growth --')
   .parse();
 
 const clientCounts = [1, 8, 64];
-/** How many plants the table has before a run. The run adds one plant for each of its requests, warm-up included. */
+/** The numbers of plants in the table before a run. Each request of a run, warm-up included, adds one plant. */
 const tableSizes = [1_000, 100_000, 1_000_000];
 
-/** How many times each number of clients and each table size is measured. The medians are reported. */
+/** How many times to measure each number of clients and each table size. The medians are reported. */
 const rounds = 3;
 
-/** How many requests of a run are measured, and how many warm-up requests come before them. */
+/** How many requests of a run are measured, and how many warm-up requests precede them. */
 const requests = 1_500;
 const warmUp = 1_500;
 
@@ -42,19 +42,18 @@ process.on('exit', () => {
   end.abort();
   rmSync(folder, { recursive: true, force: true });
 });
-// By default, SIGINT, SIGTERM and SIGHUP end the process without an 'exit' event, which would leave the temporary
-// folder behind.
+// By default, SIGINT, SIGTERM and SIGHUP end the process without an 'exit' event, so the temporary folder would remain.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 const filled = path.join(folder, 'filled');
 const say = (line: string): void => console.error(line);
 
-/** Fills the table from `from` to `size` plants. The service must not be running. */
+/** Adds plants to a table that has `from` plants, until it has `size`. The local service must not be running. */
 const fill = async (from: number, size: number): Promise<void> => {
   const server = dynalite({ path: path.join(filled, 'dynamodb'), createTableMs: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
   const [table = ''] = (await client.send(new ListTablesCommand())).TableNames ?? [];
-  // BatchWriteItem accepts at most 25 items.
+  // Each call writes 25 items, the most that BatchWriteItem accepts.
   const calls = Array.from({ length: (size - from) / 25 }, (_, call) => from + call * 25);
   await mapConcurrently(calls, 8, async (first) => {
     const puts = Array.from({ length: 25 }, (_, index) => ({
@@ -70,10 +69,10 @@ const fill = async (from: number, size: number): Promise<void> => {
 
 type Figures = { median: number; p99: number; perSecond: number; megabytes: number };
 
-/** The last id used for a new plant. It starts above all ids in the filled table. */
+/** The id of the plant created last. The initial value is above all ids in the filled table. */
 let nextId = 1_000_000_000;
 
-/** Creates `count` plants, `clients` at a time. @returns how many milliseconds each took */
+/** Creates `count` plants, with `clients` requests at a time. @returns how many milliseconds each request took */
 const load = async (url: string, token: string, clients: number, count: number): Promise<number[]> => {
   const agent = new http.Agent({ keepAlive: true, maxSockets: clients });
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -96,11 +95,11 @@ const load = async (url: string, token: string, clients: number, count: number):
   return times;
 };
 
-/** The resident memory of a process. ps reports kilobytes. */
+/** Returns the resident memory of a process in megabytes. (`ps` prints kilobytes.) */
 const residentMegabytes = (pid: number): number =>
   Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1_024;
 
-/** Measures a new service on a new copy of the table, so that memory and plants from earlier runs do not count. */
+/** Measures a new service with a new copy of the table, so that earlier runs do not affect its memory or its data. */
 const measure = async (clients: number): Promise<Figures> => {
   const data = path.join(folder, 'copy');
   cpSync(filled, data, { recursive: true });
@@ -116,7 +115,7 @@ const measure = async (clients: number): Promise<Figures> => {
   return { median: quantile(times, 0.5), p99: quantile(times, 0.99), perSecond, megabytes };
 };
 
-/** The median of each figure over several runs. */
+/** Returns the median of each figure over several runs. */
 const medianFigures = (runs: Figures[]): Figures => {
   const of = (name: keyof Figures): number =>
     quantile(

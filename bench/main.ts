@@ -1,6 +1,6 @@
 /**
- * `npm run bench` compares the functions with a bare handler, other frameworks and a floor, as ratios of interleaved
- * runs. It prints a table, and writes bench/results.json and two pictures. bench/README.md describes the method.
+ * `npm run bench` compares what the service's functions and other handlers cost, as ratios of interleaved runs. It
+ * prints a table, and writes bench/results.json and two pictures. bench/README.md describes handlers and method.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,31 +27,32 @@ new Command('npm run bench --')
   .showHelpAfterError()
   .parse();
 
-/** The number of rounds. Each measures every bundle once for every task, in an order that changes. */
+/** The number of rounds. A round measures the bundles one after another; their order changes from round to round. */
 const rounds = 20;
 
-/** Warm requests are measured in every second round only, because they take most of the time. */
+/** Each task is measured in every n-th round: warm requests only in every second, as they take most of the time. */
 const roundsPerMeasurement = { import: 1, first: 1, warm: 2 };
 
 /**
- * The highest acceptable noise: if a bundle's median ratio to itself differs from 1 by more, the run proves nothing.
+ * The highest acceptable noise. Each round measures the bare handler twice: if the median ratio of the two figures
+ * differs from 1 by more, the comparison proves nothing.
  */
 const tolerance = 0.05;
 
-/** The tasks of a child process, and the measures that each task yields. */
+/** The tasks of a child process (child.cjs), and the measures that each task yields. */
 const tasks = { import: ['import'], first: ['first'], warm: ['warm', 'throughput'] } as const;
 type Task = keyof typeof tasks;
 type Measure = (typeof tasks)[Task][number];
 const measures = Object.values(tasks).flat();
 
-/** The operation that is compared with the bare and the usual handler: all three store a plant. */
+/** The operation to compare with the other handlers. Like all of them, it stores a plant. */
 const [measured = ''] = Object.entries(operations).flatMap(([id, { method, path }]) =>
   method === 'POST' && path === '/plants' ? id : [],
 );
 
 /**
- * A target in bench/README.md: the ratio of the bundle `of` to the bundle `against` is at most `bound`, or at least
- * `bound` if `isLeast` is set.
+ * A target in bench/README.md: the figure of the bundle `of`, divided by that of the bundle `against`, must be at most
+ * `bound` (or at least `bound` if `isLeast` is set).
  */
 type Target = { what: string; measure: Measure; of: string; against: string; bound: number; isLeast?: true };
 const targets: Target[] = [
@@ -68,15 +69,14 @@ const targets: Target[] = [
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-// By default, SIGINT, SIGTERM and SIGHUP end the process without an 'exit' event, which would leave the temporary
-// folder behind.
+// By default, SIGINT, SIGTERM and SIGHUP end the process without an 'exit' event, so the temporary folder would remain.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 console.log('Bundling ...');
 const { own, others } = makeBundles(folder);
 
-// One server acts as the store and the token issuer. It responds at once, over TLS.
+// One HTTPS server takes the place of both DynamoDB and the token issuer, and responds at once.
 const { key, certificate } = await makeCertificate();
-// RS256 is what Cognito, the stack's default issuer, uses; ES256 is the other algorithm that the authorizer accepts.
+// The authorizer accepts tokens signed with RS256, which the stack's default issuer (Cognito) uses, or with ES256.
 const signing = { RS256: await makeKey('RS256', 'rs'), ES256: await makeKey('ES256', 'es') };
 const keySet = JSON.stringify({ keys: [signing.RS256.jwk, signing.ES256.jwk] });
 let storedId: string | undefined;
@@ -96,7 +96,7 @@ const certificateFile = path.join(folder, 'certificate.pem');
 writeFileSync(certificateFile, certificate);
 
 const environment = {
-  // Hide the warnings that libraries in the `usual` bundle make Node.js print.
+  // Hide the warnings that Node.js prints because of libraries in the `usual` bundle.
   NODE_NO_WARNINGS: '1',
   NODE_EXTRA_CA_CERTS: certificateFile,
   AWS_ENDPOINT_URL_DYNAMODB: url,
@@ -119,7 +119,10 @@ const events: Record<string, string> = {
 
 const isOther = (name: string): boolean => others.some((bundle) => bundle.name === name);
 
-/** The bare bundle is measured twice per round, the authorizer once per algorithm, and other operations not at all. */
+/**
+ * The bundles to measure: the handlers to compare with (the bare one twice), the authorizer once per signature
+ * algorithm, and only one of the service's operations (`measured`).
+ */
 const contenders: Bundle[] = [...own, ...others].flatMap((bundle) => {
   if (bundle.name === 'bare') return [bundle, { ...bundle, name: 'again' }];
   if (bundle.name === 'authorizer') return [bundle, { ...bundle, name: 'authorizer, ES256' }];
@@ -128,12 +131,16 @@ const contenders: Bundle[] = [...own, ...others].flatMap((bundle) => {
 
 type Numbers = Partial<Record<Measure, number>>;
 
-/** The time in milliseconds of a clock that the child processes share. */
+/** Returns the time in milliseconds, comparable with the times that the child processes send. */
 const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 type Ran<Message> = { message: Message; started: number; milliseconds: number };
 
-/** Runs a task of child.cjs in a new process. @returns its message, and the milliseconds from spawn to message */
+/**
+ * Runs a task of child.cjs in a new process.
+ * @returns the process's message, the time at which the process was started, and the milliseconds from then to the
+ *   message
+ */
 const spawnChild = <Message>(task: string, { name, file }: Bundle, event: string) =>
   new Promise<Ran<Message>>((resolve, reject) => {
     const started = now();
@@ -153,7 +160,10 @@ const spawnChild = <Message>(task: string, { name, file }: Bundle, event: string
 
 const eventOf = (body: string): string => JSON.stringify(proxyEvent(body));
 
-/** Measures a bundle. @returns its numbers; for `first`, the milliseconds from spawn to response */
+/**
+ * Runs a task once with a bundle.
+ * @returns the figures; for `first`, the milliseconds from the process's start to its response
+ */
 const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
   const { message, milliseconds } = await spawnChild<Numbers>(task, bundle, events[bundle.name] ?? eventOf(plant));
   return task === 'first' ? { first: milliseconds } : message;
@@ -161,7 +171,10 @@ const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
 
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
-/** False for figures of the authorizer that nothing is compared with, or that do not depend on algorithm or bundling. */
+/**
+ * Returns false if a figure is not needed: the bundling does not affect warm requests, the algorithm does not affect
+ * the import, and nothing is compared with the authorizer's first response.
+ */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'
     ? !name.endsWith(asOurs)
@@ -177,7 +190,7 @@ for (const bundle of contenders.filter(({ name }) => events[name] === undefined)
   answers.set(bundle.name, await check(bundle.name, ask));
 }
 
-/** The measured figures, one for each round, by measure and bundle. */
+/** The measured figures by measure and bundle, such as `warm bare`: one figure per round. */
 const figures = new Map<string, number[]>();
 const of = (measure: Measure, name: string): number[] => figures.get(`${measure} ${name}`) ?? [];
 
@@ -196,7 +209,7 @@ for (let round = 0; round < rounds; round += 1) {
 }
 process.stderr.write('\n');
 
-/** The functions that a request passes, in the order in which API Gateway calls them. */
+/** The functions that API Gateway calls for a request, in the order of the calls. */
 const route = ['authorizer', measured].flatMap((name) => own.filter((bundle) => bundle.name === name));
 const coldRounds: Record<string, ColdTimes>[] = [];
 for (let round = 0; round < rounds; round += 1) {
@@ -241,18 +254,16 @@ const rows: (Omit<Target, 'measure'> & { measure?: Measure; median: number; min?
 const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
   isLeast ? median >= bound : median <= bound;
 
-/** The noise: for each measure, the median ratio of the bare handler to itself. */
+/** The noise of each measure: each round measures the bare handler twice, and this is the median ratio of the two. */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 
-/**
- * Whether it is certain that a target is met or missed. It is not if the median is closer to the bound than the noise.
- */
+/** Whether a target is certainly met or missed. False if the median differs from the bound by less than the noise. */
 const isDecided = ({ measure, median, bound }: (typeof rows)[number]): boolean =>
   measure === undefined || Math.abs(median / bound - 1) >= Math.abs((noise[measure] ?? 1) - 1);
 
 const digits = (number: number | undefined): string => (number === undefined ? '' : number.toFixed(3));
 
-/** All handlers, with their ratios to the bare one. */
+/** All handlers, each with the ratios of its figures to the bare handler's. */
 const handlers = contenders
   .filter(({ name }) => name !== 'again' && name !== 'authorizer, ES256')
   .map(({ name, bytes }) => ({

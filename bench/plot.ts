@@ -2,8 +2,8 @@
 type Line = { label: string; values: number[] };
 
 /**
- * A chart panel. `at` has the positions on the logarithmic x axis, and `along` is the axis's label; `unit` is that of
- * the values.
+ * A panel of the chart. `at` has the x value of each point (the x axis is logarithmic), `along` is the label of the x
+ * axis, and `unit` is the unit of the y values.
  */
 export type Panel = { title: string; along: string; unit: string; at: number[]; lines: Line[] };
 
@@ -29,7 +29,7 @@ const drawPanel = ({ title, along, unit, at, lines }: Panel, index: number): str
       ...points.map(
         ([px, py, value]) =>
           `<circle cx="${px}" cy="${py}" r="3" fill="${colour}"/>` +
-          // The labels of the lower line are below that line, so that they do not collide with the upper line.
+          // Put the lower line's labels below that line, so that they do not overlap the upper line.
           `<text x="${px}" y="${which < lines.length - 1 ? py + 15 : py - 7}" text-anchor="middle" fill="${colour}">${formatted(value)}</text>`,
       ),
       `<text x="${endX + 8}" y="${endY + 4}" fill="${colour}">${label}</text>`,

@@ -1,4 +1,4 @@
-/** The quantile of the numbers (`part` 0.5 is the median), interpolated between the two nearest if necessary. */
+/** Returns a quantile of the numbers (`part` 0.5 is the median). Interpolates between the two nearest if necessary. */
 export const quantile = (numbers: number[], part: number): number => {
   const sorted = numbers.toSorted((a, b) => a - b);
   const position = (sorted.length - 1) * part;

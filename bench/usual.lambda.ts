@@ -1,4 +1,7 @@
-/** The handler most projects write: Middy, a schema compiled at run time by Ajv, Powertools' logger, errors as plain text. */
+/**
+ * A handler to compare with, as most projects write it: Middy, a schema that Ajv compiles at run time, Powertools'
+ * logger, and errors as plain text.
+ */
 import { Logger } from '@aws-lambda-powertools/logger';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';

@@ -1,8 +1,8 @@
-/** The commands for a deployed stack share this. AWS credentials and region come from the environment. */
+/** Helps the commands that call AWS: explains AWS's errors, and finds the region in the environment variables. */
 
 const noRegion = 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1';
 
-/** Advice for SDK errors whose own messages do not say what to do. */
+/** AWS SDK error messages that do not say what to do, each with the message to show instead. */
 const advice = new Map([
   ['Region is missing', noRegion],
   // The SDK's message if AWS_REGION is set but empty.
@@ -13,12 +13,12 @@ const advice = new Map([
   ],
 ]);
 
-/** Says in one sentence what went wrong in a call to AWS, and what to do about it if that is known. */
+/** Says in one sentence why a call to AWS failed, and what to do about it if that is known. */
 export const explain = (error: unknown): string => {
   const message = error instanceof Error ? error.message || error.name : String(error);
   return advice.get(message) ?? message;
 };
 
-/** The SDK reads only AWS_REGION; users of the AWS CLI may have set AWS_DEFAULT_REGION instead. */
+/** The AWS SDK ignores AWS_DEFAULT_REGION, which AWS CLI users may have set: use it if AWS_REGION is not set. */
 export const region =
   process.env['AWS_DEFAULT_REGION'] && !process.env['AWS_REGION'] ? { region: process.env['AWS_DEFAULT_REGION'] } : {};

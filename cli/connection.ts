@@ -1,4 +1,4 @@
-/** Connects to the running local service, or to the one at `--url`, and explains its failures to the user. */
+/** Connects to the service at `--url`, or to the running local service, and explains failed requests to the user. */
 import {
   createPlantStoreClient,
   type PlantStoreClient,
@@ -8,10 +8,13 @@ import {
 import { fetchToken, readSession } from '../local/session.ts';
 import { dataFolder } from '../local/settings.ts';
 
-/** The values of `--url` and `--token`. */
+/** The values of the options `--url` and `--token`. */
 export type Target = { url?: string | undefined; token?: string | undefined };
 
-/** Makes a client for `--url`, or else for the running local service. @throws Error with a one-sentence message */
+/**
+ * Makes a client for the service at `--url`, or without `--url` for the running local service.
+ * @throws Error with a one-sentence message for the user
+ */
 export const connect = async (target: Target): Promise<PlantStoreClient & { url: string }> => {
   const { url } = target;
   if (url !== undefined) return { url, ...createPlantStoreClient({ baseUrl: url, token: readToken(target) }) };

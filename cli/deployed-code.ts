@@ -7,8 +7,8 @@ import { explain, region } from './aws.ts';
 export type DeployedFunction = { id: string; name: string; live: string | undefined };
 
 /**
- * The code of a function's version. `version` is a number or $LATEST; `share` is its part of the calls, from 0 to 1.
- * `declared` is its variable BUNDLE_SHA256; `files` has the content of index.js, and the names of all files.
+ * A version of a function. `version` is a number or $LATEST; `share` (from 0 to 1) is the version's part of the calls.
+ * `declared` is its variable BUNDLE_SHA256; `files` has the content of index.js and the names of all files.
  */
 export type DeployedVersion = {
   version: string;
@@ -42,7 +42,7 @@ export const listFunctions = async (stack: string): Promise<DeployedFunction[]> 
 };
 
 /**
- * Downloads the code that callers of a function reach: of two versions while a roll-out runs.
+ * Downloads the code that callers of a function reach: one version, or two while a deployment shifts the calls.
  * @throws Error with a one-sentence message for the user
  */
 export const downloadLive = async ({ id, name, live }: DeployedFunction): Promise<DeployedVersion[]> => {
@@ -83,7 +83,7 @@ const download = async (
 };
 
 const unzip = (zip: Uint8Array): DeployedVersion['files'] => {
-  // A zip file may contain two files of one name, of which the result of `unzipSync` has only the last.
+  // A zip file may contain two files with the same name. `unzipSync` returns only the last one, so list all names here.
   const names: string[] = [];
   const files = unzipSync(zip, { filter: ({ name }) => names.push(name) > 0 });
   return { code: files['index.js'], names };

@@ -7,8 +7,8 @@ import { fetchToken, NoTokenEndpoint, type TokenSource } from '../local/session.
 import { explain, region } from './aws.ts';
 
 /**
- * Reads the token URL and the Cognito client of a deployed stack. The client's secret is in no stack output; Cognito
- * returns it if the caller has permission. AWS credentials and region come from the environment, as for `cdk deploy`.
+ * Reads the token URL and the Cognito client of a deployed stack. The client's secret is not in the stack's outputs:
+ * Cognito returns it if the user has permission. AWS credentials and region come from the environment.
  * @throws Error with a one-sentence message; if the stack does not use Cognito, the message names the issuer
  */
 export const readDeployedIssuer = async (stackName: string): Promise<TokenSource> => {
@@ -25,7 +25,8 @@ export const readDeployedIssuer = async (stackName: string): Promise<TokenSource
 };
 
 /**
- * How long to wait, in milliseconds, until a new Cognito domain works: "Your prefix domain might take up to one minute to take effect."
+ * How long to retry until a new Cognito domain works, and how long to wait between attempts, in milliseconds. AWS says:
+ * "Your prefix domain might take up to one minute to take effect."
  * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_CreateUserPoolDomain.html
  */
 const newDomain = { giveUpAfter: 60_000, retryDelay: 2_000 };

@@ -8,16 +8,16 @@ import {
 import { explain, region } from './aws.ts';
 import type { LoggedLine, TracedRequest } from './traced-request.ts';
 
-/** A line of a log: of the access log, a function (with `message`), or Lambda about an invocation (with `record`). */
+/** A line from the access log, from a function (has `message`), or from Lambda about an invocation (has `record`). */
 type Line = Record<string, unknown> & { requestId?: string; integrationRequestId?: string };
 
-/** A line that was found. `who` is the function whose log has the line, or undefined for the access log. */
+/** A log line that a query found. `who` is the function whose log has the line, or undefined for the access log. */
 type Found = { who: string | undefined; line: Line };
 
 /**
- * Finds a request in the logs of a deployed stack, by two queries of CloudWatch Logs Insights: the first finds the lines
- * with the gateway's id; the second adds the other lines of these invocations, which have only Lambda's id.
- * @param days how far back to search; Logs Insights bills what it scans
+ * Finds a request in a deployed stack's logs with two queries of CloudWatch Logs Insights. The first finds the lines
+ * with the gateway's request id; the second adds the same invocations' lines that have only Lambda's request id.
+ * @param days how many days back to search; AWS charges for the amount of data that a query scans
  * @throws Error with a one-sentence message for the user
  */
 export const findDeployedRequest = async (id: string, stack: string, days: number): Promise<TracedRequest> => {
@@ -40,14 +40,14 @@ export const findDeployedRequest = async (id: string, stack: string, days: numbe
   return {
     ...(summary && { summary: summaryOf(summary) }),
     errors: [summary?.['authorizerError'], summary?.['integrationError'], summary?.['gatewayError']]
-      // The access log has `-` for a variable without a value.
+      // In the access log, `-` stands for a variable without a value.
       .filter((error): error is string => typeof error === 'string' && error !== '-'),
     lines: all.flatMap(({ who, line }) => (who === undefined ? [] : [loggedLine(who, line)])),
   };
 };
 
 const summaryOf = ({ method, route, status, latency }: Line): Required<TracedRequest>['summary'] => {
-  // The route is a method and a path, or `-` if no route fits.
+  // The route is a method and a path, or `-` if the API has no route for the request.
   const path = String(route).replace(/^\S+ /, '');
   return { method: String(method), path, status: Number(status), milliseconds: Number(latency) };
 };
@@ -88,7 +88,7 @@ const runQuery = async (groups: Map<string, string | undefined>, filter: string,
     for (;;) {
       const { status, results = [] } = await client.send(new GetQueryResultsCommand({ queryId }));
       if (status === 'Complete') return results.map((row) => foundIn(row, groups));
-      if (status !== 'Running' && status !== 'Scheduled') throw new Error(`the query ended as ${status}`);
+      if (status !== 'Running' && status !== 'Scheduled') throw new Error(`the query ended with the status ${status}`);
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
   } catch (error) {
@@ -100,6 +100,6 @@ const foundIn = (row: ResultField[], groups: Map<string, string | undefined>): F
   const { '@log': log = '', '@message': message = '{}' } = Object.fromEntries(
     row.map(({ field, value }) => [field, value]),
   );
-  // The field @log is the account's number, a colon and the name of the log group.
+  // The field @log has the account id, a colon and the name of the log group.
   return { who: groups.get(log.slice(log.indexOf(':') + 1)), line: JSON.parse(message) };
 };

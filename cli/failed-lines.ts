@@ -5,24 +5,24 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Failure } from './import-lines.ts';
 
-/** A line of an import that failed. `source` is the name of the imported file, `number` the line's number in it. */
+/** A line that an import could not store. `source` is the imported file's name, `number` the number of the line. */
 export type FailedLine = { source: string; number: number; bytes: Buffer; failure: Failure };
 
-/** Matches the start of a file of failed lines: the comment that `add` writes before each line. */
+/** Matches the comment that `add` writes above each failed line. A file of failed lines begins with such a comment. */
 const comment = /^\s*# .*:\d+ \(.*\): /;
 
 /**
- * A file with the lines that an import could not store, each below a comment with the reason. The file can be imported,
- * too, and only importing it removes lines from it.
+ * A file of the lines that an import could not store, each below a comment with the reason. The user can correct and
+ * import this file; lines leave it only when it is imported.
  */
 export class FailedLines {
   readonly file: string;
-  /** Bytes in the file when this import began, and bytes that this import has added. */
+  /** The file's size in bytes when this import began. `#added` is the number of bytes that this import has added. */
   readonly earlier: number;
   #added = 0;
-  /** The digests of the lines that `add` skips. */
+  /** The digests of lines that the file already has, which `add` does not write again. */
   readonly #present = new Set<string>();
-  /** Whether the file has content that no import wrote. */
+  /** Whether the file has content that does not come from an import. */
   readonly isForeign: boolean;
 
   private constructor(file: string, head: string, earlier: number) {
@@ -31,7 +31,7 @@ export class FailedLines {
     this.isForeign = earlier > 0 && !comment.test(head);
   }
 
-  /** Opens a file of failed lines, which need not exist. @throws Error of the file system, as do the other methods */
+  /** Opens a file of failed lines, which need not exist yet. @throws file system errors, as the other methods do */
   static async in(file: string): Promise<FailedLines> {
     const earlier = await sizeOf(file);
     if (earlier === 0) return new FailedLines(file, '', 0);
@@ -40,7 +40,7 @@ export class FailedLines {
     return new FailedLines(file, buffer.toString(), earlier);
   }
 
-  /** Makes `add` skip each line that the file already has, so that a second import does not repeat its failures. */
+  /** Makes `add` skip the lines that the file already has, so that a repeated import does not add them again. */
   async skipPresent(): Promise<void> {
     if (this.earlier === 0) return;
     await using handle = await open(this.file);
@@ -48,10 +48,10 @@ export class FailedLines {
   }
 
   async add({ source, number, bytes, failure: { error, message, requestId } }: FailedLine): Promise<void> {
-    // If somebody else has changed the file meanwhile, it may no longer have the line, so the line is added.
+    // Skip a line that the file already has. If somebody has changed the file since, the line may be gone, so add it.
     if (this.#present.has(digest(bytes.toString('latin1'))) && (await this.#isUnchanged())) return;
     const request = requestId === undefined ? '' : ` [request ${requestId}]`;
-    // The message may come from anything that answers at the service's address, so it may have line breaks.
+    // The message may come from any server at the service's address: replace line breaks, which would end the comment.
     const reason = `${message}${request}`.replaceAll(/\s+/g, ' ');
     const head = Buffer.from(`# ${source}:${number} (${error}): ${reason}\n`);
     const lineBreak = Buffer.from((await endsInLineBreak(this.file)) ? '' : '\n');
@@ -60,7 +60,7 @@ export class FailedLines {
     this.#added += text.length;
   }
 
-  /** Removes the first bytes of the file, all from before this import. Deletes the file if none remain. */
+  /** Removes `first` bytes from the start, which were there before this import. Deletes the file if no bytes remain. */
   async remove(first: number): Promise<void> {
     // If somebody else has changed the file meanwhile, keep all of it.
     if (first === 0 || !(await this.#isUnchanged())) return;
@@ -78,13 +78,16 @@ export class FailedLines {
     }
   }
 
-  /** Returns whether the file still has the size that this import expects, so that nobody else has changed it. */
+  /** Returns whether the file still has the expected size. If it does not, somebody else has changed the file. */
   async #isUnchanged(): Promise<boolean> {
     return (await sizeOf(this.file)) === this.earlier + this.#added;
   }
 }
 
-/** Returns a short hash of a line without its line break, to save memory. @param line has one character for each byte */
+/**
+ * Returns a hash of a line without its line break. Hashes are kept instead of lines to save memory.
+ * @param line has one character for each byte
+ */
 const digest = (line: string): string => hash('sha256', line.replace(/[\r\n]+$/, ''), 'base64');
 
 const newline = 0x0a;

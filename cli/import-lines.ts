@@ -2,16 +2,19 @@
 import { pMapIterable } from 'p-map';
 import type { NewPlant, Result } from '../client/plant-store-client.ts';
 
-/** A line of the file. `number` counts from 1; `end` is the byte offset where the line ends, with its line break. */
+/** A line of the file. `number` counts from 1; `end` is the byte offset after the line and its line break. */
 type Line = { number: number; end: number; bytes: Buffer };
 
-/** What an import did with a line. `already there`: the service said that it had stored the same plant before. */
+/** What happened to a line. `already there` means that the service had stored the same plant before. */
 export type Outcome = 'new' | 'already there' | 'failed';
 
 /** A line of the imported file and its outcome. */
 export type ImportedLine = Line & ({ outcome: Exclude<Outcome, 'failed'> } | { outcome: 'failed'; failure: Failure });
 
-/** Why a line failed. `error` is the service's error number, `gateway`, or `not sent` if the line cannot be a plant. */
+/**
+ * Why a line failed. `error` is the service's error number, `gateway` for any other error response, or `not sent` if
+ * the line cannot be sent as a plant.
+ */
 export type Failure = { error: number | string; message: string; requestId?: string | undefined };
 
 export type Create = (plant: NewPlant) => Promise<Result<'createPlant'>>;
@@ -19,7 +22,7 @@ export type Create = (plant: NewPlant) => Promise<Result<'createPlant'>>;
 /** The most requests in progress at the same time: far fewer than a deployment accepts per second. */
 const concurrency = 16;
 
-/** How many finished lines may wait for an earlier, slower one, since results are yielded in the file's order. */
+/** How many finished lines may wait for a slower line before them, since results are yielded in the file's order. */
 const backpressure = 256;
 
 /** The largest request body that the service accepts. */
@@ -27,7 +30,7 @@ const maxLineBytes = 1024 * 1024;
 
 const [newline, space, hash] = [0x0a, 0x20, 0x23];
 
-/** Statuses of the gateway that concern one request only. After any other, every line would fail in the same way. */
+/** Gateway statuses that concern one request only. After any other status, every line would fail in the same way. */
 const perRequest = new Set([413, 429, 500, 502, 503, 504]);
 
 /** Thrown to end an import if every other line would fail for the same reason. */
@@ -42,11 +45,11 @@ export class ImportEnded extends Error {
 }
 
 /**
- * Creates the plants in a file, several at a time. Yields the lines in the file's order, and skips blank ones and
+ * Creates the plants in a file, several at a time. Yields the outcomes in the file's order. Skips blank lines and
  * comments, which begin with #.
  * @param from the number of the first line to import
  * @throws ImportEnded if no response comes, or if the response means that every other line would fail too
- * @throws what reading the file throws, and whatever `create` throws, except a RangeError
+ * @throws any error of reading the file or of `create`, except a RangeError of `create`: only its line fails
  */
 export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 1): AsyncIterable<ImportedLine> =>
   pMapIterable(
@@ -69,13 +72,19 @@ export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 
     { concurrency, backpressure },
   );
 
-/** The client throws a RangeError for a number that it cannot send exactly. Only the line with that number fails. */
+/**
+ * Returns the error if it is a RangeError: the client throws one for a number that it cannot send exactly, and then
+ * only that line fails. Throws any other error again.
+ */
 const onlyRangeError = (error: unknown): RangeError => {
   if (error instanceof RangeError) return error;
   throw error;
 };
 
-/** node:readline would split lines at U+2028, which JSON may contain, and replace invalid UTF-8 with U+FFFD. */
+/**
+ * Yields the lines from line `from` on, without blank lines and comments. node:readline would also split lines at
+ * U+2028, which JSON may contain, and replace invalid UTF-8.
+ */
 async function* readLines(file: AsyncIterable<Buffer>, from: number): AsyncGenerator<Line> {
   let rest = Buffer.alloc(0);
   let number = 0;
@@ -122,6 +131,6 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
   return value as NewPlant;
 };
 
-/** Makes a bigint of each integer written in digits, because a double would round large ones. */
+/** Makes JSON.parse return an integer written in digits as a bigint, because a number would round a large one. */
 const exactInteger = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
   typeof value === 'number' && /^-?\d+$/.test(source) ? BigInt(source) : value;

@@ -15,7 +15,7 @@ export class Stopped extends Error {
 
 type Options = Target & { from?: number };
 
-/** The source of an import's lines, and the file for the lines that fail. `size` is in bytes; 0 if it is not known. */
+/** What an import reads, and the file for the lines that fail. `size` is in bytes, or 0 if the size is not known. */
 type Input = {
   kind: 'file' | 'failed lines' | 'stdin';
   name: string;
@@ -24,12 +24,12 @@ type Input = {
   failures: FailedLines;
 };
 
-/** npm runs scripts in the project's folder; INIT_CWD is the folder in which the user called npm. */
+/** Resolves a path from INIT_CWD, the folder where the user called npm: npm runs scripts in the project's folder. */
 const resolveForCaller = (file: string): string => path.resolve(process.env['INIT_CWD'] ?? '', file);
 
 const suffix = '.failed.ndjson';
 
-/** Opens a file, or standard input if `given` is `-`. @throws Error with a sentence for the user */
+/** Opens the file named `given`, or standard input if `given` is `-`. @throws Error with a sentence for the user */
 const openInput = async (given: string, { from }: Options): Promise<Input> => {
   if (given === '-') {
     const failures = await openFailures(`stdin${suffix}`);
@@ -40,7 +40,7 @@ const openInput = async (given: string, { from }: Options): Promise<Input> => {
   if (!found?.isFile())
     throw new Error(`There is no file ${file}: name a file that has one plant in JSON per line, or - for stdin.`);
   const opened = { name: path.basename(file), size: found.size };
-  // A file of failed lines grows during its import: the lines that fail again are added at its end.
+  // Read only what the file has now: while a file of failed lines is imported, lines that fail again are added to it.
   const read = () => createReadStream(file, { end: Math.max(found.size - 1, 0) });
   const own = await FailedLines.in(file);
   if (!file.endsWith(suffix) || own.isForeign)
@@ -58,12 +58,12 @@ const openFailures = async (given: string): Promise<FailedLines> => {
   return failures;
 };
 
-/** Imports a file, or standard input if `given` is `-`. @throws Error with a message for the user */
+/** Imports the file named `given`, or standard input if `given` is `-`. @throws Error with a message for the user */
 export const importPlants = async (given: string, options: Options): Promise<void> => {
   const input = await openInput(given, options);
   const { url, createPlant } = await connect(options);
   const stop = new AbortController();
-  // One Ctrl-C sends the signal twice, from the terminal and through npm, so a second signal changes nothing.
+  // One Ctrl-C sends the signal twice, from the terminal and through npm. The second signal changes nothing here.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
   const progress = new Progress(input.size);
@@ -91,7 +91,7 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   process.exitCode = failed > 0 || problem !== undefined ? 1 : 0;
 };
 
-/** Removes lines that are done from an imported file of failed lines. @returns a sentence for the user if it cannot */
+/** Removes the finished lines from an imported file of failed lines. @returns a sentence for the user if that fails */
 const removeDone = async ({ kind, failures }: Input, end: number): Promise<string | undefined> => {
   if (kind !== 'failed lines') return undefined;
   try {
@@ -103,13 +103,13 @@ const removeDone = async ({ kind, failures }: Input, end: number): Promise<strin
   }
 };
 
-/** Says how to import the rest after an import that stopped. */
+/** Tells the user how to import the remaining lines after an import has stopped. */
 const howToGoOn = (given: string, { url, token }: Options, { kind }: Input, { lastLine }: Progress): string => {
   if (kind === 'failed lines') return 'Run it again: the file has the lines that are left.';
   if (lastLine === 0) return 'Run it again: plants that are already stored are not stored twice.';
   const rest = [
     ...(url === undefined ? [] : ['--url', url]),
-    // The printed command has `...` in place of the token, which is secret and may have expired by then.
+    // Print `...` instead of the token, which is secret and may have expired when the user runs the command.
     ...(token === undefined ? [] : ['--token', '...']),
   ];
   const command = ['npm run -s plant -- import', quoted(given), '--from', lastLine + 1, ...rest].join(' ');
@@ -118,7 +118,7 @@ const howToGoOn = (given: string, { url, token }: Options, { kind }: Input, { la
 
 const quoted = (text: string): string => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-/** Says which format an import needs. @param line a line that is not a plant */
+/** Tells the user which format an import needs. @param line the input's first line, which is not a plant */
 const formatAdvice = (line: string): string => {
   const looks = /^\s*\[/.test(line) ? ', but a JSON array' : /^[^{]*[,;\t]/.test(line) ? ', but perhaps CSV' : '';
   return `The input has no plants${looks}. Each line must be one plant in JSON, such as:\n{"id":7,"name":"Moss"}`;

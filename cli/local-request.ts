@@ -14,8 +14,9 @@ type Entry = {
 };
 
 /**
- * Asks the running local service for a request. @throws Error with a one-sentence message for the user if no service
- * runs, or if it does not know the request
+ * Asks the running local service what it did with a request.
+ * @throws Error with a one-sentence message for the user if no service runs, or if the service does not know the
+ *   request
  */
 export const findLocalRequest = async (id: string): Promise<TracedRequest> => {
   const { url } = readSession(dataFolder());

@@ -1,5 +1,5 @@
 /**
- * `npm run -s plant -- add --id 7 --name 'Swiss cheese plant'` and `npm run -s plant -- import plants.ndjson`: add
+ * `npm run -s plant -- add --id 7 --name 'Swiss cheese plant'` and `npm run -s plant -- import plants.ndjson` add
  * plants to the running local service, or to the service at `--url`.
  */
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
@@ -12,7 +12,7 @@ const add = async ({ url: service, token, ...plant }: Target & NewPlant) => {
   const { url, createPlant } = await connect({ url: service, token });
   const result = await createPlant(plant);
   if (!result.ok) throw new Error(explain(result, url));
-  // The response has no id. With the id, the output is a line that `plant import` can read.
+  // Add the id, which the response lacks, so that `plant import` can read the printed line.
   console.log(toJson({ id: plant.id, ...result.body }));
 };
 
@@ -32,7 +32,7 @@ const httpUrl = (text: string): string => {
   return text;
 };
 
-/** Commander's help does not say which options are required, so the description of an option does. */
+/** Commander's help does not show which options are required, so add "(required)" to their descriptions. */
 const optionDescription = (option: Option): string =>
   `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`;
 
@@ -49,7 +49,7 @@ const command = (name: string, description: string): Command =>
     .option('--url <url>', 'the service to use instead of the local one; needs an access token', httpUrl)
     .option('--token <token>', 'the access token, instead of ACCESS_TOKEN; other users of this machine may see it');
 
-/** The options of `plant add`: one for each field of the contract, with the same name. */
+/** The options of `plant add`: one for each field of a new plant, with the same name. */
 const fields: Record<keyof NewPlant, Option> = {
   id: new Option('--id <integer>', 'identifies the plant; a 64-bit integer').argParser(integer).makeOptionMandatory(),
   name: new Option('--name <text>', 'any text').makeOptionMandatory(),

@@ -4,14 +4,14 @@ import type { ImportedLine, Outcome } from './import-lines.ts';
 /** The service's error number for JSON that is not a plant. */
 const notAPlant = 40002;
 
-/** Returns how many more seconds an import takes if it goes on as fast as it did so far. */
+/** Estimates how many more seconds an import takes, from its average speed so far. */
 export const secondsLeft = (done: number, total: number, secondsSoFar: number): number =>
   Math.ceil((secondsSoFar / done) * (total - done));
 
 /** Counts the lines of an import by their outcomes, and shows the counts on a terminal. */
 export class Progress {
   readonly counts: Record<Outcome, number> = { new: 0, 'already there': 0, failed: 0 };
-  /** The number of the last line that is done, counted from 1. */
+  /** The number of the last line that is done. The file's first line has the number 1. */
   lastLine = 0;
   /** The byte offset at which the line `lastLine` ends. */
   end = 0;
@@ -27,7 +27,7 @@ export class Progress {
     this.#size = size;
     const format = `${size > 0 ? '{bar} {percentage}%, {left} left, ' : ''}{rate} plants/s: {counts}`;
     this.#bar = new SingleBar({ format, barsize: 10 });
-    // Without a terminal, cli-progress draws nothing.
+    // cli-progress draws nothing if the output is not a terminal.
     this.#bar.start(size, 0, { left: '?', rate: 0, counts: this.toString() });
   }
 
@@ -50,7 +50,7 @@ export class Progress {
     });
   }
 
-  /** The text of the first line, if no line so far is a plant. */
+  /** The text of the first line if no line so far is a plant; otherwise undefined. */
   get firstMisfit(): string | undefined {
     return this.#misfits > 0 && this.#misfits === this.lines ? this.#first : undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run -s request -- <id>` prints what the running local service did with one request; `npm run -s request -- <id>
- * --stack PlantStore` prints what the logs of a deployed stack say about it.
+ * `npm run -s request -- <id>` prints what the running local service did with one request. With `--stack PlantStore`,
+ * the command prints what the logs of that deployed stack say about the request.
  */
 import { Command, InvalidArgumentError } from 'commander';
 import { findDeployedRequest } from './deployed-request.ts';
@@ -14,7 +14,8 @@ const requestId = (text: string): string => {
 };
 
 const positive = (text: string): number => {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('The days must be a number from 1 to 9999.');
+  if (!/^[1-9]\d{0,3}$/.test(text))
+    throw new InvalidArgumentError('The number of days must be a whole number from 1 to 9999.');
   return Number(text);
 };
 

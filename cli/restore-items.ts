@@ -1,4 +1,4 @@
-/** Copies what one DynamoDB table has and another lacks: the last step of restoring a table. */
+/** Copies the items that one DynamoDB table has and another lacks, which is the last step of restoring a table. */
 import {
   type AttributeValue,
   ConditionalCheckFailedException,
@@ -13,18 +13,18 @@ import {
 import { pMapIterable } from 'p-map';
 import { explain } from './aws.ts';
 
-/** The names of two tables: items are copied `from` one `to` the other. */
+/** The names of two tables: items are copied from the table `from` to the table `to`. */
 export type Tables = { from: string; to: string };
 
 /** What happened to one item. `already there`: the target table has an item with the same key, whatever its content. */
 export type Restored = { outcome: 'restored' | 'already there' } | { outcome: 'failed'; reason: string };
 
-/** The most items written at the same time. DynamoDB allows far more, but clients use the table meanwhile. */
+/** The most items written at the same time. DynamoDB allows far more, but the service uses the table meanwhile. */
 const concurrency = 32;
 
 /**
  * Checks that items can be copied between the tables.
- * @returns the name of the partition key, and about how many items there are (DynamoDB counts every six hours)
+ * @returns the name of the partition key, and the approximate number of items (DynamoDB updates it every six hours)
  * @throws Error with a sentence for the user
  */
 export const checkTables = async (client: DynamoDBClient, { from, to }: Tables) => {
@@ -43,8 +43,8 @@ export const checkTables = async (client: DynamoDBClient, { from, to }: Tables) 
 
 /**
  * Puts each item of one table into the other, unchanged, unless the other has an item with the same key. No item is
- * ever overwritten or deleted, so a copy may be repeated.
- * @throws what the SDK throws if every other item would fail for the same reason
+ * ever overwritten or deleted, so repeating a copy is safe.
+ * @throws the SDK's error if every other item would fail for the same reason
  */
 export const restoreItems = (
   client: DynamoDBClient,
@@ -73,7 +73,7 @@ export const restoreItems = (
     { concurrency, backpressure: 8 * concurrency },
   );
 
-/** The SDK's attribute values keep a number as text, so all its digits (up to 38) stay. */
+/** Yields the items of a table. The SDK represents numbers as text, so a copy keeps all their digits (up to 38). */
 async function* itemsOf(client: DynamoDBClient, table: string): AsyncGenerator<Record<string, AttributeValue>> {
   for await (const { Items = [] } of paginateScan({ client }, { TableName: table, ConsistentRead: true })) yield* Items;
 }

@@ -1,4 +1,4 @@
-/** `npm run -s restore -- --from restored --to <TableName>` copies into the second table the items that it lacks. */
+/** `npm run -s restore -- --from restored --to <TableName>` copies to the second table the items that it lacks. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
@@ -20,7 +20,7 @@ const command: Command = new Command('npm run -s restore --')
   .parse();
 
 const { from, to } = command.opts<Partial<Tables>>();
-// Checked here, because Commander would report a missing required option before an unknown one.
+// Checked here, because Commander would report a missing required option even if the user only mistyped its name.
 if (from === undefined || to === undefined) command.error('error: name two tables, with --from and --to');
 if (from === to) command.error('error: --from and --to are the same table');
 
@@ -31,10 +31,10 @@ class Progress {
   readonly #started = performance.now();
   readonly #bar: SingleBar;
 
-  /** @param itemCount is about how many items there are; 0 if the number is not known */
+  /** @param itemCount the approximate number of items; 0 if the number is not known */
   constructor(itemCount: number) {
     this.#bar = new SingleBar({ format: `${itemCount > 0 ? '{bar} {percentage}% of about {total}, ' : ''}{counts}` });
-    // Without a terminal, cli-progress draws nothing.
+    // cli-progress draws nothing if the output is not a terminal.
     this.#bar.start(itemCount, 0, { counts: this.toString() });
   }
 
@@ -70,7 +70,7 @@ const again = 'Run the same command again: it skips what is already there.';
 const restore = async (tables: Tables): Promise<number> => {
   const client = new DynamoDBClient({
     ...region,
-    // In this mode, the SDK sends fewer requests while DynamoDB throttles them.
+    // In the adaptive mode, the SDK sends fewer requests while DynamoDB throttles them.
     retryMode: 'adaptive',
     maxAttempts: 10,
     // Time limits in milliseconds. By default, the SDK waits forever.

@@ -1,6 +1,6 @@
 /**
- * `npm run -s token` prints an access token for the running local service, and nothing else, to standard output;
- * `npm run -s token -- --stack PlantStore` prints one for a deployed stack.
+ * `npm run -s token` prints an access token for the running local service to standard output, and nothing else there.
+ * With `--stack PlantStore`, the command prints a token for that deployed stack.
  */
 import { Command } from 'commander';
 import { fetchToken, readSession } from '../local/session.ts';

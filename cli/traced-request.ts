@@ -1,11 +1,11 @@
-/** Describes what is known of one request to a running local service or to a deployed stack. */
+/** Describes what is known about one request to a running local service or to a deployed stack. */
 
-/** A line that a function, or Lambda, logged for the request. `who` is the function, such as Authorizer. */
+/** A log line of the request, written by a function or by Lambda. `who` is the function's name, such as Authorizer. */
 export type LoggedLine = { who: string; level: string; message: unknown };
 
 /**
- * `summary` is the request's line in the access log, or undefined until the log has that line. `errors` say why the
- * gateway responded instead of a function.
+ * What is known about a request. `summary` is its line in the access log, or undefined until the log has that line.
+ * `errors` say why the gateway responded instead of a function.
  */
 export type TracedRequest = {
   summary?: { method: string; path: string; status: number; milliseconds: number };
@@ -13,7 +13,7 @@ export type TracedRequest = {
   lines: LoggedLine[];
 };
 
-/** Why the gateway responds with each of these statuses before it calls a function. No function logs anything then. */
+/** Why the gateway responds with a status without calling a function. No function logs the reason then. */
 const beforeFunctions: Record<number, string> = {
   400: 'the request is not valid HTTP',
   401: 'the request has no Authorization header',
@@ -24,7 +24,7 @@ const beforeFunctions: Record<number, string> = {
   431: 'the request line and headers are over 10,240 bytes',
 };
 
-/** Describes a request for people: its line in the access log, the functions' log lines, and the gateway's errors. */
+/** Describes a request as text: its line in the access log, the functions' log lines, and the gateway's errors. */
 export const describe = ({ summary, errors, lines }: TracedRequest): string => {
   const { method, path, status = 0, milliseconds } = summary ?? {};
   const known = lines.length > 0 ? undefined : beforeFunctions[status];
@@ -36,13 +36,19 @@ export const describe = ({ summary, errors, lines }: TracedRequest): string => {
   return escapeControls(text);
 };
 
-/** Returns a message as text with real line breaks, as in stack traces. console.info(undefined) logs no message. */
+/**
+ * Formats a log message, with real line breaks in stack traces. `message` is undefined after console.info(undefined),
+ * which logs no message.
+ */
 const readable = (message: unknown): string => {
   const short = JSON.stringify(message) ?? '';
   return showLineBreaks(short) === short ? short : showLineBreaks(JSON.stringify(message, null, 2));
 };
 
-/** Each match is one whole escape sequence, so the n after an escaped backslash, as in "C:\\new", stays an n. */
+/**
+ * Turns the escape sequence for a line break into a line break. Matches whole sequences, so that the n in "C:\\new",
+ * which follows an escaped backslash, stays an n.
+ */
 const showLineBreaks = (json: string): string =>
   json.replaceAll(/\\./g, (escaped) => (escaped === '\\n' ? '\n' : escaped));
 

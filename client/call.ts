@@ -1,4 +1,4 @@
-/** Makes the function that calls an operation: types its arguments, gets the token, and sends the request. */
+/** Makes the function that calls an operation: types its arguments, gets the access token, and sends the request. */
 import { type Operation, requestOf } from './request.ts';
 import { type Outcome, send } from './send.ts';
 
@@ -19,13 +19,13 @@ export type { Outcome };
 export type Token = string | ((hint: { refused: boolean }) => string | Promise<string>);
 
 /**
- * The last argument of each call. The call ends when the signal is aborted, and throws the signal's reason.
+ * The optional last argument of each call. If the signal is aborted, the call ends and throws the signal's reason.
  * @example
  * const options: Options = { signal: AbortSignal.timeout(20_000) };
  */
 export type Options = { signal?: AbortSignal };
 
-/** The types of an operation: those that functions/generated/contract.ts has in `Operations`. */
+/** The types of an operation, which `Operations` in functions/generated/contract.ts lists. */
 type OperationTypes = { parameters: object; body: unknown; response: unknown; errorCode: number };
 
 export type Call<Types extends OperationTypes> = (
@@ -60,8 +60,7 @@ export const callOf =
     const parameters = operation.parameters.length > 0 ? args.shift() : {};
     const body = operation.body && args.shift();
     const [{ signal } = {}] = args as [Options?];
-    // Build the request now, which copies the arguments: the caller may change them before the client sends the
-    // request.
+    // Build the request now, because that copies the arguments: the caller may change them before the request is sent.
     const request = requestOf(operation, baseUrl, parameters ?? {}, body);
     const sendWith = (accessToken: string) => send(operation, request, accessToken, signal);
     if (typeof token === 'string') return sendWith(token);
@@ -70,7 +69,7 @@ export const callOf =
     return sendWith(await untilAborted(() => token({ refused: true }), signal));
   };
 
-/** Runs `work` and waits for its result, or until the signal is aborted. @throws `signal.reason` */
+/** Runs `work` and waits for its result. @throws `signal.reason` as soon as the signal is aborted */
 const untilAborted = async <T>(work: () => T | Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
   if (signal === undefined) return work();
   signal.throwIfAborted();

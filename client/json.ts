@@ -11,7 +11,7 @@ export const toJson = (value: unknown): string | undefined => {
   return `{${fields.join()}}`;
 };
 
-/** Like JSON.parse, but makes bigints of integers that a number would round, and returns undefined for invalid JSON. */
+/** Like JSON.parse, but returns a bigint for an integer that a number would round, and undefined for invalid JSON. */
 export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text, exactInteger);
@@ -21,13 +21,13 @@ export const parseJson = (text: string): unknown => {
 };
 
 /**
- * A JSON.parse reviver. `source` has the digits of a number; Node.js 20 does not pass `source`, so an integer beyond
- * ±(2^53 - 1) stays rounded there.
+ * A JSON.parse reviver. `source` has the digits of a number. Node.js 20 does not pass `source`, so there an integer
+ * beyond ±(2^53 - 1) stays rounded.
  */
 const exactInteger = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
   typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value;
 
-/** Compares two values that came from JSON. */
+/** Returns whether two values that were parsed from JSON are equal. */
 export const isEqual = (one: unknown, other: unknown): boolean => {
   if (!(one instanceof Object && other instanceof Object)) return one === other;
   const names = Object.keys(one);

@@ -14,19 +14,19 @@ export type ErrorCode<Id extends OperationId> = Operations[Id]['errorCode'];
 
 /**
  * The outcome of an operation. Failures are values, not exceptions, because every caller has to expect them. `ok` means
- * a 2xx status of the operation, and a body with all fields that the contract requires; fields that the service returns
- * as they were sent, such as the name of a new plant, have the values that were sent. `error` tells failures apart:
+ * that the status is one of the operation's 2xx statuses, the body has every field that the contract requires, and
+ * the fields that the service returns unchanged, such as a new plant's name, are as sent. `error` tells failures apart:
  * - a number: the service refused the request or failed; schemas/openapi.yaml explains each number;
  * - `gateway`: any other response, usually from the gateway in front of the service (401, 403, 404, 429, 431, 5xx), or
- *   from something else at that address. Redirects are not followed, so a 3xx is one of these; browsers hide the status
- *   of a redirect, and `status` is then 0;
- * - `no answer`: no response, or only part of one. The service may or may not have done what it was asked to; sending
- *   the request again is safe. `cause` is what `fetch` threw.
+ *   from another server at that address. This includes redirects (3xx), which the client does not follow; browsers hide
+ *   the status of a redirect, and `status` is then 0;
+ * - `no answer`: no response, or only part of one. The service may or may not have handled the request; sending the
+ *   request again is safe. `cause` is what `fetch` threw.
  *
- * `requestId` is the response's header `apigw-requestid`, which identifies the request in the service's logs; it is
- * undefined if there was no response, if something else at that address responded, or if a browser hides the header.
- * After retries, it is the id of the last response. `headers` has all headers of a success, such as
- * `headers.get('idempotent-replayed')`, which is `'true'` if createPlant found the same plant already stored.
+ * `requestId` is the response's header `apigw-requestid`, which identifies the request in the service's logs. It is
+ * undefined if there was no response, if another server responded, or if a browser hides the header. After retries,
+ * `requestId` is the id of the last response. `headers` has all headers of a successful response. For example,
+ * `headers.get('idempotent-replayed')` is `'true'` if createPlant found the same plant already stored.
  * @example
  * const describe = (result: Result<'createPlant'>): string => {
  *   if (result.ok) return result.body.name;
@@ -36,15 +36,15 @@ export type ErrorCode<Id extends OperationId> = Operations[Id]['errorCode'];
 export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'], ErrorCode<Id>>;
 
 /**
- * A function for each operation of the contract. Its arguments are the parameters in one object, if the operation has
- * parameters; then the body, if it has one; then the options. An int64 beyond ±(2^53 - 1) must be a bigint, which is
- * sent exactly. A response has a bigint for such an integer, but on Node.js 20 a rounded number.
+ * A function for each operation of the contract. The arguments are an object with the operation's parameters (if any),
+ * the body (if any) and the options. An int64 beyond ±(2^53 - 1) must be a bigint, which is sent exactly. In responses,
+ * such an integer is a bigint, too, except on Node.js 20, which rounds it to a number.
  *
- * With one token, each request is sent up to three times: if no whole response arrives within 10 s, or after a 429, 502,
- * 503, 504 or a 500 from the gateway. The service's own 500 ends the attempts. Before each retry, the client waits less
- * than a second, or as long as Retry-After says, up to 10 s.
- * @throws RangeError if an int64 is a number that is not an integer, or too large to be exact. Such a large integer is
- *   refused anywhere in a body, except in a field of type number.
+ * The client sends a request again, up to two times with the same token, if no whole response arrives within 10 s, or
+ * after a 429, 502, 503, 504 or a 500 from the gateway. It does not retry after a 500 from the service itself. Before
+ * each retry, the client waits less than a second, or as long as Retry-After says, up to 10 s.
+ * @throws RangeError if an int64 is a number that is not an integer or is too large to be exact. In a body, a number
+ *   that is too large is refused in every field, except in a field of type number.
  * @throws RangeError if a path parameter is empty, `.` or `..`, or a parameter has characters that a URL or a header
  *   cannot contain
  * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain

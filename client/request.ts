@@ -24,8 +24,8 @@ export type Operation = {
 export type HttpRequest = { url: string; headers: Record<string, string>; body?: string };
 
 /**
- * Builds the request of an operation. @throws RangeError if a parameter or the body has a value that cannot be sent
- * exactly
+ * Builds the request of an operation.
+ * @throws RangeError if a parameter or the body has a value that cannot be sent exactly
  */
 export const requestOf = (operation: Operation, baseUrl: string, parameters: object, body: unknown): HttpRequest => {
   const values = operation.parameters.flatMap(({ name, in: place, type }) => {
@@ -57,13 +57,13 @@ const mustBeExact = (name: string, type: string, given: unknown): void => {
   const inexact = [given].flat().find((value) => typeof value === 'number' && !Number.isSafeInteger(value));
   if (type !== 'int64' || inexact === undefined) return;
   throw new RangeError(
-    `${name} is the number ${inexact}, which is not an integer, or too large to be exact: use a bigint, such as 9007199254740993n.`,
+    `${name} is the number ${inexact}, which is not an integer, or is too large to be exact: use a bigint, such as 9007199254740993n.`,
   );
 };
 
 /**
- * Refuses text that cannot be sent unchanged: fetch trims headers and sends them as Latin-1; a URL is UTF-8, which
- * cannot encode an unpaired surrogate.
+ * Refuses text that cannot be sent unchanged: fetch trims header values and sends them as Latin-1; URLs are UTF-8,
+ * which cannot encode an unpaired surrogate.
  */
 const mustBeSendable = (name: string, place: string, text: string): void => {
   const isSendable = place === 'header' ? /^(?! )[ -~\x80-\xff]*(?<! )$/.test(text) : text.isWellFormed();
@@ -74,7 +74,8 @@ const mustBeSendable = (name: string, place: string, text: string): void => {
 };
 
 /**
- * Refuses integers that may be rounded deep inside a body: the client knows no types there, so each could be an int64.
+ * Refuses integers that are too large to be exact. Inside a field, at any depth, the client knows no types, so each
+ * integer could be an int64.
  */
 const mustBeExactWithin = (name: string, value: unknown): void => {
   if (Number.isInteger(value)) mustBeExact(name, 'int64', value);
@@ -82,13 +83,13 @@ const mustBeExactWithin = (name: string, value: unknown): void => {
     for (const [key, field] of Object.entries(value)) mustBeExactWithin(`${name}.${key}`, field);
 };
 
-/** Encodes a path parameter. Refuses an empty one, `.` and `..`, because the URL would then have a different path. */
+/** Encodes a path parameter. Refuses an empty text, `.` and `..`, which would change the path of the URL. */
 const segment = (name: string, text = ''): string => {
   if (['', '.', '..'].includes(text)) throw new RangeError(`The path parameter ${name} must not be '${text}'.`);
   return encodeURIComponent(text);
 };
 
-/** Writes the fields of the contract as JSON, and no others. */
+/** Writes a body as JSON: only the fields that the contract lists, or all fields if the contract lists none. */
 const bodyOf = (types: Readonly<Record<string, string>>, body: unknown): string | undefined => {
   if (Object.keys(types).length === 0) {
     mustBeExactWithin('body', body);

@@ -1,11 +1,11 @@
 /** Sends a request, retries it if a retry may help, and returns the outcome. */
-// ky handles Retry-After, bounded retries, time-outs and abort; openapi-fetch leaves them to its caller. Its companion
-// openapi-typescript needs a compiler API that TypeScript 7 lacks, so scripts/compile-contract.ts makes the types.
+// Unlike openapi-fetch, ky handles Retry-After, bounded retries, time-outs and abort. And openapi-typescript needs a
+// compiler API that TypeScript 7 lacks, so scripts/compile-contract.ts makes the types.
 import ky, { isHTTPError, isTimeoutError, type RetryOptions } from 'ky';
 import { isEqual, parseJson } from './json.ts';
 import type { HttpRequest, Operation } from './request.ts';
 
-/** The outcome of an operation, described at `Result` in plant-store-client.ts. */
+/** The outcome of an operation. `Result` in plant-store-client.ts describes it. */
 export type Outcome<Body, ErrorCode> =
   | { ok: true; status: number; headers: Headers; requestId: string | undefined; body: Body }
   | Failure<ErrorCode>;
@@ -21,7 +21,7 @@ export const send = async (
   token: string,
   signal: AbortSignal | undefined,
 ): Promise<Outcome<unknown, number>> => {
-  // Check the token before fetch does, because fetch's error message would quote an invalid token.
+  // Check the token here, because fetch's error message would quote an invalid token, which is secret.
   if (!/^[\x21-\x7e]*$/.test(token))
     throw new TypeError('The access token contains a character that tokens cannot contain.');
   try {
@@ -60,7 +60,7 @@ const retry = (operation: Operation): RetryOptions => ({
   shouldRetry: ({ error }) => {
     if (error instanceof NoAnswer) return true;
     if (!isHTTPError(error) || error.response.status !== 500) return undefined;
-    // Do not retry a 500 with an error number: that is a bug of the service, so the same request would fail again.
+    // Do not retry a 500 with an error number: that is a bug in the service, so the same request would fail again.
     return failure(operation, error.response, error.data).error === 'gateway' ? undefined : false;
   },
 });
@@ -72,20 +72,19 @@ const fetchWhole: typeof fetch = async (...request) => {
     await response.clone().arrayBuffer();
     return response;
   } catch (cause) {
-    // ky recognizes network errors by their messages, but not those of Bun. Our own error class makes ky retry on every
-    // runtime.
+    // ky recognizes network errors by their messages, but not Bun's. This class makes ky retry on every runtime.
     throw new NoAnswer('no answer', { cause });
   }
 };
 
-/** A 2xx from anything else at that address, such as a captive portal, must not count as a success. */
+/** Returns the outcome. A 2xx from another server, such as a captive portal, must not count as a success. */
 const outcome = (operation: Operation, received: Response, text: string, sent = ''): Outcome<unknown, number> => {
   const { status, headers } = received;
   const body = parseJson(text);
   const response = operation.responses.find((each) => each.status === status);
   const { types = [], requires, repeats = [] } = response ?? {};
   const sentFields = Object(parseJson(sent));
-  // A PATCH sends only the fields to change, so its response may have other fields, too.
+  // A PATCH sends only the fields to change, so in the response, a field that was not sent may have any value.
   const isFree = (field: string) => operation.method === 'PATCH' && !Object.hasOwn(sentFields, field);
   const hasFields = () =>
     body !== undefined &&
@@ -142,5 +141,5 @@ const failure = ({ errorCodes }: Operation, received: Response, body: unknown): 
   return { ok: false, error: code ?? 'gateway', status, ...idOf(received), message };
 };
 
-/** The gateway gives each request an id, with which the service's operators find it in their logs. */
+/** The gateway gives each request an id, by which the service's operators find the request in their logs. */
 const idOf = ({ headers }: Response) => ({ requestId: headers.get('apigw-requestid') ?? undefined });

@@ -11,7 +11,10 @@ import type { ServedStack } from './served-stack.ts';
 import { StackVersions } from './stack-versions.ts';
 import { readTemplate, type Template } from './template/read-template.ts';
 
-/** A CDK app, or any object whose `synth` returns stacks with their templates, and the folder of their assets. */
+/**
+ * A CDK app, or any object with a `synth` method that returns the folder of the assets, and the stacks with their
+ * templates.
+ */
 type App = { synth: () => { directory: string; stacks: { stackName: string; template: Template }[] } };
 
 /** The stack to serve: a stack of a CDK app, or a template and the folder of its assets. */
@@ -24,16 +27,15 @@ export type ServeOptions = Source & {
   certificates?: string[];
   /** The port on 127.0.0.1; 0 (the default) means any free port. */
   port?: number;
-  /** Called after each request, with the lines that the functions logged during it. */
+  /** Called after each request. The entry has the lines that the functions logged during the request. */
   onRequest?: (entry: AccessLogEntry) => void;
   /**
-   * Called before the API handles a request. If this function returns true, it responds to the request, and the API
-   * does not.
+   * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing.
    */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Whether requests that exceed the stage's throttling limits get 429, as on AWS. */
+  /** Whether requests that exceed the stage's throttling limits get a 429, as on AWS. */
   throttle?: boolean;
-  /** Whether a debugger may pause the functions: if true, neither functions nor requests time out. */
+  /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
   debug?: boolean;
 };
 
@@ -41,9 +43,9 @@ export type Emulator = {
   url: string;
   /** The keys of the API's routes, such as POST /orders. */
   routeKeys: string[];
-  /** The name of each function: its FunctionName, or its logical id if the template gives none. */
+  /** The name of each function: its FunctionName or, if the template gives none, its logical id. */
   functionNames: string[];
-  /** A description of the store for people: its address, or "dynalite" and its data folder. */
+  /** A description of the store for people: the store's address, or "dynalite" and the data folder. */
   store: string;
   /** Whether the store enforces the functions' roles. A store that the caller runs does not. */
   enforcesRoles: boolean;
@@ -53,16 +55,15 @@ export type Emulator = {
   invoke: (functionName: string, event: unknown) => Promise<Outcome>;
   /**
    * Replaces a function's code with the code in `folder`. Requests in progress finish with the old code; later ones use
-   * the new code. Rejects with the reason if the new code cannot be loaded; the old code then stays.
+   * the new code. Rejects with the reason if the new code cannot be loaded; the function then keeps the old code.
    */
   swap: (functionName: string, folder: string) => Promise<void>;
   /**
-   * Serves a changed stack, at the same address and with the same store. Requests in progress finish as they began;
-   * later ones are handled by the new routes and functions. A function that did not change keeps running. Rejects with
-   * the reason if the changed stack cannot be served; the old one is then served as before.
+   * Serves a changed stack at the same address, with the same store; unchanged functions keep running. Requests in
+   * progress finish with the old stack, which stays if the new one cannot be served (rejects with the reason).
    */
   reload: (source: Source) => Promise<void>;
-  /** Ends requests in progress within two seconds, and stops everything that `serve` started. */
+  /** Waits up to two seconds for requests in progress, then stops everything that `serve` started. */
   close: () => Promise<void>;
 };
 
@@ -71,7 +72,7 @@ const logLength = 1_000;
 
 /**
  * Serves the HTTP API of a synthesized stack on 127.0.0.1, with its functions and tables.
- * @throws Error with a message for the user if the stack cannot be served as it would be deployed
+ * @throws Error with a message for the user if the emulator cannot serve the stack as AWS would
  */
 export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const stack = readStack(options);
@@ -129,21 +130,28 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   };
 };
 
-/** Reads the stack to serve. @throws Error with a message for the user if it cannot be served as it would be deployed */
+/**
+ * Reads the stack to serve. @throws Error with a message for the user if the emulator cannot serve the stack as AWS
+ * would
+ */
 const readStack = (source: Source): ServedStack => {
   const { template, assets } = 'app' in source ? synthesize(source.app, source.stack) : source;
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
   const stack = readTemplate(template, assets);
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  // On Lambda, no parent folder of a function's code has a package.json. Here, one might, and Node would apply its
-  // module type to the function, so add an empty package.json to the assets.
+  // On Lambda, no folder above a function's code has a package.json. Here, one of them may, and its module type would
+  // apply to the function. The empty package.json in the folder of the assets prevents that.
   const packageJson = path.join(assets, 'package.json');
   if (!existsSync(packageJson)) writeFileSync(packageJson, '{}');
   return stack;
 };
 
-/** Synthesizes an app. @throws Error unless it has exactly one stack, or exactly one named `name` if that is given */
+/**
+ * Synthesizes an app.
+ * @returns the stack called `name` or, without a name, the app's only stack
+ * @throws Error unless exactly one stack fits
+ */
 const synthesize = (app: App, name?: string): { template: Template; assets: string } => {
   const { directory, stacks } = app.synth();
   const [stack, ...others] = stacks.filter(({ stackName }) => name === undefined || stackName === name);

@@ -1,8 +1,8 @@
-/** The types that the emulator's folders share. They describe what a template says to serve. */
+/** The types that the emulator's folders share. They describe the API, the functions and the tables of a template. */
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 
 /**
- * One Lambda function. `name` is its FunctionName, or its logical id if the template gives none. `folder` contains its
+ * One Lambda function. `name` is its FunctionName or, if the template gives none, its logical id. `folder` contains its
  * code; `timeout` is in milliseconds.
  */
 export type FunctionSpec = {
@@ -17,7 +17,7 @@ export type FunctionSpec = {
   logLevel: LogLevel;
   /** The statements of all policies of the function's role. */
   role: Statement[];
-  /** The RoleName of the function's role, or the role's logical id if the template gives no RoleName. */
+  /** The RoleName of the function's role or, if the template gives none, the role's logical id. */
   roleName: string;
 };
 
@@ -29,13 +29,15 @@ export type Statement = { effect: 'Allow' | 'Deny'; actions: string[]; resources
 /** What API Gateway invokes: a function, or one of its versions or aliases. `version` is a number or $LATEST. */
 export type Target = { functionName: string; arn: string; version: string };
 
-/** A Lambda authorizer with simple responses. Identity sources are written as in the template: $request.header.NAME. */
+/**
+ * A Lambda authorizer that returns isAuthorized, not a policy. `identitySources` are written like $request.header.NAME.
+ */
 export type AuthorizerSpec = { target: Target; identitySources: string[] };
 
-/** The rate (requests a second) and the burst (requests) that a stage allows. */
+/** The throttling limits of a route: `rate` in requests a second, and `burst` in requests at once. */
 export type Throttle = { rate: number; burst: number };
 
-/** `routeKey` is written as METHOD /path, ANY /path or $default; `timeout` is the integration's, in milliseconds. */
+/** `routeKey` is written as METHOD /path, ANY /path or $default. `timeout` is the integration's, in milliseconds. */
 export type RouteSpec = {
   routeKey: string;
   target: Target;

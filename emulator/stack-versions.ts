@@ -4,20 +4,22 @@ import type { Clock } from './gateway/throttle.ts';
 import { Functions, type Outcome } from './lambda/functions.ts';
 import type { ServedStack } from './served-stack.ts';
 
-/** What one template says to serve, and the number of requests that it handles at the moment. */
+/** One version of the stack: what its template says to serve, and how many requests the version is handling. */
 type Version = { stack: ServedStack; functions: Functions; api: HttpApi; inProgress: number };
 
 type Options = {
   store: Store;
   /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
   certificates?: string[];
-  /** If true, a debugger may pause the functions, and nothing times out. */
+  /** If true, nothing times out, so that a debugger can pause the functions. */
   debug?: boolean;
-  /** If given, requests are throttled by this clock. */
+  /** The clock for throttling. Without a clock, requests are not throttled. */
   throttleClock?: Clock;
 };
 
-/** Serves the newest version of a stack. An older one finishes the requests that it has begun, and is then closed. */
+/**
+ * Serves the newest version of a stack. An older version finishes the requests that it has begun, and is then closed.
+ */
 export class StackVersions {
   readonly #options: Options;
   /** Every version that is not closed: the newest, those with requests in progress, and one that is being loaded. */
@@ -30,15 +32,15 @@ export class StackVersions {
     this.#options = options;
   }
 
-  /** The newest version's stack. @throws Error if there is none yet */
+  /** The newest version's stack. @throws Error if no version has been added yet */
   get stack(): ServedStack {
     return this.#current().stack;
   }
 
   /**
-   * Creates the stack's tables if they are missing, loads its functions, and serves it from then on. Functions that are
-   * the same as in the version before keep running.
-   * @throws Error with the reason if the stack cannot be served; the version before is then served as before
+   * Creates those tables of the stack that are missing, loads its functions, and serves it in place of the previous
+   * version. Functions that did not change keep running.
+   * @throws Error with the reason if the stack cannot be served; the previous version is then still served
    */
   add(stack: ServedStack): Promise<void> {
     const added = this.#lastAdded.then(() => this.#add(stack));
@@ -53,8 +55,9 @@ export class StackVersions {
   }
 
   /**
-   * Replaces a function's code. @throws Error if the stack has no function with this name, or if the new code cannot be
-   * loaded (the old code then stays)
+   * Replaces a function's code.
+   * @throws Error if the stack has no function with this name, or if the new code cannot be loaded (the function then
+   * keeps the old code)
    */
   async swap(functionName: string, folder: string): Promise<void> {
     await this.#current().functions.swap(functionName, folder);
@@ -63,7 +66,8 @@ export class StackVersions {
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#open].map(({ functions }) => functions.close()));
-    // Wait for a version that is being loaded: its loading fails now, because its functions are closed.
+    // If a version is being loaded, wait until its loading fails. The loading cannot succeed, because the version's
+    // functions are closed.
     await this.#lastAdded;
   }
 
@@ -102,7 +106,7 @@ export class StackVersions {
     }
   }
 
-  /** Closes the functions that no other version shares. */
+  /** Closes a version's functions, except those that another open version shares. */
   async #end(version: Version): Promise<void> {
     this.#open.delete(version);
     await version.functions.close([...this.#open].map(({ functions }) => functions));

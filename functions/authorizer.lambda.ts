@@ -11,16 +11,19 @@ const keys = issuerKeys(fromEnvironment('JWKS_URI'));
 const audience = fromEnvironment('AUDIENCE');
 const rules = {
   issuer: fromEnvironment('ISSUER'),
-  // AUDIENCE is `none` only for the stack's own issuer or with the setting `audience=none`; both skip the check.
+  // AUDIENCE is `none` if the stack creates its issuer, or with the setting `audience=none`. Then skip the check.
   audience: audience === 'none' ? null : audience,
   scopeClaims: fromEnvironment('SCOPE_CLAIM').split(','),
 };
 
-/** Allows a request if its bearer token is valid and has the route's scopes. @throws Error if there are no keys */
+/**
+ * Allows a request if its bearer token is valid and has the route's scopes.
+ * @throws Error if the issuer's keys cannot be fetched
+ */
 export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
   const gatewayRequestId = event.requestContext.requestId;
   const verdict = await verdictOn(event).catch((error: Error) => {
-    // Lambda logs an error that a function throws with all fields of the error, such as these two.
+    // Add two fields to the error: if a function throws an error, Lambda logs all fields of the error.
     throw Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] });
   });
   if ('refused' in verdict) {
@@ -42,5 +45,5 @@ const verdictOn = async ({ routeKey, headers }: APIGatewayRequestAuthorizerEvent
   return verifyToken(bearer.token, { ...rules, requiredScopes: scopes[routeKey] ?? [] }, keys);
 };
 
-/** Returns a claim if it is a string, else an empty string: the gateway's context values must be flat. */
+/** Returns a claim that is a string, or else an empty string: the gateway's context values must be flat. */
 const text = (claim: unknown): string => (typeof claim === 'string' ? claim : '');

@@ -5,11 +5,11 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 
-/** The SNS topic for the start and end of every alarm. `email` is subscribed if given; others may subscribe by hand. */
+/** The SNS topic for the start and end of every alarm. Subscribes `email`, if given; others may subscribe by hand. */
 export class AlarmTopic extends Topic {
   constructor(scope: Construct, id: string, email: string | undefined) {
     super(scope, id, { enforceSSL: true });
-    // enforceSSL replaces SNS's default policy, which lets alarms of the account publish. This grant does so again.
+    // enforceSSL replaces SNS's default policy, which lets the account's alarms publish, so grant that again.
     const conditions = { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } };
     this.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions }));
     if (email === undefined) return;

@@ -8,15 +8,18 @@ import type { PlantApi } from './plant-api.ts';
 import type { PlantsTable } from './plants-table.ts';
 import type { ServiceFunction } from './service-function.ts';
 
-/** Goes off if `metric` is above `limit`. Its name is `of` (a function, or empty) and `kind`, a heading of the runbook. */
+/**
+ * An alarm that goes off above `limit`. Its name ends with `of` (a function's id, or empty) followed by `kind` (a
+ * heading of the runbook).
+ */
 export type AlarmRow = [of: string, kind: string, says: string, Metric | MathExpression, limit: number, when: Timing];
 
 type Timing = { period: Duration; evaluationPeriods: number };
-/** Catches errors in the five minutes in which a roll-out tries a new version. */
+/** Fast enough to notice errors during the five minutes in which a roll-out tries a new version. */
 const atOnce: Timing = { period: Duration.minutes(1), evaluationPeriods: 1 };
-/** For problems that matter even if they last only minutes. */
+/** For problems that matter even if they show in only one period of five minutes. */
 const soon: Timing = { period: Duration.minutes(5), evaluationPeriods: 1 };
-/** For problems that a single client may cause for a while. */
+/** For problems that matter only if they last, because a single client may cause them for a while. */
 const lasting: Timing = { period: Duration.minutes(5), evaluationPeriods: 3 };
 
 export const sum = { statistic: Stats.SUM };
@@ -44,7 +47,7 @@ export const ofOperation = (it: ServiceFunction): AlarmRow[] => [
   [it.node.id, 'Faults', 'The function returned a 500.', faults(it), 0, atOnce],
 ];
 
-/** Watches the function's alias, because callers invoke the alias. */
+/** Returns the alarms that every function has. They watch the function's alias, because callers invoke the alias. */
 const ofFunction = ({ node: { id }, live, timeout }: ServiceFunction): AlarmRow[] => {
   const [duration, limit] = [live.metricDuration(maximum), 0.8 * timeout.toMilliseconds()];
   return [
@@ -57,7 +60,7 @@ const ofFunction = ({ node: { id }, live, timeout }: ServiceFunction): AlarmRow[
 export const ofTable = (table: PlantsTable): AlarmRow[] => {
   const invocations = LambdaFunction.metricAllConcurrentExecutions(maximum);
   const refused = table.metricConditionalCheckFailedRequests(sum);
-  // DynamoDB operations that may have a condition. The sample count of their latency is the number of successful calls.
+  // DynamoDB operations that can have a condition. The sample count of their latency is the number of successful calls.
   const conditional = /^(Put|Update|Delete)Item$/;
   const written = byOperation(table, 'SuccessfulRequestLatency', Stats.SAMPLE_COUNT, conditional);
   const conflicts = percentage(refused, total({ some: refused, ...written }));
@@ -72,7 +75,10 @@ export const ofTable = (table: PlantsTable): AlarmRow[] => {
   ];
 };
 
-/** Makes a metric for each DynamoDB operation that functions may call and `matching` fits, by id in expressions. */
+/**
+ * Returns a metric for each DynamoDB operation that functions may call and that matches `matching`. The keys are ids
+ * for use in math expressions.
+ */
 export const byOperation = (table: PlantsTable, metric: string, statistic: string, matching = /./) => {
   const used = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));
   const metrics = used
@@ -84,7 +90,7 @@ export const byOperation = (table: PlantsTable, metric: string, statistic: strin
   return Object.fromEntries(metrics);
 };
 
-/** Adds metrics. A metric without data counts as 0. */
+/** Returns the sum of metrics. A metric without data counts as 0. */
 const total = (usingMetrics: Record<string, Metric>): MathExpression => {
   const terms = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`);
   return new MathExpression({ expression: terms.join(' + '), usingMetrics });

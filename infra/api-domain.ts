@@ -5,9 +5,11 @@ import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import type { Construct } from 'constructs';
 import type { Domain } from './settings.ts';
 
-/** The API's own domain name, over TLS 1.2 or newer; and its DNS record, if the settings name the zone. */
+/** The API's custom domain name, for TLS 1.2 or newer, with a DNS record if the settings name the DNS zone. */
 export class ApiDomain extends DomainName {
-  /** Outputs of the stack. If the stack makes no DNS record, one must point from the name to `DomainTarget`. */
+  /**
+   * Outputs of the stack. If the stack makes no DNS record, add one that points from the domain name to `DomainTarget`.
+   */
   readonly outputs: { ApiUrl: string; DomainTarget?: string };
 
   constructor(scope: Construct, id: string, { domainName, certificateArn, zone }: Domain) {
@@ -19,7 +21,7 @@ export class ApiDomain extends DomainName {
     const ApiUrl = `https://${domainName}`;
     this.outputs = zone ? { ApiUrl } : { ApiUrl, DomainTarget: this.regionalDomainName };
     if (zone === undefined) return;
-    // The domain has IPv4 addresses only, so there is no AAAA record.
+    // The domain has IPv4 addresses only, so it needs no AAAA record.
     new ARecord(this, 'Record', {
       zone: HostedZone.fromHostedZoneAttributes(this, 'Zone', zone),
       recordName: domainName,

@@ -1,6 +1,6 @@
 /**
- * `npx cdk` runs this file: it reads the settings from the context, creates the stack and checks it with cdk-nag. With
- * the key github, it creates the stack that lets GitHub deploy, instead of the service.
+ * `npx cdk` runs this file. It reads the settings from the CDK context, creates the service's stack or, if the context
+ * has the key `github`, the stack that lets GitHub deploy, and checks the stack with cdk-nag.
  */
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
@@ -18,6 +18,6 @@ try {
   console.error(error.message);
   process.exit(1);
 }
-// A finding that is not acknowledged fails the synthesis. The template lists the acknowledged ones with their reasons.
+// A finding that is not acknowledged makes synthesis fail. The template lists acknowledged findings with their reasons.
 const audit = { writeSuppressionsToCloudFormation: true };
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app, audit), new ServerlessChecks(app, audit));

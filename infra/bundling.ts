@@ -7,9 +7,8 @@ export const functions = path.resolve(import.meta.dirname, '../functions');
 const stub = (file: string): string => path.join(import.meta.dirname, 'sdk-stubs', file);
 
 /**
- * Modules of the SDK and of Node.js that no function uses, and the stubs in sdk-stubs/ that replace them. The stubs save
- * almost half of the size and two fifths of the load time. docs/decisions/sdk-stubs.md says which test fails if the SDK
- * changes.
+ * Modules of the SDK and of Node.js that no function needs, each with the stub that replaces it. The stubs save almost
+ * half of a bundle's size and load time. docs/decisions/sdk-stubs.md says which test fails if the SDK changes.
  */
 const stubs = {
   '@aws-sdk/credential-provider-node': stub('credentials.ts'),
@@ -18,7 +17,10 @@ const stubs = {
   'node:fs/promises': stub('files.ts'),
 };
 
-/** Returns esbuild's options to bundle an entry with the lock file's SDK, instead of using the Lambda runtime's SDK. */
+/**
+ * Returns esbuild's options for an entry file. The bundle contains the AWS SDK of the lock file, so the function does
+ * not depend on the SDK in the Lambda runtime.
+ */
 export const esbuildOptions = (entry: string) =>
   ({
     entryPoints: [path.join(functions, entry)],
@@ -28,22 +30,22 @@ export const esbuildOptions = (entry: string) =>
     target: 'node24',
     // CommonJS output starts faster than ESM: if ESM imports node:http, Node.js also loads undici.
     format: 'cjs',
-    // esbuild can tree-shake a library's ESM sources but not its CommonJS build; this saves 195 KB.
+    // Prefer a library's ES modules: esbuild removes unused code from them, but not from CommonJS. This saves 195 KB.
     mainFields: ['module', 'main'],
     alias: stubs,
     logLevel: 'warning',
     write: false,
   }) satisfies BuildOptions;
 
-/** The bundles made so far, by entry. `npm start` makes all of them before it synthesizes the stack. */
+/** The bundles made so far, by entry file. `npm start` fills this map before it synthesizes the stack. */
 export const bundles = new Map<string, Uint8Array>();
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
 
-/** The entries of the dev stages, which do not roll out in steps and therefore have no smoke test. */
+/** Lists the entry files of a dev stage. A dev stage does not roll out in steps, so it needs no smoke test. */
 export const listDevEntries = (): string[] => listEntries().filter((entry) => entry !== 'smoke-test.lambda.ts');
 
-/** Returns an entry of functions/ bundled as one JavaScript file. @example bundle('authorizer.lambda.ts') */
+/** Returns the bundle of an entry file in functions/: one JavaScript file. @example bundle('authorizer.lambda.ts') */
 export const bundle = (entry: string): Uint8Array => {
   const code = bundles.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles[0]?.contents;
   if (code === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
@@ -51,7 +53,7 @@ export const bundle = (entry: string): Uint8Array => {
   return code;
 };
 
-/** Lists the source files and packages (as keys of package-lock.json) that contribute code to the bundle of an entry. */
+/** Lists the source files and packages (as keys of package-lock.json) that contribute code to an entry's bundle. */
 export const bundleInputs = (entry: string): { files: string[]; packages: string[] } => {
   const { metafile } = buildSync({ ...esbuildOptions(entry), metafile: true });
   const files = Object.values(metafile.outputs).flatMap((output) =>

@@ -4,14 +4,18 @@ import type { Construct, Node } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { nothing, text } from './settings.ts';
 
-/** A GitHub environment of .github/workflows/deploy.yml, named after the stage that it deploys. */
+/** A GitHub environment in .github/workflows/deploy.yml, named after the stage that its jobs deploy. */
 type Environment = 'dev' | 'prod';
 
-/** `repository` is written as in GitHub's tokens: `<owner>@<owner id>/<repository>@<repository id>`, or without the ids. */
+/**
+ * `repository` is written as in GitHub's tokens: `<owner>@<owner id>/<repository>@<repository id>`, or without the ids.
+ * `hasProvider` tells whether the account already has GitHub's identity provider.
+ */
 export type GitHubSettings = { repository: string; environments: Environment[]; hasProvider: boolean };
 
 /**
- * Reads the context of the stack for GitHub. @returns undefined unless the context has the key github
+ * Reads the CDK context for the stack that lets GitHub deploy.
+ * @returns undefined unless the context has the key `github`
  * @throws ConfigurationError whose message names the key, its value and what is allowed
  */
 export const readGitHub = (node: Node): GitHubSettings | undefined => {
@@ -32,7 +36,7 @@ export const readGitHub = (node: Node): GitHubSettings | undefined => {
 
 const issuer = 'token.actions.githubusercontent.com';
 
-/** Lets workflows on GitHub deploy to this account: GitHub's identity provider, and a role for each environment. */
+/** Lets workflows on GitHub deploy to this account, with GitHub's identity provider and a role for each environment. */
 export class GitHubStack extends Stack {
   constructor(app: Construct, { repository, environments, hasProvider }: GitHubSettings) {
     super(app, 'PlantStoreGitHub', { description: 'Plant Store: what GitHub may do in this account' });
@@ -42,7 +46,7 @@ export class GitHubStack extends Stack {
       : new OidcProviderNative(this, 'Provider', {
           url: `https://${issuer}`,
           clientIds: ['sts.amazonaws.com'],
-          // An account has only one provider for GitHub, on which other stacks may depend, so it outlives this stack.
+          // Keep the provider if this stack is deleted: an account has only one for GitHub, which other stacks may use.
           removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         });
     for (const environment of environments) {
@@ -53,7 +57,7 @@ export class GitHubStack extends Stack {
           StringEquals: {
             [`${issuer}:aud`]: 'sts.amazonaws.com',
             [`${issuer}:sub`]: `repo:${repository}:environment:${environment}`,
-            // A `sub` that names the environment does not name the branch, so this condition does.
+            // The `sub` above names the environment but not the branch, so this condition checks the branch.
             [`${issuer}:ref`]: 'refs/heads/main',
           },
         }),
@@ -63,7 +67,9 @@ export class GitHubStack extends Stack {
     }
   }
 
-  /** Grants what the jobs of deploy.yml do: `cdk deploy`, `npm run verify`, and the journey tests of dev. */
+  /**
+   * Grants what the jobs of deploy.yml need for `cdk deploy`, for `npm run verify` and, in dev, for the journey tests.
+   */
   #grant(role: Role, environment: Environment): void {
     const { DEFAULT_DEPLOY_ROLE_ARN, DEFAULT_FILE_ASSET_PUBLISHING_ROLE_ARN } = DefaultStackSynthesizer;
     const Qualifier = this.synthesizer.bootstrapQualifier ?? DefaultStackSynthesizer.DEFAULT_QUALIFIER;
@@ -82,7 +88,7 @@ export class GitHubStack extends Stack {
   }
 }
 
-/** Allows actions on resources that have names made by AWS, so that only a pattern fits them. */
+/** Allows actions on all resources whose names match a pattern, because AWS makes up a part of these names. */
 const allow = (role: Role, actions: string[], service: string, pattern: string): void => {
   const arn = (partition: string, region: string, account: string) =>
     `arn:${partition}:${service}:${region}:${account}:${pattern}`;

@@ -1,8 +1,8 @@
 import type { Operation } from 'aws-cdk-lib/aws-dynamodb';
 import type { OperationId } from '../functions/generated/contract.ts';
 
-/** The DynamoDB operations on the table that the function of each operation of the contract may call; no others. */
+/** The only DynamoDB operations that the function of each API operation may call on the table. */
 export const grants: Readonly<Record<OperationId, readonly `dynamodb:${Operation}`[]>> = {
-  // UpdateItem may change any item; only the condition of its call keeps createPlant from changing a plant.
+  // UpdateItem can change any item. Only the condition in createPlant's calls keeps it from changing a stored plant.
   createPlant: ['dynamodb:UpdateItem'],
 };

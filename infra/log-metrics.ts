@@ -1,13 +1,16 @@
-/** Metrics made from the functions' own log lines, which docs/operate/runbook.md lists. */
+/** Metrics made from the log lines that the functions write. docs/operate/runbook.md lists these lines. */
 import { Stack } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, type Metric, Stats, Unit } from 'aws-cdk-lib/aws-cloudwatch';
 import { FilterPattern, type MetricFilterOptions } from 'aws-cdk-lib/aws-logs';
 import type { ServiceFunction } from './service-function.ts';
 
-/** Lambda's JSON log format puts the object that a function logs into `message`. */
+/** Matches log lines with an outcome. Lambda's JSON log format puts the object that a function logs into `message`. */
 const outcomeIs = (outcome: string): string => `$.message.outcome = "${outcome}"`;
 
-/** Counts an operation's 500s, which Lambda does not count as errors. Lines for a 503 have the level WARN instead. */
+/**
+ * Counts an operation's 500s, which Lambda does not count as errors, by their log lines with the level ERROR. A 503 is
+ * not counted, because its log line has the level WARN.
+ */
 export const faults = (operation: ServiceFunction): Metric =>
   count(operation, 'Faults', `${outcomeIs('failed')} && $.level = "ERROR"`);
 
@@ -17,7 +20,7 @@ export const keysNotFetched = (authorizer: ServiceFunction): Metric =>
 export const refusals = (authorizer: ServiceFunction): IMetric =>
   countBy('reason', authorizer, 'Refused', outcomeIs('refused'));
 
-/** Counts an operation's requests: those that succeeded by outcome, the others by `error`. */
+/** Counts an operation's requests: successful requests by their `outcome`, the others by their `error`. */
 export const outcomes = (operation: ServiceFunction): IMetric[] => {
   const succeeded = '$.message.outcome = "*" && $.message.outcome != "refused" && $.message.outcome != "failed"';
   return [
@@ -27,7 +30,10 @@ export const outcomes = (operation: ServiceFunction): IMetric[] => {
   ];
 };
 
-/** How many milliseconds the store took per request. Lines without the number add no 0, which would hide slow calls. */
+/**
+ * Measures how many milliseconds the store took per request. Log lines without this number are left out, because
+ * counting them as 0 would hide slow calls.
+ */
 export const storeTimes = (operation: ServiceFunction): Metric[] => {
   const metricValue = '$.message.store.milliseconds';
   const time = count(operation, 'TimeOfStore', `${metricValue} >= 0`, { metricValue, unit: Unit.MILLISECONDS });
@@ -51,7 +57,7 @@ const count = ({ log, node }: ServiceFunction, kind: string, lines: string, more
     })
     .metric({ statistic: Stats.SUM });
 
-/** Counts log lines by the value of one field. @returns a search that also finds values that are logged later */
+/** Counts log lines by the value of one field. @returns a search, which also finds values that first occur later */
 const countBy = (field: string, of: ServiceFunction, kind: string, lines: string): IMetric => {
   const { namespace, metricName } = count(of, kind, lines, { dimensions: { [field]: `$.message.${field}` } });
   const search = `{"${namespace}","${field}"} MetricName="${metricName}"`;

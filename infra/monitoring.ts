@@ -11,11 +11,11 @@ import type { ServiceFunction } from './service-function.ts';
 
 type Parts = { api: PlantApi; operations: ServiceFunction[]; authorizer: ServiceFunction; table: PlantsTable };
 
-/** The alarms, and a dashboard: the state of all alarms, graphs, and each alarm's metric with its limit. */
+/** The alarms, and a dashboard with the state of all alarms, graphs, and each alarm's metric with its limit. */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
-  // The logical ids of deployed alarms and dashboards contain these two ids, so do not change them. With new ids, an
-  // update would fail: CloudFormation adds new resources before it removes old ones that have the same names.
+  // Do not change these two ids, which the logical ids of deployed alarms and dashboards contain. Otherwise, an update
+  // would fail: CloudFormation adds new resources before it removes the old ones, which have the same names.
   readonly #alarms = new Construct(this, 'Facade');
   readonly #dashboard = new Construct(this, 'Dashboard');
 
@@ -30,7 +30,7 @@ export class Monitoring extends Construct {
       alarms.ofTable(parts.table),
     ].map((row) => row.map((each) => this.#addAlarm(each, action)));
 
-    // A dashboard's name must be unique in the account across all regions.
+    // A dashboard's name must be unique in the account across all regions, so it contains the region.
     const dashboardName = `${stackName}-Health-${region}`;
     const title = `# ${stackName}: health\nWhat an alarm means and what to do: docs/operate/runbook.md`;
     new cloudwatch.Dashboard(this.#dashboard, 'Dashboard', {

@@ -4,7 +4,7 @@ import type { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { functions } from './bundling.ts';
 import { ConfigurationError } from './settings.ts';
 
-/** What the stack needs of an operation in functions/generated/contract.ts. */
+/** The properties of an operation in functions/generated/contract.ts that the stack uses. */
 type Declared = {
   method: keyof typeof HttpMethod;
   path: string;
@@ -15,7 +15,7 @@ type Declared = {
 /** `name` is the id of the function's construct, and `entry` the function's entry file, relative to functions/. */
 export type Operation<Id extends string> = Declared & { id: Id; name: string; entry: string };
 
-/** Lists the operations of the contract in its order. @throws ConfigurationError that names a missing entry file */
+/** Lists the operations in the contract's order. @throws ConfigurationError that names a missing entry file */
 export const listOperations = <Id extends string>(contract: Readonly<Record<Id, Declared>>): Operation<Id>[] =>
   (Object.entries(contract) as [Id, Declared][]).map(([id, declared]) => {
     const entry = `${id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.lambda.ts`;

@@ -30,7 +30,7 @@ export class PlantApi extends HttpApi {
       apiName: stackName,
       createDefaultStage: false,
       ...(allowOrigins.length > 0 && { corsPreflight: corsFor(operations, allowOrigins) }),
-      // Without this, the address that AWS makes up would stay open beside the API's own domain.
+      // If the API has a custom domain, close the address that AWS makes up, which would otherwise stay open, too.
       ...(domain && { disableExecuteApiEndpoint: true }),
       defaultAuthorizer: new HttpLambdaAuthorizer('BearerAuth', authorizer, {
         responseTypes: [HttpLambdaResponseType.SIMPLE],
@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway adds each log group to one policy of the account, for ever, until the full policy stops deployments.
-    // Names with this prefix share one entry. In `prod`, the log group, and so its name, outlives the stack.
+    // API Gateway adds each log group to one policy of the account, for ever; once full, the policy stops deployments.
+    // Names with this prefix share one entry. In `prod`, AWS makes up the name, as the log group outlives the stack.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {
@@ -69,7 +69,7 @@ export const corsFor = (operations: Operation<string>[], allowOrigins: string[])
     allowMethods: [...new Set(operations.map(({ method }) => CorsHttpMethod[method]))],
     allowHeaders: [...new Set(['authorization', 'content-type', ...parameters.map(({ name }) => name)])],
     exposeHeaders: [...responseHeaders],
-    // For this long, a browser need not ask again which requests are allowed. Chromium's limit is two hours.
+    // How long a browser may remember which requests are allowed. Chromium remembers it for at most two hours.
     maxAge: Duration.hours(2),
   };
 };

@@ -13,7 +13,9 @@ import type { Settings } from './settings.ts';
 import { SmokeTest } from './smoke-test.ts';
 import { TokenIssuer } from './token-issuer.ts';
 
-/** The whole deployment: API -> authorizer -> a function for each operation of the contract -> table; and monitoring. */
+/**
+ * The whole service: an API with an authorizer, a function for each operation of the contract, a table, and monitoring.
+ */
 export class PlantStoreStack extends Stack {
   constructor(app: Construct, settings: Settings) {
     const { stage, externalIssuer, alarmEmail, tracing } = settings;
@@ -35,7 +37,7 @@ export class PlantStoreStack extends Stack {
         AUDIENCE: issuer.audience,
         SCOPE_CLAIM: issuer.scopeClaim,
       },
-      // Below the 10 s that API Gateway waits for an authorizer, and above the 3 s of fetching the issuer's keys.
+      // Less than the 10 s that API Gateway waits for an authorizer, more than the 3 s for fetching the issuer's keys.
       timeout: Duration.seconds(9),
       stage,
       tracing,
@@ -46,7 +48,7 @@ export class PlantStoreStack extends Stack {
       const made = new ServiceFunction(this, name, {
         entry,
         environment: { TABLE_NAME: table.tableName },
-        // An operation's time-out. functions/http/ answers 2.7 s before it, so within 2.3 s.
+        // functions/http/ answers each request at least 2.7 s before this time-out, which means within 2.3 s.
         timeout: Duration.seconds(5),
         stage,
         tracing,
@@ -68,7 +70,7 @@ export class PlantStoreStack extends Stack {
     const outputs = {
       ...api.outputs,
       TableName: table.tableName,
-      // All scopes of the contract, written like the parameter `scope` of a token request (RFC 6749 section 3.3).
+      // All scopes of the contract, separated by spaces, as in the `scope` of a token request (RFC 6749 section 3.3).
       Scope: scopes.join(' '),
       DashboardUrl: monitoring.dashboardUrl,
       ...(issuer instanceof TokenIssuer ? issuer.outputs : { Issuer: issuer.issuer }),

@@ -10,8 +10,8 @@ export class PlantsTable extends TableV2 {
       partitionKey: { name: 'id', type: AttributeType.NUMBER },
       deletionProtection: stage === 'prod',
       removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-      // Point-in-time recovery can go back at most 35 days. It also keeps a backup for 35 days after the table is
-      // deleted, so stages other than `prod` go without it.
+      // Point-in-time recovery can go back at most 35 days. Stages other than `prod` go without it, because AWS would
+      // keep a backup for 35 days after the table is deleted.
       ...(stage === 'prod' && {
         pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: 35 },
       }),

@@ -27,7 +27,7 @@ export class BundledFunction extends lambda.Function {
 
   constructor(scope: Construct, id: string, { entry, environment, timeout, stage, tracing }: ServiceFunctionProps) {
     const log = new ServiceLog(scope, `${id}Logs`, stage);
-    // CDK's default role may write to every log group of the account; this role only to the function's log group.
+    // CDK's default role can write to every log group of the account; this role, only to the function's log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     log.grantWrite(role);
     super(scope, id, {
@@ -42,7 +42,7 @@ export class BundledFunction extends lambda.Function {
       environment: { ...environment, BUNDLE_SHA256: createHash('sha256').update(bundle(entry)).digest('hex') },
       role,
       // `prod` keeps older versions so that the alias can go back to one. A version whose deployment failed is deleted,
-      // because Lambda does not publish the same code as a version twice.
+      // so that the same code can be deployed again: Lambda does not publish it as a version twice.
       currentVersionOptions: {
         removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       },
@@ -72,7 +72,9 @@ export class BundledFunction extends lambda.Function {
 
 /** A function that answers requests to the API. */
 export class ServiceFunction extends BundledFunction {
-  /** The alias that callers invoke. It points to the version rolled out last, or to two versions during a roll-out. */
+  /**
+   * The alias that callers invoke. It points to the current version or, during a roll-out, to the old and the new one.
+   */
   readonly live: lambda.IFunction;
 
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
@@ -82,27 +84,27 @@ export class ServiceFunction extends BundledFunction {
       'Serverless-LambdaDLQ',
       'A dead-letter queue is for asynchronous events. API Gateway waits for the response, and clients get the error.',
     );
-    // CDK's class types do not fit its interfaces under exactOptionalPropertyTypes, so `as` is needed.
+    // CDK's classes do not fit CDK's interfaces under TypeScript's exactOptionalPropertyTypes, so `as` is needed.
     const version = this.currentVersion as lambda.IVersion;
     this.live = new lambda.Alias(this, 'Live', { aliasName: 'live', version }) as lambda.IFunction;
   }
 
   /**
-   * Sends a new version 10 % of the calls for five minutes, then all, but none before the smoke test has passed. If an
-   * alarm goes off, CodeDeploy rolls back.
+   * Makes CodeDeploy roll out new versions: after the smoke test has passed, a new version gets 10 % of the calls for
+   * five minutes, then all calls. If an alarm goes off, CodeDeploy rolls back.
    */
   rollOutInSteps(alarms: IAlarm[], smokeTest: lambda.IFunction): void {
-    // The alias depends on this role, so the role must not refer to the alias.
+    // Do not take the ARN from the alias: the alias depends on this role, so the role must not refer to the alias.
     const liveArn = `${this.functionArn}:live`;
     const role = new Role(this, 'RollOutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
-    // The managed policy AWSCodeDeployRoleForLambdaLimited covers all functions; this role covers this function only.
+    // The managed policy AWSCodeDeployRoleForLambdaLimited covers all functions; this policy, only this function.
     role.addToPolicy(
       new PolicyStatement({
         actions: ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
         resources: [this.functionArn, liveArn],
       }),
     );
-    // CDK makes this grant, too, but `withoutPolicyUpdates` drops CDK's grant without a warning.
+    // CDK grants this, too, but `withoutPolicyUpdates` below drops CDK's grant without a warning.
     role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [smokeTest.functionArn] }));
     role.addToPolicy(new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }));
     acknowledge(
@@ -118,29 +120,31 @@ export class ServiceFunction extends BundledFunction {
       // Without `withoutPolicyUpdates`, CDK would attach the managed policy to the role.
       role: role.withoutPolicyUpdates(),
     });
-    // CodeDeploy needs the role's policy and the new smoke test as soon as CloudFormation changes the alias.
+    // Deploy the role's policy and the new smoke test before the alias changes: CodeDeploy needs both for that change.
     this.live.node.addDependency(role, smokeTest);
   }
 }
 
-/** Makes the code of a function, index.js. CDK's NodejsFunction makes the same, but through npx, which is slower. */
+/**
+ * Makes a function's code: one file, index.js. CDK's NodejsFunction does the same, but through npx, which is slower.
+ */
 const bundled = (entry: string): lambda.Code =>
   lambda.Code.fromAsset(functions, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // CDK requires an image in case `tryBundle` returns false, which it never does.
+      // CDK demands a Docker image for the case that `tryBundle` returns false, which never happens.
       image: DockerImage.fromRegistry('none'),
       // CDK reuses an asset if source folder and options are the same, so each entry needs a different `command`.
       command: [entry],
       local: {
         tryBundle: (folder) => {
-          // CDK has just made the folder writable for everyone (0777), but only we may change the code in it.
+          // CDK has made the folder writable for everyone (0777). Restrict that: nobody else may change the code in it.
           chmodSync(folder, 0o755);
           const intruders = readdirSync(folder);
           if (intruders.length > 0) throw new Error(`${folder} has files of another user: ${intruders.join(', ')}`);
           const file = path.join(folder, 'index.js');
           writeFileSync(file, bundle(entry));
-          // Whatever the umask is, other users must not write the file and Lambda must be able to read it.
+          // Set the mode, whatever the umask is: no other user may write the file, and Lambda must be able to read it.
           chmodSync(file, 0o644);
           return true;
         },

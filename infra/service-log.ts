@@ -3,7 +3,9 @@ import { LogGroup, type LogGroupProps, RetentionDays } from 'aws-cdk-lib/aws-log
 import type { Construct } from 'constructs';
 import type { Stage } from './settings.ts';
 
-/** A log group that keeps lines for three months in `prod`, else for a week. Only that of `prod` outlives its stack. */
+/**
+ * A log group. In `prod`, it keeps lines for three months and outlives the stack; elsewhere, it keeps lines for a week.
+ */
 export class ServiceLog extends LogGroup {
   constructor(scope: Construct, id: string, stage: Stage, props: LogGroupProps = {}) {
     super(scope, id, {

@@ -4,19 +4,21 @@ import type { Node } from 'constructs';
 export type TrustedIssuer = {
   issuer: string;
   jwksUri: string;
-  /** The `aud` that a token must have. `none` turns the check off, so tokens for the issuer's other APIs pass too. */
+  /**
+   * The `aud` that a token must have. `none` turns the check off: tokens for the issuer's other APIs are then accepted.
+   */
   audience: string;
-  /** Names of the claims that may contain the scope, separated by commas. */
+  /** Names of the claims that can contain scopes, separated by commas. */
   scopeClaim: string;
 };
 
-/** `prod` keeps its plants even if the stack is deleted, and rolls out in steps; the others leave nothing behind. */
+/** `prod` rolls out in steps, and keeps its data even if the stack is deleted; other stages leave nothing behind. */
 export type Stage = 'prod' | 'dev' | `dev-${string}`;
 
-/** The API's own name on the internet, instead of the one that AWS makes up. */
+/** A custom domain name for the API, instead of the name that AWS makes up. */
 export type Domain = {
   domainName: string;
-  /** An ACM certificate for the name, in the region of the stack. */
+  /** An ACM certificate for the domain name, in the region of the stack. */
   certificateArn: string;
   /** The Route 53 zone that gets the DNS record. If absent, somebody must add the record by hand. */
   zone?: { hostedZoneId: string; zoneName: string };
@@ -25,9 +27,9 @@ export type Domain = {
 /** Everything that a deployment can configure, through CDK context (`npx cdk deploy -c key=value`, or cdk.json). */
 export type Settings = {
   stage: Stage;
-  /** The issuer of the tokens. If absent, the stack creates one, a Cognito user pool. */
+  /** The issuer of the tokens. If absent, the stack creates a Cognito user pool as the issuer. */
   externalIssuer?: TrustedIssuer;
-  /** Requests per second, and requests at once, above which the gateway answers 429. */
+  /** The limits above which API Gateway answers 429: requests per second, and requests at once. */
   throttle: { rateLimit: number; burstLimit: number };
   /** The origins whose pages may call the API from a browser (CORS). */
   allowOrigins: string[];
@@ -37,13 +39,16 @@ export type Settings = {
   tracing: boolean;
 };
 
-/** An error that whoever deploys must fix in the settings or in the contract. Its message is one sentence. */
+/** An error that the person who deploys must fix in the settings or in the contract. Its message is one sentence. */
 export class ConfigurationError extends Error {}
 
-/** Reads and checks the CDK context. @throws ConfigurationError whose message names the key, its value and what is allowed */
+/**
+ * Reads and checks the settings in the CDK context.
+ * @throws ConfigurationError whose message names the key, its value and what is allowed
+ */
 export const readSettings = (node: Node): Settings => {
   const [externalIssuer, domain] = [readIssuer(node), readDomain(node)];
-  // Older versions had the key `scope`. CDK ignores unknown keys, but this one may be meant to keep callers out.
+  // Refuse `scope`, a key of older versions. CDK would ignore it, but whoever sets it may mean it to keep callers out.
   text(node, 'scope', nothing, 'left out: schemas/openapi.yaml has the scopes of each operation');
   return {
     stage: (text(node, 'stage', stages, allowedStages) as Stage | undefined) ?? 'prod',
@@ -56,13 +61,13 @@ export const readSettings = (node: Node): Settings => {
   };
 };
 
-// Stages have short names because CloudFormation makes other names from them, of functions and roles, which have at
-// most 64 characters and must also say what each is for.
+// A stage's name must be short: CloudFormation makes the names of functions and roles from it, which have at most 64
+// characters and must also say what each function or role is for.
 const stages = /^(prod|dev|dev-[a-z\d]([a-z\d-]{0,18}[a-z\d])?)$/;
 const allowedStages = 'prod, dev, or dev-<name> with a name of 1 to 20 lower-case letters, digits and inner dashes';
 
 const readIssuer = (node: Node): TrustedIssuer | undefined => {
-  // The issuer's http URL is only compared with a token's `iss`; keys are never fetched over http.
+  // The issuer may have an http URL, because that URL is only compared with a token's `iss`. Keys never come over http.
   const schemes = 'an https:// URL, or an http:// URL on 127.0.0.1, without user, query or fragment';
   const issuer = text(node, 'issuer', url(/^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/), schemes);
   if (issuer === undefined) {
@@ -70,11 +75,11 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
       text(node, key, nothing, 'set only together with issuer, for the same stages');
     return undefined;
   }
-  // Keys decide who gets in, and anyone on the network could replace them if they came over http.
+  // Fetch keys by https only: over http, anyone on the network could replace the keys, and so decide who gets in.
   const jwksUri = text(node, 'jwksUri') ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
   if (!url(/^https:\/\//).test(jwksUri))
     throw refused('jwksUri', text(node, 'jwksUri'), 'an https:// URL without user, query or fragment');
-  // Without an audience, a token for any other API of the issuer would be accepted (RFC 8725 section 3.9).
+  // Demand an audience: without it, tokens for the issuer's other APIs would be accepted (RFC 8725 section 3.9).
   const whichAudience = 'the aud of its tokens, or to "none" if they have no aud';
   const audience = partner(node, 'audience', 'issuer', whichAudience);
   const claims = 'names of claims, separated by commas without spaces';
@@ -105,7 +110,9 @@ const readDomain = (node: Node): Domain | undefined => {
 const hostName = /^(?=.{1,253}$)([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/;
 const certificate = /^arn:aws[a-z-]*:acm:[a-z\d-]+:\d{12}:certificate\/[\w-]+$/;
 
-/** Origins as browsers send them, because API Gateway compares texts. docs/deploy.md, Browsers, says why not `*`. */
+/**
+ * Matches origins written as browsers send them, because API Gateway compares text. docs/deploy.md says why not `*`.
+ */
 const origins = {
   test: (text: string): boolean =>
     text.split(',').every((each) => origin.test(each) && URL.parse(each)?.origin === each),
@@ -114,14 +121,14 @@ const origin = /^(https:\/\/[^*]+|http:\/\/(localhost|127\.0\.0\.1)(:\d+)?)$/;
 const allowedOrigins =
   'origins such as https://shop.example or http://localhost:5173, separated by commas, without * or a path';
 
-/** Matches no text. */
+/** Matches no text: a pattern for keys that must not be set. */
 export const nothing = /(?!)/;
 
 const url = (scheme: RegExp) => ({
   test: (text: string): boolean => scheme.test(text) && /^[^\s?#@]+$/.test(text) && URL.canParse(text),
 });
 
-/** Finds a setting. In cdk.json, it may also be an object with a value for each of some stages: `{ "prod": 50 }`. */
+/** Returns a setting's value. In cdk.json, a setting may be an object that has a value per stage: `{ "prod": 50 }`. */
 const settingOf = (node: Node, key: string): unknown => {
   const value: unknown = node.tryGetContext(key);
   if (key === 'stage' || Array.isArray(value) || !(value instanceof Object)) return value;
@@ -131,7 +138,10 @@ const settingOf = (node: Node, key: string): unknown => {
   return (value as Record<string, unknown>)[node.tryGetContext('stage') ?? 'prod'];
 };
 
-/** Reads a text that is not empty and fits the pattern. @throws ConfigurationError */
+/**
+ * Reads a setting that is a text, or returns undefined if the setting is missing.
+ * @throws ConfigurationError if the text is empty, has spaces around it or does not fit the pattern
+ */
 export const text = (
   node: Node,
   key: string,
@@ -140,7 +150,7 @@ export const text = (
 ): string | undefined => {
   const value = settingOf(node, key);
   if (value === undefined) return undefined;
-  // `-c audience=$AUDIENCE` passes an empty string if the variable is not set; that must not mean "no audience".
+  // `-c audience=$AUDIENCE` passes an empty string if the variable is not set. That must not mean "no audience".
   if (typeof value !== 'string' || value === '' || value !== value.trim()) {
     throw refused(key, value, 'a string that is not empty, without spaces around it');
   }
@@ -148,7 +158,7 @@ export const text = (
   return value;
 };
 
-/** Reads a text that must be set if the context has the key `other`. */
+/** Reads a text that must be set because the key `other` is set. */
 const partner = (node: Node, key: string, other: string, allowed: string, pattern?: Pick<RegExp, 'test'>): string => {
   const value = text(node, key, pattern, allowed);
   if (value === undefined) throw refused(key, value, `set together with ${other}: to ${allowed}`);

@@ -5,20 +5,20 @@ import { BundledFunction, type ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 
 type SmokeTestProps = {
-  /** The functions to try, by the names that functions/smoke-test/ has for them. */
+  /** The functions to test, by the names that functions/smoke-test/ uses for them. */
   functions: Record<string, ServiceFunction>;
   /** The issuer that the authorizer trusts. */
   issuer: string;
 } & Pick<Settings, 'stage' | 'tracing'>;
 
-/** Tries the new version of each function before it gets a request: docs/decisions/smoke-test.md. */
+/** Tests the new version of each function before it gets requests from clients: docs/decisions/smoke-test.md. */
 export class SmokeTest extends BundledFunction {
   constructor(scope: Construct, id: string, { functions, issuer, stage, tracing }: SmokeTestProps) {
     const versions = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion] as const);
     const arns = Object.fromEntries(versions.map(([name, { functionArn }]) => [name, functionArn]));
     super(scope, id, {
       entry: 'smoke-test.lambda.ts',
-      // CodeDeploy's event names no version, so the function finds the versions in its environment.
+      // CodeDeploy's event does not say which versions to test, so pass the versions in the function's environment.
       environment: { ISSUER: issuer, VERSIONS: Stack.of(scope).toJsonString(arns) },
       timeout: Duration.minutes(2),
       stage,

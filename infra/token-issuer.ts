@@ -14,7 +14,10 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
   /** Outputs of the stack. To get a token, a client posts its id and secret (HTTP Basic) to `TokenUrl`. */
   readonly outputs: { TokenUrl: string; ClientId: string; UserPoolId: string };
 
-  /** @param scopes all scopes of the contract. @throws ConfigurationError if a Cognito resource server cannot have them */
+  /**
+   * @param scopes all scopes of the contract
+   * @throws ConfigurationError if a Cognito resource server cannot have these scopes
+   */
   constructor(parent: Construct, id: string, scopes: string[]) {
     super(parent, id);
     const [, identifier] = /^([\w.:-]+)\/[\w.:-]+(?: \1\/[\w.:-]+)*$/.exec(scopes.join(' ')) ?? [];
@@ -25,7 +28,8 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     }
     const pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
-      // The sign-in rules protect users whom someone adds by hand, though their tokens lack the scopes anyway.
+      // The pool has no users. If someone adds users by hand, these rules protect them, though the tokens of such users
+      // lack our scopes.
       mfa: Mfa.REQUIRED,
       mfaSecondFactor: { otp: true, sms: false },
       passwordPolicy: {
@@ -35,7 +39,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
         requireSymbols: true,
         requireUppercase: true,
       },
-      // The pool is useless without its client and domain, which are deleted with the stack.
+      // Delete the pool with the stack: without its client and domain, which are deleted too, the pool is useless.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     acknowledge(
@@ -56,7 +60,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
         scopes: permissions.map((permission) => OAuthScope.resourceServer(resourceServer, permission)),
       },
     });
-    // A domain prefix must be unique in its region across all accounts; the UUID in the stack's id makes it so.
+    // A domain prefix must be unique in its region across all accounts, so it contains the UUID in the stack's id.
     const stackUuid = Fn.select(2, Fn.split('/', Aws.STACK_ID));
     const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `plants-${stackUuid}` } });
     this.issuer = pool.userPoolProviderUrl;

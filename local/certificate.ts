@@ -3,7 +3,7 @@ import { generate } from 'selfsigned';
 
 /**
  * Makes a self-signed certificate for 127.0.0.1 and its private key, both in PEM. Each certificate has a unique name:
- * TLS finds trusted certificates by name, so it could pick an earlier one of the same name and reject this one.
+ * of several trusted certificates with the same name, TLS could pick an older one, and reject the new one.
  */
 export const makeCertificate = async (): Promise<{ key: string; certificate: string }> => {
   const { private: key, cert: certificate } = await generate(

@@ -1,4 +1,4 @@
-/** Reads schemas/openapi.yaml for the reference page and for the command that `npm start` prints. */
+/** Reads schemas/openapi.yaml for the API reference page, and for the example command that `npm start` prints. */
 import { readFile } from 'node:fs/promises';
 
 type Reference = { $ref?: string };
@@ -12,23 +12,23 @@ export type Contract = {
   components?: { parameters?: Record<string, unknown>; requestBodies?: object; examples?: object };
 };
 
-/** Reads the contract. Integers become bigints, since one example exceeds 2^53. */
+/** Reads the contract. Integers become bigints: one example is beyond ±2^53, where numbers are not written exactly. */
 export const readContract = async (): Promise<Contract> => {
-  // yaml is imported here, not at the top, so that the start does not wait for it.
+  // Import the package yaml here, not at the top of this file, so that `npm start` can load it during other work.
   const { parse } = await import('yaml');
   const text = await readFile(new URL('../schemas/openapi.yaml', import.meta.url), 'utf8');
   return parse(text, { intAsBigInt: true }) as Contract;
 };
 
-/** Writes JSON in which each bigint is a number. */
+/** Converts a value to JSON, in which each bigint becomes a number. */
 export const toJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(`${part}`) : part), indent);
 
 export type ExampleRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
 
 /**
- * Makes a request from the examples of one operation: the first with a body, because even an empty store can answer it,
- * or else the first of all. Returns undefined if the contract lacks an example of something that the request needs.
+ * Makes a request from the examples of the first operation with a body, because even an empty store can answer that; if
+ * none has a body, of the first operation. Returns undefined if the contract lacks an example that the request needs.
  */
 export const exampleRequest = (contract: Contract): ExampleRequest | undefined => {
   const operations = operationsOf(contract);
@@ -58,8 +58,8 @@ export const exampleRequest = (contract: Contract): ExampleRequest | undefined =
 };
 
 /**
- * Lists the contract's operations. A parameter of an operation replaces a parameter of the path with the same place and
- * name.
+ * Lists the contract's operations. A parameter of an operation replaces a parameter of its path if both have the same
+ * `in` and `name`.
  */
 const operationsOf = (contract: Contract) =>
   Object.entries(contract.paths).flatMap(([path, item]) =>
@@ -74,7 +74,7 @@ const operationsOf = (contract: Contract) =>
       }),
   );
 
-/** A path item also has keys that are not methods, such as `summary`. */
+/** Tells operations from the other keys of a path item, such as `summary`. */
 const isOperation = (entry: [string, unknown]): entry is [string, Operation] => 'responses' in Object(entry[1]);
 
 const exampleOf = (contract: Contract, { example, examples = {} }: WithExamples): unknown => {

@@ -1,4 +1,4 @@
-/** The inspector of Node.js, for `npm start -- --debug`: https://nodejs.org/api/inspector.html */
+/** Node.js's inspector, to which debuggers attach, for `npm start -- --debug`: https://nodejs.org/api/inspector.html */
 import inspector, { type NodeWorker, Session } from 'node:inspector/promises';
 
 /**
@@ -30,7 +30,7 @@ export const closeInspector = async (): Promise<void> => {
   await Promise.all(resumed);
 };
 
-/** Resumes a worker thread if a debugger has paused it, even if the thread meets another breakpoint later. */
+/** Resumes a worker thread if a debugger has paused it, and again whenever it stops at another breakpoint. */
 const resume = async (session: Session, sessionId: NodeWorker.SessionID): Promise<void> => {
   const send = (id: number, method: string) =>
     session.post('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify({ id, method }) });

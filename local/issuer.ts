@@ -7,8 +7,8 @@ import { closeServer, listen } from './listen.ts';
 import { allScopes } from './scopes.ts';
 
 /**
- * What a client needs to get a token, and what the stack needs to verify one. `scope` is every scope of the contract,
- * separated by spaces; `certificate` (PEM) is self-signed.
+ * What a client needs to get a token, and what the stack needs to verify the token. `scope` has all scopes that the
+ * client may ask for, separated by spaces; `certificate` (PEM) is self-signed.
  */
 export type LocalIssuer = {
   issuer: string;
@@ -19,7 +19,7 @@ export type LocalIssuer = {
   clientId: string;
   clientSecret: string;
   certificate: string;
-  /** Changes what the client may ask for. Tokens, keys and the client's secret stay valid. */
+  /** Changes the scopes that the client may ask for. Issued tokens, keys and the client's secret stay valid. */
   setScope: (scope: string) => void;
   close: () => Promise<void>;
 };
@@ -31,9 +31,9 @@ const clientId = 'local-client';
 const tokenLifetime = 3_600;
 
 /**
- * Starts a real OpenID provider on a free port: client_credentials, signed access tokens (RFC 9068). Signing key,
- * client secret and certificate are new at each start. It uses https because the authorizer fetches keys by https only.
- * @param scope is what the client may ask for, separated by spaces
+ * Starts a real OpenID provider on a free port. It issues signed access tokens (RFC 9068) for client_credentials, and
+ * uses https, because the authorizer fetches keys only by https. Key, secret and certificate are new at each start.
+ * @param scope the scopes that the client may ask for, separated by spaces
  */
 export const startIssuer = async (scope = allScopes): Promise<LocalIssuer> => {
   const { key, certificate } = await makeCertificate();
@@ -95,7 +95,9 @@ export const startIssuer = async (scope = allScopes): Promise<LocalIssuer> => {
   return local;
 };
 
-/** Stores nothing: client_credentials with signed tokens needs no storage, and the default adapter logs a warning. */
+/**
+ * Stores nothing: signed tokens for client_credentials need no storage. oidc-provider's default storage logs a warning.
+ */
 class NoStorage implements Adapter {
   async upsert(): Promise<void> {}
   async find(): Promise<undefined> {}

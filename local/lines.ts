@@ -1,4 +1,4 @@
-/** The lines that `npm start` prints. */
+/** Formats what `npm start` prints: a line for each request, and the example command. */
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { AccessLogEntry, LogLine } from 'http-api-emulator';
@@ -9,18 +9,18 @@ import { takeStacks, toSources } from './stack-traces.ts';
 
 type Output = NodeJS.WritableStream & { isTTY?: boolean };
 
-/** A logical id without the hash that CDK appends to it. */
+/** Returns a logical id without the hash that CDK appends to it. */
 export const title = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');
 
 /**
- * Describes a request in one line, whatever the functions logged; stack traces follow below, indented. On a terminal,
- * the line has columns, and colours unless NO_COLOR is set.
+ * Describes a request in one line, whatever text the functions logged. Stack traces follow below, indented. On a
+ * terminal, the line has columns, and colours unless NO_COLOR is set.
  */
 export const accessLine = (entry: AccessLogEntry, output: Output = process.stdout): string => {
   const { method, path, status, requestId, error, log } = entry;
   const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
     output.isTTY ? styleText(format, text, { stream: output }) : text;
-  // Pad the path and the time to columns. A longer path shifts only the columns of that line.
+  // Pad the path and the time, so that the lines form columns. A longer path shifts the columns of its line only.
   const [what, time] = [`${method} ${path}`, `${Math.round(entry.milliseconds)} ms`];
   const columns = [
     output.isTTY ? what.padEnd(14) : what,
@@ -41,23 +41,25 @@ export const accessLine = (entry: AccessLogEntry, output: Output = process.stdou
 const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
   level === 'ERROR' || level === 'FATAL' ? 'red' : level === 'WARN' ? 'yellow' : 'dim';
 
-/** What a function logged: the message or, if it logged several values, the message and the error among them. */
+/**
+ * Returns what a function logged: the message, and also the error if the function logged an error among several values.
+ */
 const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
 
-/** Indents a stack trace, so that none of its lines can pass for the line of a request. */
+/** Indents a stack trace, so that none of its lines can be mistaken for the line of a request. */
 const stackLines = (stack: string): string => {
   const safe = stripVTControlCharacters(stack).replaceAll(/[^\P{Cc}\n]/gu, ' ');
-  // Find the source map by the bundle's content, not by the hash in the log: that hash is of the code at the start of
-  // the service, even if the code was replaced since.
+  // Find the source map by the bundle's content, not by the hash in the log: the log keeps the hash of the code with
+  // which the service started, even if the code was replaced since.
   return toSources(safe, mapOf).replaceAll(/^/gm, '    ');
 };
 
-/** Returns a curl command that sends the request. It works in any POSIX shell and zsh on this machine, in any folder. */
+/** Returns a curl command that sends the request. It works in POSIX shells and zsh on this machine, in any folder. */
 export const curlLine = (url: string, { method, path, headers = {}, body }: ExampleRequest): string => {
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
   const dataDir = process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : '';
-  // The command needs -X only for other methods than curl's defaults: POST if there is data, and GET if there is none.
+  // -X is needed only if the method is not curl's default, which is POST with a body and GET without one.
   const isUsual = method === (body === undefined ? 'GET' : 'POST');
   const address = /[^\w/:.%-]/.test(path) ? quote(url + path) : url + path;
   return [

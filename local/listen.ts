@@ -2,7 +2,11 @@ import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 
-/** Starts `server` on 127.0.0.1; port 0 means any free port. @returns the port @throws Error with the system's code */
+/**
+ * Starts `server` on 127.0.0.1; port 0 means any free port.
+ * @returns the port
+ * @throws Error with the system's error code, such as EADDRINUSE
+ */
 export const listen = async (server: Server, port: number): Promise<number> => {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');

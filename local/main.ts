@@ -44,7 +44,7 @@ const start = async (): Promise<void> => {
   if (debug !== undefined) {
     const { openInspector } = await import('./inspector.ts');
     say(`A debugger can attach to ${openInspector(debug)}. Nothing times out.`);
-    say('The functions are not the bundles that would be deployed: these are not minified, and have source maps.');
+    say('The bundles differ from those that cdk deploy uploads: they are not minified, and have source maps.');
   }
   const port = readPort();
   // Check that the port is free before the slow steps, so that the user learns at once if it is in use.
@@ -73,7 +73,7 @@ const start = async (): Promise<void> => {
   const { issuer: issuerUrl, audience, jwksUri } = issuer;
   const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
   const assets = temporaryFolder();
-  // Stage `dev` has the same API. What only `prod` has, a local service never uses: roll-outs and their smoke test.
+  // The stages `dev` and `prod` have the same API. Only `prod` has roll-outs and a smoke test, which nobody needs here.
   const context = { stage: 'dev', issuer: issuerUrl, audience, jwksUri };
   const app = makeApp(assets, context);
   const requestLog = new RequestLog(say);
@@ -147,7 +147,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 // EIO and EPIPE mean that the terminal or pipe is closed: nobody could read an error message, so end without one.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => void end(1));
 
-// The embedded store throws outside of our calls, for example if the disk is full, so we can catch it only here.
+// The embedded store can throw outside of our calls to it, for example if the disk is full: catch that error here.
 process.on('uncaughtException', (error) => {
   // While the service stops, it closes things that are still in use, so errors are expected.
   if (stopping) return;
@@ -158,7 +158,7 @@ process.on('uncaughtException', (error) => {
 try {
   await start();
 } catch (error) {
-  // If the user stops the service during its start, the start fails: report nothing.
+  // If the user has stopped the service during its start, the failure is expected: report nothing.
   if (!stopping) {
     console.error(explain(error));
     await end(1);

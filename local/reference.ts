@@ -1,4 +1,4 @@
-/** Serves an interactive page of the contract at /docs of the local service. A deployment has no such page. */
+/** Serves the interactive documentation of the API at /docs of the local service. A deployment does not serve it. */
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AccessLogEntry } from 'http-api-emulator';
@@ -8,9 +8,7 @@ import { type Contract, readContract, toJson } from './contract.ts';
 type Content = { type: string; body: string | Buffer; location?: string };
 type Source = (origin: string, own: Own, headers: IncomingHttpHeaders) => Promise<Content>;
 
-/**
- * What the pages show of the running service. `requests` returns the latest requests, which `npm run request` fetches.
- */
+/** What the pages show about the running service. `requests` returns the latest requests, for `npm run request`. */
 type Own = {
   newToken: () => Promise<string>;
   requests: () => readonly AccessLogEntry[];
@@ -18,9 +16,9 @@ type Own = {
 };
 
 /**
- * Serves GET and HEAD requests for the page's paths; the emulator handles all others, as in a deployment.
- * @param own.newToken is called at each load of the page: the page contains a new access token
- * @returns a function that returns whether it responds to the request
+ * Responds to GET and HEAD requests for the paths in `sources`; the emulator handles all others, as in a deployment.
+ * @param own.newToken is called each time the page loads, because the page contains a new access token
+ * @returns a function that returns true if it responds to a request, and false if the emulator must respond
  */
 export const referencePage =
   (own: Own) =>
@@ -31,8 +29,8 @@ export const referencePage =
     if (source === undefined || !['GET', 'HEAD'].includes(method)) return false;
     if (path === '/' && own.routeKeys().some((key) => key === 'GET /' || key === 'ANY /')) return false;
     request.resume();
-    // Refuse other names in Host: a website may point its name at 127.0.0.1 (DNS rebinding) to read the page's token.
-    // Without CORS headers, no other website can read the page; any program on this machine can.
+    // Allow only two names in Host: a website could point its name at 127.0.0.1 (DNS rebinding) and read the page's
+    // token. Without CORS headers, no browser lets other websites read the page; any program on this machine can.
     const host = ['127.0.0.1', 'localhost'].map((name) => new URL(`http://${name}:${socket.localPort}`).host);
     if (!host.includes(headers.host ?? '')) {
       send(response, 421, { type: 'text/plain', body: `Use the address http://${host[0]} for this server.\n` });
@@ -51,7 +49,7 @@ const send = (response: ServerResponse, status: number, { type, body, location }
     'content-type': `${type}; charset=utf-8`,
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
-    // The page may load from and connect to this service only, and no other page may frame it.
+    // Let the page load code from, and send requests to, this service only. Let no website show the page in a frame.
     'content-security-policy':
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; " +
       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -67,7 +65,10 @@ const file =
   (type: string, path: string): Source =>
   async () => ({ type, body: await readFile(new URL(path, import.meta.url)) });
 
-/** The token is in the HTML, not in a script: a page of any origin could run the script and read the token. */
+/**
+ * The page at /docs. Its token is in the HTML, not in a script file, because any website could load such a script and
+ * read the token.
+ */
 const page: Source = async (origin, { newToken }) => {
   const [html, contract, token] = await Promise.all([
     readFile(new URL('reference/page.html', import.meta.url), 'utf8'),
@@ -93,7 +94,7 @@ const start: Source = async (_, { routeKeys }, { accept = '' }) => ({
   ...(accept.includes('text/html') && { location: '/docs' }),
 });
 
-/** Every path that this module serves. The list is fixed, so no file name is built from a client's request. */
+/** Every path that this module serves. The list is fixed, so that no request can make the service read another file. */
 const sources = new Map<string, Source>([
   ['/', start],
   ['/docs', page],
@@ -114,15 +115,15 @@ const contractOf = async (origin: string): Promise<Contract & { servers: object[
 type WithExamples = { in?: string; schema: object; example?: unknown; examples?: Record<string, { value: unknown }> };
 
 /**
- * Whether a value of the contract is a parameter, header or media type with examples beside its schema. Examples inside
- * a schema do not count, and stay as they are.
+ * Returns whether a value in the contract is a parameter, a header or a media type with examples beside its schema.
+ * Examples inside a schema do not count, so `forSwaggerUi` does not change them.
  */
 const hasExamples = (value: unknown): value is WithExamples =>
   value instanceof Object && 'schema' in value && ('example' in value || 'examples' in value);
 
 /**
  * Changes the contract for Swagger UI. Examples become text, because Swagger UI would round their numbers. References
- * to parameters are replaced, because Swagger UI does not follow them in the parameters of a whole path.
+ * to parameters become the parameters, because Swagger UI does not follow references in a path's own `parameters`.
  */
 export const forSwaggerUi = (contract: Contract): unknown => {
   const change = (value: unknown): unknown => {
@@ -146,5 +147,7 @@ const examplesAsText = ({ in: place, example, examples = {} }: WithExamples): Pa
   };
 };
 
-/** A parameter's example as text. A list stays a list of texts, because Swagger UI shows an input for each element. */
+/**
+ * A parameter's example as text. A list becomes a list of texts, because Swagger UI shows an input for each element.
+ */
 const parameterText = (value: unknown): unknown => (Array.isArray(value) ? value.map(String) : String(value));

@@ -2,15 +2,17 @@ import type { AccessLogEntry } from 'http-api-emulator';
 import { accessLine } from './lines.ts';
 
 /**
- * How many requests of one second get a line each. If there are more, the second is busy, and its other requests share
- * a summary.
+ * How many requests get a line each in one second. A second with more requests is called busy: the further requests
+ * share one summary line.
  */
 const readable = 20;
 
-/** How many failed requests (5xx) of a busy second get a line each; further ones are part of the second's summary. */
+/** How many failed requests (5xx) get a line each in a busy second. The summary line covers the further failures. */
 const failureLines = 3;
 
-/** Counts the requests of the current second. `byStatus` and `slowest` cover only requests that got no line. */
+/**
+ * Counts the requests of the current second. `byStatus` and `slowest` cover only the requests that were not printed.
+ */
 class Second {
   requests = 0;
   failures = 0;
@@ -22,7 +24,7 @@ class Second {
     if (this.slowest === undefined || entry.milliseconds > this.slowest.milliseconds) this.slowest = entry;
   }
 
-  /** Sums up in one line the requests that got no line. Returns undefined if there are none. */
+  /** Sums up, in one line, the requests that were not printed. Returns undefined if all were printed. */
   summary(): string | undefined {
     if (this.slowest === undefined) return undefined;
     const { method, path, milliseconds, requestId } = this.slowest;
@@ -34,13 +36,12 @@ class Second {
   }
 }
 
-/** Prints a line for each request or, while there are many requests, a line for each second. */
+/** Prints a line for each request. In a second with many requests, one summary line replaces most of these lines. */
 export class RequestLog {
   readonly #print: (line: string) => void;
   #second = new Second();
   /**
-   * Whether the last second was busy. If it was, the requests of the current second are only in its summary, except
-   * failures.
+   * Whether the last second was busy. If so, no request of the current second gets a line, except the first failures.
    */
   #wasBusy = false;
 
@@ -57,7 +58,9 @@ export class RequestLog {
     else this.#print(accessLine(entry));
   }
 
-  /** Ends the current second, and prints its summary. Must be called once a second. */
+  /**
+   * Ends the current second, and prints its summary if some requests were not printed. Must be called once a second.
+   */
   endSecond(): void {
     const summary = this.#second.summary();
     if (summary !== undefined) this.#print(summary);

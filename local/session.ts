@@ -30,7 +30,7 @@ export const readSession = (folder: string): Session => {
 
 /**
  * Removes the session file that a killed service left behind.
- * @throws Error with a one-sentence message for the user if the file is not a session file, but the user's own
+ * @throws Error with a one-sentence message for the user if a file that is not a session file has the same path
  */
 export const removeStaleSession = (folder: string): void => {
   const file = sessionFile(folder);
@@ -81,16 +81,18 @@ const parseSession = (text: string): Session | undefined => {
 const isSession = (value: unknown): value is Session =>
   value instanceof Object && fields.every((field) => typeof Reflect.get(value, field) === 'string');
 
-/** Thrown if no token endpoint (RFC 6749 section 5) responds at a URL, or none responds yet. */
+/**
+ * Thrown if nothing responds at a token URL, or if the response is not that of a token endpoint (RFC 6749 section 5).
+ */
 export class NoTokenEndpoint extends Error {
   override readonly name = 'NoTokenEndpoint';
 }
 
 /**
- * Gets an access token by OAuth 2.0 client credentials (RFC 6749 section 4.4); the secret is sent by HTTP Basic. If
- * `source.certificate` is set, the whole process trusts it from then on.
- * @param scope is what the token may do, separated by spaces: all that the client may ask for, or a part of it
- * @throws NoTokenEndpoint, or Error if the issuer refuses; both with a one-sentence message for the user
+ * Gets an access token by OAuth 2.0 client credentials (RFC 6749 section 4.4), with HTTP Basic authentication. If
+ * `source.certificate` is set, the whole process trusts that certificate from then on.
+ * @param scope lists the scopes to ask for, separated by spaces: by default, all that the client may have
+ * @throws NoTokenEndpoint, or Error if the issuer refuses; both have a one-sentence message for the user
  */
 export const fetchToken = async (source: TokenSource, scope = source.scope): Promise<string> => {
   const { tokenUrl, clientId, clientSecret, certificate } = source;

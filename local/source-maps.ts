@@ -6,17 +6,18 @@ import { sha256Of } from './stack-traces.ts';
 type KeptMap = { sha256: string; text: string; parsed?: SourceMap };
 
 /**
- * The source map of each entry's newest bundle. Older ones are dropped, because a service that reloads for days would
- * collect thousands.
+ * The source map of each entry file's newest bundle. Older maps are dropped, because a service that reloads for days
+ * would collect thousands of them.
  */
 const maps = new Map<string, KeptMap>();
 
-/** Keeps the source map of an entry's new bundle in place of the old one. `map` is JSON. */
+/** Stores the source map (JSON) of an entry file's new bundle, and drops the map of the old bundle. */
 export const keepMap = (entry: string, code: Uint8Array, map: string): void =>
   void maps.set(entry, { sha256: sha256Of(code), text: map });
 
 /**
- * Returns the source map of the bundle in a file, found by the hash of the file; undefined if no such bundle is served.
+ * Finds the source map of the bundle that a file contains, by the file's hash. Returns undefined if the service runs no
+ * bundle with that hash.
  */
 export const mapOf = (file: string): SourceMap | undefined => {
   const sha256 = hashOf(file);
@@ -26,8 +27,8 @@ export const mapOf = (file: string): SourceMap | undefined => {
 };
 
 /**
- * Hashes a file. Returns undefined if the file does not exist: its path is from a stack trace, which is just text that
- * a function logged.
+ * Hashes a file. Returns undefined if the file does not exist, which may happen because the path is from a logged stack
+ * trace, and a function may log any text.
  */
 const hashOf = (file: string): string | undefined => {
   try {

@@ -1,4 +1,4 @@
-/** Stack traces of the bundles: finds them in what a function logged, and says which lines of the sources they mean. */
+/** Finds the stack traces in what a bundled function logged, and translates them to lines of the source files. */
 import { createHash } from 'node:crypto';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
@@ -6,8 +6,8 @@ import { type BuildOptions, buildSync, type OutputFile } from 'esbuild';
 import { esbuildOptions, listEntries } from '../infra/bundling.ts';
 
 /**
- * esbuild's options for a source map beside the bundle, with paths relative to the project's folder. The bundle itself
- * stays as it is deployed, and the map is not deployed.
+ * esbuild's options for a separate source map, with paths relative to the project's folder. The bundle stays the same
+ * as the deployed one, and the map is not deployed.
  */
 export const mapOptions = {
   sourcemap: 'external',
@@ -15,7 +15,9 @@ export const mapOptions = {
   outfile: path.resolve(import.meta.dirname, '../index.js'),
 } satisfies BuildOptions;
 
-/** Finds the bundle of an entry, and its source map unless the map is inline, in what esbuild has produced. */
+/**
+ * Finds the bundle and the source map in esbuild's output for an entry file. `map` is undefined if `code` contains it.
+ */
 export const splitOutput = (entry: string, files: OutputFile[]): { code: OutputFile; map: OutputFile | undefined } => {
   const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
   const code = files.find((file) => !isMap(file));
@@ -25,27 +27,29 @@ export const splitOutput = (entry: string, files: OutputFile[]): { code: OutputF
 
 export const sha256Of = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
 
-/** Thrown if a stack trace is of a bundle that cannot be made from the files in this folder. */
+/**
+ * Thrown if the bundle of a stack trace was not built from the files in this folder, but from another commit, say.
+ */
 export class OtherBundle extends Error {
   override readonly name = 'OtherBundle';
 }
 
 /**
- * Translates stack traces with the bundles of the files in this folder. The bundles are made once, when the first stack
- * trace is read.
+ * Translates stack traces of the bundles that are built from the files in this folder. Builds these bundles once, when
+ * they are first needed.
  */
 export class StackTraces {
   #made: { entry: string; sha256: string; map: SourceMap }[] | undefined;
 
-  /** The SHA-256 of each bundle, with its entry, as text for the user. */
+  /** Lists the SHA-256 and the entry file of each bundle, as text for the user. */
   describe(): string {
     return this.#bundles.map(({ entry, sha256 }) => `${sha256} (functions/${entry})`).join(', ');
   }
 
   /**
-   * Says which lines of the sources a stack trace means.
+   * Replaces the positions in a stack trace by positions in the source files.
    * @param sha256 is the hash of the bundle that ran
-   * @throws OtherBundle
+   * @throws OtherBundle if the files in this folder do not make that bundle
    */
   toSources(stack: string, sha256: string): string {
     const map = this.#bundles.find((each) => each.sha256 === sha256)?.map;
@@ -64,15 +68,12 @@ export class StackTraces {
   }
 }
 
-/**
- * Matches a place in a bundle, such as /var/task/index.js:25:26897, and the function's name before it if that is
- * minified.
- */
+/** Matches a position in a bundle, such as /var/task/index.js:25:26897, and any minified function name before it. */
 const place = /((?<=\bat (?:async )?)(?:new )?[\w$]{1,3} \()?(?<![^\s"'()])([^\s"'()]*\/index\.js):(\d+):(\d+)(\)?)/g;
 
 /**
- * Replaces each place in a bundle, such as /var/task/index.js:25:26897, by its file, line and column in the sources.
- * @param mapOf returns the source map of a bundle, whose path the place has; undefined keeps the place
+ * Replaces each position in a bundle, such as /var/task/index.js:25:26897, by its source file, line and column.
+ * @param mapOf returns the source map of the bundle at a path; if it returns undefined, the position is kept
  */
 export const toSources = (stack: string, mapOf: (bundle: string) => SourceMap | undefined): string =>
   stack.replaceAll(place, (found, minified = '', bundle: string, line: string, column: string, end: string) => {
@@ -82,17 +83,18 @@ export const toSources = (stack: string, mapOf: (bundle: string) => SourceMap | 
     return `${originalSource}:${originalLine + 1}:${originalColumn + 1}${minified === '' ? end : ''}`;
   });
 
-/** Returns whether a text has places in bundles. */
+/** Returns whether a text contains a position in a bundle, such as /var/task/index.js:25:26897. */
 export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
 
 /**
- * A log entry of a function, taken apart: `rest` is the entry without stack traces; `stacks` has each stack trace as
- * text of several lines, outermost error first.
+ * A function's log entry in parts: `stacks` has each stack trace as text of several lines, that of the outermost error
+ * first; `sha256` is the hash of the function's bundle; `rest` is everything else, as JSON.
  */
 export type Unfolded = { rest: string; stacks: string[]; sha256?: string };
 
 /**
- * Separates the stack traces from a function's log entry. Also removes the bundle's SHA-256 and the `omitted` fields.
+ * Separates the stack traces and the bundle's SHA-256 from the rest of a function's log entry. Leaves out the fields
+ * that `omitted` names.
  */
 export const takeStacks = (logged: unknown, omitted: string[] = []): Unfolded => {
   const stacks: string[] = [];
@@ -103,7 +105,8 @@ export const takeStacks = (logged: unknown, omitted: string[] = []): Unfolded =>
       return undefined;
     }
     if (omitted.includes(key)) return undefined;
-    // Our lines have `stack`; an error that Lambda itself logs has `stackTrace`, an array of lines.
+    // An error that our code logs has `stack`, a text. An error that Lambda itself logs has `stackTrace`, an array of
+    // lines.
     const stack = key === 'stackTrace' && Array.isArray(value) ? value.join('\n') : key === 'stack' ? value : undefined;
     if (typeof stack !== 'string' || !/^[ \t]+at /m.test(stack)) return value;
     stacks.push(stack);

@@ -5,8 +5,9 @@ import { ServiceFunction } from '../infra/service-function.ts';
 import { readSettings } from '../infra/settings.ts';
 
 /**
- * Makes the app of `cdk deploy`. Its `synth` writes the template and the bundles to `folder`.
- * @param context has the values that `cdk -c` would set
+ * Makes a CDK app with the stack that `cdk deploy` deploys. The app's `synth` writes the template and the bundles to
+ * `folder`.
+ * @param context has the values that the option `-c` of `cdk` would set
  */
 export const makeApp = (folder: string, context: Record<string, string>): App => {
   const cdkJson: unknown = JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8'));
@@ -16,14 +17,14 @@ export const makeApp = (folder: string, context: Record<string, string>): App =>
       ...(cdkJson as { context: object }).context,
       ...context,
     },
-    // Skip the check of the template that `cdk synth` makes: it would take a third of the start-up time of `npm start`.
+    // Skip the template check of `cdk synth`, which would take a third of the start-up time of `npm start`.
     builtinCloudFormationValidation: false,
   });
   new PlantStoreStack(app, readSettings(app.node));
   return app;
 };
 
-/** The entry file of each function of an app, by the function's name in the emulator. */
+/** Returns the entry file of each function in an app, by the function's name in the emulator. */
 export const entriesOf = (app: App): Record<string, string> =>
   Object.fromEntries(
     app.node

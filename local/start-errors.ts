@@ -1,7 +1,7 @@
 import { FolderError } from 'http-api-emulator';
 import { readPort } from './settings.ts';
 
-/** Replaces the usual errors of a first start with messages that say what to do. */
+/** Returns the message for an error of `npm start`. For errors that are common at a first start, it says what to do. */
 export const explain = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {

@@ -1,6 +1,6 @@
 /**
- * Exits with 1 unless it runs on the Node.js from package-lock.json, or on the same major version if the lock file has
- * no Node.js for this platform. This file is plain JavaScript so that an old Node.js can run it.
+ * Exits with 1 unless it runs on the Node.js that package-lock.json pins. If that file pins none that works on this
+ * platform, the same major version is enough. This file is plain JavaScript so that an old Node.js can run it.
  */
 'use strict';
 
@@ -15,11 +15,13 @@ const running = process.versions.node;
 const name = `node-${process.platform}-${process.arch}`;
 const binary = path.join(root, 'node_modules', name, 'bin', 'node');
 
-/** The binary's version need not be checked: npm installs a package only if it matches its hash in the lock file. */
+/** Whether this file runs on the Node.js in node_modules, which npm has checked against package-lock.json. */
 const isPinned = () =>
   running === pinned && existsSync(binary) && realpathSync(process.execPath) === realpathSync(binary);
 
-/** True if the package is installed but its binary cannot run, as on Alpine Linux, which has a different C library. */
+/**
+ * True if the Node.js in node_modules cannot run here, for example on Alpine Linux, which has a different C library.
+ */
 const cannotStart = () => existsSync(binary) && spawnSync(binary, ['--version']).status !== 0;
 
 const refuse = (sentence) => {
@@ -38,6 +40,6 @@ if (!isPinned()) {
   }
   const [major] = pinned.split('.');
   if (running.split('.')[0] !== major) {
-    refuse(`Plant Store needs Node.js ${major}, ${found}: install it, and run "npm ci" again.`);
+    refuse(`Plant Store needs Node.js ${major}, ${found}. Install Node.js ${major}, and run "npm ci" again.`);
   }
 }

@@ -6,18 +6,20 @@ import { type ProjectCopy, startIn } from './project-copy.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** The project as it was at a commit. `hasSamePackages`: its package-lock.json equals that of the working tree. */
+/**
+ * The project as it was at a commit. `hasSamePackages` is true if its package-lock.json is that of the working tree.
+ */
 export type Checkout = ProjectCopy & { commit: string; hasSamePackages: boolean };
 
 /** An error that the user must fix. Its message says how. */
 export class CheckoutError extends Error {}
 
 /**
- * Checks out the project at a git ref into `parent`, a folder that the caller removes. The checkout uses the packages
- * installed here; its functions/generated is made by its own compiler.
- * @param signal stops the work, and the promise then rejects
- * @param options `ownPackages`: if the checkout's package-lock.json differs, npm installs the checkout's own packages
- * @throws CheckoutError if git does not have the ref, or the project at that ref has no stack to synthesize
+ * Checks out the project at a git ref into `parent`, a folder that the caller removes later. The checkout uses the
+ * packages installed here, and generates its functions/generated with its own scripts.
+ * @param signal stops the work when aborted; the promise then rejects
+ * @param options `ownPackages`: npm installs the checkout's own packages if its package-lock.json differs from ours
+ * @throws CheckoutError if git does not have the ref, or if the project at that ref is too old or cannot be set up
  */
 export const checkOut = async (
   parent: string,
@@ -29,7 +31,7 @@ export const checkOut = async (
   const copy = { folder: path.join(parent, 'project'), temporary: path.join(parent, 'tmp') };
   await Promise.all([mkdir(copy.folder, { recursive: true }), mkdir(copy.temporary, { recursive: true })]);
   const archive = path.join(copy.temporary, 'project.tar');
-  // If the project is a subfolder of a repository, `git archive` takes that folder only.
+  // If the project is a subfolder of a git repository, `git archive` exports only that subfolder.
   await git(project, ['archive', '--format=tar', `--output=${archive}`, commit], signal);
   await promisify(execFile)('tar', ['-xf', archive, '-C', copy.folder], { signal });
   await rm(archive);

@@ -1,6 +1,6 @@
 /**
- * Generates functions/generated/ from schemas/openapi.yaml: contract.ts (types, routes and scopes) for everyone, and for
- * each operation a module that checks its events.
+ * Generates functions/generated/ from schemas/openapi.yaml: contract.ts with types, routes and scopes, and for each
+ * operation a module that checks the events of its Lambda function.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';

@@ -41,7 +41,7 @@ const { allow, context } = command.opts<{ allow: Finding['rule'][]; context: str
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-/** Prints CDK's diff of a stack. @returns what needs more than a review */
+/** Prints CDK's diff of a stack. @returns the changes that need more than a code review */
 const compareStack = (name: string, before: StackTemplate, after: StackTemplate): Finding[] => {
   const then = { ...before, template: withoutHashes(before.template) };
   const now = { ...after, template: withoutHashes(after.template) };
@@ -58,7 +58,7 @@ const compareStack = (name: string, before: StackTemplate, after: StackTemplate)
   ];
 };
 
-/** Finds stacks that the app no longer has, because a deployment does not delete them. */
+/** Finds stacks that the app no longer has: a deployment would not delete them, but leave them behind. */
 const missingStacks = (before: Stacks, after: Stacks): Finding[] =>
   [...before.keys()]
     .filter((name) => !after.has(name))

@@ -1,7 +1,6 @@
 /**
- * `npm run guide` follows docs/add-an-operation.md in a copy of the project: it applies the code blocks, tests the copy,
- * sends the requests of the shell blocks to `npm start`, and prints what the operation costs. `npm run guide -- FILE`
- * follows another document.
+ * `npm run guide` follows docs/add-an-operation.md, or another document, in a copy of the project: applies the code
+ * blocks, tests the copy, runs the shell blocks against `npm start`, and counts the changed files and lines.
  */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -19,7 +18,7 @@ const command = new Command('npm run guide --')
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-/** Tests that are left out, because an operation changes nothing of what they test. */
+/** Tests that are left out, because a new operation does not change what they test. */
 const unaffected = [
   'emulator/**',
   'test/scripts/**',
@@ -49,7 +48,7 @@ const apply = async ({ folder }: ProjectCopy, markdown: string): Promise<void> =
   }
 };
 
-/** Runs a step, prints its name and duration, and its output if it fails. @returns whether it succeeded */
+/** Runs a step. Prints its name, its duration and, if it fails, its output. @returns whether the step succeeded */
 const step = async (name: string, run: () => Promise<{ isGood: boolean; output: string }>): Promise<boolean> => {
   const started = performance.now();
   const { isGood, output } = await run();
@@ -66,8 +65,8 @@ const check = (copy: ProjectCopy, command: [string, ...string[]]): Promise<boole
   });
 
 /**
- * Runs the guide's shell blocks beside `npm start`. The comment at the end of a command must be the line that the
- * command prints.
+ * Runs the guide's shell blocks while `npm start` runs. The comment at the end of a command must be what the command
+ * prints.
  */
 const request = async (copy: ProjectCopy, markdown: string): Promise<{ isGood: boolean; output: string }> => {
   const scripts = [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, script = '']) => script);

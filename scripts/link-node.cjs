@@ -1,6 +1,6 @@
 /**
- * Links node_modules/.bin/node to this platform's Node.js package. npm 10 makes this link, too, but loses it when npm
- * removes another platform's package with the same `bin`. A shell finds the new link after `hash -r`.
+ * Links node_modules/.bin/node to this platform's Node.js. npm 10 makes this link, too, but deletes it when it removes
+ * another platform's package with the same `bin`. A running shell finds the new link after `hash -r`.
  */
 'use strict';
 

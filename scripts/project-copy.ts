@@ -35,19 +35,20 @@ export const copyProject = async (parent: string, signal: AbortSignal): Promise<
 const copyOptions = { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE };
 
 /**
- * Copies node_modules without its caches. A link to the folder is not enough, because the bundling tests compare real
- * paths.
+ * Copies node_modules without its caches. A symbolic link to the folder is not enough, because the bundling tests
+ * compare real paths.
  */
 const copyModules = async (target: string, signal: AbortSignal): Promise<void> => {
   const source = path.join(root, 'node_modules');
   const packages = (await readdir(source)).filter((name) => name === '.bin' || !name.startsWith('.'));
   await mkdir(target, { recursive: true });
   try {
-    // Use hard links: they take 2 s, copies up to 40 s. npm replaces a package's files, so the original files do not
-    // change.
+    // Use hard links: they take 2 s, copies up to 40 s. The originals are safe: npm replaces a package's files instead
+    // of changing them.
     await promisify(execFile)('cp', ['-al', ...packages, target], { cwd: source, signal });
   } catch {
-    // Hard links are impossible: this `cp` has no -l, or the copy is on another file system. So copy the files.
+    // Hard links have failed: this `cp` has no option -l, or the copy is on another file system. Copy the files
+    // instead.
     for (const name of packages) {
       signal.throwIfAborted();
       await rm(path.join(target, name), { recursive: true, force: true });
@@ -58,7 +59,10 @@ const copyModules = async (target: string, signal: AbortSignal): Promise<void> =
   await cp(path.join(source, '.package-lock.json'), path.join(target, '.package-lock.json'));
 };
 
-/** The caller's settings that commands in a copy must not get: they would use the caller's store, folder or service. */
+/**
+ * Environment variables that commands in a copy must not get: with these, they would use the caller's store, data
+ * folder or service.
+ */
 const callersSettings = ['AWS_ENDPOINT_URL_DYNAMODB', 'TABLE_NAME', 'DATA_DIR', 'PORT', 'API_URL', 'ACCESS_TOKEN'];
 
 /** A command that runs in a copy. `output` returns all that it has printed. */
@@ -84,7 +88,7 @@ export const startIn = (
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL');
     } catch {
-      // process.kill throws if the process group has already ended.
+      // Do nothing: process.kill throws if the process group has already ended.
     }
   };
   signal.addEventListener('abort', end);

@@ -19,12 +19,14 @@ new Command('npm run record --')
 const root = path.resolve(import.meta.dirname, '..');
 const images = path.join(root, 'docs/images');
 
-/** A line in the terminal, and the seconds until it appeared. */
+/** A line in the terminal, and how many seconds after the start it appeared. */
 type Line = { at: number; text: string };
 
 const columns = 110;
 
-/** Draws the terminal as an SVG whose lines appear one after another, or at once if the reader prefers no motion. */
+/**
+ * Draws the terminal as an SVG whose lines appear one after another, or all at once for readers who prefer less motion.
+ */
 const drawTerminal = (lines: Line[]): string => {
   const rows = lines.flatMap(({ at, text }) => wrap(text).map((row) => ({ at, row })));
   const toXml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');

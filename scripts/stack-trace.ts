@@ -1,10 +1,13 @@
-/** `npm run -s stack-trace < line.json` prints the stack traces in a function's log with the lines of the sources. */
+/**
+ * `npm run -s stack-trace < line.json` prints lines of a function's log, with stack traces that point to the sources.
+ */
 import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError } from 'commander';
 import { hasPlaces, OtherBundle, StackTraces, takeStacks } from '../local/stack-traces.ts';
 
 const hash = (given: string): string => {
-  if (!/^[0-9a-f]{64}$/.test(given)) throw new InvalidArgumentError('It must be the 64 digits of a SHA-256.');
+  if (!/^[0-9a-f]{64}$/.test(given))
+    throw new InvalidArgumentError('It must be a SHA-256 hash: 64 hexadecimal digits.');
   return given;
 };
 
@@ -40,7 +43,9 @@ const inSources = (stack: string, sha256 = bundle): string => {
   );
 };
 
-/** Returns a log record with its stack traces below it. Returns undefined if the text is not a record. */
+/**
+ * Returns a log record with its translated stack traces below it. Returns undefined if the text is not a log record.
+ */
 const unfold = (input: string): string | undefined => {
   const found = parse(input);
   if (found === undefined) return undefined;
@@ -52,7 +57,7 @@ if (process.stdin.isTTY) console.error('Paste lines of a log, or a stack trace. 
 const input = (await text(process.stdin)).trimEnd();
 try {
   if (!hasPlaces(input)) throw new Error('The input has no line of a stack trace such as /var/task/index.js:25:26897.');
-  // Read the whole input as one record first, because CloudWatch's console shows a record as several lines.
+  // First try to read the whole input as one record, because CloudWatch's console shows a record as several lines.
   console.log(unfold(input) ?? input.replaceAll(/^.*$/gm, (line) => unfold(line) ?? inSources(line)));
 } catch (error) {
   if (!(error instanceof Error)) throw error;

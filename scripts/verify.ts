@@ -1,4 +1,4 @@
-/** `npm run -s verify -- --stack PlantStore` says whether the functions of a deployed stack run the code of this folder. */
+/** `npm run -s verify -- --stack PlantStore` says whether a deployed stack's functions run the code in this folder. */
 import { execFileSync } from 'node:child_process';
 import { Command } from 'commander';
 import { type DeployedFunction, type DeployedVersion, downloadLive, listFunctions } from '../cli/deployed-code.ts';
@@ -14,7 +14,7 @@ const { stack } = new Command('npm run -s verify --')
   .parse()
   .opts<{ stack: string }>();
 
-/** Says from which commit the files in this folder are. */
+/** Says which commit the files in this folder come from. */
 const describeFolder = (): string => {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
@@ -26,17 +26,26 @@ const describeFolder = (): string => {
   }
 };
 
-/** Returns the construct id of an entry's function. @example functionOf('create-plant.lambda.ts') === 'CreatePlant' */
+/**
+ * Returns the CDK construct id of an entry file's function.
+ * @example functionOf('create-plant.lambda.ts') === 'CreatePlant'
+ */
 const functionOf = (entry: string): string =>
   entry.replace('.lambda.ts', '').replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Returns a function's entry. A logical id is the ids of the parents, the function's own id, and a hash. */
+/**
+ * Finds a function's entry file by the function's logical id, which consists of the ids of the parent constructs, the
+ * function's construct id, and a hash.
+ */
 const entryOf = ({ id }: DeployedFunction): string | undefined =>
   listEntries()
     .filter((entry) => id.replace(/[0-9A-F]{8}$/, '').endsWith(functionOf(entry)))
     .sort((a, b) => b.length - a.length)[0];
 
-/** Compares a version with the bundle built from this folder. @returns what differs, or undefined */
+/**
+ * Compares a deployed version with `built`, the SHA-256 of this folder's bundle.
+ * @returns the difference, or undefined
+ */
 const difference = ({ declared, files: { code, names } }: DeployedVersion, built: string): string | undefined => {
   if (code === undefined || names.length > 1) return `the files ${names.join(', ')} run, not index.js alone`;
   const runs = sha256Of(code);
@@ -45,7 +54,10 @@ const difference = ({ declared, files: { code, names } }: DeployedVersion, built
   return `${runs} runs, but this folder makes ${built}${changed}`;
 };
 
-/** Compares all versions of a function that callers reach. @returns for each version a line, and whether it matches */
+/**
+ * Compares the code of this folder with each version that callers of a function reach.
+ * @returns a line to print for each version, and whether the version matches
+ */
 const compare = async (found: DeployedFunction): Promise<{ line: string; matches: boolean }[]> => {
   const entry = entryOf(found);
   if (entry === undefined) return [{ line: `${found.id} differs: functions/ has no entry for it`, matches: false }];

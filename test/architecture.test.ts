@@ -10,7 +10,7 @@ const root = path.resolve(import.meta.dirname, '..');
 
 /** The allowed imports: a file that matches `of` may import only files and packages that match one of `may`. */
 const importRules: { of: RegExp; may: RegExp[] }[] = [
-  // A Lambda's entry file assembles an operation, or the authorizer, from its parts.
+  // An entry file assembles a Lambda function (an operation, the authorizer or the smoke test) from its parts.
   {
     of: /^functions\/[^/]+\.lambda\.ts$/,
     may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/],
@@ -31,7 +31,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     ],
   },
   { of: /^functions\/auth\//, may: [/^functions\/auth\//, /^aws-jwt-verify\//, /^node:/] },
-  // The smoke test shares no code with what it tests.
+  // Except for the generated contract, the smoke test shares no code with the functions that it tests.
   {
     of: /^functions\/smoke-test\//,
     may: [
@@ -41,7 +41,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^node:/,
     ],
   },
-  // The stubs become part of the bundles, so they may import nothing of the stack.
+  // The stubs replace modules of the AWS SDK in the functions' bundles, so they must not import code of the stack.
   { of: /^infra\/sdk-stubs\//, may: [/^@aws-sdk\/credential-provider-env$/, /^@smithy\/core\/config$/] },
   {
     of: /^infra\/[^/]+$/,
@@ -53,14 +53,14 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^node:/,
     ],
   },
-  // The emulator is a separate npm package, so it may import nothing else of the project.
+  // The emulator is a separate npm package, so it must not import other files of the project.
   {
     of: /^emulator\/(?!test\/)/,
     may: [
       /^emulator\/(?!test\/)/,
       /^(aws-lambda|dynalite(\/db\/index\.js)?|level|@aws-sdk\/client-dynamodb)$/,
       /^node:/,
-      // The emulator imports the handlers of the functions that it runs.
+      // The emulator imports the handlers of functions from paths that it computes.
       /^a computed path$/,
     ],
   },
@@ -85,7 +85,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^node:/,
     ],
   },
-  // The client is a separate npm package. It may import only what its bundle includes, and nothing else of the project.
+  // The client is a separate npm package, so it may import only what its bundle includes.
   { of: /^client\//, may: [/^client\//, /^functions\/generated\/contract\.ts$/, /^ky$/] },
   {
     of: /^scripts\//,
@@ -128,14 +128,14 @@ const importsOf = (file: string): string[] => {
 };
 
 describe('the import rules', () => {
-  test('match each source file exactly once', () => {
+  test('have exactly one rule for each source file', () => {
     const kindsOf = (file: string): string[] =>
       importRules.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));
     const unclear = files.map((file) => [file, kindsOf(file)] as const).filter(([, kinds]) => kinds.length !== 1);
     expect(Object.fromEntries(unclear)).toEqual({});
   });
 
-  test('each match at least one file', () => {
+  test('have no rule for files that do not exist', () => {
     expect(importRules.filter(({ of }) => !files.some((file) => of.test(file)))).toEqual([]);
   });
 
@@ -152,7 +152,7 @@ describe('the import rules', () => {
     expect(importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)))).toEqual([]);
   });
 
-  test('let http/ and plants/ import nothing but types from functions/generated/', () => {
+  test('let http/ and plants/ import only types from functions/generated/', () => {
     for (const file of files.filter((each) => /^functions\/(http|plants)\//.test(each))) {
       const values = parse(file)
         .module.staticImports.filter(({ moduleRequest }) => moduleRequest.value.includes('/generated/'))
@@ -163,7 +163,7 @@ describe('the import rules', () => {
 });
 
 describe('the folder test/', () => {
-  test('has only tests and Vitest configurations outside kit/ and breaks/', () => {
+  test('contains only tests and Vitest configurations, except in kit/ and breaks/', () => {
     const configured = [Object.values(include), browserConfig.test?.include, runtimesConfig.test?.include].flat();
     const run = configured.flatMap((pattern) => globSync(pattern ?? [], { cwd: root }));
     const others = globSync('test/**/*.*', { cwd: root }).filter(
@@ -172,14 +172,14 @@ describe('the folder test/', () => {
     expect(others).toEqual([]);
   });
 
-  test('runs each file that replaces modules, the environment or the clock in a separate worker', () => {
+  test('gives a separate worker to each file that replaces modules, environment variables or the clock', () => {
     const lasting =
       /\bvi\.(?:mock|doMock|resetModules)\b|\bstart(?:InProcess|EventLoopClock)\b|\bprocess\.env(?:\[.+?\] =|,)/;
     const shared = include.shared.flatMap((pattern) => globSync(pattern, { cwd: root }));
     expect(shared.filter((file) => lasting.test(readFileSync(path.join(root, file), 'utf8')))).toEqual([]);
   });
 
-  test('is imported by no other folder than bench/', () => {
+  test('is imported from no other folder except bench/', () => {
     const outside = globSync(
       ['*.ts', '.ci/**/*.{ts,mjs}', '{cli,client,emulator,functions,infra,local,scripts}/**/*.{ts,js}'],
       {

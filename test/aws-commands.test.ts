@@ -14,11 +14,11 @@ test('the documents contain more than ten `aws` commands', () => {
   expect(commands.length).toBeGreaterThan(10);
 });
 
-test.each(commands)('in %s, AWS has the operation and the options of the command: %s', (_, command) => {
+test.each(commands)('the AWS CLI would accept the command that %s contains: %s', (_, command) => {
   expect(problemsOf(command)).toEqual([]);
 });
 
-test('findCommands finds commands in shell blocks and in inline code, and joins the lines of a command', () => {
+test('findCommands finds commands in shell blocks and inline code, and joins a command that spans several lines', () => {
   const markdown = [
     'Run `aws logs\nstart-query --query-string x`, not `npx cdk`, nor `awslocal s3 ls`.',
     '```sh',
@@ -35,7 +35,7 @@ test('findCommands finds commands in shell blocks and in inline code, and joins 
   ]);
 });
 
-describe('problemsOf, which checks a command of the AWS CLI,', () => {
+describe('problemsOf, which checks an AWS CLI command,', () => {
   test.each([
     'aws dynamodb delete-table --table-name <table>',
     'aws dynamodb delete-table --table-name "<the table>" && echo done',

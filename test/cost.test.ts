@@ -1,4 +1,4 @@
-/** Tests that docs/cost.md adds up, has the memory size of the functions, and has the same sums as README.md. */
+/** Tests that docs/cost.md adds up and uses the memory size of the functions, and that README.md has the same sums. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +6,10 @@ import { prod, propertiesOf } from './kit/template.ts';
 
 const read = (file: string): string => readFileSync(path.resolve(import.meta.dirname, '..', file), 'utf8');
 
-/** Returns the rows of the table whose head has this text: the text of each row, and the numbers in its other cells. */
+/**
+ * Returns the rows of the table in docs/cost.md that has `head` in its header: the text of the first cell, and the
+ * numbers in each of the other cells.
+ */
 const table = (head: string): { what: string; numbers: number[][] }[] => {
   const [, text = ''] = read('docs/cost.md').split(`${head} |`);
   const rows = text.split('\n\n')[0]?.split('\n').slice(2) ?? [];
@@ -21,7 +24,7 @@ const sumOf = (rows: { numbers: number[][] }[], column: number, pick: (range: nu
 const least = (range: number[]): number => range[0] ?? Number.NaN;
 const most = (range: number[]): number => range.at(-1) ?? Number.NaN;
 
-test('docs/cost.md says that a million plants cost the sum of its rows, which is below 3.80 dollars and also in README.md', () => {
+test('docs/cost.md adds up the cost of a million plants correctly; the sum is below 3.80 dollars, and README.md has the same sum', () => {
   const rows = table('of up to 1 KB');
   const end = rows.findIndex(({ what }) => what.includes('together'));
   const together = least(rows[end]?.numbers[0] ?? []);
@@ -30,7 +33,7 @@ test('docs/cost.md says that a million plants cost the sum of its rows, which is
   expect(read('README.md')).toContain(`[${together} dollars](docs/cost.md)`);
 });
 
-test('docs/cost.md says that a month costs the sum of its rows; with a client, README.md has the sum in whole dollars, too', () => {
+test('docs/cost.md adds up the cost of a month correctly, and README.md has the same sum for a month with one client', () => {
   const rows = table('a month, besides the requests');
   const parts = rows.slice(0, -1);
   const [quiet, used] = rows.at(-1)?.numbers ?? [];
@@ -39,7 +42,7 @@ test('docs/cost.md says that a month costs the sum of its rows; with a client, R
   expect(read('README.md').replaceAll('\n', ' ')).toContain(`a month with one client costs ${used?.join(' to ')}`);
 });
 
-test('docs/cost.md has the memory size of the functions in the price of Lambda', () => {
+test('docs/cost.md computes the cost of Lambda with the memory size that the functions have', () => {
   const sizes = Object.values(propertiesOf('AWS::Lambda::Function', prod)).map(({ MemorySize }) => MemorySize);
   const [size, ...others] = new Set(sizes);
   expect(others).toEqual([]);

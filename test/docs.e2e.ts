@@ -1,4 +1,4 @@
-/** Runs the commands and the code of the two READMEs against a local service. */
+/** Runs the commands and the code in README.md and client/README.md against a local service. */
 import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { test } from './kit/local-service-test.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Returns the code blocks in a language that are below a heading of a README. */
+/** Returns the code blocks of one language in the section of a README that has this heading. */
 const blocks = (heading: string, language: string, document = 'README.md'): string[] => {
   const [, section = ''] = readFileSync(path.join(root, document), 'utf8').split(`## ${heading}\n`);
   const [own = ''] = section.split(/^##/m);
@@ -18,7 +18,7 @@ const blocks = (heading: string, language: string, document = 'README.md'): stri
 };
 
 describe('a reader of the READMEs', () => {
-  test('adds a plant with curl, from the command line, from a file and from TypeScript', async ({ home }) => {
+  test('can add plants with curl, from the command line, from a file and from TypeScript', async ({ home }) => {
     const { url } = await home.start();
     const here = (code: string): string =>
       code

@@ -19,8 +19,8 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
 const ignored = read('.gitignore').trim().split('\n');
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-// The files in which names of files are searched: not the changelog (which names removed files), data, or this file
-// (whose patterns look like names).
+// The files in which the tests check each file name. Left out are data, the changelog, which names removed files, and
+// this file, whose patterns look like names.
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&
@@ -29,7 +29,7 @@ const texts = files.filter(
 );
 const documents = texts.filter((file) => file.endsWith('.md'));
 
-/** The guide for a new operation. The files that its readers add do not exist yet; its code blocks name them. */
+/** The guide to adding an operation. Its code blocks name files that do not exist yet, because its readers add them. */
 const guide = 'docs/add-an-operation.md';
 const toBeAdded = [...read(guide).matchAll(/^```\w+ (\S+)$/gm)].map(([, file = '']) => file);
 
@@ -46,7 +46,9 @@ const isPath = (name: string): boolean =>
 
 const isName = (name: string): boolean => files.some((file) => `/${file}/`.includes(`/${name.replace(/\/$/, '')}/`));
 
-/** Returns whether .gitignore lists the name, because `npm ci` or another command generates the file. */
+/**
+ * Returns whether .gitignore lists the name: such a file may be missing, because a command such as `npm ci` makes it.
+ */
 const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
@@ -74,7 +76,10 @@ test('documents, comments and configurations name only files and folders that ex
   expect(Object.fromEntries(stale.filter(([, names]) => names.length > 0))).toEqual({});
 });
 
-/** The most words in a document, as `wc -w` counts. Runbook and appendix have no limit: nobody reads them as a whole. */
+/**
+ * The most words that a document may have, as `wc -w` counts them. The runbook and the appendix have no limit, because
+ * nobody reads them as a whole.
+ */
 const wordLimit = (document: string): number =>
   ({
     'README.md': 900,
@@ -109,18 +114,18 @@ describe.each(documents)('%s', (document) => {
 describe("CONTRIBUTING's table of commands", () => {
   const [, commands = ''] = /^## Commands\n(.*?)^## /ms.exec(read('CONTRIBUTING.md')) ?? [];
   const firstCells = [...commands.matchAll(/^\| (.*?) \|/gm)].map(([, cell = '']) => cell).join('\n');
-  // Scripts that npm runs without the word `run`.
+  // Scripts that npm can run without the word `run`, as in `npm test`.
   const short = ['start', 'test', 'version'];
   const listed = [...firstCells.matchAll(/`npm (run )?([a-z][\w:-]*)/g)].filter(
     ([, run, script = '']) => run !== undefined || short.includes(script),
   );
 
-  test('has a line for every npm script, and no other', () => {
+  test('has one row for every npm script, and no other rows', () => {
     expect(listed.map(([, , script]) => script).sort()).toEqual(Object.keys(packageJson.scripts).sort());
   });
 });
 
-/** Returns the anchors that GitHub makes of a document's headings. */
+/** Returns the anchors that GitHub derives from the headings of a document. */
 const headings = (markdown: string): string[] =>
   [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
     text

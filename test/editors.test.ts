@@ -1,4 +1,4 @@
-/** Tests that the settings for editors name only scripts, files and ports that exist: no editor runs in CI. */
+/** Tests that the editors' settings name only scripts, files and ports that exist, because CI starts no editor. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
@@ -8,7 +8,7 @@ import packageJson from '../package.json' with { type: 'json' };
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Returns the strings in a value. A command in several strings, such as `runtimeArgs`, also counts as one. */
+/** Returns all strings in a value, and each command with its arguments (such as `runtimeArgs`) as one more string. */
 const stringsIn = (value: unknown): string[] => {
   if (typeof value === 'string') return [value];
   const strings = Object.values(Object(value)).flatMap(stringsIn);
@@ -35,7 +35,7 @@ describe.each(globSync('.{vscode,devcontainer}/*.json', { cwd: root }))('%s', (f
 });
 
 describe('the dev container', () => {
-  test('has the major version of Node.js that .node-version has', () => {
+  test('has the same major version of Node.js as .node-version', () => {
     const [major] = readFileSync(path.join(root, '.node-version'), 'utf8').split('.');
     expect(devContainer.image).toMatch(
       new RegExp(`^mcr\\.microsoft\\.com/devcontainers/.+:\\d+\\.\\d+\\.\\d+-${major}-`),
@@ -50,7 +50,7 @@ describe('the dev container', () => {
     expect(devContainer.otherPortsAttributes).toEqual({ onAutoForward: 'ignore' });
   });
 
-  test('forwards npm start to the same port, because /docs refuses another port in Host', () => {
+  test('forwards the port of npm start to the same port number, because /docs refuses a Host header with another port', () => {
     expect(devContainer.portsAttributes['3000'].requireLocalPort).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** Runs the tests of `npm run journey` behind a gateway that often refuses requests over a quota. */
+/** Runs the tests of `npm run journey` behind a gateway that often refuses a request because a quota is used up. */
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { startPlantsStore } from './kit/plants-store.ts';
 import { startServer } from './kit/servers.ts';
 import { startTrialStack } from './kit/trial-stack.ts';
 
-/** The number of Lambda invocations that a new account may run at a time. */
+/** The number of Lambda invocations that a new AWS account may run at a time. */
 const quota = 10;
 
 const cleanUp: (() => unknown)[] = [];
@@ -69,7 +69,7 @@ const runJourney = async (gateway: Handler, ...filter: string[]) => {
   return { code, output: stdout + stderr };
 };
 
-test('the journey passes behind a gateway that accepts ten requests at a time, and refuses every seventh request', async () => {
+test('npm run journey passes behind a gateway that accepts at most ten requests at a time, and refuses every seventh request', async () => {
   const refusals = [
     refuse(429, { message: 'Too Many Requests' }),
     refuse(500, { message: 'Internal Server Error' }),
@@ -91,7 +91,7 @@ test('the journey passes behind a gateway that accepts ten requests at a time, a
     }
     inProgress += 1;
     response.on('close', () => (inProgress -= 1));
-    // The tests send twenty plants at once. The first ten wait here until the gateway has refused another request.
+    // The journey sends twenty plants at once. The first ten wait here until the gateway has refused one of the others.
     if (body.includes('"racer ')) await quotaUsedUp.promise;
     pass(request, response, body);
   });
@@ -100,7 +100,7 @@ test('the journey passes behind a gateway that accepts ten requests at a time, a
   expect(refused, 'requests refused').toBeGreaterThan(20);
 });
 
-test('the journey fails at once if the service itself returns a 500', async () => {
+test('npm run journey fails at once if the service itself returns a 500', async () => {
   let number = 0;
   const { code, output } = await runJourney(
     (request, response, body) => {

@@ -1,6 +1,6 @@
 /**
- * Tests what `npm ci` does not check in the lock files. lockfile-lint 5.0.1 does not check it either: if entries have
- * no download URL, it accepts one without integrity, and one that names another package.
+ * Tests what `npm ci` does not check in lock files. lockfile-lint 5.0.1 does not check it either: it accepts an entry
+ * without a download URL even if the entry has no hash or names another package.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import lock from '../package-lock.json' with { type: 'json' };
 
 type Entry = { [field: string]: unknown };
 
-/** The emulator's two entries: its package.json, and the link to it. No other entry may lack a hash. */
+/** The emulator's two entries: its package.json, and the link to its folder. Every other entry must have a hash. */
 const { emulator, 'node_modules/http-api-emulator': emulatorLink, ...others } = lock.packages;
 
 const packages: Record<string, Entry> = others;
@@ -22,7 +22,7 @@ const packages: Record<string, Entry> = others;
 const faultsOf = (entries: Record<string, Entry>): string[] =>
   Object.entries(entries).flatMap(([location, { integrity, inBundle, resolved, link, name }]) => {
     if (location === '') return [];
-    // A bundled dependency needs no hash, because the hash of the package that bundles it covers it, too.
+    // A bundled dependency needs no hash, because the hash of the package that contains the dependency covers both.
     const bundler = entries[location.replace(/\/node_modules\/(?:@[^/]+\/)?[^/]+$/, '')];
     const isBundled = inBundle === true && bundler?.['bundleDependencies'] !== undefined;
     const isHashed = isBundled || /^sha512-[\w+/]{86}==$/.test(String(integrity));
@@ -42,7 +42,7 @@ describe('every package of a lock file', () => {
     ['.ci/runtimes/package-lock.json', runtimesLock.packages],
     ['bench/peers/package-lock.json', peersLock.packages],
   ])(
-    'is the package that its path names, has a SHA-512, and comes from the registry that the user has configured: %s',
+    'has the name in its path and a SHA-512 hash, and comes from the registry that the user has configured: %s',
     (_, entries) => {
       expect(Object.keys(entries).length, 'packages in the lock file').toBeGreaterThan(5);
       expect(faultsOf(entries)).toEqual([]);
@@ -57,24 +57,26 @@ describe('every package of a lock file', () => {
     ['has its own download URL', { resolved: 'git+ssh://git@evil.example/core.git' }],
     ['has its own download URL', { resolved: '../core', link: true }],
     ['is @evil/core', { name: '@evil/core' }],
-  ])('is reported with the problem "%s" after the change %j', (fault, change) => {
+  ])('is reported with the problem "%s" if its entry is changed to have %j', (fault, change) => {
     const location = 'node_modules/@middy/core';
     expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('has a package.json in this repository only if it is the emulator', () => {
+  test('is linked to a folder of this repository only if the package is the emulator', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    // No `engines`: npm would warn users of an older Node.js, which only runs npm. Packing the emulator adds `engines`.
+    // The entry has no `engines`, so that npm does not warn users who have an older Node.js and only run npm on it.
+    // Packing the emulator adds `engines`.
     const { name, version, license, dependencies } = emulatorPackage;
     expect(emulator).toEqual({ name, version, license, dependencies });
   });
 
-  test('is in the list of known packages with an install script if it has one; package.json forbids them all', () => {
+  test('has no install script, or has one that package.json forbids', () => {
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
-    // If npm omits the package with esbuild's binary, esbuild's install script downloads one that no lock file checks.
+    // esbuild's script is forbidden, too: without the package that contains esbuild's binary, the script would download
+    // a binary that no lock file checks.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));
@@ -83,12 +85,12 @@ describe('every package of a lock file', () => {
   });
 });
 
-describe('the Node.js of a platform', () => {
+describe('the npm package with Node.js for one platform', () => {
   const pinned = readFileSync(new URL('../.node-version', import.meta.url), 'utf8').trim();
   const platforms = Object.entries(project.optionalDependencies);
 
   test.each(platforms)(
-    '%s has the version in .node-version and a SHA-512, and is for that platform only',
+    '%s has the version in .node-version and a SHA-512 hash, and can be installed on that platform only',
     (name, version) => {
       const [, os, cpu] = /^node-(\w+)-(\w+)$/.exec(name) ?? [];
       expect(version, 'the version in package.json').toBe(pinned);
@@ -101,7 +103,7 @@ describe('the Node.js of a platform', () => {
     },
   );
 
-  test('is the only package with a `node` binary', () => {
+  test('contains a `node` binary, and no other package does', () => {
     const binaries = Object.keys(packages).filter((location) =>
       Object.hasOwn(Object(packages[location]?.['bin']), 'node'),
     );

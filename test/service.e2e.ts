@@ -1,6 +1,6 @@
 /**
- * Tests the contract over HTTP, against a new local service. With API_URL, ACCESS_TOKEN and TABLE_NAME set, tests a
- * deployment (`npm run journey`): its table keeps the plants, and is read with the AWS credentials in the environment.
+ * Tests the contract over HTTP, against a new local service. If API_URL, ACCESS_TOKEN and TABLE_NAME are set, tests a
+ * deployment (`npm run journey`), reads its table with AWS credentials, and leaves the plants in the table.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -41,8 +41,8 @@ const startLocal = async (): Promise<Reached> => {
 };
 
 /**
- * Returns whether to send a request again: after a 503, or if the gateway refused the request over a quota. The local
- * gateway refuses it if a busy machine takes more than Lambda's 10 seconds to load a function.
+ * Returns whether to send a request again, because of a 503 or because a deployment's gateway was over quota. The local
+ * gateway refuses a request, too, if loading a function takes longer than Lambda's 10 s.
  */
 const isToSendAgain = (status: number, body: unknown): boolean => isUnavailable(status) || isOverQuota(status, body);
 
@@ -82,7 +82,7 @@ const request = async (path: string, init: RequestInit) => {
 const postOnce = async (content: PlantRequest['body'], headers: Record<string, string>, isChunked = false) => {
   // Send bytes, because fetch adds a content type to a body that is a string.
   const bytes = content === undefined ? null : Buffer.from(content);
-  // To send a chunked body, pass a stream to fetch.
+  // fetch sends a body in chunks only if the body is a stream.
   const body = isChunked && bytes ? { body: new Blob([bytes]).stream(), duplex: 'half' as const } : { body: bytes };
   const answer = await request('/plants', { method: 'POST', headers, ...body });
   expectInContract(answer.status, answer.headers.get('content-type'), answer.text);
@@ -94,17 +94,17 @@ const post = (content: PlantRequest['body'], headers: Record<string, string>) =>
 
 testResponses(() => service, !isDeployed);
 
-describe('a token', () => {
+describe('a request', () => {
   const plant = `{"id":${newId()},"name":"Moss"}`;
   const json = { 'content-type': 'application/json' };
 
-  test('that is missing leads to a 401', async () => {
+  test('without a token gets a 401', async () => {
     const unauthorized = { status: 401, body: { message: 'Unauthorized' } };
     expect(await post(plant, json)).toMatchObject(unauthorized);
     expect(await post(plant, { ...json, authorization: '' })).toMatchObject(unauthorized);
   });
 
-  test('that is invalid leads to a 403', async () => {
+  test('with an invalid token gets a 403', async () => {
     const [header, payload, signature = ''] = reached.token.split('.');
     const forged = [header, payload, signature.split('').reverse().join('')].join('.');
     for (const authorization of [
@@ -124,13 +124,13 @@ const requests = ['/', '/no-route', ...operations.map(({ path }) => path.replace
 );
 
 /**
- * Whether no operation has this method and path. GET / does not count locally, because `npm start` answers it, unlike a
- * deployment.
+ * Returns whether no operation has this method and path, so that the response is a 404. For the local service, returns
+ * false for GET /, which that service answers itself.
  */
 const hasNoRoute = ([method, path]: readonly [string, string]): boolean =>
   operationFor(method, path) === undefined && (isDeployed || `${method} ${path}` !== 'GET /');
 
-test.each(requests.filter(hasNoRoute))('the service responds to %s %s with 404', async (method, path) => {
+test.each(requests.filter(hasNoRoute))('a request to the unknown route %s %s gets a 404', async (method, path) => {
   const headers = { authorization: `Bearer ${reached.token}` };
   const { status, body } = await untilAnswered(() => request(path, { method, headers }));
   expect({ status, body }).toEqual({ status: 404, body: { message: 'Not Found' } });
@@ -146,7 +146,7 @@ describe('the client', () => {
       },
     );
 
-  test('stores a plant with an id beyond 2^53, even if sent again, and rejects a different plant with that id', async () => {
+  test('stores a plant with an id beyond 2^53, accepts that plant again, and returns a conflict for a different plant with that id', async () => {
     const id = 2n ** 62n + BigInt.asIntN(62, BigInt(newId()));
     const requestId = expect.stringMatching(/./);
     const stored = { ok: true, status: 200, requestId, body: { name: 'Löwenzahn 🌱', tag: '' } };
@@ -160,11 +160,11 @@ describe('the client', () => {
     ['an id beyond int64', { id: 2n ** 63n, name: 'Moss' }, 40002],
     ['an unpaired surrogate', { id: 1n, name: '\ud800' }, 40002],
     ['a name of 500 KB', { id: BigInt(newId()), name: 'x'.repeat(500_000) }, 41301],
-  ])('returns the error for %s', async (_, plant, error) => {
+  ])("returns the service's error for %s", async (_, plant, error) => {
     expect(await create(plant)).toMatchObject({ ok: false, error, message: expect.stringMatching(/./) });
   });
 
-  test('asks for another token if the first is refused, and returns the refusal if the second is refused, too', async () => {
+  test('returns a 403 if its token is a fixed text, and after a 403 asks a token function for another token', async () => {
     const requestId = expect.stringMatching(/./);
     const refused = { ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' };
     const plant = { id: BigInt(newId()), name: 'Moss' };
@@ -174,7 +174,7 @@ describe('the client', () => {
   });
 
   if (!isDeployed) {
-    test('sends a plant again if the store fails', async () => {
+    test('sends a plant again if a failure of the store leads to a 503', async () => {
       const id = newId();
       reached.faults?.fail(id, onFirstRequest(dynamoDbError(500, 'InternalServerError')));
       const { createPlant } = createPlantStoreClient({ baseUrl: reached.url, token: reached.token });

@@ -1,4 +1,7 @@
-/** Tests the real service, started once by `npm start`, over HTTP with its bundles. The .e2e tests try the rest. */
+/**
+ * Tests over HTTP the service that `npm start` runs. All tests here share one service; tests that need a new service
+ * are .e2e tests.
+ */
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -23,10 +26,10 @@ beforeAll(async () => {
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, 'mine');
   }
-  // Write the session file of a service that was killed.
+  // Write the session file that a killed service leaves behind. The service must start in spite of that file.
   const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
   writeSession(home.folder, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
-  // With umask 000, other users may change every file whose mode the service does not set.
+  // With umask 000, every user may change every file whose mode the service does not set.
   const command = `umask 000; exec '${process.execPath}' ${programs.start}`;
   service = await startLocalService(home.folder, {}, ['sh', '-c', command]);
   token = await fetchToken(readSession(home.folder));
@@ -38,7 +41,7 @@ afterAll(async () => {
   const homeMode = await mode('.');
   await home.remove();
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error|warning/i) });
-  // After the service has stopped, neither its session file, which has a secret, nor a temporary folder is left.
+  // After the service has stopped, neither the session file, which contains a secret, nor a temporary folder remains.
   expect(left).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'notes.json']);
   expect(contents, 'files of the user').toEqual(mine.map(() => 'mine'));
   expect(homeMode, 'mode of the data folder').toBe(0o755);
@@ -66,7 +69,7 @@ const sendOnce = async (body: string, headers: Record<string, string> = {}, rout
   return { status: response.status, body: JSON.parse(text) };
 };
 
-test('the service stores a plant once, and no other plant under its id', async () => {
+test('the service accepts a stored plant again, and rejects a different plant with the same id', async () => {
   const id = newId();
   const stored = { status: 200, body: { name: 'Löwenzahn 🌱', tag: '' } };
   expect(await send(`{"id":${id},"name":"Löwenzahn 🌱","tag":""}`)).toEqual(stored);
@@ -91,17 +94,17 @@ test.each<[what: string, body: string, headers: Record<string, string>, answer: 
   expect(await send(body, headers)).toMatchObject(answer);
 });
 
-test('the service responds with 404 to a request for a path that the contract does not have', async () => {
+test('the service responds with 404 to a request for a path that is not in the contract', async () => {
   expect(await send('{}', {}, '/no-route')).toMatchObject({ status: 404, body: { message: 'Not Found' } });
 });
 
-test('the service runs the bundles that would be deployed, byte for byte', async () => {
+test('the service runs exactly the bundles that would be deployed, byte for byte', async () => {
   const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
   const folder = path.join(home.folder, temporary);
   const assets = (await readdir(folder)).filter((name) => name.startsWith('asset.'));
   const read = (folders: string[]) => Promise.all(folders.map((each) => readFile(path.join(each, 'index.js'), 'utf8')));
   const served = await read(assets.map((name) => path.join(folder, name)));
-  // Only deployments need the smoke test.
+  // The local service does not run the smoke test, which only deployments need.
   const answering = inject('stack').functions.filter(({ name }) => !name.startsWith('SmokeTest'));
   const deployed = await read(answering.map((each) => each.folder));
   expect(new Set(served)).toEqual(new Set(deployed));
@@ -111,11 +114,11 @@ test('the service lets no other user read its files, whatever the umask', async 
   const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
   const folders = ['dynamodb', 'lock', temporary];
   expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
-  // The session file contains the client secret.
+  // No other user may read the session file, because it contains the client secret.
   expect(await mode('session.json'), 'mode').toBe(0o600);
 });
 
-describe('npm start says why in one sentence and exits with code 1', () => {
+describe('npm start prints the reason and exits with code 1', () => {
   const start = (environment: Record<string, string>, ...args: string[]) =>
     run(process.execPath, [programs.start, ...args], { PORT: '0', DATA_DIR: home.folder, ...environment }).ended;
 
@@ -131,14 +134,14 @@ describe('npm start says why in one sentence and exits with code 1', () => {
     expect(await start({}, `--debug=${port}`)).toEqual({ code: 1, stdout: '', stderr });
   });
 
-  test('if another service uses its data folder, and leaves that service running', async () => {
+  test('if another service uses its data folder, and lets that service run on', async () => {
     const stderr = expect.stringContaining('is in use. Stop the process that uses it');
     expect(await start({})).toMatchObject({ code: 1, stderr });
     expect(readSession(home.folder).url).toBe(service.url);
     expect((await send('{}')).status, 'status').toBe(400);
   });
 
-  test('if it gets an argument', async () => {
+  test('if it gets an unknown option', async () => {
     const stderr = expect.stringMatching(/^error: unknown option '--port'\nSee: npm start -- --help\n/);
     expect(await start({}, '--port', '3001')).toMatchObject({ code: 1, stderr });
   });

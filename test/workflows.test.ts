@@ -1,4 +1,4 @@
-/** Tests what actionlint (`npm run lint:workflows`) does not check: commands and permissions of the workflows. */
+/** Tests what actionlint (`npm run lint:workflows`) does not check in the workflows: their commands and permissions. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -24,7 +24,7 @@ const jobsOf = (file: string) => Object.values(read(file).workflow.jobs);
 const stepsOf = (file: string): Step[] => jobsOf(file).flatMap(({ steps = [] }) => steps);
 
 describe.each(files)('%s', (file) => {
-  test('pins each third-party action to a commit, with its version in a comment', () => {
+  test('pins each third-party action to a commit, with the version of the action in a comment', () => {
     const used = [...jobsOf(file), ...stepsOf(file)].flatMap(({ uses }) => uses ?? []);
     expect(used, 'the actions that it uses').not.toEqual([]);
     const lines = read(file).text.split('\n');
@@ -35,7 +35,7 @@ describe.each(files)('%s', (file) => {
     }
   });
 
-  test('may only read the repository, except for the jobs that must do more', () => {
+  test('can only read the repository, except in the jobs that need more permissions', () => {
     expect(read(file).workflow.permissions).toEqual({ contents: 'read' });
     const writes = Object.entries(read(file).workflow.jobs).flatMap(([name, { permissions = {} }]) =>
       Object.entries(permissions).flatMap(([scope, right]) => (right === 'read' ? [] : [`${name} ${scope}`])),
@@ -56,11 +56,11 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-test.each(files)('%s puts no text of a pull request into a command, where the shell would run it', (file) => {
+test.each(files)('%s inserts no GitHub expressions into commands, because a shell might run their text', (file) => {
   expect(stepsOf(file).flatMap(({ run = '' }) => run.match(/\$\{\{.*?\}\}/g) ?? [])).toEqual([]);
 });
 
-test('a label for each rule that can be allowed, and no other one, allows it in a pull request', () => {
+test('a label on a pull request can allow each rule that --allow accepts, and no other rule', () => {
   const { text } = read('diff.yml');
   const labels = [...text.matchAll(/'allow-([a-z-]+)'/g)].map(([, rule]) => rule);
   expect(labels).toEqual(allowable);
@@ -70,8 +70,11 @@ test('a label for each rule that can be allowed, and no other one, allows it in 
   });
 });
 
-describe('the step of a pull request that runs npm run diff', () => {
-  /** Runs the step in an empty folder, with programs in place of npm and git. @returns the summary and the exit code */
+describe('the workflow step that runs npm run diff for a pull request', () => {
+  /**
+   * Runs the step in an empty folder, with these shell commands in place of npm and git. @returns the summary and the
+   * exit code
+   */
   const runStep = (npm: string, git: string, labels: Record<string, string> = {}) => {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-workflow-'));
     try {
@@ -95,7 +98,7 @@ describe('the step of a pull request that runs npm run diff', () => {
   const printArguments = 'printf "%s|" "$@"; echo';
   const hasFile = '[ "$*" = "cat-file -e HEAD^1:infra/github.ts" ]';
 
-  test('compares the service and the stack for GitHub, and puts both into the summary', () => {
+  test('compares the stack of the service and the stack for GitHub, and puts both results into the summary', () => {
     expect(runStep(printArguments, hasFile, { ALLOW_ROUTE: 'yes' })).toEqual({
       status: 0,
       summary: [
@@ -107,11 +110,11 @@ describe('the step of a pull request that runs npm run diff', () => {
     });
   });
 
-  test('compares only the service if the older commit has no stack for GitHub', () => {
+  test('compares only the stack of the service if the older commit has no stack for GitHub', () => {
     expect(runStep(printArguments, 'exit 128').summary).toBe('```\nrun|-s|diff|--|HEAD^1|\n```\n');
   });
 
-  test.each(['*github*) exit 1', '*github*) ;; *) exit 1'])('fails if one of them does: %s', (fails) => {
+  test.each(['*github*) exit 1', '*github*) ;; *) exit 1'])('fails if either comparison fails: %s', (fails) => {
     expect(runStep(`case "$*" in ${fails};; esac`, hasFile).status).toBe(1);
   });
 });
@@ -122,11 +125,11 @@ test('all workflows use the same commit of each action', () => {
   expect(names).toEqual([...new Set(names)]);
 });
 
-test('CI runs .ci/run and nothing else', () => {
+test('the CI workflow runs .ci/run and no other command', () => {
   expect(stepsOf('ci.yml').flatMap(({ run }) => run ?? [])).toEqual(['.ci/run']);
 });
 
-test('the branch main is deployed after CI, one stage after the other', () => {
+test('a push to main is deployed after CI, first to the stage dev and then to the stage prod', () => {
   const { on, jobs } = read('deploy.yml').workflow;
   expect(on).toEqual({ push: { branches: ['main'] } });
   expect(jobs).toMatchObject({
@@ -137,7 +140,7 @@ test('the branch main is deployed after CI, one stage after the other', () => {
 });
 
 test.each(['dev', 'prod'])(
-  'stage %s gets the assembly that was made without AWS credentials, and attests its bundles',
+  'the deployment to stage %s synthesizes the stack before it gets AWS credentials, and attests the provenance of the bundles',
   (stage) => {
     const steps = read('deploy.yml').workflow.jobs[stage]?.steps?.map(({ uses, run }) => uses ?? run ?? '') ?? [];
     const stack = stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`;
@@ -157,7 +160,7 @@ test.each(['dev', 'prod'])(
   },
 );
 
-test('every lock file and every workflow is updated weekly, Node.js separately and all else together', () => {
+test('Dependabot updates every lock file and every workflow weekly, with a separate group for Node.js', () => {
   const { updates } = parse(readFileSync(path.join(github, 'dependabot.yml'), 'utf8'));
   const directories = ['/', '/.ci/commitlint', '/.ci/mutation', '/.ci/runtimes', '/bench/peers'];
   expect(updates).toMatchObject([
@@ -165,7 +168,7 @@ test('every lock file and every workflow is updated weekly, Node.js separately a
     { 'package-ecosystem': 'github-actions', directory: '/' },
   ]);
   for (const update of updates) expect(update).toMatchObject({ schedule: { interval: 'weekly' } });
-  // Dependabot puts a package into the first group that matches it.
+  // Dependabot puts a package into the first group that matches the package, so the order of the groups matters.
   expect(updates.map(({ groups }: { groups: object }) => Object.entries(groups))).toEqual([
     [
       ['node', { patterns: ['node-linux-*'] }],

@@ -5,7 +5,8 @@ export default {
   plugins: ['@stryker-mutator/vitest-runner'],
   vitest: { configFile: '.ci/mutation/vitest.config.ts' },
   coverageAnalysis: 'perTest',
-  // Mutate static code too: the limits and patterns that clients rely on are top-level constants.
+  // Also mutate code that runs only when a module loads: the limits and patterns that clients rely on are top-level
+  // constants.
   ignoreStatic: false,
   concurrency: 2,
   thresholds: { high: 95, low: 95, break: 95 },
@@ -14,6 +15,7 @@ export default {
   htmlReporter: { fileName: '.ci/mutation/report/mutation.html' },
   tempDirName: '.ci/mutation/sandbox',
   ignorePatterns: ['cdk.out', '.plant-store', '.ci/mutation/report'],
-  // Without this, Stryker would rewrite tsconfig.json through an API that TypeScript 7 lacks. No test reads that file.
+  // 'none': Stryker must not rewrite tsconfig.json, because that needs an API that TypeScript 7 lacks. No test reads
+  // tsconfig.json.
   tsconfigFile: 'none',
 };

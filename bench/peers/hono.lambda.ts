@@ -1,4 +1,4 @@
-/** Hono with its adapter for Lambda and its Zod validator, as their documentation shows them. */
+/** A handler to compare with: Hono with its Lambda adapter and Zod validator, used as Hono's documentation shows. */
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { zValidator } from '@hono/zod-validator';
 import { Hono } from 'hono';

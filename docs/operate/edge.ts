@@ -1,6 +1,6 @@
 /**
- * A recipe that nothing deploys by itself: CloudFront and AWS WAF in front of the API, so that a client that sends too
- * much gets a 429 and the others do not. docs/operate/limits.md says how to deploy it, what it costs, and its gaps.
+ * An optional stack, deployed by hand: CloudFront and AWS WAF in front of the API, so that a client that sends too many
+ * requests gets 429s and other clients do not. docs/operate/limits.md explains deployment, costs and gaps.
  */
 import { App, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
@@ -19,8 +19,8 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { acknowledge } from '../../infra/acknowledge.ts';
 
 /**
- * Requests per minute, for each token and each address. All clients that you expect should together stay below the
- * API's `rateLimit`, which is per second.
+ * Requests per minute, for each token and for each IP address. Choose the limits so that all expected clients together
+ * stay below the API's `rateLimit`, which is per second.
  */
 const limits = { PerToken: 6_000, PerAddress: 12_000 };
 
@@ -31,10 +31,10 @@ const setting = (key: string): string => {
   return value;
 };
 
-// AWS WAF protects CloudFront only from this region.
+// AWS accepts a web ACL for CloudFront only in this region.
 const stack = new Stack(app, 'PlantStore-Edge', { env: { region: 'us-east-1' } });
 
-/** Refuses a request with a 429 like the gateway's, so that clients send it again later. */
+/** Refuses a request with a 429 like the gateway's, so that clients retry later. */
 const refuse: CfnWebACL.RuleActionProperty = {
   block: {
     customResponse: {
@@ -48,7 +48,7 @@ const refuse: CfnWebACL.RuleActionProperty = {
 const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
   metricName,
   cloudWatchMetricsEnabled: true,
-  // Samples of requests would show the headers, and so the tokens, to everyone who may read the AWS console.
+  // Sampled requests would show their headers, including access tokens, to everyone who may read the AWS console.
   sampledRequestsEnabled: false,
 });
 
@@ -86,7 +86,7 @@ const distribution = new Distribution(stack, 'Distribution', {
   minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
   webAclId: webAcl.attrArn,
   defaultBehavior: {
-    // Longer than the 30 s after which the gateway gives up. An operation answers within 2.5 s.
+    // CloudFront waits longer than the gateway, which gives up after 30 s. (Operations respond within 2.5 s.)
     origin: new HttpOrigin(setting('origin'), { readTimeout: Duration.seconds(31) }),
     allowedMethods: AllowedMethods.ALLOW_ALL,
     viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
@@ -94,8 +94,8 @@ const distribution = new Distribution(stack, 'Distribution', {
     originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
   },
 });
-// CloudFront shows this client certificate to the gateway, which refuses the TLS handshake of everybody else. CDK's
-// HttpOrigin has no option for it.
+// CloudFront presents this client certificate to the gateway, which refuses TLS connections without it. CDK's
+// HttpOrigin has no option for a client certificate.
 (distribution.node.defaultChild as CfnDistribution).addPropertyOverride(
   'DistributionConfig.Origins.0.CustomOriginConfig.OriginMtlsConfig',
   { ClientCertificateArn: setting('clientCertificateArn') },

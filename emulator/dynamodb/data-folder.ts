@@ -8,8 +8,8 @@ export class FolderError extends Error {
 }
 
 /**
- * Locks a data folder for this process. If the folder is missing, creates it so that only this user can read it. The
- * lock is an empty LevelDB database, which the operating system unlocks however the process ends.
+ * Locks a data folder for this process. Creates a missing folder so that only this user can read it. The lock is an
+ * empty LevelDB database, which the operating system unlocks when the process ends, even after a crash.
  * @returns a function that releases the lock
  * @throws FolderError
  */
@@ -17,7 +17,7 @@ export const lockFolder = async (folder: string): Promise<() => Promise<void>> =
   const lock = path.join(folder, 'lock');
   const current = await readFile(path.join(lock, 'CURRENT'), 'utf8').catch(() => undefined);
   if (!/^MANIFEST-\d+\n$/.test(current ?? '')) await mustBeEmpty(lock);
-  // `lockFolder` creates the lock before there is any data, so data without a lock was made by another program.
+  // Data without a lock must come from another program, because `lockFolder` creates the lock before any data.
   if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));
   try {
     return await openDatabase(lock);
@@ -30,7 +30,8 @@ export const lockFolder = async (folder: string): Promise<() => Promise<void>> =
 };
 
 /**
- * LevelDB renames and deletes files by name alone, so it must never open a folder that contains the user's own files.
+ * LevelDB renames and deletes files without checking their content, so it must never open a folder that contains the
+ * user's own files.
  * @throws FolderError if the folder contains files
  */
 export const mustBeEmpty = async (folder: string): Promise<void> => {
@@ -41,7 +42,7 @@ export const mustBeEmpty = async (folder: string): Promise<void> => {
   );
 };
 
-/** The file names in a folder. An unreadable folder counts as empty: opening it later fails and says why. */
+/** Returns the file names in a folder. An unreadable folder counts as empty: opening it later fails and says why. */
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
 /** Opens the LevelDB database in `folder`, creating it if it is missing. @returns a function that closes it */
@@ -52,7 +53,7 @@ export const openDatabase = async (folder: string): Promise<() => Promise<void>>
   return () => database.close();
 };
 
-/** The message of an error's innermost cause. The level package's outer message says only "Database is not open". */
+/** Returns the innermost cause's message. The outer message of the package `level` says only "Database is not open". */
 export const reason = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? reason(error.cause) : error.message || error.name;

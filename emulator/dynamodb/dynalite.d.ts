@@ -1,4 +1,7 @@
-/** Types for the part of dynalite that we use; the package has none. https://github.com/architect/dynalite#readme */
+/**
+ * Types for the part of the package dynalite that we use, because the package has no types.
+ * https://github.com/architect/dynalite#readme
+ */
 declare module 'dynalite' {
   import type { Server } from 'node:http';
 

@@ -9,23 +9,22 @@ import './item-size.ts';
 import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
 import type { Guard, Refusal } from './guard.ts';
 
-/** A running dynalite, which emulates DynamoDB, on 127.0.0.1. */
+/** A running dynalite (a DynamoDB emulator) that listens on 127.0.0.1. */
 type EmbeddedStore = { endpoint: string; close: () => Promise<void> };
 
 /** Starts dynalite with its data in `folder`, behind a guard that may refuse requests. @throws FolderError */
 export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<EmbeddedStore> => {
   if (!existsSync(path.join(folder, 'CURRENT'))) await mustBeEmpty(folder);
   try {
-    // Try to open the database here: if dynalite could not, a later request would end this process with an uncaught
-    // error.
+    // Open the database once here. Otherwise, if dynalite could not open it, a later request would end the process with
+    // an uncaught error.
     const close = await openDatabase(folder);
     await close();
   } catch (error) {
     throw new FolderError(`The data in ${folder} ${failureOf(error)}`, { cause: error });
   }
   const server = dynalite({ path: folder, createTableMs: 0 });
-  // Disable Node's time-outs: a debugger may pause a function, the only kind of client here, in the middle of a
-  // request.
+  // Disable Node's time-outs, because a debugger may pause a function in the middle of its request to the store.
   Object.assign(server, { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
   const [listener] = server.listeners('request') as [RequestListener];
   server.removeAllListeners('request').on('request', guarded(guard, listener));
@@ -46,8 +45,8 @@ type ReadRequest = EventEmitter & Pick<IncomingMessage, 'method' | 'url' | 'head
 type RequestListener = (request: ReadRequest, response: ServerResponse) => void;
 
 /**
- * Reads each whole request, and passes the request on to `listener` unless the guard refuses it. Drops a request that
- * the client breaks off, because dynalite would throw an error that nobody can catch.
+ * Reads each request to its end, and passes it on to `listener` unless the guard refuses it. Drops a request that the
+ * client breaks off, because dynalite would throw an error that no code can catch.
  */
 const guarded =
   (guard: Guard, listener: RequestListener) =>
@@ -66,7 +65,7 @@ const guarded =
     });
   };
 
-/** Sends a refusal, with the header x-amz-crc32, because some SDKs (not the JavaScript one) check that header. */
+/** Sends a refusal. Some SDKs (not the one for JavaScript) check its header x-amz-crc32. */
 const refuse = (response: ServerResponse, refusal: Refusal): void => {
   const body = JSON.stringify(refusal);
   response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0', 'x-amz-crc32': crc32(body) });

@@ -1,4 +1,4 @@
-/** Checks the address of a store that the caller runs, and that a DynamoDB responds there. */
+/** Checks that the user's address of the store is correct, and that DynamoDB, or an imitation of it, responds there. */
 import { type DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { reason } from './data-folder.ts';
 
@@ -16,7 +16,10 @@ export const checkEndpoint = (endpoint: string): void => {
   );
 };
 
-/** Calls the store once. @throws Error with a message that completes "The store cannot be used: " */
+/**
+ * Calls the store once to check that it responds.
+ * @throws Error with a message that completes "The store cannot be used: "
+ */
 export const probe = async (client: DynamoDBClient): Promise<void> => {
   try {
     await client.send(new ListTablesCommand({ Limit: 1 }));
@@ -26,8 +29,8 @@ export const probe = async (client: DynamoDBClient): Promise<void> => {
 };
 
 const describe = (error: unknown): string => {
-  // The SDK names its error SyntaxError if the response is not JSON, and Unknown if the response is an error without a
-  // __type; DynamoDB sends neither.
+  // The SDK names its error SyntaxError if the response is not JSON, and Unknown if an error response has no __type.
+  // DynamoDB sends neither response.
   if (error instanceof Error && ['SyntaxError', 'Unknown'].includes(error.name))
     return 'it does not respond as DynamoDB does. Correct its address.';
   return error instanceof DynamoDBServiceException

@@ -4,7 +4,7 @@ import type { FunctionSpec } from '../served-stack.ts';
 import { resourcesOf } from './operations.ts';
 import { type Role, readRole } from './role.ts';
 
-/** The body of DynamoDB's response to a request that it refuses, with status 400. */
+/** The body of a response with status 400, with which DynamoDB refuses a request. */
 export type Refusal = { __type: string; message: string } | { __type: string; Message: string };
 
 /** Decides whether the store may handle a request. @returns the refusal, or undefined if the request is allowed */
@@ -14,9 +14,9 @@ export type Guard = (headers: IncomingHttpHeaders, body: string) => Refusal | un
 export type Caller = { principal: string; role: Role };
 
 /**
- * Allows each caller what its role allows, and allows everything to the emulator itself, whose access key id is
- * `ownKey`. Signatures are not checked.
- * @param callers has the callers by access key id; the guard also knows callers that are added to the map later
+ * Makes a guard that allows each caller what its role allows, and everything to the emulator, whose access key id is
+ * `ownKey`. The guard does not check signatures.
+ * @param callers the callers by access key id; callers may be added to the map later
  */
 export const makeGuard =
   (callers: ReadonlyMap<string, Caller>, ownKey: string): Guard =>
@@ -40,9 +40,7 @@ export const callerOf = ({ name, role, roleName }: FunctionSpec): Caller => ({
   role: readRole(role),
 });
 
-/**
- * Parses a request body. One that is not a JSON object counts as an object without fields; the store refuses it later.
- */
+/** Parses a request body. A body that is not a JSON object counts as an empty object; the store refuses it later. */
 const parse = (body: string): object => {
   try {
     return Object(JSON.parse(body));
@@ -52,7 +50,7 @@ const parse = (body: string): object => {
 };
 
 /**
- * The refusal for the first resource that the role does not allow, in the words that AWS uses:
+ * Returns a refusal for the first resource that the role does not allow, in the words that AWS uses:
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
  */
 const firstRefusal = ({ principal, role }: Caller, action: string, resources: string[]): Refusal | undefined => {

@@ -1,4 +1,4 @@
-/** dynalite counts the characters of an item's text, but DynamoDB counts its bytes in UTF-8. This module corrects that. */
+/** Makes dynalite count an item's text in UTF-8 bytes, as DynamoDB does. dynalite itself counts characters. */
 import database from 'dynalite/db/index.js';
 
 const { itemSize } = database;

@@ -54,8 +54,7 @@ export const openStore = async (location: StoreLocation): Promise<Store> => {
         AWS_REGION: account.region,
         AWS_ACCESS_KEY_ID: accessKeyId,
         AWS_SECRET_ACCESS_KEY: secretAccessKey,
-        // Hide the user's AWS files from the functions: the files may name another endpoint, even AWS's own. Lambda has
-        // no such files.
+        // Hide the user's AWS files, which Lambda does not have: they may name another endpoint, even AWS's own.
         AWS_CONFIG_FILE: devNull,
         AWS_SHARED_CREDENTIALS_FILE: devNull,
         ...(sessionToken !== undefined && { AWS_SESSION_TOKEN: sessionToken }),
@@ -100,7 +99,7 @@ const embedded = async (folder: string): Promise<StoreServer> => {
   };
 };
 
-/** Returns an access key id for a function. It changes with the role, so a request in progress keeps the old role. */
+/** Returns an access key id for a function's role. A new role gets a new id, so ongoing requests keep the old role. */
 const keyOf = ({ name, role, roleName }: FunctionSpec): string =>
   `${name}-${createHash('sha256')
     .update(JSON.stringify([role, roleName]))

@@ -52,7 +52,7 @@ const mustMatch = (existing: TableDescription, table: TableSpec): void => {
 
 type Definition = TableDescription | TableSpec;
 
-/** The names, order and types of a key's attributes, as text to compare. By default, the key is the table's own. */
+/** Describes a key (by default, the table's) as text for comparison: its attributes' names, order and types. */
 const keyOf = ({ KeySchema, AttributeDefinitions = [] }: Definition, schema: KeySchemaElement[] = KeySchema ?? []) =>
   JSON.stringify(
     schema.map(({ AttributeName, KeyType }) => [
@@ -62,7 +62,7 @@ const keyOf = ({ KeySchema, AttributeDefinitions = [] }: Definition, schema: Key
     ]),
   );
 
-/** The names, keys and projections of a table's indexes, as text to compare: sorted, because order does not matter. */
+/** Describes a table's indexes as text for comparison: names, keys and projections, sorted to ignore their order. */
 const indexesOf = (table: Definition): string => {
   const { GlobalSecondaryIndexes = [], LocalSecondaryIndexes = [] } = table;
   return JSON.stringify(

@@ -16,7 +16,7 @@ export type Responded = { response: HttpResponse; error?: string };
 /** Responds to one request. `log` receives the lines that the functions log. */
 export type Respond = (request: IncomingMessage, requestId: string, log: LogLine[]) => Promise<Responded>;
 
-/** What the gateway does with one request: check it, select the route, call the authorizer, call the integration. */
+/** Handles a request as the gateway does: checks it, selects the route, calls the route's authorizer and function. */
 export class HttpApi {
   readonly #invoke: Invoke;
   readonly #debug: boolean;
@@ -24,7 +24,7 @@ export class HttpApi {
   readonly #cors: Cors | undefined;
   readonly #buckets: Map<RouteSpec, TokenBucket>;
 
-  /** Throttles requests by `throttleClock`. Without a clock, requests are not throttled. With `debug`, nothing times out. */
+  /** Without `throttleClock`, requests are not throttled. With `debug`, nothing times out. */
   constructor({ routes, cors }: ApiSpec, invoke: Invoke, throttleClock?: Clock, debug = false) {
     this.#invoke = invoke;
     this.#debug = debug;
@@ -46,8 +46,8 @@ export class HttpApi {
     const target = readTarget(request);
     const match = this.#routes.find(request.method ?? '', target.segments);
     const preflight = this.#cors !== undefined && isPreflight(request);
-    // A preflight request must pass the authorizer if the route that matches the request has one; AWS documents this
-    // for $default (link in cors.ts).
+    // A preflight request must pass the authorizer, if any, of the route that it matches. AWS documents this for the
+    // route $default (link in cors.ts).
     if (preflight && match?.route.authorizer === undefined) return responses.noContent;
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;
@@ -63,7 +63,11 @@ export class HttpApi {
   }
 }
 
-/** Calls the function of a route. @returns the function's response @throws Refused if there is no valid response */
+/**
+ * Calls the function of a route.
+ * @returns the function's response
+ * @throws Refused if the function returns no valid response
+ */
 const integrate = async ({ target, timeout }: RouteSpec, event: object, invoke: Invoker): Promise<HttpResponse> => {
   const result = await invoke(target, event, timeout);
   if (result === undefined) throw new Refused(responses.unavailable, `${target.functionName}: no response in time`);

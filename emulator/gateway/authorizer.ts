@@ -1,4 +1,4 @@
-// Calls a Lambda authorizer with payload 2.0 and simple responses.
+// Calls a Lambda authorizer with payload format 2.0 and simple responses.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
 import { account } from '../account.ts';
 import type { AuthorizerSpec } from '../served-stack.ts';
@@ -12,7 +12,11 @@ import { Refused, responses } from './response.ts';
  */
 const authorizerTimeout = 10_000;
 
-/** Calls a route's authorizer. @returns the authorizer's context @throws Refused if the request may not pass */
+/**
+ * Calls a route's authorizer.
+ * @returns the authorizer's context
+ * @throws Refused if the authorizer does not allow the request
+ */
 export const authorize = async (
   event: RequestEvent,
   { target, identitySources }: AuthorizerSpec,
@@ -34,7 +38,8 @@ const header = '$request.header.';
 const query = '$request.querystring.';
 
 /**
- * Returns the value of an identity source. Header names are case-insensitive; query parameter names are not.
+ * Returns the value of an identity source (a header or a query parameter). Header names are case-insensitive; query
+ * parameter names are not.
  * @throws Refused if the value is missing or empty
  */
 const identityOf = ({ headers, queryStringParameters }: RequestEvent, source: string): string => {

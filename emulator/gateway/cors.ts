@@ -14,7 +14,7 @@ const corsHeaders = new Set([
   'access-control-allow-headers',
 ]);
 
-/** The values of AllowOrigins that allow every origin with their scheme, as AWS documents. */
+/** The values of AllowOrigins that, as AWS documents, allow every origin with the scheme https or http. */
 const schemes = ['https://*', 'http://*'];
 
 export class Cors {
@@ -24,7 +24,7 @@ export class Cors {
     this.#spec = spec;
   }
 
-  /** Replaces a response's CORS headers. If the request's Origin is missing or not allowed, the response gets none. */
+  /** Replaces a response's CORS headers, or removes them if the request's Origin is missing or not allowed. */
   apply({ method, headers }: IncomingMessage, response: HttpResponse): HttpResponse {
     const own = Object.entries(response.headers).filter(([name]) => !corsHeaders.has(name));
     const allowed = this.#allowedOrigin(headers.origin);
@@ -45,7 +45,10 @@ export class Cors {
     return isAllowed ? origin : undefined;
   }
 
-  /** The CORS headers: Allow-Methods, Allow-Headers and Max-Age only for a preflight; Expose-Headers only otherwise. */
+  /**
+   * Returns the CORS headers. Only preflights get Allow-Methods, Allow-Headers and Max-Age; only other requests get
+   * Expose-Headers.
+   */
   #headersFor(origin: string, preflight: boolean): [name: string, value: string][] {
     const { allowCredentials, allowMethods, allowHeaders, exposeHeaders, maxAge } = this.#spec;
     const lists: [string, string[]][] = preflight
@@ -63,6 +66,6 @@ export class Cors {
   }
 }
 
-/** Whether a request is a preflight: to AWS, an OPTIONS request with Origin and Access-Control-Request-Method. */
+/** Whether AWS treats a request as a preflight: an OPTIONS request with Origin and Access-Control-Request-Method. */
 export const isPreflight = ({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;

@@ -1,4 +1,4 @@
-// Turns an HTTP request into an event of payload format 2.0.
+// Turns an HTTP request into a Lambda event of payload format 2.0.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -12,7 +12,7 @@ export type RequestEvent = Omit<APIGatewayProxyEventV2, 'body' | 'isBase64Encode
 
 export const apiId = 'local';
 
-/** Builds the event from the request line, the headers and the route that they select. */
+/** Builds the event from the request line, the headers and the matching route. */
 export const requestEvent = (
   request: IncomingMessage,
   requestId: string,
@@ -61,7 +61,8 @@ export const requestEvent = (
 };
 
 /**
- * The headers with lower-case names, and repeated ones joined by commas. (Node's `headers` drops some repeated ones.)
+ * Returns the headers with lower-case names. Joins repeated headers with commas (cookies with semicolons), because
+ * Node's `headers` drops some repeated ones.
  */
 const joinedHeaders = (request: IncomingMessage): Record<string, string> =>
   Object.fromEntries(
@@ -83,8 +84,8 @@ const commonLogTime = (time: Date): string => {
 };
 
 /**
- * The fields of an event for the body. The content type alone decides whether `body` is text or base64. In text, bytes
- * that are not UTF-8 become U+FFFD. AWS documents neither rule; two independent captures of the real gateway show both.
+ * Returns the event's fields for the body. The content type alone decides whether `body` is text or base64; in text,
+ * invalid UTF-8 becomes U+FFFD. AWS documents neither rule; two independent captures of the real gateway show both.
  */
 export const eventBody = (
   bytes: Buffer,

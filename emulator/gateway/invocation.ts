@@ -11,7 +11,7 @@ export type Invoke = (target: Target, event: unknown) => Promise<Outcome>;
  */
 export type Invoker = (target: Target, event: unknown, timeout: number) => Promise<string | undefined>;
 
-/** Makes the invoker for one request. `log` receives the lines that the functions log. With `debug`, nothing times out. */
+/** Makes the invoker for one request. `log` receives the functions' log lines. With `debug`, nothing times out. */
 export const makeInvoker =
   (invoke: Invoke, log: LogLine[], debug: boolean): Invoker =>
   async (target, event, timeout) => {

@@ -11,8 +11,8 @@ export const checkHead = (request: IncomingMessage): void => {
   if (headBytes(request) > limits.requestLineAndHeaderValues) throw new Refused(responses.headersTooLarge);
   const { httpVersion, url = '', headers, headersDistinct } = request;
   const { host: hosts = [], expect = [] } = headersDistinct;
-  // Refuse other versions: only HTTP/1.x has a request line (RFC 9112 section 2.3); HTTP/2 begins with a preface (RFC
-  // 9113 section 3.4).
+  // Refuse every version but 1.0 and 1.1: only HTTP/1.x has a request line (RFC 9112 section 2.3); an HTTP/2 connection
+  // begins with a preface instead (RFC 9113 section 3.4).
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     throw new Refused(
       responses.badRequest,
@@ -82,7 +82,7 @@ export const splitTarget = (target: string): { pathname: string; rawQueryString:
 export const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let length = 0;
-  // Keep the request's stream after a refusal: destroying it would close the socket before the response is sent.
+  // Do not destroy the stream after a refusal: that would close the socket before the response is sent.
   const body: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
   try {
     for await (const chunk of body) {

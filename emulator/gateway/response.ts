@@ -15,8 +15,8 @@ const gatewayResponse = (status: number, message: string): HttpResponse => ({
 const noContent: HttpResponse = { status: 204, headers: {}, body: '' };
 
 /**
- * The gateway's own responses. AWS documents 429 (http-api-throttling.html). AWS does not document 413, 417, 431 and
- * 503; these are not checked against AWS. (417 is from RFC 9110.)
+ * The gateway's own responses. AWS documents 429 (http-api-throttling.html), but not 413, 417 (from RFC 9110), 431 and
+ * 503: these four are not checked against AWS.
  */
 export const responses = {
   noContent,
@@ -101,7 +101,7 @@ const isStructured = (value: Record<string, unknown>): value is Record<string, u
 };
 
 /**
- * Whether a field of a function's response is absent. Null counts as absent here; AWS does not document what it means.
+ * Whether a field of a function's response is absent. Null counts as absent; AWS does not document what null means.
  */
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 

@@ -2,7 +2,7 @@
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
 import type { RouteSpec } from '../served-stack.ts';
 
-/** The route of a request, and the decoded values of the route's path variables by name. */
+/** The route that a request matches, and the decoded values of the route's path variables, by name. */
 export type Match = { route: RouteSpec; pathParameters: Record<string, string> };
 
 type Segment = { kind: 'literal' | 'variable' | 'greedy'; text: string };
@@ -10,9 +10,8 @@ type Segment = { kind: 'literal' | 'variable' | 'greedy'; text: string };
 type CompiledRoute = { route: RouteSpec; method: string; segments: Segment[] };
 
 /**
- * The routes of an API, most specific first: routes without a greedy variable, routes with one, $default. As AWS
- * documents, ANY matches the methods that no route with the same path names. AWS does not document the order of paths
- * with variables; here, the first segment that differs decides, and literal text wins.
+ * The routes of an API, most specific first: routes without a greedy variable ({name+}), routes with one, $default. AWS
+ * does not document the order of paths with variables; here, the first differing segment decides: text beats {name}.
  */
 export class RouteTable {
   readonly #routes: CompiledRoute[];
@@ -21,7 +20,10 @@ export class RouteTable {
     this.#routes = routes.map(compile).sort(bySpecificity);
   }
 
-  /** Finds the route for a method and a path. `path` has the decoded segments between the slashes. */
+  /**
+   * Finds the route for a method and a path. `path` is the list of the path's segments, split at the slashes and
+   * decoded.
+   */
   find(method: string, path: string[]): Match | undefined {
     for (const { route, method: own, segments } of this.#routes) {
       if (own !== method && own !== any) continue;
@@ -35,8 +37,8 @@ export class RouteTable {
 const any = 'ANY';
 
 const compile = (route: RouteSpec): CompiledRoute => {
-  // $default matches like a route with one greedy variable. That variable has no name, because $default gives no path
-  // parameter.
+  // $default matches every path, like one greedy variable. The variable has no name, because $default has no path
+  // parameters.
   if (route.routeKey === '$default') return { route, method: any, segments: [{ kind: 'greedy', text: '' }] };
   const [method = '', path = ''] = route.routeKey.split(' ');
   return { route, method, segments: path.split('/').map(compileSegment) };
@@ -58,10 +60,14 @@ const bySpecificity = (a: CompiledRoute, b: CompiledRoute): number => {
     const other = b.segments[index]?.kind;
     if (other !== undefined && other !== kind) return ranks[kind] - ranks[other];
   }
+  // As AWS documents, a route that names the method beats an ANY route with the same path.
   return b.segments.length - a.segments.length || Number(a.method === any) - Number(b.method === any);
 };
 
-/** Compares a path with a route. A variable needs at least one character. @returns the variables if the path matches */
+/**
+ * Compares a path with the segments of a route. A variable must match at least one character.
+ * @returns the values of the variables, or undefined if the path does not match
+ */
 const matchPath = (segments: Segment[], path: string[]): Record<string, string> | undefined => {
   const variables: Record<string, string> = {};
   for (const [index, { kind, text }] of segments.entries()) {

@@ -6,33 +6,37 @@ import { errorMessage, type Respond, type Responded } from './api.ts';
 import { splitTarget } from './request.ts';
 import { type HttpResponse, responses } from './response.ts';
 
-/** One request in the access log. `milliseconds` is the time from the arrival of its headers to the response. */
+/**
+ * One request in the access log. `milliseconds` is the time from the arrival of the request's headers to the response.
+ */
 export type AccessLogEntry = {
   method: string;
   path: string;
   status: number;
   milliseconds: number;
   requestId: string;
-  /** Why the gateway responded instead of a function. */
+  /** The reason, if the gateway itself responded instead of a function. */
   error?: string;
   log: LogLine[];
 };
 
 type GatewayOptions = {
-  /** Handles a request with the API as it is currently served; a reload may replace the API. */
+  /** Handles a request with the API that is being served at that time; a reload may replace the API. */
   respond: Respond;
   onRequest: (entry: AccessLogEntry) => void;
-  /** Called before the API handles a request. Returns true if this function responds instead of the API. */
+  /**
+   * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing.
+   */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** If true, a debugger may pause the functions, and nothing times out. */
+  /** If true, nothing times out, so that a debugger can pause the functions. */
   debug?: boolean;
 };
 
 /** Emulates an API Gateway HTTP API with payload format 2.0. @returns a server that is not listening yet */
 export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions): Server => {
   /**
-   * The number of requests in progress on each connection. While there are any, the client would take an error response
-   * for the response to one of those requests.
+   * The number of requests in progress on each connection. If it is not zero, the gateway must not send an error for
+   * invalid bytes: the client would mistake the error for the response to a request in progress.
    */
   const inProgress = new WeakMap<Duplex, number>();
   const count = (socket: Duplex, change: number): void =>
@@ -56,7 +60,8 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     const { response, error } = intercepted || (await respond(request, requestId, log));
     count(request.socket, -1);
     send(serverResponse, requestId, response);
-    // Read and discard the rest of a refused body. Otherwise, a reset of the connection could hide the response.
+    // Read and discard the rest of a refused request's body. Otherwise, the connection could be reset before the client
+    // has read the response.
     request.resume();
     const { method = '', url = '' } = request;
     const milliseconds = performance.now() - started;
@@ -64,14 +69,14 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     void report({ method, path, status: response.status, milliseconds, requestId, log, ...(error && { error }) });
   };
 
-  // Node's limit for headers must exceed API Gateway's (10,240 bytes). For headers beyond Node's limit, the
-  // `clientError` listener responds 431, too.
+  // Node's limit for headers must exceed API Gateway's (10,240 bytes), which `respond` checks. If headers exceed Node's
+  // limit, the `clientError` listener responds 431, too.
   const limits = debug ? { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 } : {};
   const server = createServer({ maxHeaderSize: 64 * 1024, requireHostHeader: false, ...limits }, handle);
   server.on('checkExpectation', handle);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // Node could not parse the data. If a request is in progress, the client would take an error response for the
-    // response to that request, so only close the connection.
+    // Node could not parse the data. If a request is in progress, close the connection without an error response: the
+    // client would mistake that for the response to the request in progress.
     if (inProgress.get(socket) || !socket.writable) {
       socket.destroy();
       return;
@@ -85,7 +90,10 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
   return server;
 };
 
-/** Calls `intercept`. @returns whether `intercept` responds itself, or a 500 response if it throws */
+/**
+ * Calls `intercept`.
+ * @returns whether `intercept` responds itself; if it throws, the 500 response to send
+ */
 const callIntercept = (
   intercept: GatewayOptions['intercept'],
   request: IncomingMessage,
@@ -98,17 +106,17 @@ const callIntercept = (
   }
 };
 
-/** Makes a request id like API Gateway's own: 15 characters and a `=`. */
+/** Makes a request id that looks like API Gateway's: 15 characters and a `=`. */
 const newRequestId = (): string => randomBytes(11).toString('base64');
 
 const send = (target: ServerResponse, requestId: string, { status, headers, body }: HttpResponse): void => {
   if (target.headersSent) {
-    // Part of a response was sent, which only `intercept` can have done. Close the connection, so that the client knows
-    // that the response is incomplete.
+    // `intercept` sent the beginning of a response, and then threw or returned false. Close the connection, so that the
+    // client knows that the response is incomplete.
     target.destroy();
     return;
   }
-  // RFC 9110 section 8.6: a response with status 204 has no Content-Length.
+  // RFC 9110 section 8.6: a response with status 204 must not have a Content-Length.
   const length = status === 204 ? {} : { 'content-length': Buffer.byteLength(body) };
   target.writeHead(status, { ...headers, 'apigw-requestid': requestId, ...length });
   target.end(body);

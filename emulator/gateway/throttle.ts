@@ -20,7 +20,7 @@ export class TokenBucket {
     this.#filledAt = clock();
   }
 
-  /** Takes one token. @returns whether the bucket had one */
+  /** Takes a token for one request. @returns whether the bucket had a token left */
   take(): boolean {
     const now = this.#clock();
     const { rate, burst } = this.#throttle;
@@ -32,7 +32,7 @@ export class TokenBucket {
   }
 }
 
-/** Makes a bucket for each route that has a throttle. */
+/** Makes a token bucket for each route that has a throttle. */
 export const bucketsOf = (routes: RouteSpec[], clock: Clock): Map<RouteSpec, TokenBucket> =>
   new Map(
     routes.flatMap((route) => (route.throttle ? [[route, new TokenBucket(route.throttle, clock)] as const] : [])),

@@ -1,11 +1,11 @@
 /**
- * Formats log records as Lambda's Node.js runtime does for the log format JSON.
+ * Formats log records as Lambda's Node.js runtime does if the log format of the function is JSON.
  * https://docs.aws.amazon.com/lambda/latest/dg/nodejs-logging.html
  */
 import { format } from 'node:util';
 import type { LogLevel } from '../served-stack.ts';
 
-/** The levels of `console`'s methods, least severe first. Lambda adds `console.fatal`. */
+/** The log level of each `console` method, least severe first. Lambda adds the method `console.fatal`. */
 const levels: Record<string, LogLevel> = {
   trace: 'TRACE',
   debug: 'DEBUG',
@@ -15,7 +15,10 @@ const levels: Record<string, LogLevel> = {
   fatal: 'FATAL',
 };
 
-/** Makes `console` send log records as JSON text, except those less severe than `minimum`. */
+/**
+ * Makes the methods of `console` pass each log record to `send` as JSON text, and drop records less severe than
+ * `minimum`.
+ */
 export const patchConsole = (minimum: string | undefined, send: (record: string) => void): void => {
   const names: string[] = Object.values(levels);
   const first = Math.max(names.indexOf(minimum ?? ''), 0);
@@ -27,11 +30,14 @@ export const patchConsole = (minimum: string | undefined, send: (record: string)
   Object.assign(console, { log: console.info });
 };
 
-/** Logs what a function threw or rejected with, as Lambda does. */
+/** Logs, as Lambda does, a value that a function threw or with which a promise was rejected. */
 export const logError = (thrown: unknown): void =>
   console.error(thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** Formats logged values. One value becomes JSON; several become text, beside the type and stack of the first error. */
+/**
+ * Formats the values of one log call. A single value becomes JSON. Several values become one text, and separate
+ * fields describe the first error that follows the first value.
+ */
 const logRecord = (level: LogLevel, [message, ...others]: unknown[]): string => {
   if (others.length > 0) {
     const error = others.find((value) => value instanceof Error);
@@ -42,7 +48,7 @@ const logRecord = (level: LogLevel, [message, ...others]: unknown[]): string => 
       value instanceof Error ? { ...describe(value), ...value } : value,
     );
   } catch {
-    // The message has a bigint or a circular reference, which JSON cannot represent, so log it as text.
+    // The message contains a bigint or a circular reference, which JSON cannot represent, so log the message as text.
     return JSON.stringify({ level, message: format(message) });
   }
 };

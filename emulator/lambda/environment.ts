@@ -1,4 +1,4 @@
-/** The environment variables that an instance gets besides those in the template. */
+/** The environment variables that an instance of a function gets besides those in the template. */
 import { randomBytes } from 'node:crypto';
 import { account } from '../account.ts';
 import type { FunctionSpec } from '../served-stack.ts';
@@ -23,7 +23,7 @@ export const lambdaVariables = (spec: FunctionSpec, folder: string): Record<stri
   TZ: ':UTC',
 });
 
-/** If this process caches compiled code, the function's thread uses that cache too, and starts in half the time. */
+/** If this process has a cache of compiled code, the function's thread uses it, too, and starts in half the time. */
 export const compileCache = (): Record<string, string> => {
   const { NODE_COMPILE_CACHE: folder } = process.env;
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };

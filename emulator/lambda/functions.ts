@@ -5,13 +5,13 @@ import { LambdaFunction } from './lambda-function.ts';
 
 export type { LogLine, Outcome } from './instance.ts';
 
-/** The functions of a stack. If the `timeout` of a spec is changed, the new value applies to later events. */
+/** The functions of a stack. A caller may change the `timeout` of a spec; the new value applies to later events. */
 export class Functions {
   readonly #functions: Map<string, LambdaFunction>;
 
   /**
-   * The functions trust `certificates` (PEM) besides Node's default certificate authorities. With `debug`, a debugger
-   * may pause the functions, and nothing times out. Reuses each function of `earlier` that has the same spec and code.
+   * `certificates` are certificate authorities (PEM) that the functions trust besides Node's default ones. With
+   * `debug`, nothing times out. A function of `earlier` that has the same spec and code is reused.
    */
   constructor(specs: FunctionSpec[], certificates: string[] = [], debug = false, earlier?: Functions) {
     this.#functions = new Map(
@@ -22,19 +22,21 @@ export class Functions {
     );
   }
 
-  /** Passes an event to the target's function. @throws Error if the stack has no function with that name */
+  /** Passes an event to the function that `target` names. @throws Error if the stack has no function with that name */
   async invoke(target: Target, event: unknown): Promise<Outcome> {
     return this.#find(target.functionName).invoke(target, event);
   }
 
-  /** Invokes the unpublished version of a function. @throws Error if the stack has no function with this name */
+  /**
+   * Invokes the unpublished version ($LATEST) of a function. @throws Error if the stack has no function with this name
+   */
   invokeByName(functionName: string, event: unknown): Promise<Outcome> {
     return this.invoke({ functionName, arn: functionArn(functionName), version: '$LATEST' }, event);
   }
 
   /**
-   * Loads one instance of each function, except of functions that are already loaded. @throws Error that names the
-   * function that cannot be loaded
+   * Loads one instance of each function that is not loaded yet. @throws Error that names a function that cannot be
+   * loaded
    */
   async warmUp(): Promise<void> {
     await Promise.all([...this.#functions.values()].map((each) => each.warmUp()));
@@ -42,14 +44,14 @@ export class Functions {
 
   /**
    * Replaces a function's code with the code in `folder`, for later events.
-   * @throws Error if the stack has no function with this name, or if the new code cannot be loaded (the old code then
-   * stays)
+   * @throws Error if the stack has no function with this name, or if the new code cannot be loaded (the function then
+   * keeps the old code)
    */
   async swap(functionName: string, folder: string): Promise<void> {
     await this.#find(functionName).swap(folder);
   }
 
-  /** Closes every function, except functions that `others` have, too. */
+  /** Closes every function, except those that are also in one of `others`. */
   async close(others: Functions[] = []): Promise<void> {
     const shared = new Set(others.flatMap((each) => [...each.#functions.values()]));
     await Promise.all([...this.#functions.values()].map((each) => shared.has(each) || each.close()));

@@ -5,7 +5,10 @@ import type { FunctionSpec, Target } from '../served-stack.ts';
 import { compileCache, lambdaVariables } from './environment.ts';
 import type { Invocation, RuntimeData, RuntimeMessage } from './runtime.ts';
 
-/** One line that a function logged. If the line has several values, the last three fields describe its first error. */
+/**
+ * One line that a function logged. `errorType`, `errorMessage` and `stackTrace` describe an error that was logged
+ * together with other values.
+ */
 export type LogLine = {
   functionName: string;
   level: string;
@@ -15,10 +18,13 @@ export type LogLine = {
   stackTrace?: string[];
 };
 
-/** The handler's result as JSON, or why there is no result. `tooLarge` means that the event exceeded Lambda's limit. */
+/**
+ * The handler's result as JSON, or why there is no result. `tooLarge` means that the event exceeded Lambda's size
+ * limit.
+ */
 type Answer = { result: string } | { failure: string; tooLarge?: true };
 
-/** The result of an invocation, and the lines that the function logged during it. */
+/** The result of an invocation, and the lines that the function logged. */
 export type Outcome = Answer & { log: LogLine[] };
 
 /**
@@ -28,14 +34,14 @@ export type Outcome = Answer & { log: LogLine[] };
 export const payloadLimit = 6_291_556;
 
 /**
- * Lambda's limit in milliseconds for loading:
+ * Lambda's time limit, in milliseconds, for loading a function:
  * https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
  */
 const initTimeout = 10_000;
 
 /**
- * How much memory, in megabytes, an instance may use for new objects. By default, V8 allows about 100 MB, and instances
- * under load would sooner or later use all of it.
+ * How much memory, in megabytes, an instance may use for new objects. V8's default is about 100 MB, and each instance
+ * under load would sooner or later use that much.
  */
 const maxYoungGenerationSizeMb = 16;
 
@@ -53,7 +59,7 @@ export class Instance {
   #ended?: string;
 
   /**
-   * Starts a thread that loads the code in `folder`. `onEnd` is called once, when the instance can handle no further
+   * Starts a thread that loads the code in `folder`. `onEnd` is called once: when the instance can handle no further
    * event.
    */
   constructor(spec: FunctionSpec, folder: string, data: RuntimeData, onEnd: (instance: Instance) => void) {
@@ -61,7 +67,7 @@ export class Instance {
     this.#data = data;
     this.#onEnd = onEnd;
     this.#worker = new Worker(new URL(`runtime${path.extname(import.meta.filename)}`, import.meta.url), {
-      // A debugger shows the function's name for the thread.
+      // A debugger shows this name for the thread.
       name: spec.name,
       workerData: data,
       env: { ...spec.environment, ...lambdaVariables(spec, folder), ...compileCache() },
@@ -80,7 +86,7 @@ export class Instance {
     this.#initTimer = this.#endAfter(initTimeout, `Loading timed out after ${initTimeout} ms`);
   }
 
-  /** Resolves to undefined once the function is loaded, or to the reason why it cannot be. */
+  /** Resolves to undefined once the function is loaded, or to the reason why the function cannot be loaded. */
   loaded(): Promise<string | undefined> {
     return this.#loaded.promise;
   }
@@ -108,7 +114,7 @@ export class Instance {
     return { ...answer, log: this.takeLog() };
   }
 
-  /** Returns the lines logged since the last call. */
+  /** Returns the lines that the function has logged since the last call of this method. */
   takeLog(): LogLine[] {
     const log = this.#log;
     this.#log = [];
@@ -127,7 +133,7 @@ export class Instance {
     else this.#end(message.reason);
   }
 
-  /** Starts a timer that ends the instance. Starts none if a debugger may pause the instance. */
+  /** Starts a timer that ends the instance, unless a debugger may pause the instance. */
   #endAfter(milliseconds: number, reason: string): NodeJS.Timeout | undefined {
     return this.#data.debug ? undefined : setTimeout(() => this.#end(reason), milliseconds);
   }

@@ -14,11 +14,11 @@ export class LambdaFunction {
   #folder: string;
   /** Every instance that has not ended, including those that still run old code. */
   readonly #instances = new Set<Instance>();
-  /** The instances with the newest code. */
+  /** The instances that run the newest code. */
   #current = new Set<Instance>();
   #idle: Instance[] = [];
   readonly #waiting: (() => void)[] = [];
-  /** Log lines of instances that ended between two events. */
+  /** Lines logged by instances that ended between two events. `invoke` returns them with the next event's lines. */
   readonly #lateLog: LogLine[] = [];
   #lastSwap: Promise<void> = Promise.resolve();
   #warmedUp?: Promise<void>;
@@ -30,7 +30,7 @@ export class LambdaFunction {
     this.#folder = spec.folder;
   }
 
-  /** Invokes the function. The returned log includes the lines of instances that ended since the last event. */
+  /** Invokes the function. The returned log includes lines of instances that ended after the previous event. */
   async invoke(target: Target, event: unknown): Promise<Outcome> {
     const payload = JSON.stringify(event);
     if (Buffer.byteLength(payload) >= payloadLimit)
@@ -45,13 +45,16 @@ export class LambdaFunction {
   }
 
   /**
-   * Whether the function has exactly this spec, and runs the code in the spec's folder, not code that has replaced it.
+   * Whether the function has exactly this spec, and runs the code in the spec's folder: `swap` may have replaced that
+   * code.
    */
   runs(spec: FunctionSpec): boolean {
     return this.#folder === spec.folder && isDeepStrictEqual(this.#spec, spec);
   }
 
-  /** Loads one instance, so that a function that cannot be loaded fails before the first request. @throws Error */
+  /**
+   * Loads one instance, so that errors show before the first request. @throws Error if the function cannot be loaded
+   */
   warmUp(): Promise<void> {
     this.#warmedUp ??= this.#loadOne();
     return this.#warmedUp;
@@ -68,7 +71,8 @@ export class LambdaFunction {
 
   /**
    * Replaces the code for later events. Events in progress finish on the instances that run the old code.
-   * @throws Error with the reason if the new code cannot be loaded (the old code then stays), or if the function was closed
+   * @throws Error if the new code cannot be loaded (the function then keeps the old code), or if the function was
+   * closed
    */
   swap(folder: string): Promise<void> {
     const swapped = this.#lastSwap.then(() => this.#replaceCode(folder));
@@ -136,7 +140,8 @@ export class LambdaFunction {
 }
 
 /**
- * The trace id in an event's headers, or a new one: https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html
+ * The trace id in an event's headers, or a new trace id:
+ * https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html
  */
 const traceIdOf = (event: unknown): string => {
   const { headers } = (event ?? {}) as { headers?: Record<string, unknown> };
@@ -146,5 +151,8 @@ const traceIdOf = (event: unknown): string => {
   return `Root=1-${seconds}-${randomHex(24)};Parent=${randomHex(16)};Sampled=0`;
 };
 
-/** Up to 32 random hex digits. Node makes UUIDs in advance, so they take a fraction of the time of `randomBytes`. */
+/**
+ * Returns `digits` random hex digits (at most 32). `randomUUID` takes a fraction of the time of `randomBytes`, because
+ * Node makes UUIDs in advance.
+ */
 const randomHex = (digits: number): string => randomUUID().replaceAll('-', '').slice(0, digits);

@@ -30,10 +30,11 @@ export const loadHandler = async (folder: string, name: string): Promise<Handler
 };
 
 const sdk = '@aws-sdk/client-dynamodb';
-// Resolve the SDK before the hook below is registered; otherwise, the hook would call itself.
+// Find the AWS SDK before the hook below is registered; otherwise, the hook would call itself.
 const sdkUrl = pathToFileURL(createRequire(import.meta.url).resolve(sdk)).href;
 
-// On Lambda, the AWS SDK is preinstalled. Here, a function that does not bundle it gets the emulator's copy.
+// On Lambda, the AWS SDK is preinstalled. Here, a function that does not bundle the SDK's DynamoDB client gets the
+// emulator's copy.
 registerHooks({
   resolve: (specifier, context, next) => {
     try {
@@ -74,7 +75,7 @@ const loadModule = async (file: string): Promise<unknown> => {
   }
 };
 
-/** Finds an export, or a field of the default export. `name` may be a path such as `orders.create`. */
+/** Finds an export, or a field of the default export, by its name. `name` may be a path such as `orders.create`. */
 const findExport = (module: unknown, name: string): unknown => {
   const findIn = (from: unknown): unknown =>
     name.split('.').reduce((value, key) => (isObject(value) ? value[key] : undefined), from);

@@ -1,4 +1,6 @@
-/** The errors of Lambda's own runtime: https://github.com/aws/aws-lambda-nodejs-runtime-interface-client */
+/**
+ * The errors that Lambda's Node.js runtime reports: https://github.com/aws/aws-lambda-nodejs-runtime-interface-client
+ */
 
 export class MalformedHandlerNameError extends Error {
   override name = 'Runtime.MalformedHandlerName';
@@ -34,6 +36,6 @@ export class UnhandledPromiseRejection extends Error {
   }
 }
 
-/** Describes a thrown value by the errorType and errorMessage that Lambda returns: `number: 7` for a thrown 7. */
+/** Describes a thrown value by its errorType and errorMessage, as Lambda does: `number: 7` if a function throws 7. */
 export const errorText = (thrown: unknown): string =>
   thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `${typeof thrown}: ${String(thrown)}`;

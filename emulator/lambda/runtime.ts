@@ -1,6 +1,6 @@
 /**
- * Runs in a worker thread, and does there what Lambda's Node.js runtime does: loads the handler, then handles one event
- * at a time. As in Lambda, environment variables tell it the handler, the folder and the function's configuration.
+ * Runs in a worker thread, and replaces Lambda's Node.js runtime: loads the handler, then handles one event at a time.
+ * As on Lambda, environment variables contain the handler's name, its folder and the function's configuration.
  */
 import { flushCompileCache } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,12 +11,12 @@ import { loadHandler } from './load-handler.ts';
 import { errorText, JSONStringifyError, UnhandledPromiseRejection } from './runtime-errors.ts';
 
 /**
- * `certificates` are the authorities (PEM) that the function trusts besides Node's default ones. If `debug` is true, a
- * debugger may pause the function.
+ * `certificates` are certificate authorities (PEM) that the function trusts besides Node's default ones. If `debug` is
+ * true, a debugger may pause the function.
  */
 export type RuntimeData = { certificates: string[]; debug: boolean };
 
-/** `timeout` is in milliseconds. Events and results are passed as JSON text, as in Lambda. */
+/** An event for the handler. `event` is JSON text, as on Lambda; `timeout` is in milliseconds. */
 export type Invocation = {
   requestId: string;
   event: string;
@@ -27,8 +27,8 @@ export type Invocation = {
 };
 
 /**
- * A message from the worker thread. A `record` is JSON text. After an `end` message, the instance handles no further
- * event.
+ * A message from the worker thread. `record` and `result` are JSON text. After an `end` message, the instance handles
+ * no further event.
  */
 export type RuntimeMessage =
   | { kind: 'ready' }
@@ -37,13 +37,13 @@ export type RuntimeMessage =
   | { kind: 'failure' | 'end'; reason: string };
 
 const { env } = process;
-// Node read NODE_COMPILE_CACHE when the thread started. It is meant for the emulator, so hide it from the function.
+// Hide NODE_COMPILE_CACHE from the function. The variable is meant for Node, which read it when the thread started.
 delete env['NODE_COMPILE_CACHE'];
 const send = (message: RuntimeMessage): void => parentPort?.postMessage(message);
 
 /**
- * Logs an uncaught error and ends the instance. As in Lambda, the exit code is 128 for a rejection and 129 for an
- * exception.
+ * Logs an error and ends the instance. As on Lambda, the exit code is 128 for an unhandled rejection and 129 for an
+ * uncaught exception.
  */
 const crash = (error: unknown, exitCode: number): void => {
   logError(error);
@@ -52,11 +52,10 @@ const crash = (error: unknown, exitCode: number): void => {
 };
 
 patchConsole(env['AWS_LAMBDA_LOG_LEVEL'], (record) => send({ kind: 'log', record }));
-// AWS does not document that Lambda listens for uncaught exceptions and unhandled rejections; version 3 of AWS's
-// published runtime does.
+// AWS does not document these two listeners, but version 3 of the runtime that AWS publishes has them.
 process.on('uncaughtException', (error) => crash(error, 129));
 process.on('unhandledRejection', (reason) => crash(new UnhandledPromiseRejection(reason), 128));
-// As in Lambda, an event fails if its handler can never settle:
+// As on Lambda, an event fails if nothing is left to run and the handler's promise has not settled:
 // https://docs.aws.amazon.com/lambda/latest/dg/troubleshooting-invocation.html
 process.on('beforeExit', () =>
   send({
@@ -71,8 +70,7 @@ if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertifica
 if (debug) {
   const { suspendTimers } = await import('./suspend-timers.ts');
   suspendTimers();
-  // The bundles have source maps for the debugger; use them for stack traces, too, so that these show lines of the
-  // sources.
+  // If the code has source maps for the debugger, use them for stack traces, too, so that the traces name source lines.
   process.setSourceMapsEnabled(true);
 }
 
@@ -93,7 +91,7 @@ const contextOf = ({ requestId, arn, version, traceId }: Invocation, endsAt: num
   ...instanceContext,
 });
 
-/** Converts a handler's result to JSON. As in Lambda, undefined becomes null. */
+/** Converts a handler's result to JSON. As on Lambda, undefined becomes null. */
 const toJson = (result: unknown): string => {
   try {
     return JSON.stringify(result) ?? 'null';
@@ -108,13 +106,14 @@ const handler = await loadHandler(env['LAMBDA_TASK_ROOT'] ?? '', env['_HANDLER']
 
 parentPort?.on('message', async (invocation: Invocation) => {
   const endsAt = performance.now() + invocation.timeout;
-  // During an event, the port must not keep the thread alive: if only the port is left, the handler can never settle.
+  // During an event, the message port must not keep the thread alive: if nothing else does, the event can never finish,
+  // and must fail.
   parentPort?.unref();
   env['_X_AMZN_TRACE_ID'] = invocation.traceId;
   env['AWS_LAMBDA_FUNCTION_VERSION'] = invocation.version;
   try {
     const result = await handler?.(JSON.parse(invocation.event), contextOf(invocation, endsAt));
-    // As in Lambda, wait one turn of the event loop: an unhandled rejection in that turn fails the event.
+    // As on Lambda, wait one turn of the event loop: an unhandled rejection in that turn fails the event.
     await nextTurn();
     send({ kind: 'result', result: toJson(result) });
   } catch (error) {
@@ -125,5 +124,5 @@ parentPort?.on('message', async (invocation: Invocation) => {
   parentPort?.ref();
 });
 send({ kind: 'ready' });
-// Save the compiled code now: a thread that is terminated would not save it.
+// Save the compiled code to the cache now, because a thread saves nothing when it is terminated.
 flushCompileCache();

@@ -1,21 +1,23 @@
 /**
- * In milliseconds: a running thread notes the time every `interval`; if it makes no note for longer than `pause`, a
- * debugger paused it.
+ * In milliseconds. A running thread notes the time every `interval`. If the time since the last note is longer than
+ * `pause`, a debugger has paused the thread.
  */
 const limits = { interval: 50, pause: 100 };
 
-/** Measures how long a debugger has paused this thread. Code that keeps the thread busy for so long counts, too. */
+/**
+ * Measures how long a debugger has paused this thread. Code that blocks the thread for longer than `pause` counts, too.
+ */
 class Pauses {
   readonly #now = performance.now.bind(performance);
   #lastNote = this.#now();
   #total = 0;
 
   constructor() {
-    // Call `unref`, because only the function's own timers may keep the thread alive.
+    // Call `unref`, so that this timer does not keep the thread alive: only the function's own timers may do that.
     setInterval(() => this.total(), limits.interval).unref();
   }
 
-  /** How many milliseconds all pauses so far took. */
+  /** The total length of all pauses so far, in milliseconds. */
   total(): number {
     const now = this.#now();
     const silence = now - this.#lastNote;
@@ -24,20 +26,20 @@ class Pauses {
     return this.#total;
   }
 
-  /** The time of `performance.now()` without the pauses. */
+  /** What `performance.now()` would return if the thread had never been paused. */
   now(): number {
     const total = this.total();
     return this.#lastNote - total;
   }
 }
 
-/** The fields of Node's timers that `suspendTimers` uses. Only an interval has a number in `_repeat`. */
+/** The fields of Node's timers that `suspendTimers` uses. `_repeat` is a number only if the timer is an interval. */
 type Timer = NodeJS.Timeout & { _repeat: number | null };
 type Callback = ((...values: unknown[]) => void) | null;
 
 /**
- * Makes the time-outs of this thread outlast a debugger's pauses: a timer that was running during a pause starts again,
- * and `performance.now()` stands still. `Date` does not, because signatures and tokens need the true time.
+ * Keeps time-outs from firing because of a debugger's pause: a timer that was running during the pause starts again,
+ * and `performance.now()` stands still. `Date` goes on, because signatures and tokens need the true time.
  */
 export const suspendTimers = (): void => {
   const pauses = new Pauses();
@@ -53,8 +55,8 @@ export const suspendTimers = (): void => {
       timer.refresh();
     };
   };
-  // Node.js does not document `_onTimeout`. It holds the callback of every timer, also of those that setTimeout does not
-  // make: the timers of sockets, of AbortSignal.timeout() and of node:timers/promises.
+  // Node.js does not document `_onTimeout`, the field in which each timer has its callback. The timers of sockets, of
+  // AbortSignal.timeout() and of node:timers/promises have this field, too.
   Object.defineProperty(Object.getPrototypeOf(setTimeout(() => {})), '_onTimeout', {
     get(this: Timer) {
       return callbacks.get(this);

@@ -3,7 +3,7 @@ import type { Resource } from './resource.ts';
 import type { Resources } from './resources.ts';
 import { readRoutes } from './routes.ts';
 
-/** Reads the one HTTP API of a template. */
+/** Reads the HTTP API of a template. @throws Error unless the template has exactly one */
 export const readApi = (resources: Resources): ApiSpec => {
   const [api, other] = resources.ofType('AWS::ApiGatewayV2::Api');
   if (api === undefined) {
@@ -18,7 +18,7 @@ export const readApi = (resources: Resources): ApiSpec => {
   return { routes: readRoutes(resources, readThrottles(resources)), ...(cors && { cors }) };
 };
 
-/** Refuses parts of an API that is not in the template. */
+/** Refuses a route, stage or other part of an API if that API is not in the template. */
 const mustBelongTo = (api: Resource<'AWS::ApiGatewayV2::Api'>, resources: Resources): void => {
   const parts = resources.ofType(
     'AWS::ApiGatewayV2::ApiMapping',
@@ -31,7 +31,8 @@ const mustBelongTo = (api: Resource<'AWS::ApiGatewayV2::Api'>, resources: Resour
 };
 
 /**
- * The seconds that MaxAge may be: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid.html (Cors)
+ * The range of MaxAge, in seconds:
+ * https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid.html (Cors)
  */
 const maxAgeRange = { min: -1, max: 86_400 };
 
@@ -81,7 +82,7 @@ const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined
 };
 
 /**
- * Reads the throttling settings of the only stage. @returns a function that gives the throttle of a route, by route key
+ * Reads the throttling settings of the API's only stage. @returns a function that returns the throttle of a route key
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
  */
 const readThrottles = (resources: Resources): ((routeKey: string) => Throttle | undefined) => {
@@ -107,7 +108,7 @@ const readThrottles = (resources: Resources): ((routeKey: string) => Throttle | 
 };
 
 /**
- * The throttle that AWS applies to an account in most regions, if a stage sets no limit.
+ * The limits of an AWS account in most regions. They apply if a stage limits only the rate, or only the burst.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
  */
 const accountThrottle: Throttle = { rate: 10_000, burst: 5_000 };

@@ -3,8 +3,8 @@ import type { Resource } from './resource.ts';
 import type { Resources } from './resources.ts';
 
 /**
- * Refuses resources with the same name, ARN or route, because AWS would create only the first of them. AWS does not
- * document whether routes may differ only in the names of their variables; here, only one of them would get requests.
+ * Refuses resources with the same name, ARN or route: AWS would create only the first. AWS does not document whether
+ * routes may differ only in the names of variables; they are refused, too, as only one would get requests here.
  */
 export const refuseDuplicates = (resources: Resources): void => {
   const rename = 'Rename one of them.';
@@ -19,7 +19,7 @@ export const refuseDuplicates = (resources: Resources): void => {
   );
 };
 
-/** The route key without the names of its variables. */
+/** The route key without the names of its variables, such as GET /orders/{}. */
 const routePattern = (route: Resource<'AWS::ApiGatewayV2::Route'>): string =>
   route.text('RouteKey').replace(/\{[^}+]*/g, '{');
 

@@ -17,7 +17,10 @@ export const readEnvironment = (fn: Resource<'AWS::Lambda::Function'>): Record<s
   );
 };
 
-/** The variables that Lambda reserves: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
+/**
+ * The environment variables that Lambda reserves:
+ * https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+ */
 const reserved: ReadonlySet<string> = new Set([
   '_HANDLER',
   '_X_AMZN_TRACE_ID',

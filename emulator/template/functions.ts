@@ -10,9 +10,9 @@ import { readPolicies } from './roles.ts';
 type FunctionResource = Resource<'AWS::Lambda::Function'>;
 
 /**
- * Reads functions. Numbers must be in Lambda's ranges:
+ * Reads the functions of a template. Numbers, such as the timeout, must be in Lambda's ranges:
  * https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
- * @param assets is the folder that contains the assets of the CDK
+ * @param assets is the folder of the CDK's assets
  */
 export const readFunctions = (resources: Resources, assets: string): FunctionSpec[] =>
   resources.ofType('AWS::Lambda::Function').map((fn) => {
@@ -36,7 +36,7 @@ export const readFunctions = (resources: Resources, assets: string): FunctionSpe
     };
   });
 
-/** The folder of a function's code: the CDK puts an asset into asset.HASH, and uploads it as HASH.zip. */
+/** The folder of a function's code. The CDK puts an asset into the folder asset.HASH, and uploads it as HASH.zip. */
 const codeFolder = (fn: FunctionResource): string => {
   const { S3Key: key } = Object(fn.get('Code')) as { S3Key?: unknown };
   const [, hash] = /(?:^|\/)([0-9a-f]{64})\.zip$/.exec(String(key)) ?? [];
@@ -47,7 +47,7 @@ const codeFolder = (fn: FunctionResource): string => {
 const logLevels: LogLevel[] = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'];
 
 /**
- * Reads the least severe level to log. Lambda filters lines by level only if LogFormat is JSON; the default is Text.
+ * Reads the least severe level to log. Lambda filters lines by level only if LogFormat is JSON (the default is Text).
  */
 const readLogLevel = (fn: FunctionResource): LogLevel => {
   const fields = fn.fields('LoggingConfig', fn.raw('LoggingConfig') ?? {}, [
@@ -74,7 +74,7 @@ const functionOf = (part: Resource<'AWS::Lambda::Version' | 'AWS::Lambda::Alias'
   throw part.refuse(`the template has no function ${name}`, 'Define that function in the same stack.');
 };
 
-/** Reads the functions, versions and aliases that an HTTP API can invoke, and finds one by its ARN. */
+/** Reads the functions, versions and aliases that an HTTP API can invoke, and finds each of them by its ARN. */
 export class Invocables {
   readonly #targets: Target[];
   /** The ARNs that API Gateway has permission to invoke. */
@@ -111,7 +111,7 @@ export class Invocables {
 
   /**
    * Finds a function, version or alias. `uri` is the ARN, or a path that contains the ARN. API Gateway needs permission
-   * to invoke exactly that ARN; without the permission, every request would get a 500.
+   * to invoke exactly that ARN; without the permission, it would respond 500 to every request.
    */
   find(
     resource: Resource<'AWS::ApiGatewayV2::Integration'> | Resource<'AWS::ApiGatewayV2::Authorizer'>,

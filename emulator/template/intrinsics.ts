@@ -5,23 +5,24 @@
 import { own } from './own.ts';
 import { type Named, refusal } from './refusal.ts';
 
-/** The property that contains a value, for messages. `path` is written like Environment.Variables.TABLE_NAME. */
+/** The property that contains a value, for error messages. `path` is written like Environment.Variables.TABLE_NAME. */
 type Place = { resource: Named; path: string };
 
 /**
- * Returns what `Ref` gives for a parameter or resource or, if `attribute` is set, what `Fn::GetAtt` gives. Undefined
- * stands for AWS::NoValue.
+ * Returns the value of `Ref` for a parameter or resource; if `attribute` is given, the value of `Fn::GetAtt` instead.
+ * For AWS::NoValue, returns undefined.
  * @throws Error that names the place if the emulator does not know the value
  */
 export type LookUp = (name: string, attribute: string | undefined, place: Place) => unknown;
 
 /**
- * Returns the value with all its intrinsic functions evaluated, and without the fields that are AWS::NoValue.
- * @throws Error that names the place and the intrinsic function if that function cannot be evaluated here
+ * Returns `value` with all intrinsic functions in it evaluated, and without the fields that are AWS::NoValue.
+ * @throws Error that names the place and the intrinsic function if the emulator cannot find that function's value
  */
 export const evaluate = (value: unknown, place: Place, lookUp: LookUp): unknown => {
   const result = evaluateAny(value, place, lookUp);
-  // Check the text after its functions are evaluated, because Fn::Join may assemble a dynamic reference from parts.
+  // Look for {{resolve:...}} only after the functions are evaluated: Fn::Join may assemble a dynamic reference from
+  // parts.
   if (typeof result !== 'string' || !result.includes('{{resolve:')) return result;
   const reason = `${place.path} has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up`;
   throw refusal(place.resource, reason, 'Give the property a literal value.');
@@ -41,7 +42,7 @@ const evaluateAny = (value: unknown, place: Place, lookUp: LookUp): unknown => {
   );
 };
 
-/** How to write the value of each intrinsic function, for messages. */
+/** How to write the argument of each intrinsic function, for error messages. */
 const forms = {
   Ref: '"LogicalId"',
   'Fn::GetAtt': '["LogicalId", "Attribute"]',

@@ -1,3 +1,3 @@
-/** Returns a record's own field, never an inherited one: a template may use the name `constructor`. */
+/** Returns a field of the record itself, never an inherited one: a template may use a name such as `constructor`. */
 export const own = <T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
   record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;

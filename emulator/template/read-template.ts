@@ -10,7 +10,7 @@ export type { Template } from './resources.ts';
 /**
  * Reads what to serve from the CloudFormation template that would be deployed. Nothing is ignored silently: each
  * resource and each property is read, is listed in resource-types.ts as having no effect here, or is refused.
- * @param assets is the folder that contains the assets of the CDK
+ * @param assets is the folder of the CDK's assets
  * @throws Error whose message names what cannot be served, why, and what to do
  */
 export const readTemplate = (template: Template, assets: string): ServedStack => {

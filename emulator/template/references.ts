@@ -6,7 +6,7 @@ import type { Resource } from './resource.ts';
 import type { ServedType } from './resource-types.ts';
 import type { Template } from './resources.ts';
 
-/** What `Ref` and `Fn::GetAtt` return in the emulator. */
+/** Looks up the values that `Ref` and `Fn::GetAtt` have in the emulator. */
 export class References {
   readonly #template: Template;
   readonly #find: (logicalId: string) => Resource | undefined;
@@ -29,7 +29,8 @@ export class References {
       throw refusal(place.resource, reason, 'Give the parameter a default, or the property a literal value.');
     }
     const resource = this.#find(name);
-    // Here, the id of an API or of one of its parts (such as a route) is its logical id, which only connects the parts.
+    // Here, an API and its parts (such as routes) get no generated ids, because their logical ids are enough to connect
+    // the parts.
     const isPartOfApi = resource?.type.startsWith(api) && place.resource.type.startsWith(api);
     if (resource && isPartOfApi && attribute === undefined) return name;
     const value = resource && referenceTo(resource, attribute ?? 'Ref');
@@ -48,7 +49,7 @@ const literalAdvice = 'Give the property a literal value.';
 const cognitoAdvice = 'User pools are not emulated: give the property a literal value for another token issuer.';
 
 /**
- * The pseudo parameters that have a value here:
+ * The pseudo parameters whose values the emulator knows:
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html
  */
 const pseudoParameters: Record<string, string> = {
@@ -59,7 +60,8 @@ const pseudoParameters: Record<string, string> = {
 };
 
 /**
- * A parameter's default; undefined if it has none, or if its value is in SSM, where only CloudFormation looks it up.
+ * A parameter's default value. Undefined if the parameter has none, or if the value is in SSM, where only
+ * CloudFormation can look it up.
  */
 const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unknown }): unknown => {
   if (Default === undefined || Type.startsWith('AWS::SSM::')) return undefined;
@@ -70,7 +72,7 @@ const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unkn
     : Default;
 };
 
-/** The name of a function. `text` is that name, or the ARN of the function or of one of its versions or aliases. */
+/** Returns the name of a function. `text` is that name, or the ARN of the function, of a version or of an alias. */
 export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
 
 export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.logicalId);
@@ -88,9 +90,7 @@ export const onlyVersion = '1';
 
 type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;
 
-/**
- * The name of a table. If the template gives none, it is the logical id, extended if DynamoDB requires a longer name.
- */
+/** The name of a table. Without a TableName, the name is the logical id, extended if that is too short for DynamoDB. */
 export const tableName = (table: Table): string =>
   table.text('TableName', table.logicalId.length < 3 ? `${table.logicalId}-table` : table.logicalId);
 
@@ -106,8 +106,8 @@ const tableValues = { Ref: tableName, Arn: (table: Table) => tableArn(tableName(
 type Values<T extends ServedType> = Record<string, (resource: Resource<T>) => string>;
 
 /**
- * What `Ref` and `Fn::GetAtt` return for each resource type. If the template gives a resource no name, the name
- * is the logical id; AWS would make up a name.
+ * What `Ref` and `Fn::GetAtt` return for each resource type. If the template gives a resource no name, the logical id
+ * is the name; AWS would make up a name.
  */
 const valuesOf: { [T in ServedType]?: Values<T> } = {
   'AWS::Lambda::Function': { Ref: functionName, Arn: (fn) => functionArn(functionName(fn)) },

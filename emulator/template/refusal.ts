@@ -1,7 +1,7 @@
 /** A resource that an error message names. */
 export type Named = { logicalId: string; type: string };
 
-/** Names a resource in an error message: Orders (AWS::Lambda::Function). */
+/** Returns the text by which error messages name a resource: Orders (AWS::Lambda::Function). */
 export const named = ({ logicalId, type }: Named): string => `${logicalId} (${type})`;
 
 /** An error whose message says which resource cannot be served, why, and what the user can do. */

@@ -1,25 +1,28 @@
-/** Says which types of resources are served, and which of their properties; everything else is refused. */
+/** Lists which resource types the emulator serves, and which of their properties; it refuses everything else. */
 
 type Properties = {
   /** The properties that the emulator reads. */
   read: readonly string[];
-  /** The properties that make no difference to requests, functions or the store here. */
+  /** The properties that are ignored, because they make no difference to requests, functions or the store here. */
   withoutEffect: readonly string[];
-  /** Why some properties are refused. A property on none of these three lists is refused, too. */
+  /**
+   * The reasons why some properties are refused. A property that is on none of the lists `read`, `withoutEffect` and
+   * `refused` is refused, too.
+   */
   refused?: Record<string, string>;
 };
 
 const table = {
   read: ['TableName', 'KeySchema', 'AttributeDefinitions', 'GlobalSecondaryIndexes', 'LocalSecondaryIndexes'],
   // StreamSpecification is ignored: nothing can read the stream, since event sources and the stream's ARN are refused.
-  // TimeToLiveSpecification is ignored: DynamoDB may keep expired items for days, so services must expect them.
+  // TimeToLiveSpecification is ignored: DynamoDB may keep expired items for days, so services must expect such items.
   withoutEffect: [
     'BillingMode',
     'SSESpecification',
     'StreamSpecification',
     'TimeToLiveSpecification',
     'WarmThroughput',
-    // Properties of AWS::DynamoDB::Table only:
+    // Only AWS::DynamoDB::Table has the properties from here to Tags.
     'ContributorInsightsSpecification',
     'DeletionProtectionEnabled',
     'OnDemandThroughput',
@@ -27,7 +30,7 @@ const table = {
     'ProvisionedThroughput',
     'TableClass',
     'Tags',
-    // Properties of AWS::DynamoDB::GlobalTable only; its replicas in other regions are not served:
+    // Only AWS::DynamoDB::GlobalTable has the properties from here on. Its replicas in other regions are not served.
     'GlobalTableWitnesses',
     'MultiRegionConsistency',
     'ReadOnDemandThroughputSettings',
@@ -41,7 +44,7 @@ const table = {
   },
 } as const satisfies Properties;
 
-/** The types that are served. A property that is on no list is refused. */
+/** The resource types that are served. A property that is on none of its type's lists is refused. */
 export const served = {
   'AWS::ApiGatewayV2::Api': {
     read: ['CorsConfiguration', 'ProtocolType'],
@@ -64,12 +67,12 @@ export const served = {
   },
   'AWS::ApiGatewayV2::Route': {
     read: ['ApiId', 'AuthorizationType', 'AuthorizerId', 'RouteKey', 'Target'],
-    // AuthorizationScopes: only JWT authorizers use scopes, and JWT authorizers are refused.
+    // AuthorizationScopes has no effect, because only JWT authorizers use scopes, and JWT authorizers are refused.
     withoutEffect: ['AuthorizationScopes', 'OperationName'],
   },
   'AWS::ApiGatewayV2::Integration': {
     read: ['ApiId', 'ConnectionType', 'IntegrationType', 'IntegrationUri', 'PayloadFormatVersion', 'TimeoutInMillis'],
-    // IntegrationMethod: API Gateway always invokes a Lambda function with POST.
+    // IntegrationMethod has no effect, because API Gateway always invokes a Lambda function with POST.
     withoutEffect: ['Description', 'IntegrationMethod'],
     refused: {
       CredentialsArn: 'API Gateway may invoke a function here by an AWS::Lambda::Permission only, not by a role',
@@ -87,7 +90,7 @@ export const served = {
       'EnableSimpleResponses',
       'IdentitySource',
     ],
-    // JwtConfiguration belongs to JWT authorizers, which are refused because of their AuthorizerType.
+    // JwtConfiguration has no effect: only JWT authorizers use it, and authorizers with AuthorizerType JWT are refused.
     withoutEffect: ['JwtConfiguration', 'Name'],
     refused: {
       AuthorizerCredentialsArn:
@@ -99,7 +102,8 @@ export const served = {
     withoutEffect: ['AccessLogSettings', 'Description', 'Tags'],
     refused: { StageVariables: 'events have no stageVariables here' },
   },
-  // A domain name only gives the API another address. Here, the API has an address of this machine.
+  // On AWS, a domain name gives the API another address. It has no effect here, because the API is served on this
+  // machine.
   'AWS::ApiGatewayV2::DomainName': {
     read: [],
     withoutEffect: ['DomainName', 'DomainNameConfigurations', 'Tags'],
@@ -119,8 +123,8 @@ export const served = {
       'LoggingConfig',
       'MemorySize',
       'PackageType',
-      // ReservedConcurrentExecutions is read only to refuse 0, with which Lambda never runs the function. Other values
-      // are ignored, because LambdaFunction has its own limit of instances.
+      // ReservedConcurrentExecutions is read only to refuse 0, because Lambda would never run such a function. Other
+      // values are ignored, because `LambdaFunction` has a fixed limit of instances.
       'ReservedConcurrentExecutions',
       'Role',
       'Runtime',
@@ -204,28 +208,29 @@ export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::Logs::MetricFilter',
   'AWS::Logs::QueryDefinition',
   'AWS::Route53::RecordSet',
-  // An SNS topic has no effect, because only alarms can send to it: functions cannot get its ARN, and other senders are
-  // refused.
+  // An SNS topic has no effect, because only alarms can send to it: functions cannot get the topic's ARN, and other
+  // senders are refused.
   'AWS::SNS::Subscription',
   'AWS::SNS::Topic',
   'AWS::SNS::TopicPolicy',
 ]);
 
 /**
- * The properties by which resources of types without effect invoke functions. Such a resource is refused, because
- * nothing would invoke the function here. Alarms and roll-outs may refer to functions, because they do not run here.
+ * For resource types that have no effect here: the property by which such a resource invokes functions on AWS. A
+ * resource is refused if that property refers to a function, because nothing would invoke the function here.
  */
 export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',
   'AWS::SNS::Subscription': 'Endpoint',
   'AWS::SNS::Topic': 'Subscription',
+  // Alarms and roll-outs are not on this list. They may refer to functions, because they do not run here.
 };
 
 export const onlyFromApi = 'functions get events from the HTTP API only';
 
 export const invokeInstead = 'Leave it out of the template, and hand its events to the function with `invoke`.';
 
-/** Why some types are refused, and what to do instead. `unknownType` has the reason for all other types. */
+/** Why some resource types are refused, and what to do instead. `unknownType` has the reason for all other types. */
 export const refusedTypes: Record<string, [reason: string, advice: string]> = {
   'AWS::ApiGateway::RestApi': ['only HTTP APIs are served', 'Use AWS::ApiGatewayV2::Api (in CDK: HttpApi).'],
   'AWS::Lambda::EventSourceMapping': [onlyFromApi, invokeInstead],

@@ -7,7 +7,7 @@ type Properties = Record<string, unknown>;
 /** The numbers that AWS accepts for a property: only whole numbers, unless `fractions` is set. */
 type NumberRange = { min: number; max?: number; fractions?: boolean };
 
-/** A resource of a served type. Its methods take only the properties in the `read` list of that type. */
+/** A resource of a type that the emulator serves. Its methods accept only the properties in the type's `read` list. */
 export class Resource<T extends ServedType = ServedType> {
   readonly logicalId: string;
   readonly type: T;
@@ -29,7 +29,7 @@ export class Resource<T extends ServedType = ServedType> {
     return this.evaluate(name, this.raw(name));
   }
 
-  /** A property as it is written in the template, with its intrinsic functions. */
+  /** A property as it is written in the template: its intrinsic functions are not evaluated. */
   raw(name: ReadProperty<T>): unknown {
     return this.#properties[name];
   }
@@ -47,12 +47,12 @@ export class Resource<T extends ServedType = ServedType> {
     return String(value);
   }
 
-  /** A property that is a number. `otherwise` is its default. */
+  /** A property that is a number. `otherwise` is the default. */
   number(name: ReadProperty<T>, otherwise: number, range: NumberRange): number {
     return this.numberIn(name, this.get(name) ?? otherwise, range);
   }
 
-  /** Checks a number inside a property. `path` names the number in error messages. */
+  /** Checks that `value`, inside a property, is a number in the range. `path` names the number in error messages. */
   numberIn(path: string, value: unknown, { min, max, fractions = false }: NumberRange): number {
     const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
     const isInRange = number >= min && number <= (max ?? Number.MAX_VALUE);
@@ -82,7 +82,7 @@ export class Resource<T extends ServedType = ServedType> {
   }
 
   /**
-   * The fields of an object inside a property. @throws Error if the object has a field that is not in `known`
+   * Returns the fields of `value`, an object inside a property. @throws Error if a field is not in `known`
    * @param path names the object in the error message
    */
   fields<Field extends string>(path: string, value: unknown, known: readonly Field[]): Partial<Record<Field, unknown>> {

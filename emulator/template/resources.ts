@@ -26,7 +26,7 @@ type TemplateResource = {
   Condition?: unknown;
 };
 
-/** The resources of a template that are served. */
+/** Those resources of a template that the emulator serves. */
 export class Resources {
   readonly #resources: Resource[];
 
@@ -60,12 +60,12 @@ export class Resources {
 const isServed = (type: string): type is ServedType => Object.hasOwn(served, type);
 
 /**
- * The attributes of a resource that matter only to a deployment, so they are ignored.
+ * The attributes of a resource that are ignored, because they matter only to a deployment.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-product-attribute-reference.html
  */
 const attributes = ['CreationPolicy', 'DeletionPolicy', 'DependsOn', 'Metadata', 'UpdatePolicy', 'UpdateReplacePolicy'];
 
-/** The reasons why a resource cannot be served. Only the values of its properties are checked later. */
+/** The reasons why a resource cannot be served. The values of its properties are checked later, when they are read. */
 const check = (logicalId: string, templateResource: TemplateResource): Error[] => {
   const { Type: type, Properties = {}, Condition, ...rest } = templateResource;
   const resource = { logicalId, type };
@@ -88,10 +88,12 @@ const check = (logicalId: string, templateResource: TemplateResource): Error[] =
   return [...refusals, ...unknown, refusal(resource, reason, advice)];
 };
 
-/** Finds, in a property as JSON, the logical ids that intrinsic functions refer to. */
+/** Matches the logical ids to which intrinsic functions refer, in the JSON text of a property. */
 const referredIds = /(?<="Ref":"|"Fn::GetAtt":\[?"|\$\{)\w+/g;
 
-/** Refuses a resource that has no effect here if, on AWS, it would invoke a function of the template. */
+/**
+ * Refuses a resource whose type has no effect here if, on AWS, the resource would invoke a function of the template.
+ */
 const checkInvoker = (logicalId: string, { Type: type, Properties }: TemplateResource, template: Template): Error[] => {
   const property = own(Properties, own(invokers, type) ?? '');
   const invoked = (JSON.stringify(property ?? '').match(referredIds) ?? [])

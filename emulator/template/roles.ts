@@ -1,4 +1,4 @@
-/** Reads what a function's role allows in DynamoDB. */
+/** Reads from a template what a function's role allows in DynamoDB. */
 import type { FunctionSpec, Statement } from '../served-stack.ts';
 import { managedPolicyArn, roleArn, roleName } from './references.ts';
 import { type Resource, removeProperty } from './resource.ts';
@@ -8,14 +8,14 @@ type PolicyHolder = Resource<'AWS::IAM::Role' | 'AWS::IAM::Policy' | 'AWS::IAM::
 
 type RoleSpec = Pick<FunctionSpec, 'role' | 'roleName'>;
 
-/** Managed policies of AWS that allow nothing in DynamoDB, so a role may have them. */
+/** AWS managed policies that a role may have here, because they allow nothing in DynamoDB. */
 const withoutDynamoDb = ['service-role/AWSLambdaBasicExecutionRole', 'AWSXRayDaemonWriteAccess'].map(
   (name) => `arn:aws:iam::aws:policy/${name}`,
 );
 
 /**
- * The DynamoDB statements of all the role's policies: inline ones, policies that list the role, and managed policies
- * that the role lists.
+ * The statements about DynamoDB in all policies of the function's role: inline policies, policies that list the role,
+ * and managed policies that the role lists.
  */
 export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: Resources): RoleSpec => {
   const arn = fn.text('Role');
@@ -76,8 +76,8 @@ const readDocument = (holder: PolicyHolder, path: string, document: unknown): St
 };
 
 /**
- * Returns a policy's statement if it concerns DynamoDB, and otherwise nothing. Statements about other services are not
- * evaluated, because they may refer to resources that the emulator does not know.
+ * Returns a policy's statement if it is about DynamoDB, and otherwise an empty list. Statements about other services
+ * are not evaluated, because they may refer to resources that the emulator does not know.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_statement.html
  */
 const readStatement = (holder: PolicyHolder, path: string, statement: unknown): Statement[] => {

@@ -34,7 +34,10 @@ export const readRoutes = (
   });
 };
 
-/** $default, or METHOD /path, or ANY /path. A path has literal segments and {name}; its last segment may be {name+}. */
+/**
+ * Matches a route key: $default, METHOD /path or ANY /path. A path segment is text or {name}; the last segment may also
+ * be {name+}.
+ */
 const routeKeys =
   /^(\$default|(ANY|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT) \/((([^{}/\s]+|\{[\w.:-]+\})\/)*([^{}/\s]+|\{[\w.:-]+\+?\})?)?)$/;
 

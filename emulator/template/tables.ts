@@ -13,7 +13,7 @@ export const readTables = (resources: Resources): TableSpec[] => {
     const localIndexes = readIndexes(table, 'LocalSecondaryIndexes');
     return {
       TableName: readName(table),
-      // Do not check KeySchema and AttributeDefinitions here: the store validates both when it creates the table.
+      // KeySchema and AttributeDefinitions are not checked here: the store checks both when it creates the table.
       KeySchema: table.list('KeySchema') as TableSpec['KeySchema'],
       AttributeDefinitions: table.list('AttributeDefinitions') as TableSpec['AttributeDefinitions'],
       ...(globalIndexes.length > 0 && { GlobalSecondaryIndexes: globalIndexes }),
@@ -46,8 +46,8 @@ const readIndexes = (table: Table, property: 'GlobalSecondaryIndexes' | 'LocalSe
   });
 
 /**
- * The fields that an index may have. Only the first three matter here; the others set limits and metrics, which the
- * store does not have.
+ * The fields that an index may have. Only IndexName, KeySchema and Projection matter here; the others set limits and
+ * metrics, which the store does not have.
  */
 const indexFields = [
   'IndexName',
@@ -63,7 +63,7 @@ const indexFields = [
   'WriteProvisionedThroughputSettings',
 ] as const;
 
-/** The fields of a replica that have no effect here. A replica's ResourcePolicy is refused, as a table's is. */
+/** The fields that a replica may have; none has an effect here. A ResourcePolicy is refused, as it is for a table. */
 const replicaFields = [
   'ContributorInsightsSpecification',
   'DeletionProtectionEnabled',

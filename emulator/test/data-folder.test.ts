@@ -22,7 +22,9 @@ test('lockFolder creates a folder that only the current user can read, and rejec
   await (await lockFolder(folder))();
 });
 
-/** Makes a folder unusable for LevelDB by putting a folder in the place of a file. (Root would ignore permissions.) */
+/**
+ * Makes a folder unusable for LevelDB: puts a folder in the place of a file. (File permissions would not stop root.)
+ */
 const makeUnwritable = async (folder: string) => {
   await (await lockFolder(folder))();
   await rm(path.join(folder, 'lock/LOCK'));
@@ -32,7 +34,7 @@ const makeUnwritable = async (folder: string) => {
 test.each<[what: string, obstruct: (folder: string) => Promise<unknown>, reason: string]>([
   ['is a file', (folder) => writeFile(folder, ''), 'ENOTDIR'],
   ['LevelDB cannot write', (folder) => makeUnwritable(folder), 'IO error: '],
-])('lockFolder tells a folder that %s from one that is in use', async (_, obstruct, reason) => {
+])('lockFolder rejects a data folder that %s, and reports that it cannot be written', async (_, obstruct, reason) => {
   const folder = await newFolder();
   await obstruct(folder);
   await expect(lockFolder(folder)).rejects.toThrow(`The data folder ${folder} cannot be written: ${reason}`);
@@ -44,8 +46,8 @@ test.each<[name: string, files: Record<string, string>, first: string]>([
   ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-  // Valid LevelDB files in `dynamodb` without a lock: the emulator did not create them, because it creates the lock
-  // first.
+  // Valid LevelDB files in `dynamodb`, but no lock: the emulator did not create these files, because it creates the
+  // lock first.
   ['dynamodb', { CURRENT: 'MANIFEST-000777\n', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
 ])(
   "lockFolder rejects a data folder whose subfolder %s has the user's own files, and leaves them unchanged: %j",
@@ -71,7 +73,7 @@ test('lockFolder accepts a folder with the data of an earlier process', async ()
   expect(await readdir(folder)).toEqual(['dynamodb', 'lock']);
 });
 
-test("the emulator gives the message of an error's innermost cause as the reason for the error", () => {
+test("reason() returns the message of an error's innermost cause", () => {
   const cause = new Error('the disk is full');
   expect(reason(new Error('Database is not open', { cause: new Error('failed', { cause }) }))).toBe('the disk is full');
   expect(reason(new TypeError(''))).toBe('TypeError');

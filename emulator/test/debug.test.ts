@@ -1,4 +1,4 @@
-/** Tests the option `debug`: a debugger may pause threads, and no time-out ends the request. */
+/** Tests the option `debug`: if a debugger pauses threads, requests do not time out. */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,7 +12,10 @@ import { functionOf, resultOf, timeout } from './kit/one-function.ts';
 /** Code that stops its thread for 400 ms, as a debugger would. */
 const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);';
 
-/** For each kind of timer, code that starts one: a promise that resolves to the kind's name. */
+/**
+ * For each kind of timer: an expression that starts such a timer. Its value is a promise, which resolves to the name of
+ * the kind when the timer fires.
+ */
 const timers = {
   setTimeout: "new Promise((resolve) => setTimeout(resolve, 200, 'setTimeout'))",
   'node:timers': "new Promise((resolve) => require('node:timers').setTimeout(resolve, 200, 'node:timers'))",
@@ -23,8 +26,8 @@ const timers = {
 const kinds = Object.keys(timers).sort();
 
 /**
- * A handler that starts a timer of each kind, pauses, and returns the timers that had fired right after the pause
- * (`early`), and all that fired in the end (`fired`).
+ * A handler that starts a timer of each kind and pauses. It returns which timers had fired right after the pause
+ * (`early`), and which had fired in the end (`fired`).
  */
 const startTimers = `
   const { once } = require('node:events');
@@ -70,7 +73,7 @@ describe('with the option debug', () => {
     expect(await log(false)).toContain('index.js:1:');
   });
 
-  test('intervals go on after a pause', async () => {
+  test('timers of setInterval continue after a pause', async () => {
     const code = `exports.handler = () => new Promise((resolve) => {
       let ticks = 0;
       const timer = setInterval(() => { if ((ticks += 1) === 3) { clearInterval(timer); resolve(ticks); } }, 10);
@@ -79,7 +82,7 @@ describe('with the option debug', () => {
     expect(resultOf(await (await functionOf(code, {}, [], true)).invoke())).toBe(3);
   });
 
-  test('neither performance.now() nor the time left for the event counts a pause, but Date does', async () => {
+  test('a pause does not advance performance.now() or use up the time left for the event, but advances Date', async () => {
     const code = `exports.handler = async (_, context) => {
       const read = () => [performance.now(), -context.getRemainingTimeInMillis(), Date.now()];
       const before = read();
@@ -92,7 +95,7 @@ describe('with the option debug', () => {
     expect(date, 'milliseconds by Date').toBeGreaterThan(200);
   });
 
-  test('neither loading nor handling an event times out', async () => {
+  test('neither loading a function nor handling an event times out', async () => {
     const server = createServer();
     const port = await listen(server, 0);
     onTestFinished(() => void server.close());
@@ -113,7 +116,7 @@ describe('with the option debug', () => {
     expect(resultOf(await invoked)).toBe('late');
   });
 
-  test('a handler that can never settle fails', async () => {
+  test('an event still fails if its handler can never settle', async () => {
     const fn = await functionOf('exports.handler = () => new Promise(() => {})', {}, [], true);
     expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining('Runtime.NodeJsExit') });
   });
@@ -131,7 +134,7 @@ describe('with the option debug', () => {
     expect(await post(port, '{}', [token])).toMatchObject({ status: 200, body: 'late' });
   });
 
-  test('the gateway does not limit the time for sending a request', () => {
+  test('the gateway gives a client unlimited time to send a request', () => {
     const { headersTimeout, requestTimeout, keepAliveTimeout } = gateway({
       respond: async () => ({ response: { status: 204, headers: {}, body: '' } }),
       onRequest: () => {},

@@ -20,7 +20,7 @@ afterAll(async () => {
 const ask = (method: string, target: string, headers: Record<string, string> = {}, body?: string) =>
   fetch(emulator.url + target, { method, headers, ...(body !== undefined && { body }) });
 
-test("a sample stack's functions store an order under the id in the path, and read the order from the table and from the index", async () => {
+test('the functions of a sample stack store an order under the id in the path, and find the order in the table and in the index', async () => {
   expect((await ask('PUT', '/orders/a%201', { 'content-type': 'text/plain' }, 'ann')).status).toBe(204);
   expect((await ask('PUT', '/orders/2', { 'content-type': 'text/plain' }, 'bob')).status).toBe(204);
   expect(await (await ask('GET', '/orders/a%201')).text()).toBe('ann');
@@ -28,7 +28,7 @@ test("a sample stack's functions store an order under the id in the path, and re
   expect((await ask('GET', '/orders/none')).status).toBe(404);
 });
 
-test('the gateway calls the authorizer only for routes that have an authorizer', async () => {
+test('a request to a route with an authorizer reaches the function only if the authorizer allows it', async () => {
   expect((await ask('GET', '/admin/a/b')).status).toBe(401);
   expect((await ask('GET', '/admin/a/b', { authorization: 'guess' })).status).toBe(403);
   const allowed = await ask('POST', '/admin/a/b', { authorization: 'secret' });
@@ -53,7 +53,7 @@ test('the gateway responds 500 and logs AccessDeniedException if the stack does 
   await remove();
 });
 
-test('the emulator invokes a function without the gateway, and replaces its code', async () => {
+test("the emulator invokes a function without the gateway, and replaces the function's code", async () => {
   const name = emulator.functionNames.find((each) => each.startsWith('AdminFunction')) ?? '';
   const event = { rawPath: '/', requestContext: { authorizer: { lambda: { user: 'ann' } } } };
   expect(await emulator.invoke(name, event)).toEqual({ result: '{"user":"ann"}', log: [] });

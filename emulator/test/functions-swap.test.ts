@@ -8,7 +8,7 @@ import { folderWith, functionOf, resultOf } from './kit/one-function.ts';
 const returning = (value: string): string => `exports.handler = async () => ${JSON.stringify(value)}`;
 const folderOf = (code: string): Promise<string> => folderWith({ 'index.js': code });
 
-/** Starts a server for functions to connect to. A function's connection closes when the function's thread ends. */
+/** Starts a server for functions to connect to. A closed connection shows that the function's thread has ended. */
 const startServer = async (): Promise<{ server: Server; port: number }> => {
   const server = createServer((socket) => socket.on('error', () => {}));
   onTestFinished(() => void server.close());
@@ -28,7 +28,7 @@ test('swap() uses the new code for later events, and ends idle instances that ru
   await closed;
 });
 
-test('swap() lets an event in progress finish with the old code, and then ends the instance that ran it', async () => {
+test('swap() lets an event in progress finish with the old code, and then ends the instance that handled the event', async () => {
   const { server, port } = await startServer();
   const connected = once(server, 'connection');
   const fn = await functionOf(`
@@ -46,7 +46,7 @@ test('swap() lets an event in progress finish with the old code, and then ends t
   expect(resultOf(await fn.invoke())).toBe('new');
 });
 
-test('swap() runs waiting events with the new code', async () => {
+test('swap() runs the events that wait for a free instance with the new code', async () => {
   const fn = await functionOf('exports.handler = () => new Promise(() => setInterval(() => {}, 1e6))');
   const outcomes = Array.from({ length: 10 }, () => fn.invoke());
   await fn.swap(await folderOf(returning('new')));
@@ -64,14 +64,14 @@ test.each([
   expect(resultOf(await fn.invoke())).toBe('old');
 });
 
-test('swap() uses the code of the last call if two calls overlap', async () => {
+test('if two calls of swap() overlap, the function then runs the code of the second call', async () => {
   const fn = await functionOf(returning('old'));
   const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${returning('slow')}`;
   await Promise.all([fn.swap(await folderOf(slow)), fn.swap(await folderOf(returning('last')))]);
   expect(resultOf(await fn.invoke())).toBe('last');
 });
 
-test('swap() rejects new code after the function was closed, and starts no instance for it', async () => {
+test('swap() rejects if the function was closed before, and does not load the new code', async () => {
   const { server, port } = await startServer();
   const connections: Socket[] = [];
   server.on('connection', (socket) => connections.push(socket));
@@ -82,7 +82,7 @@ test('swap() rejects new code after the function was closed, and starts no insta
   expect(connections).toEqual([]);
 });
 
-test('swap() rejects new code if the function is closed while the new code is being loaded', async () => {
+test('swap() rejects if the function is closed while the new code is being loaded', async () => {
   const { server, port } = await startServer();
   const loading = once(server, 'connection');
   const fn = await functionOf(returning('old'));

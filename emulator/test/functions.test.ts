@@ -25,7 +25,7 @@ test.each([
   ],
   ['loops forever', 'for (;;);', 'Task timed out after 300.00 seconds', true],
   ['uses up its memory', 'const all = []; for (;;) all.push(new Array(1e5).fill(all.length))', 'memory', true],
-])('an event fails if its handler %s, and the next event is handled', async (_, code, failure, dies) => {
+])('an event fails if its handler %s, but the next event is handled', async (_, code, failure, dies) => {
   const fn = await functionOf(
     `let events = 0; exports.handler = async (event) => { events += 1; if (event.fail) { ${code} } return events }`,
     { memoryMegabytes: 32 },
@@ -37,14 +37,17 @@ test.each([
   expect(resultOf(await fn.invoke())).toBe(dies ? 1 : 3);
 });
 
-test("an instance may use its function's memory size, but only a part of that memory for new objects", async () => {
+test("an instance's memory limit is the function's memory size for old objects, and 16 MB for new ones", async () => {
   const fn = await functionOf("exports.handler = async () => require('node:worker_threads').resourceLimits", {
     memoryMegabytes: 512,
   });
   expect(resultOf(await fn.invoke())).toMatchObject({ maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 });
 });
 
-/** Advances the timers by `timeout`, and expects the event in progress to run until the last millisecond. */
+/**
+ * Advances the fake timers by `timeout`, and expects that the event in progress does not end before the last
+ * millisecond.
+ */
 const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   let isOver = false;
   void underWay.then(() => (isOver = true));
@@ -55,7 +58,7 @@ const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   vi.advanceTimersByTime(1);
 };
 
-test('a function that times out is stopped', async () => {
+test('if a function times out, its thread ends', async () => {
   const server = createServer();
   const port = await listen(server, 0);
   onTestFinished(() => void server.close());
@@ -112,7 +115,7 @@ test('an instance that exited between two events gets no further event', async (
   const fn = await functionOf(`const id = Math.random();
     exports.handler = async (event) => { if (event.die) setTimeout(() => process.exit(1), 1); return id }`);
   const first = await fn.invoke({ die: true });
-  // If the instance exits while it handles an event, that event fails, as in Lambda.
+  // Send events until another instance responds. As on Lambda, an event fails if its instance exits in the meantime.
   let next = first;
   while (!('result' in next) || JSON.stringify(next) === JSON.stringify(first)) next = await fn.invoke();
   expect(next).toHaveProperty('result');
@@ -135,7 +138,7 @@ test('an invocation of a function that does not exist is rejected', async () => 
   await expect(functions.invokeByName('Other', {})).rejects.toThrow('The stack has no function Other. It has Fn.');
 });
 
-test('no instance is started after close()', async () => {
+test('close() ends the events in progress, and rejects an event that waits for a free instance', async () => {
   const fn = await functionOf('exports.handler = () => new Promise(() => setInterval(() => {}, 1e6))');
   await fn.functions.warmUp();
   // Eight events are in progress, and one waits for a free instance.

@@ -6,6 +6,7 @@ import { json, openRoute, post, route, send, start, targetOf, token } from './ki
 
 describe('the authorizer', () => {
   test('gets the request without its body, as in the sample of the AWS documentation', async () => {
+    // AWS's sample of an authorizer's event:
     // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
     const { port, event } = await start();
     const headers = ['Header1: value1', 'Header2: value1', 'Header2: value2', 'Cookie: cookie1', 'Cookie: cookie2'];
@@ -34,7 +35,7 @@ describe('the authorizer', () => {
   });
 
   test.each([[[]], [['Authorization:']]])(
-    'is not called, and the gateway responds 401, if the header of the identity source is missing or empty: %j',
+    'is not called, and the gateway responds 401, if its identity source, a header, is missing or empty: %j',
     async (headers) => {
       const { port, events } = await start();
       expect(await post(port, '{}', headers)).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}' });
@@ -101,7 +102,7 @@ describe('the identity sources', () => {
   const key = '$request.header.X-Key';
   const user = '$request.querystring.user';
 
-  test('are replaced by their values in the event of the authorizer, in the order of the template', async () => {
+  test('pass their values to the authorizer, in the order of the template', async () => {
     const { port, event } = await start({}, withSources(user, key));
     await post(port, '{}', ['x-KEY: k'], '/orders?user=%C3%BC&user=b');
     expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual(['ü,b', 'k']);
@@ -119,7 +120,7 @@ describe('the identity sources', () => {
     expect(events).toEqual([]);
   });
 
-  test('may be empty; the authorizer is then called for every request', async () => {
+  test('may be an empty list; the authorizer is then called for every request', async () => {
     const { port, event } = await start({}, withSources());
     expect(await post(port, '{}')).toMatchObject({ status: 200 });
     expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual([]);

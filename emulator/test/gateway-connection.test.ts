@@ -102,14 +102,14 @@ describe("the user's hooks", () => {
     throw new Error('no disk');
   };
 
-  test('intercept makes the response a 500 if it throws, and the log says why', async () => {
+  test('if intercept throws, the gateway responds 500, and the log says why', async () => {
     const { port, log, events } = await start({}, {}, { intercept: thrower });
     expect(await send(port, 'GET /')).toMatchObject({ status: 500, body: '{"message":"Internal Server Error"}' });
     expect(log).toMatchObject([{ method: 'GET', path: '/', status: 500, error: 'intercept failed: no disk', log: [] }]);
     expect(events).toEqual([]);
   });
 
-  test('intercept makes the gateway close the connection if it throws after it has begun to respond', async () => {
+  test('if intercept throws after it has begun to respond, the gateway closes the connection', async () => {
     const { port, log } = await start(
       {},
       {},
@@ -127,7 +127,7 @@ describe("the user's hooks", () => {
   test.each<[what: string, onRequest: () => void]>([
     ['throws', thrower],
     ['rejects', async () => thrower()],
-  ])('onRequest does not stop the gateway if it %s, and stderr says why', async (_, onRequest) => {
+  ])('if onRequest %s, the gateway goes on serving, and reports the error on stderr', async (_, onRequest) => {
     const stderr = vi.spyOn(console, 'error').mockReturnValue();
     const { port } = await start({}, {}, { onRequest });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 200 });

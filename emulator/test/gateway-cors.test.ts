@@ -15,7 +15,7 @@ const cors: CorsSpec = {
 
 const preflight = (origin: string): string[] => [`Origin: ${origin}`, 'Access-Control-Request-Method: POST'];
 
-/** The CORS headers of a response, by their names without the prefix access-control-. */
+/** The CORS headers of a response by name, without the prefix access-control- in the names. */
 const corsOf = ({ headers }: Response): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
@@ -43,7 +43,7 @@ describe('a preflight request', () => {
     },
   );
 
-  test('gets no header for an empty part of the CORS configuration', async () => {
+  test('gets no CORS header for an empty part of the CORS configuration', async () => {
     const { port } = await start(
       {},
       { cors: { allowOrigins: ['*'], allowMethods: [], allowHeaders: [], exposeHeaders: [], allowCredentials: false } },
@@ -60,7 +60,7 @@ describe('a preflight request', () => {
   });
 
   test.each(['OPTIONS /orders', 'ANY /orders', 'ANY /{proxy+}', '$default'])(
-    'gets 204 without a call to the function of the route %s, which matches the request',
+    'gets 204, and the function is not called, even if the route %s matches the request',
     async (routeKey) => {
       const { port, events } = await start({}, { cors, routes: [openRoute(routeKey)] });
       expect(await send(port, 'OPTIONS /orders', preflight(shop))).toMatchObject({ status: 204 });
@@ -68,8 +68,9 @@ describe('a preflight request', () => {
     },
   );
 
-  // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html, "$default route and an authorizer"
-  test('must pass the authorizer if the most specific route that matches it has one', async () => {
+  // AWS documents this for an API with a $default route and an authorizer:
+  // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html
+  test('must pass the authorizer if the most specific matching route has an authorizer', async () => {
     const routes = [{ ...route, routeKey: '$default' }];
     const { port, events } = await start({}, { cors, routes });
     const refused = await send(port, 'OPTIONS /orders', preflight(shop));
@@ -82,7 +83,7 @@ describe('a preflight request', () => {
   });
 
   test.each([[[`Origin: ${shop}`]], [['Access-Control-Request-Method: POST']]])(
-    'has both Origin and Access-Control-Request-Method: with only %j, OPTIONS is an ordinary request',
+    'needs both Origin and Access-Control-Request-Method: with only %j, an OPTIONS request is ordinary',
     async (headers) => {
       const { port, events } = await start({}, { cors, routes: [openRoute('ANY /orders')] });
       expect(await send(port, 'OPTIONS /orders', headers)).toMatchObject({ status: 200, body: 'ok' });
@@ -129,7 +130,7 @@ describe('a response to an ordinary request', () => {
     ['POST /orders', 401],
     ['GET /other', 404],
   ])(
-    'has CORS headers even if it is an error of the gateway, so that a browser shows the error: %s gets %i',
+    'has CORS headers even if the gateway refuses the request, so that a browser shows the error: %s gets %i',
     async (requestLine, status) => {
       const { port } = await start({}, { cors, routes });
       const response = await send(port, requestLine, [`Origin: ${shop}`]);

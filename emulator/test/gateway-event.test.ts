@@ -49,7 +49,7 @@ describe('a function gets an event in payload format 2.0', () => {
     });
   });
 
-  test('without body, cookies and query parameters if the request has none', async () => {
+  test('without a body, cookies or query parameters if the request has none', async () => {
     const { port, event } = await start();
     await post(port, '', [token]);
     const fields = Object.keys(event<APIGatewayProxyEventV2>('Orders'));
@@ -59,7 +59,7 @@ describe('a function gets an event in payload format 2.0', () => {
     expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject({ isBase64Encoded: false });
   });
 
-  test("with the requestId that is the response's apigw-requestid header", async () => {
+  test("with the same requestId as in the response's apigw-requestid header", async () => {
     const { port, event } = await start();
     const { headers } = await post(port, '', [token]);
     expect(headers['apigw-requestid']).toBe(event<APIGatewayProxyEventV2>('Orders').requestContext.requestId);
@@ -78,7 +78,7 @@ describe('a function gets an event in payload format 2.0', () => {
     ['application/octet-stream', false],
     ['image/png', false],
     [undefined, false],
-  ])('with a body of type %s as text (true) or in base64 (false): %j', async (contentType, isText) => {
+  ])('whose body is text (true) or base64 (false) for the content type %s: %j', async (contentType, isText) => {
     const { port, event } = await start();
     await post(port, 'é', [token, ...(contentType ? [`Content-Type: ${contentType}`] : [])]);
     expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject(
@@ -86,7 +86,7 @@ describe('a function gets an event in payload format 2.0', () => {
     );
   });
 
-  test('with the decoded path, and the route is selected by the decoded path', async () => {
+  test('with the decoded path, by which the gateway also selects the route', async () => {
     const { port, event } = await start();
     expect(await post(port, '', [token], '/ord%65rs')).toMatchObject({ status: 200 });
     const path = '/orders';

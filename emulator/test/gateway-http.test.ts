@@ -5,7 +5,7 @@ import { exchange, openRoute, start } from './kit/gateway.ts';
 
 const routes = [openRoute('$default')];
 
-/** Sends a request head, line by line, and closes the connection after the response. */
+/** Sends a request without a body: the request line and the headers. @returns the response */
 const sendHead = (port: number, requestLine: string, ...headers: string[]) =>
   exchange(port, [requestLine, ...headers, 'Connection: close', '', ''].join('\r\n'));
 
@@ -68,7 +68,7 @@ describe('the gateway responds 400 to', () => {
   });
 });
 
-test('the access log names the HTTP versions that the gateway serves if a request has another version', async () => {
+test('if the HTTP version of a request is not served, the access log names the versions that are served', async () => {
   const { port, log } = await start({}, { routes });
   await sendHead(port, 'GET / HTTP/2.0', 'Host: api.example');
   expect(log).toMatchObject([{ error: 'the request is HTTP/2.0: only HTTP/1.0 and HTTP/1.1 are served' }]);
@@ -105,7 +105,7 @@ describe('the gateway accepts', () => {
     expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject({ rawPath, rawQueryString: query });
   });
 
-  test('an HTTP/1.0 request without Host', async () => {
+  test('an HTTP/1.0 request without a Host header', async () => {
     const { port } = await start({}, { routes });
     expect(await sendHead(port, 'GET / HTTP/1.0')).toMatchObject({ status: 200 });
   });

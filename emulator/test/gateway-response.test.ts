@@ -44,7 +44,7 @@ describe('the response of a function', () => {
     if (actual.status === 500) expect(actual.body).toBe('{"message":"Internal Server Error"}');
   });
 
-  test('keeps its headers, and has a Set-Cookie header for each cookie', async () => {
+  test('is sent with its headers, and with a Set-Cookie header for each cookie', async () => {
     const { port } = await start({
       Orders: { statusCode: 200, headers: { 'Retry-After': 1 }, cookies: ['a=1', 'b=2'], body: '' },
     });
@@ -57,7 +57,7 @@ describe('the response of a function', () => {
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   });
 
-  test('is sent without headers about the connection, such as Transfer-Encoding', async () => {
+  test("is sent without the function's headers about the connection, such as Transfer-Encoding", async () => {
     const headers = { 'Transfer-Encoding': 'chunked', trailer: 'x', connection: 'upgrade', 'content-length': '99' };
     const { port } = await start({ Orders: { statusCode: 200, headers, body: 'ok' } });
     const response = await post(port, '{}', [token]);
@@ -80,7 +80,7 @@ describe('the response of a function', () => {
     });
   });
 
-  test('is replaced by a 503 if the function does not return within the timeout of the integration', async () => {
+  test('is replaced by a 503 if the function does not return before the timeout of the integration', async () => {
     const invoke = (name: string) =>
       name === 'Authorizer' ? Promise.resolve(asJson(allow)) : new Promise<never>(() => {});
     const { port } = await start({ invoke }, { routes: [{ ...route, timeout: 50 }] });

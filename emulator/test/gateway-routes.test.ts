@@ -21,7 +21,7 @@ const permutations = <T>(items: T[]): T[][] =>
     : items.flatMap((first, index) => permutations(items.toSpliced(index, 1)).map((rest) => [first, ...rest]));
 
 describe('the gateway selects the most specific route', () => {
-  // The routes and requests of
+  // The sample routes and requests in
   // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
   const documented = ['GET /pets/dog/1', 'GET /pets/dog/{id}', 'GET /pets/{proxy+}', 'ANY /{proxy+}', '$default'];
 
@@ -31,7 +31,7 @@ describe('the gateway selects the most specific route', () => {
     ['GET /pets/cat/1', 'GET /pets/{proxy+}', { proxy: 'cat/1' }],
     ['POST /tests/5', 'ANY /{proxy+}', { proxy: 'tests/5' }],
     ['GET /', '$default', undefined],
-  ])('for %s: %s, as AWS documents', async (requestLine, routeKey, pathParameters) => {
+  ])('for the request %s: the route %s, as AWS documents', async (requestLine, routeKey, pathParameters) => {
     for (const routeKeys of [documented, documented.toReversed()]) {
       const selected = await select(routeKeys, requestLine);
       expect(selected).toMatchObject({ routeKey, requestContext: { routeKey } });
@@ -51,7 +51,7 @@ describe('the gateway selects the most specific route', () => {
     ['GET /orders/1', 'GET /orders/{proxy+}', 'GET /{list}/{proxy+}', 'ANY /orders/{proxy+}'],
     ['GET /orders/1', 'GET /{list}/1', 'GET /orders/{proxy+}', '$default'],
     ['GET /items', '$default', 'GET /orders', 'POST /items'],
-  ])('for %s: %s, whatever the order of the routes', async (requestLine, selected, ...others) => {
+  ])('for the request %s: the route %s, whatever the order of the routes', async (requestLine, selected, ...others) => {
     for (const routeKeys of permutations([selected, ...others])) {
       expect(await select(routeKeys, requestLine), routeKeys.join(', ')).toMatchObject({ routeKey: selected });
     }
@@ -70,7 +70,7 @@ describe('the gateway selects the most specific route', () => {
     ['GET /orders/', 'GET /orders/{proxy+}'],
     ['GET /', 'ANY /{proxy+}'],
     ['OPTIONS *', 'ANY /'],
-  ])('among those that match: %s does not match the route %s', async (requestLine, routeKey) => {
+  ])('among those that match: the request %s does not match the route %s', async (requestLine, routeKey) => {
     expect(await select([routeKey], requestLine)).toBe(404);
   });
 });
@@ -83,11 +83,11 @@ describe('path parameters', () => {
     ['/orders/1%2F2', 'GET /orders/{id}', '/orders/1/2', { id: '1/2' }],
     ['/orders/%7Bid%7D', 'GET /orders/{id}', '/orders/{id}', { id: '{id}' }],
     ['/orders/a/%C3%BC//c/?q=1', 'GET /orders/{proxy+}', '/orders/a/ü//c/', { proxy: 'a/ü//c/' }],
-  ])('of the path %s for the route %s are decoded', async (target, routeKey, rawPath, pathParameters) => {
+  ])('are decoded if the path is %s and the route is %s', async (target, routeKey, rawPath, pathParameters) => {
     expect(await select([routeKey], `GET ${target}`)).toMatchObject({ routeKey, rawPath, pathParameters });
   });
 
-  test("are in the authorizer's event, too, beside the route key", async () => {
+  test("are in the authorizer's event, too, together with the route key", async () => {
     const routes = [{ ...route, routeKey: 'ANY /orders/{id}' }];
     const { port, event } = await start({}, { routes });
     await send(port, 'GET /orders/1', [token]);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { TokenBucket } from '../gateway/throttle.ts';
 import { openRoute, send, start } from './kit/gateway.ts';
 
-/** A clock that stands still until a test sets its `time`. */
+/** A clock that stands still until a test changes `time`. */
 const stoppedClock = () => {
   const time = { milliseconds: 0 };
   return { time, clock: () => time.milliseconds };
@@ -55,7 +55,7 @@ test("the gateway responds 429 to requests beyond their route's limits, without 
   expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
 });
 
-test('the gateway throttles no requests if it is given no clock', async () => {
+test('without a clock, the gateway throttles no requests', async () => {
   const { port } = await start({}, { routes });
   for (const _ of [1, 2, 3]) expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
 });

@@ -18,7 +18,7 @@ const dependenciesOf = (place: string): string[] => {
   return Object.keys(dependencies);
 };
 
-/** Adds the folders of a package and of all its dependencies to `found`, as the lock file places them. */
+/** Adds the folders of a package and of all its dependencies to `found`. The lock file says which folders these are. */
 const collect = (name: string, from = '', found = new Set<string>()): Set<string> => {
   const place = path.posix.join(from, 'node_modules', name);
   if (!(place in places)) return collect(name, from.replace(/\/?node_modules\/(?:@[^/]+\/)?[^/]+$/, ''), found);
@@ -47,7 +47,7 @@ const install = async (folder: string): Promise<string> => {
   for (const each of new Set(dependenciesOf('emulator').flatMap((name) => [...collect(name)]))) {
     await cp(path.join(root, each), path.join(project, each), { recursive: true });
   }
-  // The links to the packages' commands: without them, npm would install the packages that have commands again.
+  // Copy the links to the packages' commands, too. Otherwise, npm would install the packages that have commands again.
   await cp(path.join(modules, '.bin'), path.join(project, 'node_modules/.bin'), {
     recursive: true,
     verbatimSymlinks: true,
@@ -56,7 +56,7 @@ const install = async (folder: string): Promise<string> => {
   return project;
 };
 
-test('the packed emulator installs without a network, has types, and serves the app of its README', async () => {
+test('the packed emulator installs without a network, includes types, and serves the example app of its README', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const project = await install(folder);

@@ -1,4 +1,4 @@
-/** Tests how a running emulator takes a changed stack. */
+/** Tests `reload`, which replaces the stack of a running emulator. */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -25,14 +25,14 @@ const start = async (stack: Parameters<typeof smallStack>[1]) => {
   };
 };
 
-/** Starts a server for functions to connect to. A function's connection closes when the function's thread ends. */
+/** Starts a server for functions to connect to. A closed connection shows that the function's thread has ended. */
 const startServer = async (): Promise<{ server: Server; port: number }> => {
   const server = createServer((socket) => socket.on('error', () => {}));
   onTestFinished(() => void server.close());
   return { server, port: await listen(server, 0) };
 };
 
-/** Code of a function that, when called, connects to `port` and answers once the other side writes something. */
+/** Code of a function that, when called, connects to `port` and answers as soon as the server there sends data. */
 const waiting = (port: number, answer: string): string => `
   exports.handler = () => new Promise((resolve, reject) => {
     const connection = require('node:net').connect(${port}, '127.0.0.1');
@@ -83,7 +83,7 @@ test('reload uses the code of the stack, even for a function whose code was repl
   expect(await ask('/One')).toBe('"one"');
 });
 
-test('during a reload, a request in progress is completed by the old authorizer, function and role, which are stopped afterwards', async () => {
+test('a request in progress during a reload finishes with the old authorizer, function and role, and then the old functions end', async () => {
   const { server, port } = await startServer();
   const connections: Socket[] = [];
   server.on('connection', (socket) => connections.push(socket));
@@ -142,7 +142,7 @@ test('reload creates the tables that the changed stack adds', async () => {
 test.each<[what: string, change: Partial<Parameters<typeof smallStack>[1]>, reason: string]>([
   ['a resource that is refused', { resources: { Jobs: { Type: 'AWS::SQS::Queue' } } }, 'Jobs (AWS::SQS::Queue) cannot'],
   ['a function that cannot be loaded', { functions: { One: 'exports.handler = (' } }, 'The function One'],
-])('reload rejects a stack with %s, and serves the old one as before', async (_, change, reason) => {
+])('reload rejects a stack with %s, and keeps serving the old stack', async (_, change, reason) => {
   const { ask, reload } = await start({ functions: { One: counting('one') } });
   await ask('/One');
   const changed = { functions: { One: saying('changed'), Two: saying('two') }, ...change };
@@ -169,7 +169,7 @@ test('reload ends the functions of a stack that it rejects', async () => {
   await Promise.all([reloading, ended]);
 });
 
-test('reload serves the stack of the last call if two calls overlap', async () => {
+test('if two calls of reload overlap, the emulator then serves the stack of the second call', async () => {
   const { ask, emulator, folder } = await start({ functions: { One: saying('one') } });
   const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${saying('slow')}`;
   const stacks = [await smallStack(folder, { functions: { One: slow } })];

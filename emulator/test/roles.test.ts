@@ -66,7 +66,7 @@ describe('a role', () => {
     [[allow('*', '*'), deny('dynamodb:PutItem', arn('table/Items'))], 'dynamodb:PutItem', orders, 'allowed'],
     [[allow('*', '*'), deny('dynamodb:Delete*', '*')], 'dynamodb:PutItem', orders, 'allowed'],
     [[deny('dynamodb:Delete*', '*')], 'dynamodb:PutItem', orders, 'implicitly denied'],
-  ])('with the statements %j decides about the action %s on %s: %s', (statements, action, resource, decision) => {
+  ])('with the statements %j: the action %s on %s is %s', (statements, action, resource, decision) => {
     expect(readRole(statements)(action, resource)).toBe(decision);
   });
 });
@@ -78,11 +78,14 @@ const headersOf = (operation: string, key = spec.name) => ({
   authorization: `AWS4-HMAC-SHA256 Credential=${key}/20261122/us-east-1/dynamodb/aws4_request, Signature=abc`,
 });
 
-/** Makes a guard for functions whose access key ids are their names. */
+/** Makes a guard for the store. The name of each function is also its access key id. */
 const guardOf = (...specs: FunctionSpec[]) =>
   makeGuard(new Map(specs.map((each) => [each.name, callerOf(each)])), 'own');
 
-/** How the store refuses an operation by a function with the role; undefined if the store allows the operation. */
+/**
+ * The error with which the store refuses an operation of a function with this role; undefined if the operation is
+ * allowed.
+ */
 const refusal = (role: Statement[], operation: string, body: unknown) =>
   guardOf({ ...spec, role })(headersOf(operation), typeof body === 'string' ? body : JSON.stringify(body));
 
@@ -106,7 +109,7 @@ describe('a request to the store', () => {
     ['Query', { TableName: 'Orders', IndexName: 'byDay' }, [`${orders}/index/byDay`]],
     ['Scan', { TableName: 'Orders' }, [orders]],
     ['Scan', { TableName: 'Orders', IndexName: 'byDay' }, [`${orders}/index/byDay`]],
-    // Only Query and Scan read an index.
+    // GetItem ignores IndexName: only Query and Scan read an index.
     ['GetItem', { TableName: 'Orders', IndexName: 'byDay' }, [orders]],
     ['BatchGetItem', both, [orders, arn('table/Items')]],
     ['BatchWriteItem', both, [orders, arn('table/Items')]],
@@ -174,10 +177,10 @@ describe('a request to the store', () => {
     ['DynamoDB_20120810.TransactWriteItems', 'TransactWriteItems'],
     ['DynamoDB_20120810.ExecuteStatement', 'ExecuteStatement'],
     ['DynamoDB_20120810.constructor', 'constructor'],
-    // An operation in DynamoDB's API of 2011, which dynalite would accept.
+    // An operation of DynamoDB's old API of 2011: dynalite would accept it, but the emulator does not.
     ['DynamoDB_20111205.PutItem', 'DynamoDB_20111205.PutItem'],
     [undefined, 'operations without a name'],
-  ])('for the target %s, which dynalite does not support, is refused with advice', (target, name) => {
+  ])('for the unsupported target %s is refused with advice', (target, name) => {
     const guard = guardOf({ ...spec, role: [allow('*', '*')] });
     expect(guard({ ...headersOf(''), 'x-amz-target': target }, '{}')).toEqual({
       __type: 'com.amazon.coral.service#UnknownOperationException',

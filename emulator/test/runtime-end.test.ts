@@ -2,7 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { functionOf, resultOf } from './kit/one-function.ts';
 
-/** A function whose handler runs `statements` if the event has `fail`, and returns how many events its instance had. */
+/**
+ * A function whose handler runs `statements` if the event has `fail`, and returns how many events its instance has had.
+ */
 const countingFunction = (statements: string) =>
   functionOf(
     `let events = 0; exports.handler = async (event) => { events += 1; if (event.fail) { ${statements} } return events }`,
@@ -56,8 +58,7 @@ describe('after the response', () => {
   ])('an unhandled %s ends the instance, and is logged with the next event', async (_, statement, line) => {
     const fn = await countingFunction(`setTimeout(() => { ${statement} }, 1)`);
     expect(resultOf(await fn.invoke({ fail: true }))).toBe(1);
-    // Further events may come before the timer fires, or while the instance ends; one of these then fails, as in
-    // Lambda.
+    // Send events until one has the logged error. An event fails, as on Lambda, if its instance ends in the meantime.
     let next = await fn.invoke();
     while (next.log.length === 0) next = await fn.invoke();
     expect(next.log).toMatchObject([line]);

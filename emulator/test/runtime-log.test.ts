@@ -1,9 +1,9 @@
-/** Tests what a function logs, and what the runtime logs for it. */
+/** Tests the log lines of an invocation: those that the function writes, and those that the Lambda runtime adds. */
 import { describe, expect, test } from 'vitest';
 import type { LogLevel } from '../served-stack.ts';
 import { functionOf } from './kit/one-function.ts';
 
-/** Runs statements in a handler. @returns the lines logged */
+/** Invokes a function whose handler runs `statements`. @returns the log lines of the invocation */
 const logOf = async (statements: string, logLevel?: LogLevel) => {
   const fn = await functionOf(`exports.handler = async () => { ${statements} }`, logLevel ? { logLevel } : {});
   return (await fn.invoke()).log;
@@ -27,24 +27,24 @@ describe('a single logged value', () => {
     ['{ a: [1] }', { a: [1] }],
     ['{ id: 2n ** 63n }', '{ id: 9223372036854775808n }'],
     ['(() => { const a = {}; a.a = a; return a })()', '<ref *1> { a: [Circular *1] }'],
-  ])('%s becomes JSON, or text if JSON cannot represent it', async (code, message) => {
+  ])('%s is logged as JSON, or as text if JSON cannot represent it', async (code, message) => {
     expect(await logOf(`console.info(${code})`)).toEqual([{ functionName: 'Fn', level: 'INFO', message }]);
   });
 
-  test.each(["Symbol('s')", 'undefined'])('%s becomes a line without a message', async (code) => {
+  test.each(["Symbol('s')", 'undefined'])('%s is logged as a line that has no field `message`', async (code) => {
     expect(await logOf(`console.info(${code})`)).toEqual([{ functionName: 'Fn', level: 'INFO' }]);
   });
 });
 
 describe('several values logged at once', () => {
-  test('become text', async () => {
+  test('are formatted as one text', async () => {
     expect(await logOf("console.info({ a: 1 }, 'and more'); console.info('%s!', 'no', 1)")).toMatchObject([
       { message: '{ a: 1 } and more' },
       { message: 'no! 1' },
     ]);
   });
 
-  test('become text, and if one of the values is an error, further fields of the line describe the error', async () => {
+  test('are formatted as one text, and an error among them also gets fields that describe it', async () => {
     expect(await logOf("console.warn('failed:', new RangeError('boom'))")).toEqual([
       {
         functionName: 'Fn',
@@ -59,7 +59,7 @@ describe('several values logged at once', () => {
 });
 
 describe('a logged error', () => {
-  test("has its constructor's name, its stack lines and its own enumerable fields, even those that contain errors", async () => {
+  test("is logged with its constructor's name, stack lines and enumerable fields, even a field that contains an error", async () => {
     const [line] = await logOf(`
       class OrderError extends TypeError { name = 'Renamed' }
       const error = new OrderError('boom', { cause: new Error('a cause is not enumerable') });
@@ -89,7 +89,7 @@ describe('the log level', () => {
     ['DEBUG', ['DEBUG', 'INFO', 'INFO', 'WARN', 'ERROR', 'FATAL']],
     ['WARN', ['WARN', 'ERROR', 'FATAL']],
     ['FATAL', ['FATAL']],
-  ])('%s makes the function log lines of the levels %j', async (logLevel, levels) => {
+  ])('%s keeps only the lines of the levels %j', async (logLevel, levels) => {
     expect((await logOf(all, logLevel)).map(({ level }) => level)).toEqual(levels);
   });
 });
@@ -101,14 +101,14 @@ describe('the runtime', () => {
     ['throw 7', { errorType: 'Error', errorMessage: '7' }],
     ['throw { code: 1 }', { errorType: 'Error', errorMessage: '[object Object]' }],
     ['throw undefined', { errorType: 'Error', errorMessage: 'undefined' }],
-  ])("logs a handler's error after the lines that the handler logged: %s", async (statement, message) => {
+  ])('logs a thrown error after the lines that the handler logged: %s', async (statement, message) => {
     expect(await logOf(`console.info('first'); ${statement}`)).toEqual([
       { functionName: 'Fn', level: 'INFO', message: 'first' },
       { functionName: 'Fn', level: 'ERROR', message: { ...message, stackTrace: expect.any(Array) } },
     ]);
   });
 
-  test('logs nothing itself if a handler returns an error response', async () => {
+  test('adds no log line if a handler returns an error response', async () => {
     expect(await logOf("console.error('stored nothing'); return { statusCode: 500 }")).toHaveLength(1);
   });
 

@@ -1,11 +1,11 @@
-/** Tests what a function gets from the runtime, and how the runtime finds its handler. */
+/** Tests what the Lambda runtime passes to a function, what it does with the result, and how it finds the handler. */
 import tls from 'node:tls';
 import { generate } from 'selfsigned';
 import { describe, expect, test, vi } from 'vitest';
 import { folderWith, functionOf, resultOf, timeout } from './kit/one-function.ts';
 
 describe('the result of a function', () => {
-  test('is passed as JSON', async () => {
+  test('is passed to the caller as JSON', async () => {
     const fn = await functionOf('exports.handler = async (event) => ({ event, undef: undefined })');
     expect(resultOf(await fn.invoke({ a: [1, null, 'é'] }))).toEqual({ event: { a: [1, null, 'é'] } });
   });
@@ -19,7 +19,7 @@ describe('the result of a function', () => {
   });
 
   test.each(['1n', '(() => { const a = {}; a.a = a; return a })()'])(
-    'fails the event if JSON cannot represent it: %s',
+    'makes the invocation fail if JSON cannot represent the result: %s',
     async (code) => {
       const fn = await functionOf(`exports.handler = async () => ${code}`);
       expect(await fn.invoke()).toMatchObject({
@@ -30,8 +30,8 @@ describe('the result of a function', () => {
   );
 });
 
-describe('the context', () => {
-  test('has the fields that it has on Lambda, with the ARN and the version that were invoked', async () => {
+describe('the context of a handler', () => {
+  test('has the same fields as on AWS Lambda, with the ARN and the version that were invoked', async () => {
     const { functions } = await functionOf(
       'exports.handler = async (_, context) => ({ ...context, env: process.env.AWS_LAMBDA_FUNCTION_VERSION })',
     );
@@ -50,14 +50,14 @@ describe('the context', () => {
     });
   });
 
-  test('names the unqualified ARN and $LATEST if the function is invoked by name', async () => {
+  test('has the unqualified ARN and the version $LATEST if the function is invoked by its name', async () => {
     const fn = await functionOf(
       'exports.handler = async (_, context) => [context.invokedFunctionArn, context.functionVersion]',
     );
     expect(resultOf(await fn.invoke())).toEqual([expect.stringMatching(/:000000000000:function:Fn$/), '$LATEST']);
   });
 
-  test('tells how much time is left for the event', async () => {
+  test('tells how much time is left until the time-out', async () => {
     const fn = await functionOf('exports.handler = async (_, context) => context.getRemainingTimeInMillis()');
     const left = Number(resultOf(await fn.invoke()));
     expect(left, 'milliseconds left').toBeGreaterThan(0);
@@ -65,8 +65,8 @@ describe('the context', () => {
   });
 });
 
-describe('the environment', () => {
-  test("has the function's own variables and Lambda's, and none of the emulator's process", async () => {
+describe('the environment of a function', () => {
+  test("has the function's variables and those that Lambda sets, but none of the emulator's process", async () => {
     vi.stubEnv('NODE_COMPILE_CACHE', await folderWith({}));
     const fn = await functionOf('exports.handler = async () => ({ ...process.env })', {
       environment: { TABLE_NAME: 't', AWS_LAMBDA_FUNCTION_NAME: 'reserved' },
@@ -92,7 +92,7 @@ describe('the environment', () => {
     });
   });
 
-  test('has the trace id of the request, or a new one for each event', async () => {
+  test('has the trace id in the request header x-amzn-trace-id, or a new trace id if that header is missing', async () => {
     const fn = await functionOf(
       'exports.handler = async (_, context) => [process.env._X_AMZN_TRACE_ID, context.xRayTraceId]',
     );
@@ -107,7 +107,7 @@ describe('the environment', () => {
     expect(first).not.toEqual(second);
   });
 
-  test('makes the function trust the certificates that the user gives, besides the default certificate authorities', async () => {
+  test("makes the function trust the user's certificates as well as the default certificate authorities", async () => {
     const { cert } = await generate([{ name: 'commonName', value: 'an issuer' }], { keyType: 'ec' });
     const code = "exports.handler = async () => require('node:tls').getCACertificates('default').length";
     const fn = await functionOf(code, {}, [cert]);
@@ -127,7 +127,7 @@ describe('the handler', () => {
     ['./src/orders.handler', 'src/orders.js', commonJs],
     ['index.orders.create', 'index.js', 'exports.orders = { create: () => 1 }'],
     ['index.handler', 'index.mjs', 'export default { handler: () => 1 }'],
-  ])('named %s is found in %s: %s', async (handler, file, code) => {
+  ])('named %s is found in the file %s with the code: %s', async (handler, file, code) => {
     expect(resultOf(await (await functionOf({ [file]: code }, { handler })).invoke())).toBe(1);
   });
 
@@ -148,7 +148,7 @@ describe('the handler', () => {
       'Runtime.CallbackHandlerDeprecated: ',
     ],
     ['exits while it loads', 'process.exit(0)', 'Runtime.ExitError: Runtime exited without providing a reason'],
-  ])('makes loading the function and each event fail if its module %s', async (_, code, reason) => {
+  ])('cannot be loaded, and each invocation fails, if its module %s', async (_, code, reason) => {
     const fn = await functionOf(code);
     await expect(fn.functions.warmUp()).rejects.toThrow(
       expect.objectContaining({
@@ -163,7 +163,7 @@ describe('the handler', () => {
     ['index.js', 'exports.handler = () => 1;\nconst = 2;', /index\.js:2\)$/],
     ['index.mjs', 'export const handler = () => 1;\nconst = 2;', /index\.mjs\)$/],
   ])(
-    'is reported with its file name, and with its line number if Node knows that, if its code does not parse: %s',
+    'with a syntax error is reported with its file name, and with the line number if Node.js gives one: %s',
     async (file, code, place) => {
       await expect((await functionOf({ [file]: code })).functions.warmUp()).rejects.toThrow(place);
     },
@@ -181,7 +181,7 @@ describe('the handler', () => {
   test.each([
     ['index.js', "require('@aws-sdk/lib-dynamodb');"],
     ['index.mjs', "import '@aws-sdk/lib-dynamodb';"],
-  ])('cannot import another package of the AWS SDK, and the error says to bundle it: %s', async (file, statement) => {
+  ])('cannot import other packages of the AWS SDK, and the error says to bundle them: %s', async (file, statement) => {
     const fn = await functionOf({ [file]: statement });
     await expect(fn.functions.warmUp()).rejects.toThrow(
       /Cannot find (module|package) '@aws-sdk\/lib-dynamodb'.*Bundle that package with the function: the emulator provides only @aws-sdk\/client-dynamodb\./s,
@@ -191,7 +191,7 @@ describe('the handler', () => {
   test.each([
     ["require('@aws-sdk/lib-dynamodb')", 'MODULE_NOT_FOUND'],
     ["await import('@aws-sdk/lib-dynamodb')", 'ERR_MODULE_NOT_FOUND'],
-  ])("gets Node's usual error code if it loads an optional package that is missing: %s", async (statement, code) => {
+  ])("gets Node.js's usual error code if it tries to load a package that is missing: %s", async (statement, code) => {
     const fn = await functionOf(
       `exports.handler = async () => { try { ${statement} } catch (error) { return error.code } }`,
     );
@@ -204,7 +204,7 @@ describe('the handler', () => {
     ['index.', 'Runtime.MalformedHandlerName'],
     ['src.old/index', 'Runtime.MalformedHandlerName'],
     ['../index.handler', 'Runtime.MalformedHandlerName'],
-  ])('cannot be named %s', async (handler, reason) => {
+  ])('cannot be loaded by the name %s, which is malformed or names a missing file', async (handler, reason) => {
     const fn = await functionOf(commonJs, { handler });
     await expect(fn.functions.warmUp()).rejects.toThrow(reason);
   });

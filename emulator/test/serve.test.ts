@@ -1,11 +1,11 @@
-/** Tests what serve() rejects before it serves anything; foreign-stack.e2e.ts tests what it serves. */
+/** Tests how serve() checks its options. foreign-stack.e2e.ts sends requests to the API that serve() starts. */
 import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type ServeOptions, serve } from '../index.ts';
 import { startServer } from './kit/servers.ts';
 import { temporaryFolder } from './kit/temporary-folder.ts';
 
-/** The template of an API without routes. */
+/** A CloudFormation template of an HTTP API without routes. */
 const template = {
   Resources: {
     Api: { Type: 'AWS::ApiGatewayV2::Api', Properties: { ProtocolType: 'HTTP' } },
@@ -22,7 +22,7 @@ const options = async (change: object = {}): Promise<ServeOptions> => {
   return { template, assets: folder, store: { folder }, ...change };
 };
 
-/** An app with a stack for each name. Only the stack Api can be served. */
+/** Makes a stand-in for a CDK app, with a stack for each name. Only the stack named Api can be served. */
 const appOf = (directory: string, ...names: string[]) => ({
   synth: () => ({
     directory,
@@ -41,13 +41,13 @@ describe('serve', () => {
     await expect(serve(await options(change))).rejects.toThrow(`The ${what} is missing: pass `);
   });
 
-  test('rejects a folder of assets that does not exist', async () => {
+  test('rejects an asset folder that does not exist', async () => {
     await expect(serve(await options({ assets: '/nowhere' }))).rejects.toThrow(
       'The folder of the assets, /nowhere, does not exist.',
     );
   });
 
-  test('names the port if it is in use, and stops what it started', async () => {
+  test('rejects a port that is in use, names the port in the error, and stops what was already started', async () => {
     const port = await startServer(createServer());
     const mine = await options({ port });
     await expect(serve(mine)).rejects.toThrow(
@@ -56,7 +56,7 @@ describe('serve', () => {
     await (await serve({ ...mine, port: 0 })).close();
   });
 
-  test('serves the one stack of an app that the option `stack` names', async () => {
+  test('serves the stack that the option `stack` names if the app has several stacks', async () => {
     const { store, assets } = (await options()) as ServeOptions & { assets: string };
     const { routeKeys, close } = await serve({ app: appOf(assets, 'Jobs', 'Api'), stack: 'Api', store });
     expect(routeKeys).toEqual([]);

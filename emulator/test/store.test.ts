@@ -33,9 +33,9 @@ const allowOn = (action: string, resource: string) => ({
 
 describe('a store that the user runs', () => {
   test.each<[what: string, status: 'CREATING' | undefined, created: number]>([
-    ['the emulator creates', undefined, 1],
-    ['another process is creating', 'CREATING', 0],
-  ])('is ready only when the table that %s is active', async (_, status, created) => {
+    ['the emulator creates the table', undefined, 1],
+    ['another process is creating the table', 'CREATING', 0],
+  ])('is not ready until its table is active: %s', async (_, status, created) => {
     const slow = await startSlowStore(status);
     const store = await openStore(slow);
     const ready = vi.fn();
@@ -48,7 +48,7 @@ describe('a store that the user runs', () => {
     await store.close();
   });
 
-  test("makes the start fail if its table has a different key than the stack's, and leaves the table unchanged", async () => {
+  test('stops the emulator from starting if its table has another key than in the stack, and leaves that table unchanged', async () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
     const store = await openStore(slow);
@@ -68,7 +68,7 @@ describe('a store that the user runs', () => {
     ['made-up credentials if the environment has none', {}, anybody],
     ['made-up credentials if the environment has no secret', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
   ])(
-    "is called by the functions with %s, and without the user's AWS configuration files",
+    "is called by the functions without the user's AWS configuration files, and with %s",
     async (_, environment, expected) => {
       const { endpoint } = await startSlowStore();
       for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
@@ -84,7 +84,7 @@ describe('a store that the user runs', () => {
   );
 
   test.each([[{ endpoint: 'nonsense' }], [{ endpoint: 'localhost:8000' }], [{ endpoint: '' }], [{}]])(
-    'makes the start fail before any call if its address is not an http or https URL: %j',
+    'stops the emulator from starting, before any call, if its address is not an http or https URL: %j',
     async (location) => {
       const { endpoint } = location as { endpoint: string };
       await expect(openStore({ endpoint })).rejects.toThrow(
@@ -94,7 +94,7 @@ describe('a store that the user runs', () => {
     },
   );
 
-  test('makes the start fail with a reason and a remedy if nothing listens at its address', async () => {
+  test('stops the emulator from starting, with a reason and a remedy, if nothing listens at its address', async () => {
     const endpoint = 'http://127.0.0.1:9';
     await expect(openStore({ endpoint })).rejects.toThrow(
       `The store (${endpoint}) cannot be used: connect ECONNREFUSED 127.0.0.1:9. Start it, or correct its address.`,
@@ -106,7 +106,7 @@ describe('a store that the user runs', () => {
     [404, 'application/json', '{"message":"Not Found"}'],
     [400, 'text/plain', ''],
   ])(
-    'makes the start fail with a reason if a web site at its address responds with %i %s %s',
+    'stops the emulator from starting, and says why, if a web site at its address responds with %i %s %s',
     async (status, type, body) => {
       const site = createServer((request, response) => {
         request.resume();
@@ -119,7 +119,7 @@ describe('a store that the user runs', () => {
     },
   );
 
-  test("makes the start fail with DynamoDB's own message if it refuses the credentials", async () => {
+  test("stops the emulator from starting, with the store's message, if the store refuses the credentials", async () => {
     const __type = 'com.amazon.coral.service#UnrecognizedClientException';
     const strict = createServer((request, response) => {
       request.resume();
@@ -132,7 +132,7 @@ describe('a store that the user runs', () => {
     );
   });
 
-  test('makes the start fail with a reason if it does not respond within 5 seconds', async () => {
+  test('stops the emulator from starting, and says why, if it does not respond within 5 seconds', async () => {
     const server = createServer();
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -189,7 +189,7 @@ describe('the embedded store', () => {
     return folder;
   };
 
-  /** Opens the store. It is closed at the end of the test, if not before. */
+  /** Opens the store, and closes it at the end of the test unless the test has closed it before. */
   const open = async (folder: string, tables: TableSpec[]) => {
     await using opened = new AsyncDisposableStack();
     const store = await openStore({ folder });
@@ -200,7 +200,7 @@ describe('the embedded store', () => {
     return { ...store, close: () => stack.disposeAsync() };
   };
 
-  /** An SDK client with the settings that it would have in a function. */
+  /** Makes an SDK client with the endpoint, the region and the credentials in the function's environment. */
   const clientOf = (store: Store, function_: FunctionSpec, accessKeyId?: string): DynamoDBClient => {
     const environment = store.environmentOf(function_);
     const client = new DynamoDBClient({
@@ -237,7 +237,7 @@ describe('the embedded store', () => {
       ExpressionAttributeValues: { ':v': { S: value } },
     });
 
-  test('counts the bytes of text in UTF-8 for the limit of an item, 400 KB', async () => {
+  test('measures text in UTF-8 bytes for the item limit of 400 KB', async () => {
     const client = clientOf(await open(await newFolder(), [items]), writer);
     const put = (name: string) =>
       client.send(new PutItemCommand({ TableName: 'Items', Item: { id: { N: '1' }, name: { S: name } } }));
@@ -295,14 +295,17 @@ describe('the embedded store', () => {
       'different indexes',
     ],
     ['a table with another key', { KeySchema: keySchema('id', 'customer') }, 'a different key'],
-  ])('makes the start fail if its table has an old definition: the stack now has %s', async (_, other, difference) => {
-    const folder = await newFolder();
-    const store = await open(folder, [table]);
-    await expect(store.createTables([{ ...table, ...other }])).rejects.toThrow(
-      `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} than in the stack; ` +
-        'use another store, or delete the table',
-    );
-  });
+  ])(
+    'stops the emulator from starting if its table is outdated: the stack now has %s',
+    async (_, other, difference) => {
+      const folder = await newFolder();
+      const store = await open(folder, [table]);
+      await expect(store.createTables([{ ...table, ...other }])).rejects.toThrow(
+        `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} than in the stack; ` +
+          'use another store, or delete the table',
+      );
+    },
+  );
 
   test('accepts an existing table whose indexes and projected attributes are in another order than in the stack', async () => {
     const byNight = { ...byDay, IndexName: 'byNight' };
@@ -311,7 +314,7 @@ describe('the embedded store', () => {
     await store.createTables([{ ...table, GlobalSecondaryIndexes: [byNight, reversed] }]);
   });
 
-  test('makes the start fail, with advice, if dynalite does not support an index', async () => {
+  test('stops the emulator from starting, with advice, if dynalite, its database, does not support an index', async () => {
     const folder = await newFolder();
     const twoHashKeys = { ...byDay, KeySchema: keySchema('day', 'total', 'HASH') };
     await expect(open(folder, [{ ...table, GlobalSecondaryIndexes: [twoHashKeys] }])).rejects.toThrow(
@@ -321,13 +324,13 @@ describe('the embedded store', () => {
     );
   });
 
-  test('makes the start fail with a reason if two tables have the same name', async () => {
+  test('stops the emulator from starting, and says why, if two tables have the same name', async () => {
     await expect(open(await newFolder(), [items, items])).rejects.toThrow(
       'it is already creating a table Items. If two tables of the stack have this name, rename one; otherwise start again.',
     );
   });
 
-  test('refuses calls that a role does not allow, unknown credentials and unknown operations, with errors that the SDK understands', async () => {
+  test('refuses unknown credentials, unknown operations and calls that the role forbids, with errors that the SDK understands', async () => {
     const store = await open(await newFolder(), [table]);
     expect(store.enforcesRoles).toBe(true);
     const failures = await Promise.all(
@@ -347,7 +350,7 @@ describe('the embedded store', () => {
     ]);
   });
 
-  test('keeps working after a function has ended in the middle of a request', async () => {
+  test('keeps working after a function has ended in the middle of its request to the store', async () => {
     const store = await open(await newFolder(), [table]);
     const { port } = new URL(store.environmentOf(writer)['AWS_ENDPOINT_URL_DYNAMODB'] ?? '');
     const socket = connect(Number(port), '127.0.0.1');
@@ -378,7 +381,7 @@ test.each<[what: string, damage: (dynamodb: string) => Promise<void>, reason: st
     'Delete that folder and its data, or choose another folder.',
   ],
   [
-    'is a file',
+    'is in fact a file',
     (dynamodb) => writeFile(dynamodb, ''),
     'EEXIST: file already exists',
     'Check its permissions, or choose another folder.',
@@ -397,7 +400,7 @@ test.each<[what: string, damage: (dynamodb: string) => Promise<void>, reason: st
   },
 );
 
-test("a dynamodb folder with the user's files is not opened as a database", async () => {
+test("a folder named dynamodb that contains the user's own files is not opened as a database", async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const theirs = path.join(folder, 'dynamodb');

@@ -15,13 +15,13 @@ const messageOf = (template: Template): string => {
   return 'nothing was refused';
 };
 
-/** Adds properties to a resource. */
+/** Returns a change that sets properties of a resource. */
 const set =
   (logicalId: string, properties: object): Change =>
   (resources) =>
     Object.assign(resources[logicalId]?.Properties ?? {}, properties);
 
-/** Adds a resource. */
+/** Returns a change that adds a resource. */
 const add =
   (logicalId: string, Type: string, Properties: Record<string, unknown> = {}): Change =>
   (resources) => {
@@ -36,7 +36,7 @@ const remove =
 
 const variable = (value: unknown): Change => set('Shop', { Environment: { Variables: { NAME: value } } });
 
-/** A change to the template, and the message that refuses it. */
+/** A change after which the template cannot be served, and the error message that must follow. */
 type Row = [change: Change, message: string];
 
 const leaveOut =
@@ -548,11 +548,11 @@ describe('readTemplate refuses', () => {
     [types, properties, references, functions, api, roles, duplicates, tables]
       .flat()
       .map(([change, message]) => [message, change] as const),
-  )('a template with the message: %s', (message, change) => {
+  )('a template that cannot be served, with the message: %s', (message, change) => {
     expect(messageOf(ordersTemplate(change))).toBe(message);
   });
 
-  test('all unknown types and properties, in a message with a line for each of them', () => {
+  test('several unknown types and properties at once, in a message with a line for each', () => {
     const template = ordersTemplate((resources) => {
       add('Queue', 'AWS::SQS::Queue')(resources);
       add('Topic', 'AWS::Kinesis::Stream')(resources);
@@ -567,7 +567,7 @@ describe('readTemplate refuses', () => {
     ]);
   });
 
-  test('a template with a transform', () => {
+  test('a template with a `Transform`, which only CloudFormation can apply', () => {
     const template = { ...ordersTemplate(), Transform: 'AWS::Serverless-2016-10-31' };
     expect(messageOf(template)).toBe(
       'The template has the Transform "AWS::Serverless-2016-10-31", which only CloudFormation can apply. Serve the transformed template.',

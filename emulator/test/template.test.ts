@@ -34,7 +34,7 @@ describe('readTemplate', () => {
     });
   });
 
-  test('reads functions, and replaces all references in their properties by values', () => {
+  test('reads functions, and replaces all references in their properties with values', () => {
     const [shopFunction, guard] = read().functions;
     expect(shopFunction).toEqual({
       name: 'Shop',
@@ -72,12 +72,12 @@ describe('readTemplate', () => {
     [{ LogFormat: 'Text' }, 'TRACE'],
     [{ LogFormat: 'JSON' }, 'INFO'],
     [{ LogFormat: 'JSON', ApplicationLogLevel: 'DEBUG' }, 'DEBUG'],
-  ])('reads, from the LoggingConfig %j, the log level %s', (logging, level) => {
+  ])('reads the LoggingConfig %j as the log level %s', (logging, level) => {
     const { functions } = read(({ Shop }) => Object.assign(Shop?.Properties ?? {}, { LoggingConfig: logging }));
     expect(functions[0]?.logLevel).toBe(level);
   });
 
-  test("reads the DynamoDB statements of all policies of a function's role", () => {
+  test("reads the statements about DynamoDB in all policies of a function's role", () => {
     expect(read().functions[0]?.role).toEqual([
       { effect: 'Deny', actions: ['dynamodb:Scan'], resources: ['*'] },
       {
@@ -89,7 +89,7 @@ describe('readTemplate', () => {
     ]);
   });
 
-  test.each(['*', '*:*', 'dynamodb:*', 'DynamoDB:GetItem'])('reads a statement about the action %s', (action) => {
+  test.each(['*', '*:*', 'dynamodb:*', 'DynamoDB:GetItem'])('reads a statement that allows the action %s', (action) => {
     const { functions } = read(({ ShopPolicy }) => {
       const statement = { Effect: 'Allow', Action: ['s3:GetObject', action], Resource: '*' };
       Object.assign(ShopPolicy?.Properties ?? {}, { PolicyDocument: { Statement: statement } });
@@ -130,14 +130,14 @@ describe('readTemplate', () => {
     ]);
   });
 
-  test('makes up a table name that DynamoDB accepts if the logical id is too short', () => {
+  test("makes up a table name that DynamoDB accepts if the table's logical id is too short for a name", () => {
     const { tables } = read((resources) => {
       resources['T1'] = { Type: 'AWS::DynamoDB::Table', Properties: {} };
     });
     expect(tables.map(({ TableName }) => TableName)).toEqual(['Orders', 'T1-table', 'items']);
   });
 
-  test('reads routes that differ in more than the names of their variables', () => {
+  test('accepts similar routes if they differ in more than the names of their path variables', () => {
     const routeKeys = ['GET /orders/{id+}', 'POST /orders/{id}', 'GET /orders/id', '$default'];
     const { api } = read((resources) => {
       for (const [index, RouteKey] of routeKeys.entries()) {
@@ -153,13 +153,13 @@ describe('readTemplate', () => {
     ['AWS::Cognito::UserPool', { LambdaConfig: { PreSignUp: 'arn:aws:lambda:eu-west-3:1:function:theirs' } }],
     ['AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'Shop@example.com' }],
   ])(
-    'ignores a resource of the type %s with %j, which would invoke no function of the template',
+    'ignores a resource of the type %s with the properties %j, which invokes no function of the template',
     (Type, Properties) => {
       expect(() => read((resources) => Object.assign(resources, { Other: { Type, Properties } }))).not.toThrow();
     },
   );
 
-  test('ignores the domain name of the API and its DNS record', () => {
+  test("ignores the API's custom domain name, and the DNS record of that name", () => {
     const served = read();
     const named = read((resources) => {
       resources['Name'] = { Type: 'AWS::ApiGatewayV2::DomainName', Properties: { DomainName: 'api.shop.example' } };
@@ -179,17 +179,17 @@ describe('readTemplate', () => {
   );
 
   test.each<[limit: string, resource: string, properties: object]>([
-    ['the least', 'Shop', { MemorySize: 128, Timeout: 1, ReservedConcurrentExecutions: 1 }],
-    ['the greatest', 'Shop', { MemorySize: '10240', Timeout: 900 }],
-    ['the least', 'ShopIntegration', { TimeoutInMillis: 50 }],
-    ['the greatest', 'ShopIntegration', { TimeoutInMillis: 30_000 }],
-    ['the least', 'Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
-    ['the least', 'Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
-  ])('accepts numbers at the limits of AWS, %s for %s: %j', (_, resource, properties) => {
+    ['the smallest', 'Shop', { MemorySize: 128, Timeout: 1, ReservedConcurrentExecutions: 1 }],
+    ['the largest', 'Shop', { MemorySize: '10240', Timeout: 900 }],
+    ['the smallest', 'ShopIntegration', { TimeoutInMillis: 50 }],
+    ['the largest', 'ShopIntegration', { TimeoutInMillis: 30_000 }],
+    ['the smallest', 'Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
+    ['the smallest', 'Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
+  ])('accepts %s numbers that AWS allows in the properties of %s: %j', (_, resource, properties) => {
     expect(() => read((resources) => Object.assign(resources[resource]?.Properties ?? {}, properties))).not.toThrow();
   });
 
-  test("reads the stage's throttle, and lets a route override parts of it", () => {
+  test("reads the stage's throttling limits, and lets a route override some of them", () => {
     const { api } = read(({ Stage }) => {
       Object.assign(Stage?.Properties ?? {}, {
         DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40, DetailedMetricsEnabled: true },
@@ -202,7 +202,7 @@ describe('readTemplate', () => {
     ]);
   });
 
-  test('uses the limits of an AWS account in place of a limit that the throttle does not set', () => {
+  test('uses the default limit of an AWS account for a throttling limit that the stage does not set', () => {
     const throttleOf = (settings: object) =>
       read(({ Stage }) => Object.assign(Stage?.Properties ?? {}, { DefaultRouteSettings: settings })).api.routes[0]
         ?.throttle;
@@ -240,7 +240,7 @@ describe('readTemplate', () => {
     expect(api.routes[0]?.authorizer?.identitySources).toEqual([]);
   });
 
-  test('reads an alias of $LATEST, the unpublished version', () => {
+  test('reads an alias that points to $LATEST, the unpublished version', () => {
     const { api } = read(({ ShopLive }) => Object.assign(ShopLive?.Properties ?? {}, { FunctionVersion: '$LATEST' }));
     expect(api.routes[0]?.target).toEqual({ ...shop, version: '$LATEST' });
   });
@@ -249,7 +249,7 @@ describe('readTemplate', () => {
     ['a function', { 'Fn::GetAtt': ['Shop', 'Arn'] }, '$LATEST'],
     ['a version', { Ref: 'ShopVersion' }, '1'],
     ['an alias', { Ref: 'ShopLive' }, '1'],
-  ])('reads an integration with %s if a permission names the same ARN', (_, invoked, version) => {
+  ])('reads an integration that invokes %s if a Lambda permission names the same ARN', (_, invoked, version) => {
     const { api } = read(({ ShopIntegration, ShopPermission }) => {
       Object.assign(ShopIntegration?.Properties ?? {}, { IntegrationUri: invoked });
       Object.assign(ShopPermission?.Properties ?? {}, { FunctionName: invoked });

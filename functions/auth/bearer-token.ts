@@ -1,6 +1,6 @@
 import type { Refusal } from './unverified-token.ts';
 
-/** The most characters in an Authorization header. Real tokens are far shorter; this bounds the verifier's work. */
+/** The maximum length of an Authorization header. Real tokens are far shorter; the limit bounds the verifier's work. */
 const maxHeaderLength = 8_192;
 
 /** Matches the Authorization header of a bearer token (RFC 6750 section 2.1). */
@@ -12,13 +12,16 @@ const signedJwt = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** An encrypted JWT has five parts, and all but the first may be empty (RFC 7516 section 7.1). */
 const encryptedJwt = /^[\w-]+(?:\.[\w-]*){4}$/;
 
-/** Returns an Authorization header's JWT, unverified, or why it has none. @example bearerToken('Bearer e30.e30.AA') */
+/**
+ * Returns the JWT in an Authorization header, unverified, or the reason why the header has none.
+ * @example bearerToken('Bearer e30.e30.AA')
+ */
 export const bearerToken = (authorization = ''): { token: string } | { refused: Refusal } => {
   if (!/^Bearer /i.test(authorization)) return { refused: 'no bearer token' };
   if (authorization.length > maxHeaderLength) return { refused: 'too long' };
   const token = bearerHeader.exec(authorization)?.groups?.['token'];
   if (token === undefined) return { refused: 'no bearer token' };
   if (signedJwt.test(token)) return { token };
-  // 'not a signed JWT' includes opaque tokens, which only their issuer could check.
+  // 'not a signed JWT' also covers opaque tokens, which only their issuer could check.
   return { refused: encryptedJwt.test(token) ? 'encrypted token' : 'not a signed JWT' };
 };

@@ -4,31 +4,41 @@ import { assertIsSignatureJwk, isJwk, type Jwk } from 'aws-jwt-verify/jwk';
 import type { Json } from 'aws-jwt-verify/safe-json-parse';
 import { type Algorithm, algorithmOf } from './algorithms.ts';
 
-/** A key that verifies signatures. `publicKey` is parsed once, because parsing takes as long as verifying. */
+/** A key that verifies signatures. `publicKey` is the parsed `jwk`, kept because parsing takes as long as verifying. */
 export type IssuerKey = { kid: string; algorithm: Algorithm; jwk: Jwk; publicKey: KeyObject };
 
-/** Milliseconds until keys are fetched again. While the issuer can be reached, a withdrawn key works at most this long. */
+/** Milliseconds until keys are fetched again. If the issuer responds, a withdrawn key works for at most this long. */
 const freshFor = 5 * 60_000;
 
 /** Milliseconds for which fetched keys are used if the issuer cannot be reached. After that, no token is accepted. */
 const usableFor = 60 * 60_000;
 
-/** Milliseconds between two fetches, so made-up key ids cannot flood the issuer, and few requests wait if it hangs. */
+/**
+ * Milliseconds after a fetch in which no other starts. Otherwise, tokens with made-up key ids would flood the issuer
+ * with requests and, while the issuer hangs, nearly every request would wait for it.
+ */
 const cooldown = 10_000;
 
-/** Milliseconds to wait for a key set, in each of two attempts. API Gateway's own JWT authorizers wait as long. */
+/** Milliseconds to wait for the issuer, in each of two attempts. API Gateway's JWT authorizers wait as long. */
 const responseTimeout = 1_500;
 
 export type IssuerKeys = {
-  /** Returns the cached keys. Fetches them first if there are none or they are old. @throws Error if none are usable */
+  /**
+   * Returns the keys, from the cache or, if the cache is empty or too old, from the issuer.
+   * @throws Error if no usable keys are known
+   */
   current: () => Promise<readonly IssuerKey[]>;
-  /** Fetches the keys again, unless the cooldown forbids it, and returns them. @throws as `current` does */
+  /**
+   * Fetches the keys again, unless the last fetch ended less than `cooldown` ago, and returns them.
+   * @throws as `current` does
+   */
   renewed: () => Promise<readonly IssuerKey[]>;
 };
 
 /** Caches an issuer's key set (RFC 7517) across invocations. @example issuerKeys('https://issuer.example/jwks.json') */
 export const issuerKeys = (jwksUri: string): IssuerKeys => {
-  // SimpleFetcher uses https only and retries once. Why not aws-jwt-verify's own cache: docs/decisions/key-cache.md.
+  // SimpleFetcher uses only https, and retries once. docs/decisions/key-cache.md says why we do not use
+  // aws-jwt-verify's cache.
   const fetcher = new SimpleFetcher({ defaultRequestOptions: { responseTimeout } });
   let cached: { keys: IssuerKey[]; fetchedAt: number } | undefined;
   let failure: string | undefined;
@@ -39,7 +49,7 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
     const startedAt = Date.now();
     try {
       const usable = usableKeys(await fetcher.fetch(jwksUri));
-      // A key set without usable keys withdraws the cached keys, and then no token can be verified.
+      // If the new key set has no usable keys, forget the cached keys: the issuer has withdrawn them.
       cached = usable.length > 0 ? { keys: usable, fetchedAt: startedAt } : undefined;
       if (cached === undefined) throw new Error('the key set has no key to verify a token with');
     } catch (error) {
@@ -66,16 +76,19 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   };
 };
 
-/** Returns the keys of a key set's JSON (RFC 7517) that may verify a token. @throws Error if it is not a key set */
+/**
+ * Returns the keys that can be used to verify tokens, from the JSON of a key set (RFC 7517).
+ * @throws Error if the response is not a key set
+ */
 export const usableKeys = (response: ArrayBuffer): IssuerKey[] => {
   try {
     const { keys } = JSON.parse(utf8.decode(response)) as { keys: Json[] };
-    // A list in which every key is malformed is not a key set either. Throwing keeps the cached keys in use.
+    // If every key in the list is malformed, the response is not a key set: throw, so that the cached keys stay in use.
     const wellFormed = keys.filter(isJwk);
     if (keys.length > 0 && wellFormed.length === 0) throw new TypeError();
     return wellFormed.map(usableKey).filter((key) => key !== undefined);
   } catch {
-    // The caught error may quote the issuer's response, so it is dropped and never logged.
+    // Drop the caught error: it may quote the issuer's response, which must not be logged.
     throw new Error('the response is not a key set');
   }
 };
@@ -88,7 +101,7 @@ const minModulusLength = 2_048;
 /** The smallest RSA exponent allowed (FIPS 186-5 section 5.4). With an exponent of 1, anyone could forge signatures. */
 const minPublicExponent = 65_537n;
 
-/** Parses a key. Returns undefined if it is broken or of an unknown kind, so that it is ignored (RFC 7517 section 5). */
+/** Parses a key. Returns undefined for a key that cannot be used, so that the key is ignored (RFC 7517 section 5). */
 const usableKey = (jwk: Jwk): IssuerKey | undefined => {
   const algorithm = algorithmOf(jwk);
   if (algorithm === undefined || jwk.kid === undefined || !isForVerifying(jwk)) return undefined;

@@ -3,7 +3,7 @@ import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
 import type { JwtHeader, JwtPayload } from 'aws-jwt-verify/jwt-model';
 import { type Algorithm, isAlgorithm } from './algorithms.ts';
 
-/** The reasons for refusing a request. The words are stable, because the log and its metrics use them. */
+/** The reasons for refusing a request. Do not rename them: the log has these words, and metrics count them. */
 export type Refusal =
   | 'unknown route'
   | 'no bearer token'
@@ -30,10 +30,13 @@ const accessTokenTypes = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
 /** Seconds by which an issuer's clock may be ahead of ours. */
 export const clockSkew = 60;
 
-/** The algorithm and key id that a token claims. They select the keys to verify it with. */
+/** The algorithm and the key id in a token's header. They select the keys with which to verify the token. */
 export type Unverified = { algorithm: Algorithm; kid: string };
 
-/** Reads a token, unverified. Refuses tokens that aws-jwt-verify would accept, or reject without a clear reason. */
+/**
+ * Reads a token before its signature is verified. Refuses bad tokens that aws-jwt-verify would accept, or would reject
+ * without a clear reason.
+ */
 export const readUnverified = (token: string, issuer: string): Unverified | { refused: Refusal } => {
   if (!isEncodedWell(token)) return { refused: 'malformed' };
   let header: JwtHeader;
@@ -48,7 +51,7 @@ export const readUnverified = (token: string, issuer: string): Unverified | { re
   if (typ !== undefined && !(typeof typ === 'string' && accessTokenTypes.has(typ.toLowerCase()))) {
     return { refused: 'type' };
   }
-  // A token with an unknown critical extension must be refused (RFC 7515 section 4.1.11). `b64` is one (RFC 7797).
+  // Refuse a token that needs an extension, because we support none (RFC 7515 section 4.1.11). `b64` is one (RFC 7797).
   if ('crit' in header || 'b64' in header) return { refused: 'critical extension' };
   if (!isAlgorithm(alg)) return { refused: 'algorithm' };
   if (kid === undefined) return { refused: 'unknown key' };
@@ -60,17 +63,17 @@ const refuseClaims = (payload: JwtPayload, issuer: string): Refusal | undefined 
   const now = Date.now() / 1000;
   if (payload.iss !== issuer) return 'issuer';
   if (payload.exp === undefined) return 'no expiry';
-  // A token expires "on or after" its `exp`, so one whose `exp` is now has expired (RFC 7519 section 4.1.4).
+  // A token must not be accepted "on or after" its `exp`, so it has expired if `exp` is now (RFC 7519 section 4.1.4).
   if (payload.exp <= now) return 'expired';
   if (Math.max(payload.iat ?? 0, payload.nbf ?? 0) > now + clockSkew) return 'not yet valid';
-  // Cognito sets `token_use` to `access` or, in ID tokens, to `id`. Tokens of other issuers may not have it.
+  // Cognito sets `token_use` to `access` in access tokens, to `id` in ID tokens. Other issuers' tokens can lack it.
   if (payload['token_use'] !== undefined && payload['token_use'] !== 'access') return 'not an access token';
   return undefined;
 };
 
 /**
- * True if every part is canonical base64url, so that no two spellings decode to the same bytes, and header and payload
- * are UTF-8 (RFC 7519 section 7.2). The signature may be any bytes.
+ * Returns whether header and payload are UTF-8 (RFC 7519 section 7.2) and all three parts are canonical base64url: no
+ * two spellings may decode to the same bytes.
  */
 const isEncodedWell = (token: string): boolean => {
   const parts = token.split('.');

@@ -6,29 +6,29 @@ import { clockSkew, type Refusal, readUnverified } from './unverified-token.ts';
 
 export type TokenRules = {
   issuer: string;
-  /** The expected `aud`. Null skips the check, for issuers whose tokens have no `aud` (Cognito). */
+  /** The expected `aud`. Null skips the check, for issuers such as Cognito, whose tokens have no `aud`. */
   audience: string | null;
-  /** The scopes of which a token must have every one. */
+  /** A token must have all of these scopes. */
   requiredScopes: readonly string[];
-  /** The claims that may contain scopes. Their names differ from issuer to issuer. */
+  /** The names of the claims that can contain scopes. The names differ from issuer to issuer. */
   scopeClaims: readonly string[];
 };
 
-/** A valid token's claims and the scopes that its `scopeClaims` grant, or the reason to refuse it. */
+/** The claims of a valid token, with the scopes in its `scopeClaims`; or the reason for refusing the token. */
 export type Verdict = { claims: JwtPayload; scopes: string[] } | { refused: Refusal };
 
 /**
- * Verifies a JWT access token by RFC 7519, RFC 8725 and RFC 9068.
- * @throws Error if the issuer's keys cannot be fetched, which is a fault of ours and not of the token
+ * Verifies a JWT access token as RFC 7519, RFC 8725 and RFC 9068 specify.
+ * @throws Error if the issuer's keys cannot be fetched, which says nothing about the token
  * @example const verdict = await verifyToken(token, rules, issuerKeys(jwksUri));
  */
 export const verifyToken = async (token: string, rules: TokenRules, keys: IssuerKeys): Promise<Verdict> => {
-  // The token is read before any key is looked up, so that no token of another kind or issuer causes a fetch.
+  // Read the token before looking up its key, so that no token of another kind or issuer causes a fetch.
   const unverified = readUnverified(token, rules.issuer);
   if ('refused' in unverified) return unverified;
   const named = await keysNamed(unverified.kid, keys);
   let verdict: Verdict = { refused: named.length > 0 ? 'algorithm' : 'unknown key' };
-  // Keys may share a kid (RFC 7517 section 4.5), so every key of the token's algorithm is tried until one fits.
+  // Keys may share a key id (RFC 7517 section 4.5), so try every key of the token's algorithm until one fits.
   for (const key of named.filter(({ algorithm }) => algorithm === unverified.algorithm)) {
     verdict = verifyWith(key, token, rules);
     if (!('refused' in verdict && verdict.refused === 'signature')) break;
@@ -38,7 +38,7 @@ export const verifyToken = async (token: string, rules: TokenRules, keys: Issuer
 
 const keysNamed = async (kid: string, { current, renewed }: IssuerKeys): Promise<IssuerKey[]> => {
   const named = (await current()).filter((key) => key.kid === kid);
-  // The issuer may have added the key since the last fetch, so an unknown kid causes a new one.
+  // If the key id is unknown, fetch the keys again: the issuer may have added the key since the last fetch.
   return named.length > 0 ? named : (await renewed()).filter((key) => key.kid === kid);
 };
 
@@ -52,24 +52,23 @@ const verifyWith = ({ jwk, publicKey }: IssuerKey, token: string, rules: TokenRu
   } catch (error) {
     if (error instanceof JwtExpiredError) return { refused: 'expired' };
     if (error instanceof JwtInvalidAudienceError) return { refused: 'audience' };
-    // Only the signature can be wrong here: `readUnverified` has refused all else. Its error may have no class of its
-    // own.
+    // Any other error means a wrong signature, whatever the error's class: `readUnverified` has refused all else.
     return { refused: 'signature' };
   }
 };
 
-/** aws-jwt-verify adds `graceSeconds` to `exp` too. This check undoes that, so no token outlives its `exp`. */
+/** aws-jwt-verify also accepts a token until `graceSeconds` after its `exp`. This check refuses such a token. */
 const assertNotExpired = ({ payload: { exp = 0 } }: { payload: JwtPayload }): void => {
   if (exp <= Date.now() / 1000) throw new JwtExpiredError('The token has expired', exp);
 };
 
-/** Returns the words of each named claim that is a string, and the elements of each that is a list of strings. */
+/** Returns the scopes in the named claims: the words of each string, and the elements of each list of strings. */
 const grantedScopes = (claims: JwtPayload, names: readonly string[]): string[] => {
   const scopes = names.flatMap((name) => {
     const claim: unknown = Object.hasOwn(claims, name) ? claims[name] : undefined;
     if (typeof claim === 'string') return claim.split(' ');
     return Array.isArray(claim) && claim.every((each) => typeof each === 'string') ? claim : [];
   });
-  // A list element with a space is not a scope (RFC 6749 section 3.3); joined with others, it would look like two.
+  // Drop list elements with a space: they are not scopes (RFC 6749 section 3.3), and joined, each would look like two.
   return [...new Set(scopes)].filter((scope) => scope !== '' && !scope.includes(' '));
 };

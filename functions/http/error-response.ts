@@ -5,17 +5,17 @@ import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
 import { jsonResponse } from './json-response.ts';
 import { type OperationContext, storeTime } from './store-time.ts';
 
-/** The part of an event (payload format 2.0) that every operation reads. */
+/** The part of an API Gateway event (payload format 2.0) that every operation reads. */
 export type HttpEvent = Pick<APIGatewayProxyEventV2, 'requestContext'>;
 
 export type ErrorClass = new (...args: never[]) => Error;
 
-/** An error class from outside http/ and the catalogue entry for its errors. */
+/** An error class from outside functions/http/, and the catalogue entry that makes the response to such an error. */
 export type Translation = readonly [errorClass: ErrorClass, entry: CatalogueEntry];
 
 /**
- * Turns any thrown error into the catalogue's status and body, and logs one line. Clients never see an error's cause;
- * the cause of a 5xx goes to the log. Register this middleware first, because Middy runs `onError` hooks in reverse.
+ * Turns a thrown error into the catalogue's response, without the cause. Logs one line, which for a 5xx has the cause.
+ * Register this middleware first: Middy runs `onError` hooks in reverse order, so this hook then runs last.
  * @example .use(errorResponse([[StoreUnavailable, errors.storeUnavailable]]))
  */
 export const errorResponse = (
@@ -38,7 +38,7 @@ const inCatalogue = (thrown: unknown, translations: readonly Translation[]): Cat
   return new CatalogueError(translation?.[1] ?? errors.fault);
 };
 
-/** Logs one JSON line. Lambda's own logger adds the time, level and its own request id, which no client knows. */
+/** Logs one JSON line. Lambda adds the time, the level, and Lambda's request id, which clients never see. */
 const log = ({ status, error }: CatalogueEntry, thrown: unknown, more: object): void => {
   const bundle = process.env['BUNDLE_SHA256'];
   const failure = () => ({ outcome: 'failed', error, cause: evidence(thrown), bundle, ...more });
@@ -47,16 +47,16 @@ const log = ({ status, error }: CatalogueEntry, thrown: unknown, more: object): 
   else console.error(failure());
 };
 
-/** The logged metadata of an AWS SDK call: its status, its attempts, and the request id that AWS Support asks for. */
+/** The metadata of an AWS SDK call that we log: HTTP status, number of attempts, and the request id for AWS Support. */
 type ServiceMetadata = { httpStatusCode?: number; attempts?: number; requestId?: string };
 
-/** Describes an error and up to three causes for the log, without any content of the request. */
+/** Describes an error and up to three nested causes for the log, without any content of the request. */
 const evidence = (thrown: unknown, depth = 0): object => {
   if (!(thrown instanceof Error)) return { name: typeof thrown };
   const { name, cause, code, stack, $metadata } = thrown as Error & { code?: unknown; $metadata?: ServiceMetadata };
   const { httpStatusCode, attempts, requestId } = $metadata ?? {};
-  // DynamoDB's errors and SyntaxErrors may quote text from the network, even in `code`. Their stack starts with their
-  // message, so neither `code` nor the stack is logged.
+  // Log neither `code` nor the stack of DynamoDB's errors and SyntaxErrors: `code` may quote text from the network, and
+  // so may the message, with which the stack starts.
   const isQuote = '$response' in thrown || thrown instanceof SyntaxError;
   return {
     name: ifMatches(errorName, name),

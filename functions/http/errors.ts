@@ -1,8 +1,8 @@
 export type CatalogueEntry = { status: number; error: number; message: string; headers?: Record<string, string> };
 
 /**
- * The errors that any operation may return, each with an example in schemas/openapi.yaml. `error` is permanent and starts
- * with the three digits of the HTTP status; `message` is for people.
+ * The errors that any operation may return, each with an example in schemas/openapi.yaml. The number `error` never
+ * changes, and starts with the three digits of the HTTP status; `message` is for people.
  */
 export const errors = {
   notJson: {

@@ -1,8 +1,8 @@
-/** Matches JSON text with a number that a double may not represent exactly. A match inside a string only costs time. */
+/** Matches JSON text with a number that a double may not represent exactly. A match inside a string does no harm. */
 export const mayRound = /\d[.eE]|\d{16}/;
 
 /**
- * Parses JSON text. Integers that a double might round become bigints.
+ * Parses JSON text. Integers that a JavaScript number might round become bigints.
  * @throws SyntaxError if the text is not JSON, or has a key that @middy/http-json-body-parser refuses
  * @example parseExactly('[9007199254740993, 1.5]') // [9007199254740993n, 1.5]
  */
@@ -16,11 +16,11 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
 };
 
 /**
- * Returns the number written in `source`, as a bigint if its nearest double, `value`, might differ. A number that only
- * rounding made whole (1.0000000000000000001) becomes NaN, which no check accepts. Beyond 19 digits it stays a double.
+ * Returns `value`, or the integer in `source` as a bigint if it has at most 19 digits and rounding may have changed it.
+ * Returns NaN, which no check accepts, if rounding made a fraction a safe integer, such as 1.0000000000000000001.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
-  // A double holds any 15 digits exactly. But it rounds 1e-400 to 0, so only a literal without 1-9 really means 0.
+  // A double holds any 15 digits exactly, but rounds 1e-400 to 0. So 0 is exact only if `source` has no digit 1 to 9.
   const isExact = source.length <= 15 && Number.isSafeInteger(value) && (value !== 0 || !/[1-9]/.test(source));
   if (isExact || !Number.isInteger(value)) return value;
   return integerOf(source) ?? (Number.isSafeInteger(value) ? Number.NaN : value);
@@ -29,13 +29,13 @@ const exactNumber = (value: number, source: string): number | bigint => {
 const jsonNumber = /^(?<sign>-?)(?<whole>\d+)(?:\.(?<fraction>\d+))?(?:[eE](?<exponent>[+-]?\d+))?$/;
 
 /**
- * Reads an integer in any JSON spelling (`10`, `1e1`, `10.0`). Returns undefined for other numbers and for more than 19
- * digits, the most an int64 has. The time it takes depends on the literal's length, not on its value.
+ * Reads an integer in any JSON spelling (`10`, `1e1`, `10.0`). Returns undefined for other numbers, and for integers of
+ * more than 19 digits (an int64 has no more), so that even 1e999999 takes little time.
  */
 const integerOf = (literal: string): bigint | undefined => {
   const { sign, whole = '', fraction = '', exponent = '0' } = jsonNumber.exec(literal)?.groups ?? {};
   const digits = (whole + fraction).replace(/^0+/, '');
-  // Without the lookbehind, the time would grow with the square of the length of a run of zeros.
+  // Keep the lookbehind: without it, the time would grow with the square of the length of a run of zeros.
   const significant = digits.replace(/(?<!0)0+$/, '');
   if (significant === '') return 0n;
   const trailingZeros = Number(exponent) - fraction.length + digits.length - significant.length;

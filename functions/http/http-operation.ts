@@ -5,14 +5,14 @@ import { CatalogueError, errors } from './errors.ts';
 import type { OperationContext } from './store-time.ts';
 
 /**
- * Milliseconds before Lambda's time-out (5 s, infra/plant-store-stack.ts) at which a request is answered with 503 and
- * the handler's `signal` aborts. docs/decisions/contract.md promises an answer within 2.5 s, even if the store hangs.
+ * Milliseconds before Lambda's time-out (5 s, infra/plant-store-stack.ts) at which an unfinished request gets a 503 and
+ * the handler's `signal` aborts: docs/decisions/contract.md promises a response within 2.5 s, even if the store hangs.
  */
 const timeoutEarlyInMillis = 2_700;
 
 /**
- * Starts an operation's Middy chain: it answers each request in time, and errors with the catalogue's responses.
- * @param operation `unavailable` is the class of temporary errors of the store; `errors` are the other ones
+ * Starts an operation's chain of Middy middlewares. It responds before the time-out, and turns errors into responses.
+ * @param operation `errors` are the operation's own errors; `unavailable` is the class of the store's temporary errors
  * @example httpOperation({ errors, unavailable: StoreUnavailable }).use(validEvent(contract)).handler(...)
  */
 export const httpOperation = (operation: { errors: readonly Translation[]; unavailable: ErrorClass }) =>
@@ -28,14 +28,15 @@ export const httpOperation = (operation: { errors: readonly Translation[]; unava
     });
 
 /**
- * Fails a request if parsing its body, during which no timer fires, took nearly all its time. Register this last.
+ * Fails a request if parsing its body took nearly all the time: while a body is parsed, no time-out can fire. Register
+ * this middleware last.
  * @throws CatalogueError noTimeLeft
  * @example .use(timeLeft())
  */
 export const timeLeft = (): MiddlewareObj => ({
   before: ({ context }) => {
     const left = context.getRemainingTimeInMillis() - timeoutEarlyInMillis;
-    // A call to the store needs some time: an instance's first call to another service takes 30 ms, or more with TLS.
+    // Keep 200 ms for calling the store: an instance's first call to another service takes 30 ms, or more with TLS.
     if (left < 200) throw new CatalogueError(errors.noTimeLeft);
   },
 });

@@ -5,7 +5,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { CatalogueError, errors } from './errors.ts';
 import { mayRound, parseExactly } from './exact-json.ts';
 
-/** The largest body, in bytes: a plant of 400 KB with JSON escapes fits. The worst body takes 0.4 s of CPU time. */
+/** The most bytes in a body: a plant of 400 KB with JSON escapes fits. Parsing takes at most 0.4 s of CPU time. */
 const maxBodyBytes = 1024 * 1024;
 
 /** Matches `application/json` or `application/*+json`, with any parameters (RFC 6839, RFC 9110 section 8.3.1). */
@@ -17,14 +17,18 @@ const identityCoding = /^\s*(?:identity\s*(?:,\s*identity\s*)*)?$/i;
 const ambiguousReplacement =
   'the request body has bytes that are not UTF-8; if U+FFFD is meant, send a Content-Length or write \\ufffd';
 
-/** The deepest nesting, in levels. JSON.parse's own limit is the stack's size, which differs from thread to thread. */
+/**
+ * The maximum depth of nesting in a body. JSON.parse's limit is the size of the stack, which differs between threads.
+ */
 const maxDepth = 2_000;
 
-/** An API Gateway event (payload 2.0). Its body is text before `jsonBody` has run, and any JSON value after. */
+/**
+ * An API Gateway event (payload 2.0). Its body is text until `jsonBody` has run, and can be any JSON value afterwards.
+ */
 type HttpEvent = Omit<APIGatewayProxyEventV2, 'body'> & { body?: unknown };
 
 /**
- * Replaces the event's raw body with the JSON value in it. Integers that a double might round become bigints.
+ * Replaces the body's text with the JSON value in it. Integers that a JavaScript number might round become bigints.
  * @throws CatalogueError notJsonType, encoded, tooLarge or notJson
  * @example .use(jsonBody())
  */
@@ -33,26 +37,26 @@ export const jsonBody = (): MiddlewareObj<HttpEvent> => {
   return {
     before: async (request) => {
       const { event } = request;
-      // A missing body is refused before the content type is checked, because without a body no Content-Type is needed.
+      // Check for a missing body before the content type, because a request without a body needs no Content-Type.
       if (!event.body) throw new CatalogueError(errors.notJson);
       if (!jsonContentType.test(event.headers?.['content-type'] ?? '')) throw new CatalogueError(errors.notJsonType);
       if (!identityCoding.test(event.headers?.['content-encoding'] ?? '')) throw new CatalogueError(errors.encoded);
       const text = decode(event);
       if (depthOf(text) > maxDepth) throw new CatalogueError(errors.notJson);
       try {
-        // Only one of the two JSON parsers runs, because the worst body takes each of them 0.4 s of CPU time.
+        // Run only one of the two JSON parsers, because each can take up to 0.4 s of CPU time.
         const decoded = Object.assign(event, { body: text, isBase64Encoded: false });
         if (mayRound.test(text)) event.body = parseExactly(text);
         else await parser.before?.({ ...request, event: decoded });
       } catch {
-        // The parser's error contains the body, so it is dropped and never logged.
+        // Drop the parser's error: it contains the body, which must not be logged.
         throw new CatalogueError(errors.notJson);
       }
     },
   };
 };
 
-/** Returns the body as the client sent it. API Gateway encodes a body in base64 if its type is not known to be text. */
+/** Returns the body as the client sent it. API Gateway encodes a body in base64 unless its type is known as text. */
 const decode = ({ headers, body, isBase64Encoded }: HttpEvent): string => {
   if (typeof body !== 'string') throw new CatalogueError(errors.notJson);
   const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
@@ -61,7 +65,7 @@ const decode = ({ headers, body, isBase64Encoded }: HttpEvent): string => {
     if (!isUtf8(bytes)) throw new CatalogueError(errors.notJson);
     return bytes.toString('utf8');
   }
-  // API Gateway replaces bytes that are not UTF-8 with U+FFFD. Only Content-Length shows if the client sent U+FFFD.
+  // API Gateway replaces bytes that are not UTF-8 with U+FFFD. Only Content-Length tells if the client sent U+FFFD.
   if (body.includes('\ufffd') && Number(headers?.['content-length']) !== bytes.length) {
     throw new CatalogueError(errors.notJson, ambiguousReplacement);
   }

@@ -1,6 +1,6 @@
 import { CatalogueError, errors } from './errors.ts';
 
-/** A parameter of an operation. `property` is the part of the gateway's event that has the parameter's text. */
+/** A parameter of an operation. `property` is the part of API Gateway's event that contains the parameter's text. */
 export type EventParameter = {
   name: string;
   property: 'pathParameters' | 'queryStringParameters' | 'headers';
@@ -14,7 +14,9 @@ type HttpEvent = { rawQueryString?: string } & { [Property in EventParameter['pr
 const integer = /^(?:0|-?[1-9]\d*)$/;
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Parses a parameter's text. Text that is not a value of the type stays text, which the validator then refuses. */
+/**
+ * Parses a parameter's text by its type. Text that does not fit the type stays text, which the validator then refuses.
+ */
 const values: Record<EventParameter['type'], (text: string) => unknown> = {
   string: (text) => text,
   integer: (text) => (integer.test(text) ? Number(text) : text),
@@ -24,24 +26,27 @@ const values: Record<EventParameter['type'], (text: string) => unknown> = {
 };
 
 /**
- * Replaces the text of each parameter with its value, or with its default if the request does not have it.
+ * Replaces each parameter's text in the event with the parsed value. A missing parameter gets its default value.
  * @throws CatalogueError notValid if the operation has query parameters and the query string is not UTF-8
  */
 export const parseParameters = (event: HttpEvent, parameters: readonly EventParameter[]): void => {
-  // The gateway joins repeated query parameters with commas, which values may contain too, so rawQueryString is parsed.
+  // Parse rawQueryString, because API Gateway joins repeated parameters with commas, which values may contain, too.
   const query = parameters.some(({ property }) => property === 'queryStringParameters') ? queryOf(event) : undefined;
   for (const { name, property, type, isList, default: standard } of parameters) {
     event[property] ??= {};
     const inEvent = event[property][name];
     const texts = property === 'queryStringParameters' ? query?.getAll(name) : [inEvent];
     const parsed = (texts ?? []).filter((text) => typeof text === 'string').map(values[type]);
-    // A parameter that is repeated, though it is not a list, stays an array, which the validator refuses.
+    // If a parameter is repeated but is not a list, keep the array, which the validator then refuses.
     event[property][name] = isList || parsed.length > 1 ? parsed : parsed[0];
     if (parsed.length === 0) event[property][name] = standard;
   }
 };
 
-/** Parses the query string. Bytes that are not UTF-8 become U+FFFD, which must not be more than were sent. */
+/**
+ * Parses the query string. Parsing turns bytes that are not UTF-8 into U+FFFD, so refuse a query string that has more
+ * U+FFFD after parsing than the client has sent.
+ */
 const queryOf = ({ rawQueryString = '' }: HttpEvent): URLSearchParams => {
   const query = new URLSearchParams(rawQueryString);
   if (query.toString().split('%EF%BF%BD').length !== rawQueryString.split(/%EF%BF%BD/i).length)

@@ -1,14 +1,14 @@
 import type { Context } from 'aws-lambda';
 
-/** A call to the store, in times of performance.now(). `endedAt` and `attempts` are missing until the call ends. */
+/** A call to the store, with times from performance.now(). `endedAt` and `attempts` are missing until the call ends. */
 type StoreCall = { startedAt: number; endedAt?: number; attempts?: number | undefined };
 
-/** The context of a request. functions/plants/ adds each call to the store that it makes for the request. */
+/** A request's Lambda context. functions/plants/ adds to `storeCalls` each call to the store for this request. */
 export type OperationContext = Context & { storeCalls: StoreCall[] };
 
 /**
- * Returns, for a log line, how long a request waited for the store: from the start of its first call until all calls
- * have ended, or until now. `attempts` are those of all calls, undefined if a call has not ended.
+ * Returns two figures for a log line: the time from the start of the request's first call to the store until all calls
+ * have ended (until now if one has not), and the number of attempts of all calls (undefined if one has not ended).
  * @returns undefined if the request did not call the store
  */
 export const storeTime = (calls: readonly StoreCall[] = []) => {

@@ -8,14 +8,14 @@ export type Validator<Event> = { (event: unknown): event is Event; errors?: Erro
 
 /**
  * Checks an event's parameters and parsed body against the contract. The argument is a module of functions/generated/.
- * @throws CatalogueError notValid, whose message names the invalid fields, at most ten, and the rules that they break
+ * @throws CatalogueError notValid, whose message names at most ten invalid fields, with the rules that they break
  * @example .use(validEvent(contract))
  */
 export const validEvent = <Event>(contract: {
   validate: Validator<Event>;
   parameters: readonly EventParameter[];
 }): MiddlewareObj<Event> => {
-  // @middy/validator's types ask for an Ajv instance, but its documentation and its code use a compiled validator.
+  // @middy/validator's types demand an Ajv instance, but its documentation and its code use a compiled validator.
   const { before } = validator({ eventSchema: contract.validate as unknown as Ajv });
   return {
     before: async (request) => {
@@ -30,7 +30,9 @@ export const validEvent = <Event>(contract: {
   };
 };
 
-/** Limits of a message: Lambda cannot return more than 6 MB, and a body of 1 MiB can break half a million rules. */
+/**
+ * Limits of an error message. A body of 1 MiB can break half a million rules, but Lambda cannot return more than 6 MB.
+ */
 const limits = { violations: 10, nameLength: 200 };
 
 const sentence = (violations: ErrorObject[]): string => {
@@ -46,7 +48,7 @@ const clause = ({ instancePath, params, message }: ErrorObject): string => {
   return `${nameOf(instancePath)} ${message}${allowedValue === undefined ? '' : `: ${JSON.stringify(allowedValue)}`}`;
 };
 
-/** Returns the name that messages have for a part of the event. Fields of the body have no prefix. */
+/** Returns how error messages name a part of the event: a parameter with a prefix, a field of the body without one. */
 const nameOf = (path: string): string => {
   const [, part = '', ...field] = path.split('/');
   const name = field.join('/');

@@ -7,15 +7,15 @@ import {
 import { answered, type OngoingRequest, type Table } from './dynamodb.ts';
 import type { NewPlant } from './plant.ts';
 
-/** The id belongs to a plant with different content, which is left unchanged. */
+/** Thrown if the id belongs to a plant with different content. That plant stays unchanged. */
 export class PlantConflict extends Error {}
 
-/** The plant exceeds DynamoDB's item limit, 400 KB. */
+/** Thrown if the plant exceeds DynamoDB's limit for an item, 400 KB. */
 export class PlantTooLarge extends Error {}
 
 /**
- * `created`: the plant is new. `repeated`: it was already stored. `stored`: either of these, because an earlier attempt
- * whose response was lost may have created it.
+ * `created`: the plant is new. `repeated`: the same plant was already stored. `stored`: one of these, but unknown
+ * which, because an earlier attempt without a response may have created the plant.
  */
 export type Outcome = 'created' | 'repeated' | 'stored';
 
@@ -25,7 +25,10 @@ export type Outcome = 'created' | 'repeated' | 'stored';
  */
 export type AddPlant = (plant: NewPlant, request: OngoingRequest) => Promise<Outcome>;
 
-/** Adds plants to a table keyed by the number `id`. @example addPlantTo(openTable('plants')) */
+/**
+ * Returns a function that adds plants to a table with the number `id` as key.
+ * @example addPlantTo(openTable('plants'))
+ */
 export const addPlantTo =
   ({ name, client }: Table): AddPlant =>
   async (plant, request) => {
@@ -41,14 +44,16 @@ export const addPlantTo =
     }
   };
 
-/** DynamoDB has no error class for an item over 400 KB, only a message; docs/decisions/contract.md has the limit. */
+/** DynamoDB has no error class for an item over 400 KB (docs/decisions/contract.md), so look at the error's message. */
 const isItemTooLarge = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ValidationException' && /item size.*exceeded/i.test(error.message);
 
-/** A plant as DynamoDB stores it. A field that the plant does not have is undefined. */
+/** A plant in DynamoDB's format. A field that the plant does not have is undefined. */
 type PlantItem = { [Field in keyof NewPlant]-?: AttributeValue | (Field extends 'id' ? never : undefined) };
 
-/** The compiler refuses this function if it leaves out a field of the contract. */
+/**
+ * Converts a plant to DynamoDB's format. The compiler refuses this function if it leaves out a field of the contract.
+ */
 export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
   id: { N: String(id) },
   name: { S: name },
@@ -56,8 +61,8 @@ export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
 });
 
 /**
- * Adds the plant, in one atomic call, if the id is free or already has this same plant. A retry by the SDK or by the
- * client therefore succeeds, a different plant stays as it is, and so do attributes that are not in the contract.
+ * Returns one atomic call that adds the plant if the id is free or already has this same plant, so a repeated call
+ * succeeds. The call never changes a different plant, nor attributes that are not in the contract.
  */
 export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCommandInput, 'TableName'> => {
   const given = Object.entries(content).flatMap(([field, value]) => (value === undefined ? [] : [{ field, value }]));
@@ -66,14 +71,14 @@ export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCo
   const isSame = [...equations, ...absent.map(([field]) => `attribute_not_exists(#${field})`)];
   return {
     Key: { id },
-    // DynamoDB refuses an update expression whose SET is empty.
+    // Leave the expression out if no field is given, because DynamoDB refuses an empty SET.
     ...(given.length > 0 && {
       UpdateExpression: `SET ${equations.join(', ')}`,
       ExpressionAttributeValues: Object.fromEntries(given.map(({ field, value }) => [`:${field}`, value])),
     }),
     ConditionExpression: `attribute_not_exists(id) OR (${isSame.join(' AND ')})`,
     ExpressionAttributeNames: Object.fromEntries(Object.keys(content).map((field) => [`#${field}`, field])),
-    // The old attributes tell a repeated plant from a new one. Returning them consumes no read capacity.
+    // The old attributes show whether the plant was already stored. Returning them consumes no read capacity.
     ReturnValues: 'ALL_OLD',
   };
 };

@@ -1,6 +1,6 @@
 import type { OperationId, Operations } from '../generated/contract.ts';
 
-/** What a request to an operation has, and how the operation must respond: with a body, or with an error number. */
+/** A request to an operation, and the response that it must get: a status with a body, or an error number. */
 export type Check<Id extends OperationId = OperationId> = {
   pathParameters?: Record<string, string>;
   /** The query string, without the question mark. */
@@ -9,7 +9,7 @@ export type Check<Id extends OperationId = OperationId> = {
   body?: unknown;
 } & ({ status: number; response: Operations[Id]['response'] } | { error: Operations[Id]['errorCode'] });
 
-/** The plant that the smoke test leaves in the table. A changed plant needs a new id: no plant is ever overwritten. */
+/** The plant that the smoke test leaves in the table. If you change it, change its id: the API overwrites no plant. */
 const plant = {
   id: 9223372036854775806n,
   name: 'Smoke test',
@@ -18,13 +18,13 @@ const plant = {
 
 const { id, ...content } = plant;
 
-/** The checks of each operation by name, in the order in which they run. */
+/** For each operation, its checks in the order in which they run. Each check has a name. */
 export const checks: { readonly [Id in OperationId]: Readonly<Record<string, Check<Id>>> } = {
   createPlant: {
     'an everyday plant': { body: plant, status: 200, response: content },
     'a different plant with its id': { body: { ...plant, name: 'Another plant' }, error: 40901 },
     'a plant without a name': { body: { id }, error: 40002 },
-    // A version that overwrites plants has just stored the different one, so this check stores the everyday one again.
+    // A version that wrongly overwrites plants has replaced the everyday plant with the different one: undo that.
     'the everyday plant again': { body: plant, status: 200, response: content },
   },
 };

@@ -1,11 +1,13 @@
-/** The smoke test's calls to AWS: to invoke a version, and to tell CodeDeploy whether to go on with the deployment. */
+/**
+ * The smoke test's calls to AWS: it invokes function versions, and tells CodeDeploy whether to continue the deployment.
+ */
 import { setTimeout } from 'node:timers/promises';
 import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@aws-sdk/client-codedeploy';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 
 /**
- * What a version answered. `failure` names the error if the version threw, crashed or timed out. `log` is the end of
- * what it logged, or empty if Lambda does not return its log. `requestId` is Lambda's.
+ * The answer of a function version. `failure` names the error if the function threw, crashed or timed out. `log` is the
+ * end of the function's log, or empty if Lambda returned no log. `requestId` is Lambda's id of the invocation.
  */
 export type Answer = {
   result: Record<string, unknown>;
@@ -14,10 +16,13 @@ export type Answer = {
   requestId?: string | undefined;
 };
 
-/** Invokes a version, by its ARN. @throws the SDK's error if Lambda does not run it before the deadline */
+/** Invokes a function version, given its ARN. @throws the SDK's error if Lambda does not run it before the deadline */
 export type Invoke = (version: string, event: object) => Promise<Answer>;
 
-/** @param pause in milliseconds before an invocation that Lambda refused is repeated, until the deadline */
+/**
+ * Returns a function that invokes a version, and tries again until the deadline if Lambda refuses.
+ * @param pause milliseconds between two attempts
+ */
 export const invoker = (deadline: AbortSignal, pause = 2_000): Invoke => {
   const client = new LambdaClient();
   return async (version, event) => {
@@ -25,7 +30,7 @@ export const invoker = (deadline: AbortSignal, pause = 2_000): Invoke => {
       try {
         return await invoke(client, version, event, deadline);
       } catch (error) {
-        // A version or a permission that was just deployed may need some seconds before it can be used.
+        // Pause before the retry: a new version, or a new permission, may need some seconds before it can be used.
         await setTimeout(pause, undefined, { signal: deadline }).catch(() => {
           throw error;
         });
@@ -51,10 +56,16 @@ const invoke = async (
   };
 };
 
-/** https://docs.aws.amazon.com/codedeploy/latest/userguide/reference-appspec-file-structure-hooks.html */
+/**
+ * CodeDeploy's event:
+ * https://docs.aws.amazon.com/codedeploy/latest/userguide/reference-appspec-file-structure-hooks.html
+ */
 export type HookEvent = { DeploymentId: string; LifecycleEventHookExecutionId: string };
 
-/** Tells CodeDeploy whether the deployment may go on. @throws the SDK's error within ten seconds if it cannot */
+/**
+ * Tells CodeDeploy whether the deployment may continue.
+ * @throws the SDK's error, within ten seconds, if the call fails
+ */
 export const report = async (event: HookEvent, isGood: boolean): Promise<void> => {
   const outcome = {
     deploymentId: event.DeploymentId,
@@ -62,7 +73,7 @@ export const report = async (event: HookEvent, isGood: boolean): Promise<void> =
     status: isGood ? 'Succeeded' : 'Failed',
   } as const;
   const client = new CodeDeployClient({ requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true } });
-  // No time-out of the SDK covers a response body that arrives slowly.
+  // Abort after nine seconds, because no time-out of the SDK covers a response body that arrives slowly.
   const abortSignal = AbortSignal.timeout(9_000);
   await client.send(new PutLifecycleEventHookExecutionStatusCommand(outcome), { abortSignal });
 };

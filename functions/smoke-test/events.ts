@@ -1,4 +1,4 @@
-/** The events that the smoke test sends: the parts of API Gateway's (payload format 2.0) that the functions read. */
+/** The smoke test's events: API Gateway events (payload format 2.0) with only the fields that the functions read. */
 import { type OperationId, operations, scopes } from '../generated/contract.ts';
 import type { Check } from './checks.ts';
 
@@ -18,18 +18,20 @@ export const operationEvent = (operation: OperationId, check: Check, requestId: 
   };
 };
 
-/** Writes a bigint as a JSON number with all its digits. */
+/** Converts a value to JSON. A bigint becomes a number with all its digits. */
 const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));
 
-/** Returns the event for the authorizer about a request with this token to the contract's first route. */
+/** Returns the event that the authorizer gets for a request with this token to the contract's first route. */
 export const authorizerEvent = (token: string, requestId: string): object => {
   const [routeKey] = Object.keys(scopes);
   const headers = { authorization: `Bearer ${token}` };
   return { version: '2.0', type: 'REQUEST', routeKey, headers, requestContext: { requestId } };
 };
 
-/** Returns a token in which only key and signature are wrong, so that the authorizer must fetch the issuer's keys. */
+/**
+ * Returns a token in which only the key id and the signature are wrong, so the authorizer must fetch the issuer's keys.
+ */
 export const forgedToken = (issuer: string): string => {
   const inAMinute = Math.floor(Date.now() / 1_000) + 60;
   const parts = [

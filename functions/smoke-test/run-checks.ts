@@ -4,12 +4,12 @@ import { type Check, checks } from './checks.ts';
 import type { Answer, Invoke } from './deployment.ts';
 import { authorizerEvent, forgedToken, operationEvent } from './events.ts';
 
-/** The ARN of a version of each function. */
+/** The ARN of the version to test, for each function. */
 export type Versions = Record<OperationId | 'authorizer', string>;
 
 type Run = { versions: Versions; issuer: string; requestId: string; invoke: Invoke };
 
-/** Runs all checks, one after the other, and logs a line for each. @returns whether the versions passed all of them */
+/** Runs all checks, one after the other, and logs a line for each. @returns whether the versions passed all checks */
 export const runChecks = async ({ versions, issuer, requestId, invoke }: Run): Promise<boolean> => {
   const problems: (string | undefined)[] = [];
   const run = async (
@@ -35,7 +35,7 @@ export const runChecks = async ({ versions, issuer, requestId, invoke }: Run): P
   return problems.every((problem) => problem === undefined);
 };
 
-/** Says what is wrong with an answer, without quoting it, because bodies never go to the log. */
+/** Returns what is wrong with an operation's answer, or undefined. Never quotes the body, which must not be logged. */
 const problemOfResponse = ({ result, failure }: Answer, check: Check): string | undefined => {
   if (failure !== undefined) return `it failed: ${failure}`;
   const status = 'error' in check ? Math.floor(check.error / 100) : check.status;
@@ -46,11 +46,11 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
   return isExpected ? undefined : 'the body is not as expected';
 };
 
-/** Says what is wrong with the authorizer's answer to a forged token. */
+/** Returns what is wrong with the authorizer's answer to a forged token, or undefined. */
 const problemOfRefusal = ({ result, failure, log }: Answer): string | undefined => {
   if (failure !== undefined) return `it failed: ${failure}`;
   if (result['isAuthorized'] !== false) return 'it does not refuse';
-  // A version that refuses good tokens, too, logs another reason. If Lambda returned no log, the refusal is enough.
+  // An authorizer that refuses good tokens too would log another reason. Without a log from Lambda, accept the refusal.
   const reason = /"reason":"([\w ]+)"/.exec(log)?.[1] ?? 'unknown key';
   return reason === 'unknown key' ? undefined : `the reason is "${reason}", not "unknown key"`;
 };

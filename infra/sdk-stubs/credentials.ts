@@ -1,5 +1,7 @@
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { memoize } from '@smithy/core/config';
 
-/** Stub for @aws-sdk/credential-provider-node: Lambda sets the credentials in the environment, and only once. */
+/**
+ * Stub for @aws-sdk/credential-provider-node that reads only the environment, where Lambda sets the credentials once.
+ */
 export const defaultProvider = (init: Parameters<typeof fromEnv>[0]) => memoize(fromEnv(init));

@@ -1,4 +1,6 @@
-/** Stub for @aws-sdk/middleware-endpoint-discovery: DynamoDB clients use endpoint discovery only if configured to. */
+/**
+ * Stub for @aws-sdk/middleware-endpoint-discovery: no function turns endpoint discovery on, which is off by default.
+ */
 export const NODE_ENDPOINT_DISCOVERY_CONFIG_OPTIONS = {
   environmentVariableSelector: () => false,
   configFileSelector: () => false,

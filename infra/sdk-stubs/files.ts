@@ -1,5 +1,5 @@
-/** Stub for node:fs/promises: the SDK looks for ~/.aws/config, which a Lambda function does not have. */
+/** Stub for node:fs/promises, with which the SDK looks for ~/.aws/config. A Lambda function does not have that file. */
 export const readFile = (path: string): Promise<never> =>
   Promise.reject(
-    new Error(`infra/sdk-stubs/files.ts replaces this module of Node.js in functions, so ${path} is not read.`),
+    new Error(`In the functions, infra/sdk-stubs/files.ts replaces the module fs/promises, so ${path} cannot be read.`),
   );

@@ -3,20 +3,23 @@ import { listDevEntries } from '../../infra/bundling.ts';
 import { bundleOptions } from '../prebuild.ts';
 import { splitOutput } from '../stack-traces.ts';
 
-/** The bundle of a function. `map` is its source map as JSON, or undefined if the code has its source map inline. */
+/** A function's bundle. `map` is the source map as JSON, or undefined if `code` contains the source map. */
 export type Bundle = { code: Buffer; map: string | undefined };
 
-/** Bundles the functions again and again. esbuild keeps what it has parsed, so each time takes a third of the first. */
+/**
+ * Bundles the functions again and again. esbuild keeps the files that it has parsed, so each further run takes a third
+ * of the time that the first run takes.
+ */
 export class Bundler {
   readonly #debug: boolean;
   readonly #contexts = new Map<string, Promise<BuildContext>>();
 
-  /** With `debug`, the bundles have source maps. */
+  /** With `debug`, the bundles are for a debugger: they are not minified, and contain their source maps. */
   constructor(debug: boolean) {
     this.#debug = debug;
   }
 
-  /** Bundles every entry. @returns the bundles by entry @throws Error whose message has the file and line of each error */
+  /** Bundles every entry file. @returns the bundles by entry file @throws Error with the file and line of each error */
   async bundle(): Promise<Map<string, Bundle>> {
     const entries = listDevEntries();
     const results = await Promise.allSettled(entries.map((entry) => this.#bundle(entry)));
@@ -38,7 +41,7 @@ export class Bundler {
   }
 }
 
-/** Describes esbuild's errors, each of them once, because several entries may import the file that has the error. */
+/** Describes each of esbuild's errors once, even if several entry files import the file that has the error. */
 const describe = async (failures: { message: string; errors?: Message[] }[]): Promise<string> => {
   const errors = failures.flatMap((failure) => failure.errors ?? []);
   if (errors.length === 0) return failures.map(({ message }) => message).join('\n');

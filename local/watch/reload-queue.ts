@@ -1,17 +1,18 @@
 /**
  * A reload begins when no file has changed for this many milliseconds, so that a `git checkout` causes only one reload.
- * More than 50, because chokidar does not report a second change of a file within 50 ms.
+ * Over 50, because chokidar does not report a file's second change within 50 ms, and a faster reload would miss it.
  */
 const quietTime = 60;
 
 /**
- * Reloads changed files: once for changes shortly after each other, and one reload at a time. Prints a line for each.
+ * Reloads changed files: changes in quick succession share one reload, and only one reload runs at a time. Prints a
+ * line for each reload.
  */
 export class ReloadQueue {
   readonly #reload: (files: string[]) => Promise<string>;
   /**
-   * The files to reload next: those that changed since the last reload began, and the files of the last reload if it
-   * failed.
+   * The files to reload next: those that have changed since the last reload began and, if that reload failed, also the
+   * files of that reload.
    */
   readonly #files = new Set<string>();
   #firstChange: number | undefined;
@@ -19,12 +20,12 @@ export class ReloadQueue {
   #isReloading = false;
   #isClosed = false;
 
-  /** `reload` serves the changes in the files, and returns in words what it has reloaded. */
+  /** `reload` makes the service use the changed files, and returns a description of what it has reloaded. */
   constructor(reload: (files: string[]) => Promise<string>) {
     this.#reload = reload;
   }
 
-  /** Reloads once without a changed file: the first time takes longest, and files may have changed during the start. */
+  /** Reloads once at the start, because the first reload takes longest, and files may have changed during the start. */
   async begin(): Promise<void> {
     await this.#run([], performance.now());
   }
@@ -36,7 +37,9 @@ export class ReloadQueue {
     this.#timer = setTimeout(() => this.#next(), quietTime);
   }
 
-  /** Closes the queue, which then starts no further reload, and prints nothing about a reload in progress. */
+  /**
+   * Closes the queue. From then on, it starts no reload, and prints nothing about a reload that is still in progress.
+   */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -59,12 +62,12 @@ export class ReloadQueue {
       const seconds = (performance.now() - changedAt) / 1_000;
       if (files.length > 0 && !this.#isClosed) console.log(`Reloaded ${what} (${seconds.toFixed(2)} s).`);
     } catch (error) {
-      // Include these files in the next reload, because a reload may fail only until another file is written, as for a
-      // new operation.
+      // Include these files in the next reload. A reload may fail only because another file is not written yet, for
+      // example while somebody adds an operation.
       for (const file of files) this.#files.add(file);
       if (!this.#isClosed) {
         console.error(error instanceof Error ? error.message : error);
-        console.error('Not reloaded: what was served before is served on, until the next change.');
+        console.error('Not reloaded: the service continues as before, until the next change.');
       }
     }
     this.#isReloading = false;

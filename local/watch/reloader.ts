@@ -17,27 +17,27 @@ export const root = path.resolve(import.meta.dirname, '../..');
  * app's context.
  */
 export type Service = {
-  /** Whether the bundles have source maps. */
+  /** Whether the bundles are for a debugger: not minified, and with their source maps inside. */
   debug: boolean;
   emulator: Emulator;
   app: App;
   assets: string;
   context: Record<string, string>;
-  /** Called with the scopes of the contract, separated by spaces, after each change of the stack. */
+  /** Called after each reload of the stack, with all scopes of the contract, separated by spaces. */
   onScope: (scope: string) => void;
 };
 
-/** Makes a running service serve changed files. */
+/** Makes a running service use changed source files without a restart. */
 export class Reloader {
   readonly #service: Service;
   readonly #bundler: Bundler;
   readonly #stop = new AbortController();
   #entries: Record<string, string>;
-  /** The code that is served, by entry. */
+  /** The code that the service runs, by entry file. */
   readonly #served: Map<string, Buffer>;
   /**
-   * Whether infra/bundling.ts has changed. This process then has old options for esbuild, so only a new process can
-   * bundle.
+   * Whether infra/bundling.ts has changed. If so, this process still has the old esbuild options, and only a new
+   * process bundles with the new ones.
    */
   #isBundlingOutdated = false;
 
@@ -49,9 +49,9 @@ export class Reloader {
   }
 
   /**
-   * Serves what changed in `files`, whose paths are relative to the project's root. Do not call it again before it has
-   * ended.
-   * @returns what was reloaded, in words
+   * Makes the service use the changed `files`, whose paths are relative to the project's root. Wait for the end of one
+   * call before the next.
+   * @returns a description of what was reloaded
    * @throws Error with a message for the user; the service then continues as before
    */
   async reload(files: string[]): Promise<string> {
@@ -63,7 +63,7 @@ export class Reloader {
     return isStack ? this.#reloadStack(bundles) : this.#swapFunctions(bundles);
   }
 
-  /** Ends a reload in progress, which then rejects. */
+  /** Stops a reload in progress, whose promise then rejects. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#bundler.close();
@@ -103,7 +103,11 @@ export class Reloader {
     if (map !== undefined) keepMap(entry, code, map);
   }
 
-  /** Runs a script in a new process. @returns the message that it sent @throws Error with its error output */
+  /**
+   * Runs a script in a new process.
+   * @returns the message that the script sent to this process
+   * @throws Error with the script's error output
+   */
   async #run(script: string, ...args: string[]): Promise<unknown> {
     const { signal } = this.#stop;
     const child = fork(path.join(root, script), args, { signal, execArgv: [], stdio: ['ignore', 1, 'pipe', 'ipc'] });

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { watch } from 'chokidar';
 
 /**
- * Whether a file is a source, and not an editor's temporary file, whose name begins with a dot, or ends in `.swp`, `~`
- * or the like.
+ * Whether a file is a source file. An editor's temporary file is not: its name begins with a dot, or ends in `.swp`,
+ * `~` or the like.
  */
 const isSource = (file: string): boolean => /^[^.].*\.(?:ts|js|json|yaml)$/.test(path.basename(file));
 
@@ -14,8 +14,8 @@ const isSource = (file: string): boolean => /^[^.].*\.(?:ts|js|json|yaml)$/.test
 const ignored = ['functions/generated', 'schemas/released'];
 
 /**
- * Watches the sources of the service in `root`. fs.watch is not enough: on Linux it loses a file that an editor
- * replaces.
+ * Watches the service's source files in `root` with chokidar. On Linux, fs.watch would lose track of a file that an
+ * editor replaces.
  * @param onChange is called with the path, relative to `root`, of each file that is changed, added or removed
  * @returns a function that stops the watching
  */

@@ -1,6 +1,6 @@
 /**
- * Synthesizes the stack and sends it to the parent process. `npm start` runs this file in a new process, because
- * Node.js does not import a changed module again. The only argument is JSON: the assets' folder, and the app's context.
+ * Synthesizes the stack and sends it to the parent process, `npm start`, which cannot import a changed module again.
+ * The only argument is JSON with the fields `assets`, `context` and `debug` of the running service.
  */
 import type { ServeOptions } from 'http-api-emulator';
 import { listDevEntries } from '../../infra/bundling.ts';
@@ -9,8 +9,8 @@ import { allScopes } from '../scopes.ts';
 import type { Service } from './reloader.ts';
 
 /**
- * A synthesized stack. `entries` has the path of each function's entry file by the function's name; `scope` is every
- * scope of the contract.
+ * A synthesized stack. `entries` has the entry file of each function, by the function's name. `scope` has all scopes of
+ * the contract, separated by spaces.
  */
 export type Synthesized = {
   template: Extract<ServeOptions, { assets: string }>['template'];

@@ -4,7 +4,7 @@ import { ReloadQueue } from './reload-queue.ts';
 import { Reloader, root, type Service } from './reloader.ts';
 import { watchSources } from './sources.ts';
 
-/** Serves each change of a source file from now on. @returns a function that stops the watching */
+/** From now on, makes the service use each source file that changes. @returns a function that stops the watching */
 export const startWatching = async (service: Service): Promise<() => Promise<void>> => {
   const reloader = new Reloader(service);
   const queue = new ReloadQueue((files) => reloader.reload(files));

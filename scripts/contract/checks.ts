@@ -1,9 +1,9 @@
-/** Refuses schemas that the validators or the types would misread. */
+/** Refuses schemas from which the contract's compiler would generate wrong validators or wrong types. */
 import { type Contract, isSchema, mapSchema, notSupported, resolve, type Schema, schemasOf } from './schemas.ts';
 
 /**
- * The keywords that are allowed beside a $ref, because they only describe. The generated types would lack any other
- * keyword.
+ * The keywords that may stand beside a $ref, because they only describe a value. Any other keyword would be missing
+ * from the generated types.
  */
 const besideRef = ['title', 'description', 'example', 'examples', 'deprecated', 'default'];
 
@@ -31,14 +31,14 @@ const checkNumber = (schema: Schema, type: string): void => {
   const { format } = schema;
   if (!formats[type]?.includes(format)) throw notSupported(`The format ${format} of type ${type}`);
   const isInt64 = format === 'int64';
-  // Refuse `enum` and `const` for an int64: a client may send it as a number or a bigint, and a number never equals a
-  // bigint.
+  // Refuse `enum` and `const` for an int64: its value may be a number or a bigint, and a number is never strictly equal
+  // to a bigint.
   const fixed = ['enum', 'const'].find((keyword) => keyword in schema);
   if (isInt64 && fixed !== undefined) throw notSupported(`${fixed} of an int64`);
   const limits = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
   const wrong = limits.find((limit) => limit in schema && !Number.isFinite(schema[limit]));
   if (wrong !== undefined) throw notSupported(`${wrong}: ${schema[wrong]}`);
-  // Refuse limits beyond ±(2^53 - 1): the YAML parser makes doubles, so 9223372036854775806 would become 2^63.
+  // Refuse limits beyond ±(2^53 - 1): the YAML parser makes them doubles, so 9223372036854775806 would become 2^63.
   if (type === 'integer') refuseRounded(schema, [...limits, 'enum', 'const', 'default']);
 };
 
@@ -70,15 +70,15 @@ const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = 
 };
 
 /**
- * The place of a value in an event; `*` in the path is any name. `isChoice` says that its schema may apply or not, as
- * in `anyOf`.
+ * The place of a value in an event; `*` in the path stands for any name. `isChoice` is true if the value's schema may
+ * or may not apply, as in `anyOf`.
  */
 type Place = { path: string[]; isChoice: boolean };
 
 type NumberPlace = Place & { isInt64: boolean };
 
 /**
- * Refuses a `number` in a place where an int64 is possible, too: the validator turns a `number` into a double, which
+ * Refuses the type `number` for a value that may also be an int64: the validator turns a `number` into a double, which
  * would round the int64. (It turns an `integer` into a double only if the double is exact.)
  */
 export const checkNumbers = (contract: Contract, schema: Schema): void => {

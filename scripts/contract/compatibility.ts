@@ -1,4 +1,6 @@
-/** Compares the contract with those of releases, whose clients must go on working. docs/decisions/pull-request.md */
+/**
+ * Compares the contract with those of earlier releases, whose clients must keep working. docs/decisions/pull-request.md
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -16,10 +18,10 @@ import { type Place, partsOf, refusals } from './subset.ts';
 
 export const readContract = (file: string): Contract => parse(readFileSync(file, 'utf8')) as Contract;
 
-/** Stands for the scopes of an operation without `security`: release 1.0.0 named them only in prose. */
+/** The scope assumed for an operation without `security`: release 1.0.0 named its scopes only in prose. */
 const unknownScope = 'unknown';
 
-/** Gives the scope `unknown` to operations without scopes, so that their contract can be read. */
+/** Gives the scope `unknown` to each operation without `security`, because readOperations would refuse it. */
 export const withScopes = (released: Contract): Contract => {
   const security = [{ bearerAuth: [unknownScope] }];
   const paths = Object.entries(released.paths).map(([path, item]) => {
@@ -43,7 +45,7 @@ export const readReleases = (project: string): { version: string; contract: Cont
 export const advice =
   'Leave the old operation as it is, and add a new one under another path. docs/decisions/pull-request.md says what else helps.';
 
-/** Lists, in sentences, the changes that could break a client of the released contract; empty if there are none. */
+/** Returns a sentence for each change of the contract that could break a client of the released one. */
 export const breaksOf = (released: Contract, today: Contract): string[] => {
   const now = readOperations(today);
   const ofOperations = readOperations(released).flatMap((before) => {
@@ -55,7 +57,7 @@ export const breaksOf = (released: Contract, today: Contract): string[] => {
   return [...ofOperations, ...otherSchemes(released, today)];
 };
 
-/** Compares how clients authenticate. Words do not count, nor does the format of a token, which is opaque to clients. */
+/** Compares how clients authenticate. Ignores descriptions, and the format of tokens, which clients do not read. */
 const otherSchemes = (released: Contract, today: Contract): string[] => {
   const now = today.components['securitySchemes'];
   const relevant = ({ description, bearerFormat, ...scheme }: Schema = {}) => scheme;
@@ -182,7 +184,7 @@ const fieldsGone = ({ before, now }: { before: Place; now: Place }): string[] =>
   return fieldsOf(before).filter((field) => !fields.includes(field));
 };
 
-/** Lists the fields that a value may have, at any depth, such as `owner.name`. */
+/** Lists the fields that a schema allows, at any depth, such as `owner.name`. */
 const fieldsOf = ({ contract, schema }: Place, prefix = '', followed: unknown[] = []): string[] => {
   const { $ref } = schema;
   if ($ref !== undefined && followed.includes($ref)) return [];

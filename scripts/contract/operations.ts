@@ -1,11 +1,11 @@
-/** Reads the operations of an OpenAPI document. What this service does not support is an error, never ignored. */
+/** Reads the operations of an OpenAPI document. Throws an error for anything that this service does not support. */
 
 import { checkNumbers, checkSchema } from './checks.ts';
 import { type Contract, resolve, type Schema } from './schemas.ts';
 
 export type { Contract, Schema };
 
-/** Where a parameter may be, and which property of the gateway's event (payload 2.0) then contains the parameter. */
+/** The places of parameters, each with the property of API Gateway's event (payload format 2.0) that contains them. */
 export const eventProperties = { path: 'pathParameters', query: 'queryStringParameters', header: 'headers' } as const;
 
 export type Parameter = {
@@ -16,7 +16,7 @@ export type Parameter = {
   example?: unknown;
 };
 
-/** A header of a response, with its name in lower case. `required`: each such response has the header. */
+/** A response header, with its name in lower case. `required` is true if every such response has the header. */
 export type Header = { name: string; required: boolean; schema: Schema };
 
 /**
@@ -55,12 +55,15 @@ type OperationObject = {
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 
-/** Keys of a path item that are not methods. `trace` is missing because API Gateway does not support it. */
+/**
+ * The keys that a path item may have besides `methods`. Neither list has `trace`, because API Gateway does not support
+ * it.
+ */
 const otherKeys = ['summary', 'description', 'parameters'];
 
 /**
- * The keys that an operation may have, besides `x-` keys, which other tools may read. Other keys are refused, because
- * nothing here would read them.
+ * The keys that an operation may have. Keys that begin with `x-` are also allowed, for other tools. All other keys are
+ * refused, because this code would ignore them.
  */
 const operationKeys = [
   ...['operationId', 'security', 'parameters', 'requestBody', 'responses'],
@@ -68,14 +71,14 @@ const operationKeys = [
 ];
 
 /**
- * Operation ids that are refused, because other files have these names: functions/authorizer.lambda.ts,
- * generated/contract.ts.
+ * Operation ids that are refused, because functions/authorizer.lambda.ts and functions/generated/contract.ts already
+ * have these names.
  */
 const takenIds = ['authorizer', 'contract'];
 
 /**
  * Groups parameters by the event's property that contains them. `required` names the parameters that have a value in
- * every valid event, perhaps a default.
+ * every valid event, because they are required or have a default.
  */
 export const parametersByPlace = (contract: Contract, parameters: Parameter[]) =>
   Object.entries(eventProperties).flatMap(([place, property]) => {
@@ -149,7 +152,7 @@ class OperationReader {
     return operationId;
   }
 
-  /** An operation must say who may call it, so that nobody gets in because a scope was forgotten. */
+  /** Returns the operation's scopes. Refuses an operation without scopes, because any valid token could call it. */
   #scopes(): string[] {
     const [requirement, ...alternatives] = this.#object.security ?? [];
     const { bearerAuth: scopes, ...others } = requirement ?? {};
@@ -165,7 +168,7 @@ class OperationReader {
 
   #parameters(shared: NonNullable<OperationObject['parameters']>): Parameter[] {
     const byKey = new Map<string, Parameter>();
-    // A parameter of the operation replaces a parameter of the path with the same place and name.
+    // An operation's parameter overrides a parameter of its path item that has the same place and name.
     for (const each of [...shared, ...(this.#object.parameters ?? [])]) {
       const parameter = this.#parameter(resolve(this.#contract, each));
       byKey.set(`${parameter.in} ${parameter.name}`, parameter);

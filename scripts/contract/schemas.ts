@@ -1,4 +1,4 @@
-/** Reads the schemas of an OpenAPI document. What the code would check or type wrongly is an error, never ignored. */
+/** Follows the references in an OpenAPI document, and finds or changes the schemas inside other schemas. */
 
 export type Schema = { [keyword: string]: unknown };
 
@@ -24,8 +24,8 @@ export const resolve = <T extends { $ref?: string }>(contract: Contract, value: 
 };
 
 /**
- * The keywords that contain schemas: one schema, a list or a map. The values of other keywords, such as `enum`, are
- * data.
+ * The keywords whose value is a schema, a list of schemas or a map of schemas. The values of all other keywords, such
+ * as `enum`, are plain data.
  */
 const keywords = {
   one: [
@@ -39,7 +39,7 @@ const keywords = {
 export const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the schemas in a keyword's value, each with its name or index. */
+/** Returns the schemas in a keyword's value, each with its name or its index in the list. */
 export const schemasOf = (keyword: string, value: unknown): [name: string, schema: Schema][] => {
   if (keywords.one.includes(keyword)) return isSchema(value) ? [['', value]] : [];
   const isGroup = [...keywords.list, ...keywords.byName].includes(keyword) && value instanceof Object;
@@ -60,6 +60,6 @@ export const mapSchema = (schema: Schema, change: (schema: Schema) => Schema): S
   return change(Object.fromEntries(entries));
 };
 
-/** Applies `change` as mapSchema does to each of several schemas. */
+/** Applies `change` to each schema in a map, and to every schema inside that schema, innermost first. */
 export const mapSchemas = (schemas: Record<string, Schema>, change: (schema: Schema) => Schema) =>
   mapValues(schemas, (schema) => mapSchema(schema as Schema, change)) as Record<string, Schema>;

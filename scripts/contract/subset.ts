@@ -1,16 +1,16 @@
-/** Compares schemas: whether one accepts all that another accepts. It knows the keywords that our contracts use. */
+/** Checks whether one schema accepts every value that another accepts. Knows the keywords that our contracts use. */
 import { type Contract, isSchema, resolve, type Schema } from './schemas.ts';
 import { integerLimits, safeIntegers } from './validators.ts';
 
 /** A schema, and the contract in which its references are looked up. */
 export type Place = { contract: Contract; schema: Schema };
 
-/** Keywords that refuse no value. Keywords that start with `x-` refuse none either. */
+/** Keywords that never make a schema refuse a value. Keywords that start with `x-` never do, either. */
 const annotations = [
   ...['title', 'description', 'example', 'examples', 'default', 'deprecated', 'readOnly', 'writeOnly', 'xml'],
 ];
 
-/** Splits a schema into parts without references and `allOf`. A value must be accepted by all parts. */
+/** Splits a schema into parts without `$ref` and `allOf`. The schema accepts a value if all parts accept it. */
 export const partsOf = ({ contract, schema }: Place): Schema[] => {
   const { allOf, ...others } = resolve(contract, schema);
   const branches = Array.isArray(allOf) ? allOf.filter(isSchema) : [];
@@ -18,8 +18,8 @@ export const partsOf = ({ contract, schema }: Place): Schema[] => {
 };
 
 /**
- * Lists why `wide` may refuse a value that `narrow` accepts; empty if it accepts all. A new optional field counts as
- * accepted, although a client may have sent another field of that name. What cannot be compared counts as refused.
+ * Lists the reasons why `wide` may refuse a value that `narrow` accepts. A keyword that cannot be compared counts as a
+ * reason. A new optional field does not, although a client may already send something else under that name.
  */
 export const refusals = (wide: Place, narrow: Place, at = 'the value', compared: string[] = []): string[] => {
   const pair = `${wide.schema['$ref']} ${narrow.schema['$ref']}`;
@@ -94,7 +94,10 @@ class Comparison {
     return narrow ? this.#compare(items, narrow, `an item of ${this.#at}`) : [this.#refusal('items')];
   }
 
-  /** Whether each alternative of the narrow schema, or the schema as a whole, is accepted by one of the alternatives. */
+  /**
+   * Whether each `anyOf` alternative of the narrow schema is accepted by one of `alternatives`. A narrow schema without
+   * `anyOf` counts as its only alternative.
+   */
   #isOneOf(alternatives: Schema[]): boolean {
     const [narrow = [this.#narrow.schema]] = this.#inNarrow('anyOf') as Schema[][];
     return narrow.every((one) => alternatives.some((other) => this.#compare(other, one, '').length === 0));
@@ -130,12 +133,12 @@ class Comparison {
   }
 }
 
-/** The keywords that limit a number, each with the side that it limits. */
+/** The keywords that limit a number, each with the end of the range that it sets. */
 const boundKeywords = { minimum: 'lower', exclusiveMinimum: 'lower', maximum: 'upper', exclusiveMaximum: 'upper' };
 
 type Bound = { side: string; limit: number | bigint; isExclusive: boolean };
 
-/** Returns the limits of a number, including those of its format. */
+/** Returns the limits that a schema sets for a number, including those of the schema's format. */
 const boundsOf = (part: Schema): Bound[] => {
   const isInteger = [part['type']].flat().includes('integer');
   const [least, most] = isInteger ? (integerLimits[String(part['format'])] ?? safeIntegers) : [];
@@ -150,7 +153,7 @@ const boundsOf = (part: Schema): Bound[] => {
   ];
 };
 
-/** Returns whether a limit allows no number that `wide` refuses. */
+/** Returns a function that says whether a limit is at least as strict as `wide`. */
 const isWithin =
   (wide: Bound) =>
   (bound: Bound): boolean => {
@@ -164,7 +167,9 @@ const rangeOf = (part: Schema): string =>
     .flatMap((keyword) => (part[keyword] === undefined ? [] : [`${keyword} ${part[keyword]}`]))
     .join(', ') || 'no format';
 
-/** Writes a keyword's value as text, in which each reference is replaced by its target. */
+/**
+ * Returns a keyword's value as text in which each reference is replaced by its target, so that values can be compared.
+ */
 const inlined = (contract: Contract, value: unknown, followed: unknown[] = []): string => {
   if (!(value instanceof Object)) return JSON.stringify(value);
   if (Array.isArray(value)) return JSON.stringify(value.map((each) => inlined(contract, each, followed)));

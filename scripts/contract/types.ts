@@ -1,4 +1,6 @@
-/** Generates TypeScript from the contract: types of its schemas and operations, and data for the clients and the stack. */
+/**
+ * Generates TypeScript from the contract: types of its schemas and operations, and data for the client and the stack.
+ */
 import { compile } from 'json-schema-to-typescript';
 import { hasRounded } from './checks.ts';
 import { type Operation, parametersByPlace } from './operations.ts';
@@ -20,7 +22,7 @@ const integersAs =
       : schema;
 
 /**
- * Refuses schema names that would make two exports of the same name, or hide a type that
+ * Refuses schema names that would lead to two exports with the same name, or hide a type that
  * functions/generated/contract.ts uses.
  */
 const checkNames = (schemas: string[], interfaces: string[]): void => {
@@ -33,7 +35,7 @@ const checkNames = (schemas: string[], interfaces: string[]): void => {
     throw new Error(`The schema ${wrong} in schemas/openapi.yaml needs another name, which must be like NewPlant.`);
 };
 
-/** Returns the source of generated/contract.ts. */
+/** Returns the source code of functions/generated/contract.ts. */
 export const compileTypes = async (contract: Contract, operations: Operation[]): Promise<string> => {
   const schemas = Object.fromEntries(
     Object.entries(contract.components.schemas).map(([name, schema]) => [name, { ...schema, title: typeName(name) }]),
@@ -59,7 +61,10 @@ const object = (properties: Record<string, unknown>, required = Object.keys(prop
   additionalProperties: false,
 });
 
-/** The types to generate for an operation, as schemas. An int64 parameter is always a bigint in an event. */
+/**
+ * Returns a schema for each TypeScript type that is generated for an operation. In an event, an int64 parameter is
+ * always a bigint.
+ */
 const interfacesOf = (contract: Contract, { id, parameters, body, responses }: Operation): Record<string, Schema> => {
   const name = capitalize(id);
   const places = parametersByPlace(contract, parameters).map(({ property, here, required }) => {
@@ -91,14 +96,17 @@ const interfacesOf = (contract: Contract, { id, parameters, body, responses }: O
 };
 
 /**
- * Resolves a parameter's schema, because integers get another type in parameters than in bodies that share the schema.
+ * Replaces the references in a parameter's schema by their targets. A parameter cannot share a type with a body that
+ * refers to the same schema, because an int64 has a different type in each.
  */
 const inlined = (contract: Contract, schema: Schema): Schema => {
   const { items, title, ...others } = resolve(contract, schema);
   return items instanceof Object ? { ...others, items: inlined(contract, items as Schema) } : others;
 };
 
-/** What a client of each operation sends and gets. */
+/**
+ * Returns the source code of `Operations`, which says what a client sends to each operation, and what the client gets.
+ */
 const operationTypes = (operations: Operation[]): string => {
   const lines = operations.map((operation) => {
     const { id, body, responses } = operation;
@@ -112,8 +120,8 @@ export interface Operations {\n${lines.join('\n')}\n}\n\nexport type OperationId
 };
 
 /**
- * The comment that editors show when a client calls the operation: summary, route and, if the contract has the
- * examples, a call.
+ * The comment that editors show for the client's method: the summary, the route and, if the contract has the examples
+ * for it, a sample call.
  */
 const commentOf = ({ id, method, path, summary = id, parameters, body, examples = [] }: Operation): string => {
   const required = parameters.filter((each) => each.required).map(({ name, example }) => [name, example]);
@@ -130,7 +138,7 @@ const errorCodesOf = (responses: Operation['responses']): number[] => [
   ...new Set(responses.flatMap(({ errorCodes }) => errorCodes)),
 ];
 
-/** The values that the stack, the authorizer and the client read. */
+/** Returns the source code of the constants that the stack, the authorizer and the client read. */
 const operationConstants = (contract: Contract, operations: Operation[]): string => {
   const routes = operations.map(({ method, path, scopes }) => [`${method} ${path}`, scopes]);
   const constants = operations.map(({ id, method, path, scopes, parameters, body, responses }) => [
@@ -165,8 +173,8 @@ export const operations = ${JSON.stringify(Object.fromEntries(constants), null, 
 };
 
 /**
- * What a valid response has: its types, its fields, and the fields that must repeat the request's, if both have the
- * same schema.
+ * Describes a valid response body: its types, its required fields and, if the request body has the same schema, the
+ * fields whose values must be those of the request.
  */
 const fieldsOf = (contract: Contract, schema: Schema, body: Schema | undefined) => {
   const { required, properties } = flattened(contract, schema);
@@ -180,7 +188,7 @@ const fieldsOf = (contract: Contract, schema: Schema, body: Schema | undefined) 
   return { ...(type !== undefined && { types: [type].flat() }), requires: required, repeats: isEcho ? writable : [] };
 };
 
-/** The fields of a request body and their types. Empty if the schema allows fields that it does not list. */
+/** The fields of a request body and their types. Empty if the schema also allows fields that it does not list. */
 const bodyFields = (contract: Contract, body: Schema): Record<string, string> => {
   const { properties, isOpen } = flattened(contract, body);
   const types = Object.entries(properties).map(([name, schema]) => [name, typeOf(contract, schema)]);
@@ -188,8 +196,8 @@ const bodyFields = (contract: Contract, body: Schema): Record<string, string> =>
 };
 
 /**
- * What a schema's values are called: `int64` for that format, and otherwise the schema's `type`; for a list, what its
- * items are called.
+ * Names a schema's type: `int64` for the format int64, and otherwise the value of the keyword `type`. For a list, names
+ * the type that its items have.
  */
 const typeOf = (contract: Contract, schema: Schema): string => {
   const { type = 'any', format, items } = resolve(contract, schema);
@@ -199,7 +207,7 @@ const typeOf = (contract: Contract, schema: Schema): string => {
 
 const branches = (schema: Schema): Schema[] => (schema['allOf'] ?? []) as Schema[];
 
-/** Keywords that allow an object more fields than its `properties`. */
+/** Keywords that may allow an object to have fields that its `properties` do not list. */
 const openKeywords = [
   ...['additionalProperties', 'unevaluatedProperties', 'patternProperties'],
   ...['anyOf', 'oneOf', 'then', 'else', 'dependentSchemas'],

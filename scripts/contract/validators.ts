@@ -1,4 +1,4 @@
-/** Compiles a validator for the events of each operation. Ajv at run time would take half of a cold start. */
+/** Compiles a validator for each operation's events in advance: at run time, Ajv would take half of a cold start. */
 import { _, Ajv2020, type CodeKeywordDefinition, type KeywordCxt } from 'ajv/dist/2020.js';
 import { _Code, type Name } from 'ajv/dist/compile/codegen/code.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
@@ -8,14 +8,14 @@ import { eventProperties, type Operation, parametersByPlace } from './operations
 import { type Contract, mapSchema, mapSchemas, notSupported, resolve, type Schema } from './schemas.ts';
 
 /**
- * The value of our keyword `range`: which numbers are valid. `condition` is a JavaScript expression about the number
- * `x`. With `int64`, the number may be a bigint; otherwise, the validator converts it to a double.
+ * The value of our keyword `range`, which says what numbers are valid; `condition` is a JavaScript expression about the
+ * number `x`. With `int64`, the number may be a bigint; otherwise, the validator converts a bigint to a double.
  */
 type Range = { integer: boolean; int64: boolean; orNull: boolean; condition: string; text: string };
 
 /**
- * An Ajv keyword that checks numbers. functions/http/exact-json.ts makes bigints of some numbers, which Ajv's own
- * keywords do not know.
+ * An Ajv keyword that checks numbers, including the bigints that functions/http/exact-json.ts makes of some numbers.
+ * Ajv's own keywords do not support bigints.
  */
 const range: CodeKeywordDefinition = {
   keyword: 'range',
@@ -26,7 +26,7 @@ const range: CodeKeywordDefinition = {
     const { integer, int64, orNull, condition } = context.schema as Range;
     const { gen, data, it } = context;
     if (!int64) {
-      // Keep an integer that a double would round as a bigint, so that other branches of an anyOf still get the exact
+      // An integer that a double would round stays a bigint, so that other branches of an `anyOf` still get the exact
       // value.
       const isExact = integer ? _`Number.isSafeInteger(Number(${data}))` : _`true`;
       gen.if(_`typeof ${data} === "bigint" && ${isExact}`, () => {
@@ -42,7 +42,10 @@ const range: CodeKeywordDefinition = {
   error: { message: ({ schema }) => `must be ${(schema as Range).text}` },
 };
 
-/** UTF-8 cannot encode an unpaired surrogate, so the store would keep U+FFFD instead of the text that was sent. */
+/**
+ * An Ajv keyword that refuses text with an unpaired surrogate: UTF-8 cannot encode that, so the store would keep U+FFFD
+ * instead.
+ */
 const wellFormed: CodeKeywordDefinition = {
   keyword: 'wellFormed',
   type: 'string',
@@ -56,7 +59,7 @@ const wellFormed: CodeKeywordDefinition = {
 /** The limits of each integer format. Without a format, an integer must be one that a double represents exactly. */
 export const integerLimits: Record<string, [min: bigint, max: bigint]> = {
   int32: [-(2n ** 31n), 2n ** 31n - 1n],
-  // https://spec.openapis.org/registry/format/int64
+  // The definition of int64: https://spec.openapis.org/registry/format/int64
   int64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 export const safeIntegers: [min: bigint, max: bigint] = [
@@ -81,7 +84,7 @@ const numberSchema = (schema: Schema, integer: boolean, orNull: boolean): Schema
   const unsupported = Object.keys(others).find((keyword) => !annotations.includes(keyword));
   if (unsupported) throw notSupported(`${unsupported} of a number`);
   const [least, most] = integer ? (integerLimits[String(format)] ?? safeIntegers) : [];
-  // The schema's limit replaces the format's limit, unless the schema's limit is wider.
+  // Use the schema's limit or the format's, whichever is stricter.
   const min = typeof minimum === 'number' && (least === undefined || minimum > least) ? minimum : least;
   const max = typeof maximum === 'number' && (most === undefined || maximum < most) ? maximum : most;
   const literal = (limit: unknown) =>
@@ -102,7 +105,7 @@ const numberSchema = (schema: Schema, integer: boolean, orNull: boolean): Schema
   };
 };
 
-/** The schema of an operation's event, for events whose parameters and body are already parsed. */
+/** Returns the schema that an operation's event must match once its parameters and body have been parsed. */
 const eventSchema = (contract: Contract, { parameters, body }: Operation): Schema => {
   const places = parametersByPlace(contract, parameters).map(({ property, here, required }) => {
     const properties = Object.fromEntries(here.map(({ name, schema }) => [name, schema]));
@@ -130,8 +133,8 @@ const parameterList = (contract: Contract, { parameters }: Operation): object[] 
   });
 
 /**
- * Refuses a parameter's default if it is a list, because all requests without the parameter would share the list; or if
- * the parameter is an int64, because JSON has no bigint.
+ * Refuses a default for a list, because all requests without the parameter would share that list. Also refuses a
+ * default for an int64, because the generated JSON cannot contain a bigint.
  */
 const checkDefault = (contract: Contract, ajv: Ajv2020, { name, schema }: Operation['parameters'][number]): void => {
   const { default: value, ...others } = resolve(contract, schema);
@@ -139,16 +142,22 @@ const checkDefault = (contract: Contract, ajv: Ajv2020, { name, schema }: Operat
   const isOther = others['type'] === 'array' || others['format'] === 'int64';
   if (isBesideRef || (value !== undefined && isOther)) throw notSupported(`The default of the parameter ${name}`);
   if (value !== undefined && !ajv.validate(forAjv(schema), value))
-    throw new Error(`The default of the parameter ${name} in schemas/openapi.yaml breaks its own rules.`);
+    throw new Error(
+      `The default of the parameter ${name} in schemas/openapi.yaml does not match the parameter's schema.`,
+    );
 };
 
 /**
- * Adds our own keywords to a schema outside `components`, and makes its references lead to the contract's `components`.
+ * Adds our own keywords to a schema that is not in `components`, and makes its references point to the schemas that Ajv
+ * knows by the id `contract`.
  */
 const forAjv = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(mapSchema(schema, withOwnKeywords)).replaceAll('"#/components/', '"contract#/components/'));
 
-/** Returns a JavaScript module for each operation: `validate` checks an event, `parameters` says how to parse it. */
+/**
+ * Returns a JavaScript module for each operation. The module's `validate` checks an event, and its `parameters` says
+ * how to parse the event's parameters.
+ */
 export const compileValidators = async (
   contract: Contract,
   operations: Operation[],

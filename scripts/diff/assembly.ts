@@ -8,10 +8,10 @@ import type { StackTemplate, Template } from './template.ts';
 export type Stacks = Map<string, StackTemplate>;
 
 /**
- * Synthesizes a project as `cdk synth` does, but without the checks of the templates, which CI makes.
- * @param name of the project, for the error
- * @param context settings such as `stage=dev`, in addition to those of the project's cdk.json
- * @throws Error with the output of the project's CDK app if that fails
+ * Synthesizes a project as `cdk synth` does, but skips the checks of the templates, which CI makes separately.
+ * @param name is what the error message calls the project
+ * @param context has settings such as `stage=dev`, in addition to those of the project's cdk.json
+ * @throws Error with the output of the project's CDK app if the app fails
  */
 export const synthesize = async (
   name: string,
@@ -31,7 +31,7 @@ export const synthesize = async (
   const { ended, output } = startIn(project, ['sh', '-c', cdk.app], signal, environment);
   const code = await ended;
   signal.throwIfAborted();
-  // If the CDK crashes, Node.js prints the line of minified code in which it crashed, which is as long as a file.
+  // Leave out long lines: if the CDK crashes, Node.js prints a line of the CDK's minified code, as long as a file.
   if (code !== 0) throw new Error(`${name} cannot be synthesized:\n${output().replaceAll(/^.{1000,}\n/gm, '')}`);
   return new Map(
     new CloudAssembly(assembly).stacks.map(({ stackName, template, terminationProtection = false }) => [

@@ -1,7 +1,7 @@
 import { fullDiff, ResourceImpact } from '@aws-cdk/cloudformation-diff';
 import { type Finding, type Resource, type StackTemplate, textOf } from './template.ts';
 
-/** Resources that hold what nobody can make again: items, and the names, addresses and secrets that clients have. */
+/** Resources that nobody can make again: they hold items, or the names, addresses and secrets that clients use. */
 const irreplaceable = new RegExp(
   `^AWS::(${[
     'DynamoDB::(Global)?Table',
@@ -11,7 +11,10 @@ const irreplaceable = new RegExp(
   ].join('|')})$`,
 );
 
-/** Other resources count if they outlive their stack, except versions of functions, which each deployment replaces. */
+/**
+ * Whether the loss of a resource matters: if the resource is irreplaceable, or if it outlives its stack. Versions of
+ * functions do not count, because each deployment replaces them.
+ */
 const isKept = ({ Type, DeletionPolicy = '' }: Resource): boolean =>
   irreplaceable.test(Type) || (/^(Retain|Snapshot)/.test(DeletionPolicy) && Type !== 'AWS::Lambda::Version');
 
@@ -22,14 +25,17 @@ const losses: Partial<Record<ResourceImpact, string>> = {
   [ResourceImpact.WILL_ORPHAN]: 'would stay behind without a stack',
 };
 
-/** A table in one region, or a whole resource. */
+/** The properties that protect a whole resource, or a table's replica in one region. */
 type Part = {
   DeletionProtectionEnabled?: unknown;
   DeletionProtection?: unknown;
   PointInTimeRecoverySpecification?: { PointInTimeRecoveryEnabled?: unknown; RecoveryPeriodInDays?: number };
 };
 
-/** Lists the parts of a resource by the ends of their sentences: `''` for itself, and ` in eu-west-1` for a replica. */
+/**
+ * Lists the parts of a resource: the whole resource, and each replica of a table. The key is the end of a message about
+ * the part: `''` for the whole resource, or for example ` in eu-west-1` for a replica.
+ */
 const partsOf = ({ Properties = {} }: Resource): Map<string, Part> => {
   const { Replicas = [] } = Properties as { Replicas?: (Part & { Region?: unknown })[] };
   return new Map([['', Properties], ...Replicas.map((each): [string, Part] => [` in ${textOf(each.Region)}`, each])]);
@@ -37,7 +43,10 @@ const partsOf = ({ Properties = {} }: Resource): Map<string, Part> => {
 
 const isRetained = (policy = ''): number => Number(/^(Retain|Snapshot)/.test(policy));
 
-/** Each protection of a resource, and how many days it covers. 1 stands for always, and 0 for never. */
+/**
+ * Each protection of a resource, with the number of days that it covers. For a protection that has no days, the number
+ * is 1 if the protection is on, and 0 if it is off.
+ */
 const protectionsOf = ({ DeletionPolicy, UpdateReplacePolicy, Properties }: Resource): [string, number][] => [
   ['DeletionPolicy', isRetained(DeletionPolicy)],
   ['UpdateReplacePolicy', isRetained(UpdateReplacePolicy)],
@@ -79,7 +88,7 @@ const weakened = (then: Resource, now: Resource): string[] => {
   ];
 };
 
-/** Finds resources that a deployment would lose, or protect less. */
+/** Finds resources that a deployment would replace, delete, leave behind or protect less. */
 export const findLosses = (before: StackTemplate, after: StackTemplate): Finding[] => {
   const { changes } = fullDiff(before.template, after.template).resources;
   const ofResources = Object.entries(before.template.Resources).flatMap(([id, then]) => {
@@ -97,7 +106,7 @@ export const findLosses = (before: StackTemplate, after: StackTemplate): Finding
 type Attribute = { AttributeName?: string; AttributeType?: string };
 
 /**
- * CloudFormation also replaces a table if an attribute of a key gets another type, which CDK's diff does not know.
+ * Whether a key attribute gets another type: CloudFormation then replaces the table, which CDK's diff does not know.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-dynamodb-globaltable.html
  */
 const hasRetypedKey = (then: Resource, now: Resource): boolean => {

@@ -1,19 +1,19 @@
-/** Compares who may do what before and after a change, whichever policy allows it. */
+/** Compares who may do what before and after a change, no matter which policy allows that. */
 import { type Finding, type Resource, type Template, textOf } from './template.ts';
 
 /**
- * One action that a policy allows or denies. `condition` is empty if it always does. `role` is set if the policy is for
- * that role or group, and `who` has it.
+ * One action that a policy allows or denies, unconditionally if `condition` is empty. `role` is set if `who` has the
+ * permission because of that role or group.
  */
 type Permission = { effect: string; who: string; action: string; resource: string; condition: string; role?: string };
 
 type Statement = Record<'Effect' | 'Principal' | 'Action' | 'Resource' | 'Condition', unknown>;
 
-/** Finds the permissions that somebody would have after the change and does not have before it. */
+/** Finds the permissions that somebody would gain by a change, including those that would no longer be denied. */
 export const findPermissions = (before: Template, after: Template): Finding[] => {
   const [then, now] = [permissionsOf(before), permissionsOf(after)];
   const covered = (permission: Permission, by: Permission[]) => by.some((other) => covers(other, permission));
-  // What changes for a role is said of the role alone.
+  // A change to a role's permissions is reported once, for the role, and not again for everybody who has the role.
   const isCovered = (permission: Permission, by: Permission[]) =>
     covered(permission, by) || (permission.role !== undefined && !covered({ ...permission, who: permission.role }, by));
   const added = now.filter((each) => each.effect === 'Allow' && !isCovered(each, then));
@@ -41,7 +41,7 @@ const permissionsOf = (template: Template): Permission[] => {
   return [...own, ...byRole];
 };
 
-/** Finds who has which role or group: functions and other resources, and users. */
+/** Lists the roles and groups that functions, other resources and users have. */
 const rolesIn = ({ Resources }: Template): [who: string, role: string][] =>
   Object.entries(Resources).flatMap(([id, { Type, Properties = {} }]) => {
     const { GroupName, Users = [], Groups = [] } = Properties;
@@ -54,7 +54,9 @@ const rolesIn = ({ Resources }: Template): [who: string, role: string][] =>
     return [...groups, ...roles].map((role): [string, string] => [id, textOf(role).replace(/\.Arn$/, '')]);
   });
 
-/** Finds the statements of policies in any property of any resource. A policy without any is returned as it is. */
+/**
+ * Finds the policy statements in a value at any depth. If a policy has no readable statement, returns the whole policy.
+ */
 const statementsIn = (value: unknown): unknown[] => {
   if (!(value instanceof Object)) return [];
   return Object.entries(value).flatMap(([name, inner]) => {
@@ -74,10 +76,12 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** A permission to be completed by an action that only a policy elsewhere can explain. */
+/**
+ * The fields of a permission that the template does not spell out. The caller adds `action`, a description in words.
+ */
 const unread = (effect: string, who: string) => ({ effect, who, resource: 'any resource', condition: '' });
 
-/** Lists each action of a statement on each resource for everyone whom its policy is for. */
+/** Expands a policy statement into a permission for each combination of principal, action and resource. */
 const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resource): Permission[] => {
   const kinds = /^AWS::IAM::\w*Policy$/.test(Type) ? ['Role', 'User', 'Group'] : [];
   const some = kinds.flatMap((kind) => [Properties[`${kind}s`] ?? [], Properties[`${kind}Name`] ?? []].flat());
@@ -89,7 +93,7 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
   const principals = named.length > 0 ? named : holders;
   const condition = statement.Condition === undefined ? '' : JSON.stringify(statement.Condition);
   const effect = textOf(statement.Effect);
-  // The policy of a role or a queue may leave out the resource, which is then that role or queue.
+  // If a statement names no resource, as in the policy of a role or a queue, its resource is that role or queue.
   const resources = listOf(statement, 'Resource');
   return principals.flatMap((who) =>
     listOf(statement, 'Action').flatMap((action) =>
@@ -98,14 +102,20 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
   );
 };
 
-/** Whether a value stands for a statement, such as a parameter or an `Fn::If`. Rules of a firewall have no `Effect`. */
+/**
+ * Whether a value only stands for a policy statement, as a parameter or an `Fn::If` does. The statement of a firewall
+ * rule has no `Effect` either, but does not count.
+ */
 const isUnreadable = (found: unknown): boolean => {
   if (!(found instanceof Object)) return true;
   if ('Effect' in found) return found.Effect !== 'Allow' && found.Effect !== 'Deny';
   return Object.keys(found).some((key) => /^(Fn::\w+|Ref)$/.test(key));
 };
 
-/** Lists the values of `Action`, or all but those of `NotAction`; and so on. */
+/**
+ * Lists the values of a statement's `Action` or, for `NotAction`, describes them as `all but …`. Reads `Principal` and
+ * `Resource` in the same way.
+ */
 const listOf = (statement: Statement, key: 'Principal' | 'Action' | 'Resource'): string[] => {
   const others = (statement as Record<string, unknown>)[`Not${key}`];
   if (others !== undefined) return [`all but ${JSON.stringify(others)}`];
@@ -114,7 +124,7 @@ const listOf = (statement: Statement, key: 'Principal' | 'Action' | 'Resource'):
   return Object.entries(value).flatMap(([kind, each]) => [each].flat().map((name) => `${kind} ${textOf(name)}`));
 };
 
-/** What the policies of AWS, and of other stacks, allow a role; and what its boundary denies. */
+/** Describes what a role's managed policies allow, and what its permissions boundary does not allow. */
 const managedPolicies = (id: string, { Properties = {} }: Resource): Permission[] => {
   const { ManagedPolicyArns = [], PermissionsBoundary = [] } = Properties;
   return [
@@ -125,7 +135,10 @@ const managedPolicies = (id: string, { Properties = {} }: Resource): Permission[
   ];
 };
 
-/** Reads a permission that a function itself grants. Properties such as SourceArn limit who may invoke the function. */
+/**
+ * Reads an AWS::Lambda::Permission. Properties such as SourceArn limit who may invoke the function, so they become the
+ * condition.
+ */
 const ofPermission = ({ Properties = {} }: Resource): Permission => {
   const { Principal, Action, FunctionName, LayerVersionArn, ...limits } = Properties;
   const condition = Object.entries(limits).map(([name, value]) => `${name} is ${textOf(value)}`);
@@ -145,7 +158,10 @@ const covers = (wide: Permission, narrow: Permission): boolean =>
   matches(wide.resource, narrow.resource) &&
   (wide.condition === '' || wide.condition === narrow.condition);
 
-/** Whether a pattern of a policy, in which * is any text, includes another one. Words of ours are no pattern. */
+/**
+ * Whether a policy's pattern, in which * stands for any text, covers another one. Our own descriptions, which begin
+ * with `all but` or the like, are not patterns.
+ */
 const matches = (pattern: string, text: string): boolean => {
   if (/^(all but|do what|what) /.test(pattern)) return pattern === text;
   const escaped = pattern.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&').replaceAll('*', '.*');

@@ -1,9 +1,12 @@
 import { type Finding, ofType, type Template, textOf } from './template.ts';
 
-/** A way into the service: a route or a function URL. `guard` says who checks the caller; undefined if nobody does. */
+/**
+ * A way into the service, such as a route or a function URL. `guard` says what checks callers; undefined if nothing
+ * does.
+ */
 type Entrance = { guard: string | undefined };
 
-/** Finds routes and function URLs that are new, that have another guard, or that have lost their guard. */
+/** Finds routes and function URLs that are new, that are guarded in another way, or that are no longer guarded. */
 export const findRoutes = (before: Template, after: Template): Finding[] => {
   const then = entrancesOf(before);
   return [...entrancesOf(after)].flatMap(([name, { guard }]): Finding[] => {
@@ -27,7 +30,7 @@ const entrancesOf = (template: Template): Map<string, Entrance> => {
   });
   const apis = ofType(template, /^AWS::ApiGatewayV2::Api$/).flatMap(([id, { Properties = {} }]) => {
     const { Target, RouteKey, DisableExecuteApiEndpoint } = Properties;
-    // API Gateway makes an open route for these properties.
+    // If an API has one of these properties, API Gateway makes a route that is open to everyone.
     const quick = [Target, RouteKey].some((each) => each !== undefined)
       ? [`${textOf(RouteKey) || '$default'} of ${id}`]
       : [];

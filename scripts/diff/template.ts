@@ -1,4 +1,4 @@
-/** The parts of a CloudFormation resource that the checks of a change read. */
+/** The parts of a CloudFormation resource that `npm run diff` reads. */
 export type Resource = {
   Type: string;
   Properties?: Record<string, unknown>;
@@ -11,7 +11,9 @@ export type Template = { Resources: Record<string, Resource> };
 /** A stack's template. `isProtected` says whether the stack has termination protection. */
 export type StackTemplate = { template: Template; isProtected: boolean };
 
-/** A change that needs more than a review. `rule` names it on the command line; `what` is a sentence. */
+/**
+ * A change that needs more than a code review: `rule` is the rule that it breaks, and `what` is a sentence about it.
+ */
 export type Finding = { rule: 'loss' | 'iam' | 'route' | 'open-route' | 'contract'; what: string };
 
 /** Removes the hashes that change with the code, because they would fill most of a diff. */
@@ -32,7 +34,10 @@ export const functionsWithNewCode = (before: Template, after: Template): string[
 export const ofType = ({ Resources }: Template, type: RegExp): [id: string, resource: Resource][] =>
   Object.entries(Resources).filter(([, { Type }]) => type.test(Type));
 
-/** Writes a value as text: `Plants.Arn` for `{ "Fn::GetAtt": ["Plants", "Arn"] }`; for `Fn::Join`, the joined text. */
+/**
+ * Returns a template's value as text: `Plants.Arn` for `{ "Fn::GetAtt": ["Plants", "Arn"] }`; for `Fn::Join`, the
+ * joined text.
+ */
 export const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';

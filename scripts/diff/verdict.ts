@@ -1,9 +1,12 @@
 import type { Finding } from './template.ts';
 
-/** Rules whose findings a person may allow. A change that loses data, lets everyone in or breaks clients needs more. */
+/**
+ * The rules that `--allow` or a label can lift. Nothing lifts the rules against losing data, letting everyone in or
+ * breaking clients.
+ */
 export const allowable: Finding['rule'][] = ['iam', 'route'];
 
-/** Lists the findings of a change by rule. @returns the lines to print, and whether the change is allowed */
+/** Groups the findings of a change by rule. @returns the lines to print, and whether the change is allowed */
 export const verdictOn = (findings: Finding[], allowed: Finding['rule'][], advice: string) => {
   const rules = [...new Set(findings.map(({ rule }) => rule))];
   const isAllowed = (rule: Finding['rule']) => allowable.includes(rule) && allowed.includes(rule);

@@ -1,11 +1,12 @@
 /**
- * The code blocks of a guide that name a file: a ```diff or ```yaml block changes its file, any other block creates it.
+ * Applies those code blocks of a guide that name a file. A ```diff or ```yaml block changes its file; any other block
+ * creates its file.
  */
 import { isMap, parseDocument } from 'yaml';
 
 /**
  * A code block. A line of a `diff` begins with a space (kept), a minus (removed) or a plus (added). A `yaml` block is
- * inserted.
+ * inserted into its file.
  */
 export type Block = { file: string; kind: 'new' | 'diff' | 'yaml'; lines: string[] };
 
@@ -18,8 +19,8 @@ export const readBlocks = (markdown: string): Block[] =>
   }));
 
 /**
- * The lines of a diff block that its file has before the change (`-`) or after it (`+`). Both have the empty lines of
- * the block.
+ * Returns the lines of a diff block that are in the file before the change (`-`) or after the change (`+`). The block's
+ * empty lines are in both.
  */
 const side = ({ lines }: Block, sign: '-' | '+'): string =>
   lines
@@ -28,8 +29,10 @@ const side = ({ lines }: Block, sign: '-' | '+'): string =>
     .join('');
 
 /**
- * Applies a block to its file's text, which is undefined if there is no such file.
- * @throws Error with a sentence for the user if a new file exists, or the block does not fit the file
+ * Applies a block to the text of its file; `text` is undefined if the file does not exist.
+ * @returns the new text
+ * @throws Error with a sentence for the user if the file to create exists already, or if the block does not fit the
+ * file
  */
 export const applyBlock = (block: Block, text: string | undefined): string => {
   const { file, kind, lines } = block;
@@ -53,8 +56,8 @@ const applyDiff = (block: Block, text: string): string => {
 };
 
 /**
- * Inserts a YAML block: from the block's first key that the file lacks, at the end of the map to which that key
- * belongs.
+ * Inserts a YAML block. Skips the block's first keys if the file has them, and adds the rest at the end of the map to
+ * which the first new key belongs.
  */
 const insertYaml = ({ file, lines }: Block, text: string): string => {
   const document = parseDocument(text);
@@ -73,11 +76,12 @@ const insertYaml = ({ file, lines }: Block, text: string): string => {
 };
 
 /**
- * The price of an operation: how many files and lines it adds or changes. Blank lines of code count; documents do not.
+ * What a new operation costs its developer: how many files and lines to add or change. Blank lines count; documents do
+ * not.
  */
 export type Price = { newFiles: number; changedFiles: number; lines: number; testsEdited: number };
 
-/** The highest price that the operation of a guide may have. */
+/** The most that the guide's operation may cost. Above that, `npm run guide` fails. */
 const target: Price = { newFiles: 4, changedFiles: 4, lines: 150, testsEdited: 0 };
 
 export const priceOf = (blocks: Block[]): Price => {

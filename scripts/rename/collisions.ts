@@ -9,7 +9,9 @@ const isReserved = (name: string): boolean =>
 const hasPlant = (name: string): boolean => /plant/i.test(name);
 const globals = Object.getOwnPropertyNames(globalThis);
 
-/** Returns the new names that the code already uses for something else, or that are in `others`. */
+/**
+ * Returns the new names that the code already uses for something else, or that are in `others`, such as global names.
+ */
 const takenNames = (names: string[], rename: (name: string) => string, others: string[] = []): string[] => {
   const used = new Set([...names.filter((name) => !hasPlant(name)), ...others]);
   return names
@@ -19,8 +21,8 @@ const takenNames = (names: string[], rename: (name: string) => string, others: s
 };
 
 /**
- * Refuses a noun whose names the code already uses. @throws Error with a sentence for the user, also if the project has
- * no plants left
+ * Refuses a noun if the code already uses a name that the renaming would make of it.
+ * @throws Error with a sentence for the user, also if no name in the code contains `plant`
  */
 export const refuseCollisions = (files: ProjectFile[], noun: Noun): void => {
   const namesByFile = files.map((file) => [...identifiersIn(file)]);

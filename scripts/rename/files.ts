@@ -19,8 +19,8 @@ const partsOfCode = (file: string, source: string): Parts => {
 };
 
 /**
- * Divides a document into prose, which is not rewritten, and headings, links and code, which are. Links must follow,
- * because they name headings and files.
+ * Separates a document's headings, links and code from its prose, in which only names such as createPlant are renamed.
+ * Links must be renamed, because they refer to headings and files.
  */
 const partsOfDocument = (source: string): Parts => {
   const kinds = new Array<Kind>(source.length).fill('prose');

@@ -8,8 +8,8 @@ const pluralOf = (singular: string): string => {
 };
 
 /**
- * Reads the noun from the arguments: a noun in kebab-case and perhaps its plural. @throws Error with a sentence for the
- * user if the arguments are anything else
+ * Reads the noun from the command's arguments: a noun in kebab-case and, if irregular, its plural.
+ * @throws Error with a sentence for the user if the arguments are anything else
  */
 export const readNoun = (singular = '', plural = pluralOf(singular)): Noun => {
   if (singular === '') throw new Error('Give a noun: npm run rename -- order, or: npm run rename -- person people');
@@ -22,7 +22,7 @@ export const readNoun = (singular = '', plural = pluralOf(singular)): Noun => {
 
 const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** How each style spells the words of a name. */
+/** How each style joins the words of a name, such as `customer-order` (kebab) or `customerOrder` (camel). */
 export const styles = {
   kebab: (words: string[]) => words.join('-'),
   flat: (words: string[]) => words.join(''),

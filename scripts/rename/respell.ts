@@ -1,10 +1,12 @@
 import { type Noun, styles, takesAn } from './noun.ts';
 
-/** The kind of a character in a file. Words in `prose` are not renamed. */
+/**
+ * What a character of a file is part of. In prose, names such as createPlant are renamed, but the word plant is not.
+ */
 export type Kind = 'code' | 'text' | 'prose';
 
 const found = /[pP]lant(?:s(?![a-z]))?|PLANT(?:S(?![A-Z]))?/g;
-/** Matches an article right before the noun; in a comment, the article may be on the line before. */
+/** Matches the article `a` right before the noun. In a comment, the article may be on the line before. */
 const article = /\ba(?:[\s-]+|\s+(?:\*|\/\/)\s+)["'(`]?$/i;
 const fileName = /^(?:\.\w+)*\.(?:c?js|mjs|ts|json|ndjson|ya?ml|md)\b/;
 
@@ -15,8 +17,8 @@ const isInPath = (before: string, after: string): boolean =>
   fileName.test(after);
 
 /**
- * Chooses the spelling of a word, by the text `before` and `after` it. The spellings differ only for nouns of several
- * words.
+ * Chooses the spelling of a word by the text `before` and `after` it. That text matters only for nouns of several
+ * words, such as customer-order.
  */
 const styleOf = (word: string, before: string, after: string, kind: Kind): keyof typeof styles => {
   const isPart = /^\w/.test(after);
@@ -36,7 +38,7 @@ const styleOf = (word: string, before: string, after: string, kind: Kind): keyof
 };
 
 /**
- * Replaces the words plant and plants by the noun, in any spelling. `kindAt` tells the kind of the character at an
+ * Replaces the words plant and plants by the noun, in any spelling. `kindAt` returns the kind of the character at an
  * index.
  */
 export const respell = (text: string, noun: Noun, kindAt: (index: number) => Kind): string => {
@@ -46,7 +48,7 @@ export const respell = (text: string, noun: Noun, kindAt: (index: number) => Kin
     const kind = kindAt(index);
     const before = text.slice(Math.max(0, index - 40), index);
     const after = text.slice(index + word.length, index + word.length + 20);
-    // In prose, rename only what is part of a name, such as createPlant or plant-store.
+    // In prose, rename the noun only inside a longer name, such as createPlant or plant-store, not the word alone.
     if (kind === 'prose' && !/[\w/-]$/.test(before) && !/^[\w-]/.test(after)) continue;
     const name = /s$/i.test(word) ? noun.plural : noun.singular;
     let between = text.slice(end, index);

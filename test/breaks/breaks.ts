@@ -1,6 +1,6 @@
 /**
- * Small breaks that a tired developer might make. `npm run breaks` checks that `npm test` notices each of them.
- * TypeScript and Biome would notice some, but do not run here, because the breaks measure the tests.
+ * Small mistakes that a tired developer might make in the code. `npm run breaks` checks that `npm test` notices each.
+ * TypeScript and Biome would notice some of them, but do not run, because the breaks measure only the tests.
  *
  * Add one or two breaks with new code, and remove the breaks of code that you remove.
  */

@@ -1,6 +1,6 @@
 /**
- * `npm run breaks` applies the breaks of breaks.ts to a copy of the project, one at a time, and prints which of them
- * `npm test` notices. `npm run breaks -- functions/auth` tries only the files whose path starts with functions/auth.
+ * `npm run breaks` applies each deliberate mistake in breaks.ts to a copy of the project, and prints whether `npm test`
+ * notices it. `npm run breaks -- functions/auth` tries only the files whose path starts with functions/auth.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -23,7 +23,7 @@ const chosen = breaks.filter(({ file }) => file.startsWith(command.args[0] ?? ''
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-/** @throws Error unless the code that each break replaces occurs exactly once in the file that the break changes */
+/** Checks that the code to replace occurs exactly once in the file of each break. @throws Error if that is not so */
 const mustApply = async (): Promise<void> => {
   const texts = await Promise.all(chosen.map(({ file }) => readFile(path.join(root, file), 'utf8').catch(() => '')));
   const stale = chosen.filter(({ code }, index) => texts[index]?.split(code).length !== 2);
@@ -32,7 +32,10 @@ const mustApply = async (): Promise<void> => {
     throw new Error(`${stale.length} breaks cannot be made, because the code that they replace has changed.`);
 };
 
-/** Runs npm. @returns its exit code, or undefined if the time limit ended npm and all that npm had started */
+/**
+ * Runs npm. After the time limit, ends npm and all processes that npm has started.
+ * @returns the exit code, or undefined after the time limit
+ */
 const run = async (copy: ProjectCopy, command: string[], milliseconds: number): Promise<number | null | undefined> => {
   const bound = AbortSignal.any([stop.signal, AbortSignal.timeout(milliseconds)]);
   const code = await startIn(copy, ['npm', ...command], bound).ended;
@@ -43,7 +46,10 @@ const run = async (copy: ProjectCopy, command: string[], milliseconds: number): 
 type Test = { status: string; fullName: string };
 type Report = { testResults: { name: string; message: string; assertionResults: Test[] }[] };
 
-/** Runs the test files of `npm test` whose path contains `part`. @returns the first failure, or undefined */
+/**
+ * Runs the test files of `npm test` whose path contains `part`.
+ * @returns the first failure, or undefined if all pass
+ */
 const failureIn = async (copy: ProjectCopy, part: string, milliseconds: number): Promise<string | undefined> => {
   const report = path.join(copy.temporary, 'report.json');
   await rm(report, { force: true });
@@ -59,13 +65,16 @@ const failureIn = async (copy: ProjectCopy, part: string, milliseconds: number):
   return failed[0]?.replace(`${copy.folder}/`, '') ?? 'the set-up of the tests';
 };
 
-/** Generates the files that are made from the contract, as in a fresh clone. @returns the failure, or undefined */
+/** Deletes and generates functions/generated, as in a fresh clone. @returns a description of the failure, if any */
 const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promise<string | undefined> => {
   await rm(path.join(copy.folder, 'functions/generated'), { recursive: true, force: true });
   return (await run(copy, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';
 };
 
-/** Runs the likely tests first: those named after the file with the break, then those of its folder, then all tests. */
+/**
+ * Makes a break, and runs tests until one fails: those named after the broken file, then those of its folder, then all.
+ * @returns the first failure, or undefined if all tests pass
+ */
 const failureBy = async (copy: ProjectCopy, { file, code, broken }: Break, milliseconds: number) => {
   const target = path.join(copy.folder, file);
   const whole = await readFile(target, 'utf8');
@@ -84,7 +93,7 @@ const tryAll = async (parent: string): Promise<void> => {
   const started = performance.now();
   const failure = (await failureToPrepare(copy, 600_000)) ?? (await failureIn(copy, 'test/', 1_800_000));
   if (failure !== undefined) throw new Error(`npm test fails without any break: ${failure}`);
-  // A test that hangs fails at Vitest's time-out. An endless loop does not, so this limit ends it.
+  // Vitest's time-out ends a test that waits forever, but cannot end an endless loop. This time limit can.
   const bound = 3 * Math.ceil(performance.now() - started) + 120_000;
   let [noticed, surprises] = [0, 0];
   for (const one of chosen) {
@@ -96,7 +105,7 @@ const tryAll = async (parent: string): Promise<void> => {
     console.log(`${isSurprise ? '! ' : ''}${one.file}: ${one.says} ${verdict}${one.unseen ? `. ${one.unseen}` : ''}`);
   }
   console.log(`${noticed} of ${chosen.length} breaks noticed by npm test`);
-  if (surprises > 0) throw new Error(`${surprises} results differ from those in breaks.ts.`);
+  if (surprises > 0) throw new Error(`Results that differ from those that breaks.ts expects: ${surprises}.`);
 };
 
 const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-breaks-'));

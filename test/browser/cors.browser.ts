@@ -1,4 +1,6 @@
-/** The client in pages of other origins, in a real browser, which asks the service with preflight requests (CORS). */
+/**
+ * Tests the client in web pages of other origins, in a real browser, which sends the service preflight requests (CORS).
+ */
 import { createServer } from 'node:http';
 import { build } from 'esbuild';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,7 +9,7 @@ import { startChromium } from '../kit/chromium.ts';
 import { startLocalService, temporaryFolder } from '../kit/local-service.ts';
 import { startServer } from '../kit/servers.ts';
 
-/** Serves an empty page with the client beside it. @returns the page's origin */
+/** Serves an empty page, and the client as /client.js. @returns the page's origin */
 const startPage = async (client: Uint8Array): Promise<string> => {
   const server = createServer(({ url }, response) => {
     const isScript = url === '/client.js';
@@ -17,7 +19,7 @@ const startPage = async (client: Uint8Array): Promise<string> => {
   return `http://127.0.0.1:${await startServer(server)}`;
 };
 
-test('a page may call the service, and read errors and headers, only if allowOrigins has its origin', async () => {
+test('a web page can call the service, and read its errors and headers, only if allowOrigins has the origin of the page', async () => {
   const { outputFiles } = await build({
     ...{ entryPoints: ['client/plant-store-client.ts'], bundle: true, write: false },
     ...{ format: 'esm', platform: 'neutral', target: 'es2022' },
@@ -30,11 +32,11 @@ test('a page may call the service, and read errors and headers, only if allowOri
   const service = await startLocalService(folder, context);
   onTestFinished(async () => void (await service.stop()));
   const goodToken = await fetchToken(readSession(folder));
-  // Nothing needs another host, so no proxy listens.
+  // Nothing listens at this proxy address, because the pages need no host except this machine.
   const browser = await startChromium('http://127.0.0.1:1');
   onTestFinished(() => browser.close());
 
-  /** Opens a page of `origin`, which adds a plant. @returns what it learns about the response */
+  /** Opens a page of `origin`, and adds a plant from there. @returns what the page can read of the response */
   const addPlant = async (origin: string, token = goodToken): Promise<unknown> => {
     const page = await browser.newPage();
     page.setDefaultTimeout(0);

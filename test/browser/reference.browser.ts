@@ -1,4 +1,4 @@
-/** The page at /docs in a real browser, with the whole local service and a store that the tests can read. */
+/** Tests the page at /docs in a real browser, with the whole local service and a store that the tests can read. */
 import { createServer } from 'node:http';
 import axe, { type AxeResults } from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
@@ -50,10 +50,10 @@ const test = base
     onCleanup(() => browser.close());
     return browser;
   })
-  /** One page for all tests, because loading it takes two seconds. */
+  /** All tests share one page, because loading a page takes two seconds. */
   .extend('loaded', { scope: 'file' }, async ({ browser, url }, { onCleanup }) => {
     const page = await browser.newPage({ viewport: desktop });
-    // No Playwright time-outs: only the test's time limit applies, so that a busy machine does not fail the page.
+    // Turn off Playwright's time-outs, which a busy machine may exceed. The time limit of each test still applies.
     page.setDefaultTimeout(0);
     onCleanup(() => page.close());
     const complaints: string[] = [];
@@ -67,7 +67,9 @@ const test = base
     await page.locator('.execute').last().waitFor();
     return { page, complaints, requests };
   })
-  /** The page as it was loaded, the errors and warnings of its console, and every request that it has sent. */
+  /**
+   * The page, its console's errors and warnings, and every request that it has sent. Resets the page after each test.
+   */
   .extend('docs', async ({ loaded }, { onCleanup }) => {
     const { page, complaints } = loaded;
     onCleanup(async () => {
@@ -86,7 +88,7 @@ const phone = { width: 390, height: 844 };
 
 const requestExamples = '.opblock-section-request-body .examples-select select';
 
-/** The part of the page for an operation. */
+/** Returns the part of the page that shows an operation. */
 const blockOf = (page: Page, operationId: string): Locator => page.locator(`.opblock[id$="-${operationId}"]`);
 
 const createPlant = (page: Page): Locator => blockOf(page, 'createPlant');
@@ -96,7 +98,7 @@ const clearResponse = async (block: Locator): Promise<void> => {
   if (await clear.isVisible()) await clear.click();
 };
 
-/** Sends `body`, or else what the page has filled in. @returns the response that the page shows */
+/** Sends a request with `body`, or else with what the page has filled in. @returns the response that the page shows */
 const execute = async (block: Locator, body?: string) => {
   await clearResponse(block);
   if (body !== undefined) await block.locator('textarea').fill(body);
@@ -108,7 +110,7 @@ const execute = async (block: Locator, body?: string) => {
   return { status, body: text && JSON.parse(text) };
 };
 
-test('the reference page shows every operation, this service as its server, and a notice that it runs on this machine only', async ({
+test('the reference page shows every operation, this service as the server, and a notice that the page is on this machine only', async ({
   docs,
   url,
 }) => {
@@ -153,7 +155,7 @@ test('the reference page shows the error that an invalid plant causes', async ({
     body: { error: errors.notValid.error, message: 'name is required' },
   });
   expect(await store.read('2')).toBeUndefined();
-  // Chromium logs "Failed to load resource" for every response with status 400.
+  // Expect one message: Chromium logs "Failed to load resource" for every response with status 400.
   expect(complaints).toEqual(['Failed to load resource: the server responded with a status of 400 (Bad Request)']);
 });
 
@@ -177,7 +179,7 @@ describe.each([
   test('shows the request form without scrolling, and scrolls to the response', async ({ docs: { page } }) => {
     await page.setViewportSize(viewport);
     await page.evaluate('scrollTo(0, 0)');
-    // The first operation of another contract need not be createPlant.
+    // Look at the first operation on the page, because in a changed contract it need not be createPlant.
     const first = page.locator('.opblock').first();
     for (const part of ['.opblock-summary', 'textarea, input', '.execute'])
       expect(await isInView(first.locator(part).first()), `${part} in view`).toBe(true);
@@ -205,9 +207,7 @@ describe.each([
   }
 });
 
-test('the reference page is readable at the width of a phone, before and after a request', async ({
-  docs: { page },
-}) => {
+test('the reference page fits the width of a phone, before and after a request', async ({ docs: { page } }) => {
   await page.setViewportSize({ width: 360, height: 800 });
   const width = () => page.evaluate<number>('document.documentElement.scrollWidth');
   expect(await width(), 'width before').toBe(360);
@@ -220,16 +220,16 @@ test('the reference page is readable at the width of a phone, before and after a
   }
 });
 
-/** The contract's operations; each integer in an example is a bigint. */
+/** The contract's operations. Each integer in an example is a bigint, so that large ones are not rounded. */
 const exactOperations = operationsOf((await readContract()) as unknown as Contract);
 
-/** Returns the texts that the page shows for a parameter's example: one for each element of a list, or else one. */
+/** Returns the texts that the page shows for a parameter's example: one text or, for a list, one for each element. */
 const textsOf = ({ example = [] }: Parameter): string[] => [example].flat().map(String);
 
 describe.each(exactOperations)('the reference page, for $routeKey,', (operation) => {
   const { id, method, path, parameters } = operation;
 
-  test('shows the first status, and after a click every example of every status', async ({
+  test('shows only the first response status and, after a click, all statuses with all their examples', async ({
     docs: { page, complaints },
   }) => {
     const { responses = [] } = operations.find((each) => each.id === id) ?? {};
@@ -242,7 +242,7 @@ describe.each(exactOperations)('the reference page, for $routeKey,', (operation)
       const row = blockOf(page, id).locator(`.responses-table .response[data-code="${status}"]`);
       const values = [];
       for (const name of Object.keys(body.examples ?? {})) {
-        // A single example without a name has no list to choose from.
+        // If a response has a single example without a name, the page shows no list to choose from.
         const list = row.locator('.examples-select select');
         if ((await list.count()) > 0) await list.selectOption(name);
         values.push(JSON.parse(await row.locator('.highlight-code').innerText()));
@@ -254,7 +254,7 @@ describe.each(exactOperations)('the reference page, for $routeKey,', (operation)
     expect(complaints).toEqual([]);
   });
 
-  test('sends the examples of its parameters and body exactly, and gets a status of the contract', async ({
+  test('sends the examples of its parameters and body exactly, and gets a status that the contract has', async ({
     docs: { page },
     url,
   }) => {
@@ -278,7 +278,7 @@ describe.each(exactOperations)('the reference page, for $routeKey,', (operation)
   const integers = parameters.filter(({ schema }) => 'format' in schema && schema.format === 'int64');
 
   for (const { name, example } of integers) {
-    test(`sends the parameter ${name} as it was typed, even beyond 2^53`, async ({ docs: { page } }) => {
+    test(`sends the parameter ${name} exactly as it was typed, even beyond 2^53`, async ({ docs: { page } }) => {
       const input = blockOf(page, id).locator(`tr[data-param-name="${name}"] input`);
       await input.fill(large);
       const sending = page.waitForRequest((request) => request.url().includes(large));

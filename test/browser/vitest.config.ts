@@ -1,4 +1,6 @@
-/** `npm run test:browser` runs the tests that need Chromium, which `npm test` does not need. */
+/**
+ * `npm run test:browser` runs the tests that need Chromium. They are separate, so `npm test` does not need Chromium.
+ */
 import { defineConfig } from 'vitest/config';
 import { options } from '../../vitest.config.ts';
 

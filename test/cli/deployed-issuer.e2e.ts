@@ -9,11 +9,13 @@ import { startServer } from '../kit/servers.ts';
 
 const outputs = { ClientId: 'machine', UserPoolId: 'eu-central-1_pool', Scope: 'plants/create' };
 
-/** Starts the fake endpoints. `secret` is Cognito's response; `asked` lists the requests they received. */
+/**
+ * Starts the fake endpoints. `secret` is Cognito's response with the client secret; `asked` lists all requests
+ * received.
+ */
 const startAccount = async (
   secret: { status: number; body: object } = { status: 200, body: { UserPoolClient: { ClientSecret: 'shh' } } },
-  // How many times the token endpoint responds with a 404 before it works, as the endpoint of a new Cognito domain
-  // does.
+  // How many times the token endpoint responds with 404 before it works, like the endpoint of a new Cognito domain.
   notReady = 1,
 ) => {
   const asked: string[] = [];
@@ -41,7 +43,7 @@ const startAccount = async (
   const url: string = `http://127.0.0.1:${await startServer(server)}`;
   const environment = {
     AWS_REGION: '',
-    // npm run token must read AWS_DEFAULT_REGION, because the AWS CLI reads that variable; the SDK does not.
+    // Set only AWS_DEFAULT_REGION: `npm run token` must read that variable, as the AWS CLI does and the SDK does not.
     AWS_DEFAULT_REGION: 'eu-central-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
@@ -50,7 +52,7 @@ const startAccount = async (
   return { asked, regions, environment };
 };
 
-test("npm run token -- --stack prints only the token of the stack's issuer to stdout, and says on stderr that it waits for a new domain", async () => {
+test("npm run token -- --stack prints only the token to stdout, and says on stderr that it waits for the issuer's new domain", async () => {
   const { asked, regions, environment } = await startAccount();
   // Run the command through npm, as docs/deploy.md tells users to.
   const { code, stdout, stderr } = await run('npm', ['run', '-s', 'token', '--', '--stack', 'PlantStore'], environment)
@@ -67,7 +69,7 @@ test("npm run token -- --stack prints only the token of the stack's issuer to st
   expect([...regions]).toEqual(['eu-central-1']);
 });
 
-test('npm run token -- --stack --scope asks the issuer of the stack for that scope', async () => {
+test('npm run token -- --stack --scope asks the issuer of the stack for the given scope', async () => {
   const { asked, environment } = await startAccount(undefined, 0);
   const args = [programs.token, '--stack', 'PlantStore', '--scope', 'plants/read'];
   expect(await run(process.execPath, args, environment).ended).toEqual({ code: 0, stdout: 'a.b.c\n', stderr: '' });
@@ -99,7 +101,7 @@ test.each<[what: string, environment: Record<string, string>, sentence: string]>
   },
 );
 
-test('npm run token -- --stack reports that the secret of the client cannot be read, with the reason', async () => {
+test('npm run token -- --stack gives the reason if the client secret cannot be read', async () => {
   const body = { __type: 'AccessDeniedException', message: 'not authorized' };
   const { environment } = await startAccount({ status: 400, body });
   const stderr = 'The secret of the client machine cannot be read: not authorized\n';
@@ -107,7 +109,7 @@ test('npm run token -- --stack reports that the secret of the client cannot be r
   expect(await token.ended).toEqual({ code: 1, stdout: '', stderr });
 });
 
-test('npm run token -- --stack reports that the stack cannot be read, with the reason', async () => {
+test('npm run token -- --stack gives the reason if the stack cannot be read', async () => {
   const environment = { AWS_REGION: 'x', AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x', AWS_MAX_ATTEMPTS: '1' };
   const nowhere = { ...environment, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' };
   const { code, stderr } = await run(process.execPath, [programs.token, '--stack', 'Other'], nowhere).ended;

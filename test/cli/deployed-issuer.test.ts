@@ -22,7 +22,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Fetches a token from an issuer that first gives each response of `atFirst`, and then always that of `then`. */
+/**
+ * Fetches a token from a fake issuer, which gives each response of `atFirst` once, and after that always that of
+ * `then`.
+ */
 const ask = async (atFirst: (() => Promise<Response>)[], then: () => Promise<Response>) => {
   const answers = [...atFirst];
   const fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(() => (answers.shift() ?? then)());
@@ -54,13 +57,13 @@ describe('fetching a token for a deployed stack', () => {
     ['answers 502', page(502)],
     ['answers 503 with JSON', json(503, null)],
     ['answers 200 with a page', page(200)],
-  ])('is tried again, with one message, while the domain of the issuer %s', async (_, notReady) => {
+  ])('is retried, with only one message to the user, while the domain of the issuer %s', async (_, notReady) => {
     const { outcome, said, tries } = await ask([notReady, notReady], token);
     expect({ outcome, tries }).toEqual({ outcome: 'a.b.c', tries: 3 });
     expect(said).toEqual([expect.stringMatching(/^The token issuer .*plants\.auth\.example.*up to a minute/)]);
   });
 
-  test('is given up after a minute', async () => {
+  test('stops after a minute without a token', async () => {
     const { outcome, said, tries, seconds } = await ask([], page(404));
     expect(outcome).toBe(`The token issuer at ${source.tokenUrl} refused: 404`);
     expect(said, 'messages').toHaveLength(1);
@@ -75,7 +78,7 @@ describe('fetching a token for a deployed stack', () => {
     [400, 'invalid_grant'],
     [400, 'invalid_scope'],
     [400, 'unauthorized_client'],
-  ])('is not tried again if the issuer answers %i %s', async (status, error) => {
+  ])('is not retried if the issuer answers %i %s', async (status, error) => {
     const { outcome, said, tries } = await ask([json(status, { error })], token);
     expect(outcome).toBe(`The token issuer at ${source.tokenUrl} refused: ${error}`);
     expect({ said, tries }).toEqual({ said: [], tries: 1 });

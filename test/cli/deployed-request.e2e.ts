@@ -14,7 +14,7 @@ const groups = {
 };
 type Group = keyof typeof groups;
 
-/** A log line as a row of Logs Insights. */
+/** A log line as a query of CloudWatch Logs Insights returns it. */
 const row = (group: Group, line: object) => [
   { field: '@log', value: `123456789012:${groups[group]}` },
   { field: '@message', value: JSON.stringify(line) },
@@ -37,7 +37,10 @@ const report = row('CreatePlantLogsFFC6C4E0', {
 
 type Query = { logGroupNames: string[]; queryString: string; startTime: number; endTime: number };
 
-/** Starts the fake endpoints. `results` has the rows of each query in turn; `failure` is the response to all queries. */
+/**
+ * Starts the fake endpoints. `results` lists the rows for the first query, the second and so on; `failure`, if set, is
+ * the response to every query instead.
+ */
 const startAccount = async (results: object[][], failure?: { status: number; body: object }) => {
   const queries: Query[] = [];
   let polls = 0;
@@ -82,7 +85,7 @@ const startAccount = async (results: object[][], failure?: { status: number; bod
 const requestOf = (args: string[], environment: Record<string, string>) =>
   run(process.execPath, [programs.request, ...args], environment).ended;
 
-test("npm run request -- --stack prints the request and the log lines of its invocations, even lines that have only Lambda's own request id", async () => {
+test("npm run request -- --stack prints a request and all log lines about it, even lines that have only Lambda's own request id", async () => {
   const { queries, environment } = await startAccount([
     [access, allowed],
     [access, allowed, report],
@@ -112,7 +115,7 @@ test("npm run request -- --stack prints the request and the log lines of its inv
   expect(queries).toMatchObject([of(withId), of(`${withId} or requestId in ${both} or (${failed})`)]);
 });
 
-test('npm run request -- --stack prints a request for which no function was called, and says why', async () => {
+test('npm run request -- --stack prints a request for which the gateway called no function, and says why', async () => {
   const refused = row('ApiAccessLog713001CC', {
     ...{ requestId: id, method: 'POST', route: 'POST /plants', status: '401', latency: '2' },
     ...{ integrationRequestId: '-', integrationError: '-', authorizerError: '-', gatewayError: 'Unauthorized' },
@@ -125,13 +128,13 @@ test('npm run request -- --stack prints a request for which no function was call
   expect(queries).toHaveLength(1);
 });
 
-test("npm run request -- --stack prints the functions' lines while the access log has no line for the request yet", async () => {
+test("npm run request -- --stack prints the functions' log lines even if the access log does not have the request yet", async () => {
   const { environment } = await startAccount([[allowed], [allowed]]);
   const { stdout } = await requestOf([id, '--stack', 'PlantStore'], environment);
   expect(stdout).toMatch(/^The access log has no line of this request yet\.\nAuthorizer INFO .*\n$/);
 });
 
-test('npm run request -- --stack says that log lines arrive late if it finds none', async () => {
+test('npm run request -- --stack says that log lines arrive late if it finds none about the request', async () => {
   const { environment } = await startAccount([]);
   const sentence = `The logs of the stack PlantStore have no request ${id} in the last day. Lines arrive some seconds after a request: try again, or search further back with --days.\n`;
   expect(await requestOf([id, '--stack', 'PlantStore'], environment)).toEqual({
@@ -150,14 +153,14 @@ test.each<[what: string, failure: { status: number; body: object }, sentence: st
   [
     'the query fails',
     { status: 200, body: { queryId: '1', status: 'Failed' } },
-    'The logs cannot be searched: the query ended as Failed\n',
+    'The logs cannot be searched: the query ended with the status Failed\n',
   ],
 ])('npm run request -- --stack reports, in one sentence, that %s', async (_, failure, stderr) => {
   const { environment } = await startAccount([], failure);
   expect(await requestOf([id, '--stack', 'PlantStore'], environment)).toEqual({ code: 1, stdout: '', stderr });
 });
 
-test('npm run request -- --stack says which variables to set if there are no credentials', async () => {
+test('npm run request -- --stack says which environment variables to set if AWS credentials are missing', async () => {
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) vi.stubEnv(name, undefined);
   const nowhere = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
   const environment = { ...nowhere, AWS_EC2_METADATA_DISABLED: 'true', AWS_REGION: 'eu-central-1' };
@@ -185,7 +188,7 @@ test('npm run request -- --stack reports an unknown stack with the reason that A
   });
 });
 
-test.each([['no id'], ['a"b'], ['a b']])('npm run request refuses %j as an id', async (text) => {
+test.each([['no id'], ['a"b'], ['a b']])('npm run request refuses %j as a request id', async (text) => {
   const { code, stderr } = await requestOf([text], {});
   expect([code, stderr]).toEqual([
     1,

@@ -11,7 +11,7 @@ const failedLine = (number: number) => {
 const texts = (...numbers: number[]) =>
   numbers.map((number) => `# plants.ndjson:${number} (40901): vergeben für immer\nLöwenzahn\n`).join('');
 
-/** Starts an import whose file has the failed lines of an earlier one. */
+/** Starts an import with a file that already contains failed lines of an earlier import. */
 const importAgain = async (earlier: string | Buffer = texts(1, 2)) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -20,7 +20,7 @@ const importAgain = async (earlier: string | Buffer = texts(1, 2)) => {
   return { file, folder, failures: await FailedLines.in(file) };
 };
 
-test('the file of failed lines keeps the lines of an earlier import, before the new lines, until they are removed', async () => {
+test('the file of failed lines keeps the lines of an earlier import above the new lines, until the earlier lines are removed', async () => {
   const { file, folder, failures } = await importAgain();
   expect(await readFile(file, 'utf8')).toBe(texts(1, 2));
   await failures.add(failedLine(3));
@@ -31,7 +31,7 @@ test('the file of failed lines keeps the lines of an earlier import, before the 
   expect(await readdir(folder)).toEqual(['failed.ndjson']);
 });
 
-test('the file of failed lines stays a symbolic link if it is one, and its target keeps its mode', async () => {
+test('an import keeps a symbolic link to the file of failed lines a link, and the permissions of the file', async () => {
   const { file, folder, failures } = await importAgain();
   const target = path.join(folder, 'target');
   await rename(file, target);
@@ -45,7 +45,7 @@ test('the file of failed lines stays a symbolic link if it is one, and its targe
 });
 
 test.each([texts(1, 2), ''])(
-  'the file of failed lines is removed after an import without failures if its content was %j',
+  'an import without failures leaves no file of failed lines behind if the content before the import was %j',
   async (earlier) => {
     const { folder, failures } = await importAgain(earlier);
     await failures.remove(failures.earlier);
@@ -53,7 +53,7 @@ test.each([texts(1, 2), ''])(
   },
 );
 
-test('a line that the file of failed lines already has is not added again, unless somebody has removed it in the meantime', async () => {
+test('a line is not added again to a file of failed lines that already has it, unless somebody has deleted the file in the meantime', async () => {
   const earlier = Buffer.from('# plants.ndjson:1 (40901): taken\n{"name":"\xe9"}\n', 'latin1');
   const { file, failures } = await importAgain(earlier);
   await failures.skipPresent();
@@ -66,7 +66,7 @@ test('a line that the file of failed lines already has is not added again, unles
   expect(await readFile(file, 'latin1'), 'after the user deleted it').toContain('{"name":"\xe9"}\n');
 });
 
-test('an import throws if the file of earlier failed lines cannot be read', async () => {
+test('an import throws an error if the file of failed lines cannot be read', async () => {
   const { file } = await importAgain();
   await expect(FailedLines.in(path.join(file, 'failed.ndjson'))).rejects.toThrow('ENOTDIR');
 });
@@ -86,7 +86,7 @@ test.each<[what: string, change: (file: string) => Promise<void>]>([
   },
 );
 
-test('the file of failed lines has the reason and the request above each line, whose bytes stay as they were', async () => {
+test('the file of failed lines has the reason and the request id above each failed line, and the line itself byte for byte', async () => {
   const { file, failures } = await importAgain('');
   const bytes = Buffer.from('{"name":"\xe9"}', 'latin1');
   const failure = { error: 'gateway', message: '<html>\r\n  Bad Gateway', requestId: 'QcNvjVNaC1t4m14=' };
@@ -95,7 +95,7 @@ test('the file of failed lines has the reason and the request above each line, w
   expect(await readFile(file)).toEqual(Buffer.concat([Buffer.from(head), bytes, Buffer.from('\n')]));
 });
 
-test('removing the first lines of the file of failed lines keeps the lines after them', async () => {
+test('removing the first lines of the file of failed lines keeps all lines below', async () => {
   const { file, failures } = await importAgain();
   await failures.add(failedLine(3));
   await failures.remove(Buffer.byteLength(texts(1)));
@@ -116,6 +116,6 @@ test.each([
   [texts(1), false],
   ['{"id":7,"name":"Moss"}\n', true],
   ['# my plants\n{"id":7,"name":"Moss"}\n', true],
-])("a file of failed lines with the content %j counts as a user's own file: %j", async (content, isForeign) => {
+])("whether the content %j counts as a user's own file, not as failed lines: %j", async (content, isForeign) => {
   expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
 });

@@ -25,7 +25,7 @@ const importText = async (content: string | Buffer, create: Create = async () =>
   return { created, lines };
 };
 
-test('an import passes every plant to the client exactly as in its line, with any line endings', async () => {
+test('an import passes every plant to the client exactly as the file has it, with any line endings', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plants), fc.constantFrom('\n', '\r\n', '\n\n \n'), async (all, end) => {
       const { created } = await importText(all.map((plant) => toJson(plant) + end).join(''));
@@ -40,12 +40,12 @@ test('an import does not end a line at U+2028 or U+2029, which JSON allows in st
   expect(created).toEqual([{ id: 1n, name: 'a\u2028b\u2029c' }]);
 });
 
-test('an import reads each integer that is written in digits as a bigint', async () => {
+test('an import reads integers as bigints, but numbers with a fraction or an exponent as doubles', async () => {
   const { created } = await importText('{"name":{"id":2.5},"id":-9007199254740993,"tag":[{"age":3}]}\n{"":1e3}');
   expect(created).toEqual([{ name: { id: 2.5 }, id: -9007199254740993n, tag: [{ age: 3n }] }, { '': 1000 }]);
 });
 
-test('an import returns the lines in order, each with its line number and the byte offset of its end', async () => {
+test('an import returns the lines in the order of the file, each with its number and the byte offset of its end', async () => {
   const late: Create = async ({ id }) => {
     await new Promise((resolve) => setTimeout(resolve, id === 1n ? 50 : 0));
     return stored;
@@ -74,7 +74,7 @@ test('an import distinguishes a new plant from one that the service had already 
   expect(lines).toMatchObject([{ outcome: 'already there' }, { outcome: 'new' }]);
 });
 
-test('an import reads a file in several chunks', async () => {
+test('an import reads a file that arrives in several chunks', async () => {
   const all = Array.from({ length: 5000 }, (_, index) => ({ id: BigInt(index), name: 'é'.repeat(index % 97) }));
   const { created } = await importText(all.map(toJson).join('\n'));
   expect(created).toEqual(all);
@@ -103,7 +103,7 @@ test.each([
   expect(lines).toMatchObject([{ number: 1, failure: { error: 'not sent', message } }]);
 });
 
-test('an import reports the line of a plant that the client cannot send exactly, and goes on', async () => {
+test('an import reports a line whose plant the client cannot send without rounding a number, and goes on with the next line', async () => {
   const client = createPlantStoreClient({ baseUrl: 'http://127.0.0.1:9', token: 'a.b.c' });
   const create: Create = async (plant) => (plant.name === 'Moss' ? stored : client.createPlant(plant));
   const { lines } = await importText('{"id":9007199254740993.0,"name":"x"}\n{"id":1,"name":"Moss"}', create);
@@ -119,12 +119,12 @@ test.each([
   await expect(importText(content)).rejects.toThrow(`Line ${number} is over 1 MiB`);
 });
 
-test('an import reads a line of 1 MiB', async () => {
+test('an import reads a line of exactly 1 MiB', async () => {
   const { lines } = await importText(`${'x'.repeat(1_048_576)}\n`);
   expect(lines).toMatchObject([{ number: 1, failure: { message: 'the line is not JSON in UTF-8' } }]);
 });
 
-describe('a failure', () => {
+describe('an import', () => {
   test.each<[Result<'createPlant'> & { ok: false }]>([
     [{ ok: false, error: 40901, status: 409, requestId, message: 'taken' }],
     [{ ok: false, error: 50301, status: 503, requestId, message: 'later' }],
@@ -134,7 +134,7 @@ describe('a failure', () => {
     [{ ok: false, error: 'gateway', status: 502, requestId, message: 'Bad Gateway' }],
     [{ ok: false, error: 'gateway', status: 503, requestId, message: 'Service Unavailable' }],
     [{ ok: false, error: 'gateway', status: 504, requestId, message: 'Gateway Timeout' }],
-  ])('of one line does not stop the import of the others: %j', async (result) => {
+  ])('goes on after a failure that concerns only one line: %j', async (result) => {
     const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? result : stored));
     const { error, message } = result;
     const failed = { outcome: 'failed', failure: { error, message, requestId } };
@@ -146,7 +146,7 @@ describe('a failure', () => {
     [{ ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' }],
     [{ ok: false, error: 'gateway', status: 404, requestId, message: 'Not Found' }],
     [{ ok: false, error: 'gateway', status: 301, requestId, message: 'the response is not from the Plant Store' }],
-  ])('that every other line would have, too, ends the import: %j', async (result) => {
+  ])('ends after a failure that every other line would have, too: %j', async (result) => {
     await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
   });
 });

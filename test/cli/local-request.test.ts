@@ -1,4 +1,7 @@
-/** Tests that a request's id alone leads to the cause of every error, with the bundles behind the local gateway. */
+/**
+ * Tests that `npm run request` finds the cause of every error by the id of the request, with the real bundles behind
+ * the local gateway.
+ */
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { findLocalRequest } from '../../cli/local-request.ts';
@@ -13,7 +16,7 @@ import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { newId } from '../kit/responses.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
-/** Wraps a handler so that it misbehaves as the header x-function says. Without the header, it works as usual. */
+/** Wraps a handler, which then misbehaves as the header x-function of a request says. Without the header, it works. */
 const misbehaving =
   (handler: Handler): Handler =>
   async (event: { headers: Record<string, string>; body?: string }, context) => {
@@ -22,10 +25,11 @@ const misbehaving =
       case 'crash':
         throw new TypeError('oops');
       case 'hang':
-        // Keep a timer: Lambda ends a function at once if its handler can never settle.
+        // Keep a timer running. Without it, Lambda would end the function at once, because its handler could never
+        // settle.
         return new Promise((resolve) => setTimeout(resolve, 300_000));
       case 'slow body': {
-        // Set every clock that the function can read forward by 2.2 s while the function reads the body.
+        // Make reading the body seem to take 2.2 s: when the function reads the body, move all its clocks forward.
         const clocks = [performance, Date].map((clock) => ({ clock, now: clock.now.bind(clock) }));
         const read = () => {
           for (const { clock, now } of clocks) clock.now = () => now() + 2_200;
@@ -60,7 +64,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Makes the commands take the service at `url` for the running local service. */
+/** Writes a session file, so that the commands find the service at `url` as the running local service. */
 const makeLocal = async (url: string): Promise<void> => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -73,9 +77,7 @@ beforeEach(() => makeLocal(stack.url));
 type Sent = { body?: string; path?: string; headers?: Record<string, string | undefined> };
 type Received = { status: number; id: string; error: number | undefined };
 
-/**
- * Sends a plant with a valid token. The parameters replace parts of the request; a header that is undefined is omitted.
- */
+/** Sends a plant with a valid token. The parameters replace parts of the request; `undefined` removes a header. */
 const send = ({ body = moss(), path = '/plants', headers = {} }: Sent, { url, token } = stack): Promise<Received> => {
   const all = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers };
   return new Promise((resolve, reject) => {
@@ -89,7 +91,7 @@ const send = ({ body = moss(), path = '/plants', headers = {} }: Sent, { url, to
 
 const moss = (id = newId()): string => `{"id":${id},"name":"Moss"}`;
 
-/** Sends a plant for which the store returns the error `type` with `status`. */
+/** Sends a plant for which the store returns the DynamoDB error `type` with the HTTP status `status`. */
 const sendWithFault = (status: number, type: string) => {
   const id = newId();
   store.fail(id, dynamoDbError(status, type));
@@ -97,8 +99,8 @@ const sendWithFault = (status: number, type: string) => {
 };
 
 /**
- * For each error of the contract (its status and error number, or `gateway`): how to cause the error, and the cause
- * that must be found.
+ * The errors of the contract, each named by its status and its error number (or `gateway`). Each has a request that
+ * causes the error, and a pattern that the cause reported by the command must match.
  */
 const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
   '400 40001': [() => send({ body: '{' }), /^CreatePlant INFO .*"outcome":"refused","error":40001\b/m],
@@ -170,20 +172,20 @@ const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
   ],
 };
 
-describe('the id of a request to the local service leads to the cause of', () => {
-  test('every error that the contract has', () => {
+describe('npm run request, with the id of a request to the local service, shows the cause of', () => {
+  test('every error that the contract has: each has a test below', () => {
     const ofContract = Object.entries(createPlantOperation.responses).flatMap(([status, { content }]) =>
       examplesOf(content['application/json']).map(
         (example) => `${status} ${(example as { error?: number }).error ?? 'gateway'}`,
       ),
     );
-    // Add the 404, which the contract does not have, because no operation responds with 404.
+    // Add the gateway's 404. The contract does not have it, because no operation responds with 404.
     const errors = [...ofContract.filter((each) => !each.startsWith('2')), '404 gateway'];
     expect(Object.keys(causes).toSorted()).toEqual([...new Set(errors)].toSorted());
   });
 
   test.each(Object.entries(causes))('the error %s', async (name, [get, cause]) => {
-    // Send the request again if the response is another 503: on a busy machine, the service may run out of time.
+    // Send the request again if the response is an unexpected 503: on a busy machine, the service may run out of time.
     const nameOf = ({ status, error }: Received) => `${status} ${error ?? 'gateway'}`;
     const received = await retryWhile(get, (each) => isUnavailable(each.status) && nameOf(each) !== name);
     const { status, id } = received;
@@ -193,7 +195,7 @@ describe('the id of a request to the local service leads to the cause of', () =>
     expect(description).toMatch(cause);
   });
 
-  test('a 500 if the keys of the issuer cannot be fetched', async () => {
+  test('a status of 500 if the keys of the token issuer cannot be fetched', async () => {
     const JWKS_URI = 'https://127.0.0.1:9/jwks';
     const lost = await startTrialStack(store.endpoint, { authorizer: { environment: { JWKS_URI } } });
     onTestFinished(lost.close);
@@ -208,7 +210,7 @@ describe('the id of a request to the local service leads to the cause of', () =>
     expect(errors).toEqual([expect.stringContaining('keys of the token issuer cannot be fetched')]);
   });
 
-  test('a conflict that the client returned', async () => {
+  test('a conflict that the API client has returned', async () => {
     const { createPlant } = createPlantStoreClient({ baseUrl: stack.url, token: stack.token });
     const id = BigInt(newId());
     await createPlant({ id, name: 'Moss' });
@@ -221,11 +223,11 @@ describe('the id of a request to the local service leads to the cause of', () =>
   });
 });
 
-test('looking up an unknown request of the local service says how long requests are kept', async () => {
+test('looking up an unknown request says how many requests the local service keeps', async () => {
   await expect(findLocalRequest('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
 });
 
-test('looking up a request says that the local service was probably killed if it does not answer', async () => {
+test('looking up a request says that the local service was probably killed if the service does not answer', async () => {
   await makeLocal('http://127.0.0.1:9');
   await expect(findLocalRequest('x')).rejects.toThrow(/does not answer; it was probably killed/);
 });

@@ -1,4 +1,4 @@
-/** `npm run plant` as a newcomer uses it. */
+/** Tests `npm run plant` with the local service, and what the command says if something is wrong. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -37,8 +37,8 @@ const start = (...args: string[]) => startIn({}, ...args);
 const plant = (...args: string[]) => start(...args).ended;
 
 /**
- * Runs `plant add` with the local service, whose own tokens replace ACCESS_TOKEN. Runs it again after a 503, as the
- * contract advises: on a busy machine the service may run out of time.
+ * Runs `plant add` against the local service, for which the command must ignore ACCESS_TOKEN. Runs it again after a
+ * 503, as the contract advises: on a busy machine the service may run out of time.
  */
 const add = (...args: string[]) =>
   retryWhile(
@@ -48,7 +48,9 @@ const add = (...args: string[]) =>
 
 const earlierFailure = '# plants.ndjson:7 (40901): taken\n{}\n';
 
-/** Writes an import file to a new folder. `earlier` is the content of its `.failed.ndjson` from an earlier import. */
+/**
+ * Writes the file for an import into a new folder, and `earlier`, unless empty, into a `.failed.ndjson` file beside it.
+ */
 const ndjson = async (content: string, { earlier = '' } = {}) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -56,7 +58,7 @@ const ndjson = async (content: string, { earlier = '' } = {}) => {
   await writeFile(file, content);
   if (earlier !== '') await writeFile(`${file}.failed.ndjson`, earlier);
   const failedText = () => readFile(`${file}.failed.ndjson`, 'utf8');
-  /** The failed lines, each with its line number and error, which are in the comment above the line. */
+  /** Reads the file of failed lines: each line, with the line number and the error from the comment above it. */
   const failed = async () =>
     [...(await failedText()).matchAll(/^# plants\.ndjson:(\d+) \((.*?)\): [^\n]+\n([^\n]*)\n/gm)].map(
       ([, line, error, text]) => ({ line: Number(line), error, text }),
@@ -65,7 +67,7 @@ const ndjson = async (content: string, { earlier = '' } = {}) => {
 };
 
 describe('plant add', () => {
-  test('stores a plant under the largest int64 and prints it; rejects a different plant under that id, and a larger id', async () => {
+  test('stores and prints a plant whose id is the largest int64; rejects a different plant with that id, and a larger id', async () => {
     const id = String(maxId);
     const stdout = `{"id":${id},"name":"Swiss cheese plant","tag":"climber"}\n`;
     const printed = { code: 0, stdout, stderr: '' };
@@ -79,14 +81,14 @@ describe('plant add', () => {
     expect(beyond).toMatchObject({ code: 1, stderr: expect.stringContaining('(40002): id must be an integer from') });
   });
 
-  test('sends the token of ACCESS_TOKEN to --url', async () => {
+  test('sends the token in ACCESS_TOKEN to the service at --url', async () => {
     const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }));
     const { ended } = startIn({ ACCESS_TOKEN: 'a.b.c' }, 'add', '--id', newId(), '--name', 'Moss', '--url', baseUrl);
     expect(await ended).toMatchObject({ code: 0, stderr: '' });
     expect(received).toMatchObject([{ authorization: 'Bearer a.b.c' }]);
   });
 
-  test('neither sends nor prints an ACCESS_TOKEN that is not a token', async () => {
+  test('neither sends nor prints the value of ACCESS_TOKEN if that value has a space', async () => {
     const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }));
     const { ended } = startIn({ ACCESS_TOKEN: 'two words' }, 'add', '--id', '1', '--name', 'Moss', '--url', baseUrl);
     const stderr = 'ACCESS_TOKEN or --token must be the token alone: no spaces, no line breaks, no "Bearer".\n';
@@ -96,8 +98,8 @@ describe('plant add', () => {
 });
 
 /**
- * Reads the counts that an import prints. `stored` includes plants that were already there: if the response to an
- * attempt was lost, the next attempt finds the plant stored.
+ * Reads the counts that an import prints. `stored` includes plants that were already there: if the response to a first
+ * attempt is lost, the second attempt finds the plant stored.
  */
 const countsIn = (stdout: string) => {
   const [, added = '', there = '', failed] = /^(\d+) new, (\d+) already there, (\d+) failed/.exec(stdout) ?? [];
@@ -105,8 +107,8 @@ const countsIn = (stdout: string) => {
 };
 
 describe('plant import', () => {
-  test('stores 200 lines in a store that fails now and then, and reports the lines that failed', async () => {
-    // Leave out the largest int64, under which another test stores a plant.
+  test('imports 200 lines although the store sometimes fails, and reports the lines that could not be stored', async () => {
+    // Leave out the plant with the largest int64 as its id, because another test stores a plant with that id.
     const plants = somePlants(201, 7)
       .filter(({ id }) => id !== maxId)
       .slice(0, 200);
@@ -125,7 +127,7 @@ describe('plant import', () => {
     const { code, stdout, stderr } = await plant('import', file);
     const failures = await failed();
     const text = await failedText();
-    // Ignore further lines that failed with 50301: on a busy machine the service may run out of time for any line.
+    // Except in line 11, ignore the error 50301 (no answer from the store), which any line may get on a busy machine.
     const late = failures.filter(({ line, error }) => line !== 11 && error === '50301');
     const notSentAgain = late.filter(({ line }) => line > 40 && line <= 50);
     expect(notSentAgain.length, 'lines that failed at their first request only').toBeLessThan(10);
@@ -139,8 +141,8 @@ describe('plant import', () => {
     expect(countsIn(stdout)).toEqual({ stored: 195 - late.length, failed: 4 + late.length });
     expect(stdout).toContain(`: see ${file}.failed.ndjson\n`);
 
-    // Import the failed lines again, from their file's folder: nothing is stored twice, and the old failures stay in
-    // their file.
+    // Import the first 20 lines and the ignored ones again, from the folder of the file: no plant is stored twice, and
+    // the file of failed lines keeps its lines.
     store.fail(unavailable);
     const again = [...lines.slice(0, 20), ...late.map((failure) => failure.text)];
     await writeFile(file, again.join('\n'));
@@ -157,7 +159,7 @@ describe('plant import', () => {
     expect(await store.read(String(id))).toEqual(item(String(id), name, tag));
   });
 
-  test('stops on SIGTERM, says that it can run again, and keeps the failures of this import and of an earlier one', async () => {
+  test('stops on SIGTERM, prints the command to continue, and keeps the failed lines of this import and of an earlier one', async () => {
     const { file, failed, list } = await ndjson(`no JSON\n${'{"id":1,"name":"Moss"}\n'.repeat(1000)}`, {
       earlier: earlierFailure,
     });
@@ -172,7 +174,7 @@ describe('plant import', () => {
     expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
   });
 
-  test('keeps the failures in their file if the terminal closes', async () => {
+  test('keeps the file of failed lines if the terminal closes', async () => {
     const { file, failed, list } = await ndjson(`no JSON\n${'{"id":1,"name":"Moss"}\n'.repeat(1000)}`);
     const { baseUrl, received } = await startScriptedService(answer(200, { name: 'Moss' }), () => {});
     const { child, ended } = start('import', file, '--url', baseUrl, '--token', 'a.b.c');
@@ -185,7 +187,7 @@ describe('plant import', () => {
     expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
   });
 
-  test('keeps the failures of an earlier import if the file to import has no lines', async () => {
+  test('keeps the failed lines of an earlier import if the file to import has only a blank line', async () => {
     const { file, failedText } = await ndjson('\n', { earlier: earlierFailure });
     expect(await plant('import', file, '--url', 'http://127.0.0.1:9', '--token', 'a.b.c')).toMatchObject({ code: 0 });
     expect(await failedText()).toBe(earlierFailure);
@@ -193,11 +195,11 @@ describe('plant import', () => {
 
   const here = ['--token', 'a.b.c', '--url'];
 
-  describe('keeps the failures of an earlier import, says in a sentence what is wrong, and ends with code 1', () => {
+  describe('keeps the failed lines of an earlier import, says what is wrong, and exits with code 1', () => {
     const line = '{"id":1,"name":"Moss"}\n';
 
     test.each<[what: string, args: (url: string) => string[], sentence: RegExp]>([
-      ['the url is not a URL', () => [...here, 'plants'], /It must be a URL such as https:\/\/host.example\n/],
+      ['--url is not a URL', () => [...here, 'plants'], /It must be a URL such as https:\/\/host.example\n/],
       [
         'the token is missing',
         (url) => ['--url', url],
@@ -209,7 +211,7 @@ describe('plant import', () => {
         /^ACCESS_TOKEN or --token must be the token alone/,
       ],
       [
-        'no Plant Store answers',
+        'the server at --url is not a Plant Store',
         (url) => [...here, url],
         /^No Plant Store answers at \S+ \(404\): check --url\.\n0 new, /,
       ],
@@ -222,7 +224,7 @@ describe('plant import', () => {
       expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
     });
 
-    test('if a line is too long', async () => {
+    test('if a line is longer than 1 MiB', async () => {
       const { file, failedText } = await ndjson('x'.repeat(1_100_000), { earlier: earlierFailure });
       const { code, stderr } = await plant('import', file, ...here, 'http://127.0.0.1');
       expect({ code, stderr }).toEqual({
@@ -232,7 +234,7 @@ describe('plant import', () => {
       expect(await failedText()).toBe(earlierFailure);
     });
 
-    test('if nothing answers', async () => {
+    test('if no server answers at --url', async () => {
       const { file, failedText } = await ndjson(line, { earlier: earlierFailure });
       const closed = createServer();
       const url = `http://127.0.0.1:${await listen(closed, 0)}`;
@@ -248,7 +250,7 @@ describe('plant import', () => {
       expect(await failedText()).toBe(earlierFailure);
     });
 
-    test('if no local service runs, or the file is gone', async () => {
+    test('if no local service is running or the file to import does not exist', async () => {
       const { file, failedText } = await ndjson(line, { earlier: earlierFailure });
       const folder = path.dirname(file);
       const { code, stderr } = await startIn({ DATA_DIR: folder }, 'import', file).ended;
@@ -260,7 +262,7 @@ describe('plant import', () => {
       expect(await failedText()).toBe(earlierFailure);
     });
 
-    test('if the token is refused, which also stops the import at once', async () => {
+    test('if the service refuses the token; the import then stops at once', async () => {
       const { file, failedText } = await ndjson(line.repeat(1000), { earlier: earlierFailure });
       const { baseUrl, received } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { code, stdout, stderr } = await plant('import', file, ...here, baseUrl);
@@ -274,7 +276,7 @@ describe('plant import', () => {
   });
 });
 
-describe('npm run plant says in a sentence what is wrong and ends with code 1', () => {
+describe('npm run plant says what is wrong and exits with code 1', () => {
   test.each<[what: string, args: string[], sentence: RegExp]>([
     ['an id is missing', ['add', '--name', 'Moss'], /^error: required option '--id <integer>' not specified\n/],
     [
@@ -300,7 +302,7 @@ describe('npm run plant says in a sentence what is wrong and ends with code 1', 
     [500, /^The plant is not stored \(500: no\): try again later, which is safe\.\n$/],
     [504, /^The plant is not stored \(504: no\): try again later, which is safe\.\n$/],
     [307, /^No Plant Store answers at \S+ \(307\): check --url\.\n$/],
-  ])('if a gateway answers %i', async (status, sentence) => {
+  ])('if a gateway responds with the status %i', async (status, sentence) => {
     const { baseUrl } = await startScriptedService(answer(status, { message: 'no' }));
     const { code, stderr } = await plant('add', '--id', '1', '--name', 'Moss', '--token', 'a.b.c', '--url', baseUrl);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(sentence) });

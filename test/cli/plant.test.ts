@@ -1,4 +1,4 @@
-/** Tests `npm run plant` against a scripted service; plant.e2e.ts tests further cases. */
+/** Tests `npm run plant` with a server whose responses are scripted; plant.e2e.ts tests it with the local service. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -22,7 +22,10 @@ const stored = answer(200, { name: 'Moss' });
 const moss = ['add', '--id', '-9223372036854775807', '--name', 'Moss'];
 
 describe('the local service', () => {
-  /** Starts a scripted service that is also the token issuer, and writes its session to a new data folder. */
+  /**
+   * Starts a server with scripted responses, and writes a session file to a new data folder, so that `plant` takes this
+   * server for the local service and for the token issuer.
+   */
   const startLocal = async (...script: Parameters<typeof startScriptedService>) => {
     const { baseUrl, received } = await startScriptedService(...script);
     const DATA_DIR = await newFolder();
@@ -33,7 +36,7 @@ describe('the local service', () => {
   };
   const basic = `Basic ${btoa('me:shh')}`;
 
-  test('gets a plant exactly, with a token of its issuer instead of ACCESS_TOKEN', async () => {
+  test('receives every digit of an id, and a token from its own issuer instead of the token in ACCESS_TOKEN', async () => {
     const { DATA_DIR, received } = await startLocal(answer(200, { access_token: 'a.b.c' }), stored);
     const printed = { code: 0, stdout: '{"id":-9223372036854775807,"name":"Moss"}\n', stderr: '' };
     expect(await plant(moss, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' })).toEqual(printed);
@@ -43,7 +46,7 @@ describe('the local service', () => {
     ]);
   });
 
-  test('gets the plant again with a new token if it refuses the first one', async () => {
+  test('receives the plant again, with a new token, after it has refused the first token', async () => {
     const token = (text: string) => answer(200, { access_token: text });
     const refused = answer(403, { message: 'Forbidden' });
     const { DATA_DIR, received } = await startLocal(token('old'), refused, token('new'), stored);
@@ -52,7 +55,7 @@ describe('the local service', () => {
   });
 });
 
-test('the service at --url gets the token of --token even if ACCESS_TOKEN is set', async () => {
+test('npm run plant sends the token in --token to the service at --url, even if ACCESS_TOKEN is set', async () => {
   const { baseUrl, received } = await startScriptedService(stored);
   const args = [...moss, '--url', baseUrl, '--token', 'a.b.c'];
   expect((await plant(args, { ACCESS_TOKEN: 'x.y.z' })).code).toBe(0);
@@ -62,17 +65,20 @@ test('the service at --url gets the token of --token even if ACCESS_TOKEN is set
 test.each<[status: number, sentence: RegExp]>([
   [413, /^The plant is too large \(413: no\)\.\n$/],
   [431, /^The token was refused at \S+ \(431\): get another one/],
-])("npm run plant reports a gateway's status %i in a sentence, and exits with code 1", async (status, sentence) => {
-  const { baseUrl } = await startScriptedService(answer(status, { message: 'no' }, { 'retry-after': '0' }));
-  const ended = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
-  expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
-});
+])(
+  'npm run plant explains the status %i of a gateway in one sentence, and exits with code 1',
+  async (status, sentence) => {
+    const { baseUrl } = await startScriptedService(answer(status, { message: 'no' }, { 'retry-after': '0' }));
+    const ended = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
+    expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+  },
+);
 
 test.each<[status: number, body: object]>([
   [409, { error: 40901, message: 'taken' }],
   [403, { message: 'Forbidden' }],
 ])(
-  'npm run plant prints the id of a request that failed with status %i, so that its cause can be found',
+  'npm run plant prints the request id of a response with the status %i, so that operators can find the cause',
   async (status, body) => {
     const { baseUrl } = await startScriptedService(answer(status, body, { 'apigw-requestid': 'QcNvjVNaC1t4m14=' }));
     const { stderr } = await plant([...moss, '--url', baseUrl, '--token', 'a.b.c']);
@@ -86,10 +92,10 @@ test('npm run plant refuses --token without --url, so that the token does not re
 });
 
 describe('plant import', () => {
-  /** The content of a file of failed lines that an earlier import made. */
+  /** The text of a file of failed lines, as an earlier import would have left it. */
   const earlier = '# plants.ndjson:7 (40901): taken\n{"id":3,"name":"Moss"}\n';
 
-  /** Prepares an import of a file with the text `content`, in a new folder that also has the files `others`. */
+  /** Prepares an import of a file with the text `content`. Its folder is new and also gets the files `others`. */
   const importing = async (content: string, baseUrl: string, others: Record<string, string> = {}) => {
     const INIT_CWD = await newFolder();
     const files = { 'plants.ndjson': content, 'plants.ndjson.failed.ndjson': earlier, ...others };
@@ -106,7 +112,7 @@ describe('plant import', () => {
   const notJson = 'the line is not JSON in UTF-8\nno JSON\n';
   const repeated = answer(200, { name: 'Moss' }, { 'idempotent-replayed': 'true' });
 
-  test('stores the lines of a file in the folder where npm was called, and keeps the failures of an earlier file', async () => {
+  test('finds the file in the folder from which npm was called, and keeps the failed lines of an earlier import', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin, failed } = await importing(line.repeat(2), baseUrl);
     const stdout = '2 new, 0 already there, 0 failed\n';
@@ -115,7 +121,7 @@ describe('plant import', () => {
     expect(await failed()).toBe(earlier);
   });
 
-  test('ends with code 1 if a line fails, and adds that line to its file of failed lines once only', async () => {
+  test('exits with code 1 if a line fails, and adds that line to the file of failed lines only once in two imports', async () => {
     const { baseUrl } = await startScriptedService(stored, repeated);
     const { begin, failed } = await importing(`${line.repeat(3)}no JSON`, baseUrl);
     const stdout = expect.stringMatching(/^1 new, 2 already there, 1 failed: see /);
@@ -125,7 +131,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('keeps a line that the user fixed in the file of failed lines, and adds the original that fails again', async () => {
+  test('does not change a line that the user has corrected in the file of failed lines, and adds the original line if that fails again', async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);
@@ -134,18 +140,18 @@ describe('plant import', () => {
     expect(await failed()).toBe(`${fixed}# plants.ndjson:1 (not sent): ${notJson}`);
   });
 
-  test('says after Ctrl-C how to go on, ends with code 130, and keeps earlier failures', async () => {
+  test('after Ctrl-C, prints the command to continue, exits with code 130, and keeps the failed lines of an earlier import', async () => {
     const { baseUrl, received } = await startScriptedService(stored, stored, () => {});
     const { begin, failed } = await importing(line.repeat(99), baseUrl);
     const { child, ended } = begin();
     await until(() => received.length === 18);
-    // npm forwards Ctrl-C, so the signal arrives twice.
+    // On Ctrl-C, the import gets the signal twice: from the terminal and from npm, which forwards it.
     child.kill('SIGINT');
     child.kill('SIGINT');
     const command = `npm run -s plant -- import plants.ndjson --from 3 --url ${baseUrl} --token ...`;
     const stderr = `Stopped: 2 new, 0 already there, 0 failed so far. To go on: ${command}\n`;
     expect(await ended).toEqual({ code: 130, stdout: '', stderr });
-    // The import sends no plant after Ctrl-C.
+    // The import has sent no more plants after Ctrl-C.
     expect(received).toHaveLength(18);
     expect(await failed()).toBe(earlier);
   });
@@ -159,7 +165,7 @@ describe('plant import', () => {
     expect((await begin('plants.ndjson', '--from', '0').ended).stderr).toContain('the number of a line, from 1');
   });
 
-  test('reads standard input if the file is -, and adds the lines that fail to stdin.failed.ndjson', async () => {
+  test('reads standard input if the file name is -, and adds the lines that fail to stdin.failed.ndjson', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin, failed } = await importing('', baseUrl, { 'stdin.failed.ndjson': earlier });
     const { child, ended } = begin('-');
@@ -170,7 +176,7 @@ describe('plant import', () => {
     expect(await failed('stdin.failed.ndjson')).toBe(`${earlier}# stdin:2 (not sent): ${notJson}`);
   });
 
-  test('of standard input stops while it waits for a line', async () => {
+  test('stops on Ctrl-C even while it waits for a line from standard input', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin } = await importing('', baseUrl);
     const { child, ended } = begin('-');
@@ -200,7 +206,7 @@ describe('plant import', () => {
       expect(await list()).toEqual(['plants.ndjson', failedFile]);
     });
 
-    test('keeps in the file the lines that are not yet imported when the import is stopped', async () => {
+    test('if the user stops the import, keeps in the file the lines that are not yet imported', async () => {
       const { baseUrl, received } = await startScriptedService(stored, () => {});
       const { begin, failed } = await importing(line, baseUrl, { [failedFile]: earlier.repeat(20) });
       const { child, ended } = begin(failedFile);
@@ -211,11 +217,11 @@ describe('plant import', () => {
       expect(await failed()).toBe(earlier.repeat(19));
     });
 
-    // A file name so long that the import cannot make a temporary folder beside the file, not even as root.
+    // The import cannot make its temporary folder beside this file, because the folder's even longer name is too long.
     const stuckFile = `${'x'.repeat(236)}.failed.ndjson`;
     const stuck = `The lines that are done are still in .*/${stuckFile} \\(ENAMETOOLONG: .*\\)\\. Make sure .*\\.\\n$`;
 
-    test('says what to do, and exits with code 1, if the stored lines cannot be removed from the file', async () => {
+    test('says what to do and exits with code 1 if the stored lines cannot be removed from the file', async () => {
       const { baseUrl } = await startScriptedService(stored);
       const { begin, failed } = await importing(line, baseUrl, { [stuckFile]: `${earlier}no JSON\n` });
       const { code, stdout, stderr } = await begin(stuckFile).ended;
@@ -227,7 +233,7 @@ describe('plant import', () => {
       expect(await failed(stuckFile)).toBe(`${earlier}no JSON\n# ${stuckFile}:3 (not sent): ${notJson}`);
     });
 
-    test('says first why the import stopped, even if the finished lines cannot be removed from the file', async () => {
+    test('first says why the import stopped, then that the finished lines cannot be removed from the file', async () => {
       const { baseUrl } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { begin } = await importing(line, baseUrl, { [stuckFile]: `# x:1 (not sent): ${notJson}${earlier}` });
       const { code, stderr } = await begin(stuckFile).ended;
@@ -246,7 +252,7 @@ describe('plant import', () => {
     });
   });
 
-  test("leaves a user's own file alone, even if it has the name of a file of failed lines", async () => {
+  test('never changes a file that no import has made, even if its name ends in .failed.ndjson', async () => {
     const { baseUrl } = await startScriptedService(stored);
     const own = { 'own.failed.ndjson': line, 'plants.ndjson.failed.ndjson': line, 'stdin.failed.ndjson': line };
     const { begin, failed, list } = await importing(line, baseUrl, own);
@@ -264,7 +270,7 @@ describe('plant import', () => {
     ['[{"id":1,"name":"Moss"}]', ', but a JSON array'],
     ['[\n  {\n    "id": 1\n  }\n]\n', ', but a JSON array'],
     ['{\n  "id": 1\n}\n', ''],
-  ])('says which format it needs if no line is a plant: %j', async (content, looks) => {
+  ])('explains the file format if no line is a plant: %j', async (content, looks) => {
     const { begin } = await importing(content, 'http://127.0.0.1:9');
     const { stderr } = await begin().ended;
     expect(stderr).toBe(
@@ -272,7 +278,7 @@ describe('plant import', () => {
     );
   });
 
-  test('says which format it needs if the service refuses every line as invalid, but not if it stores one', async () => {
+  test('explains the file format if the service rejects every line as invalid, but not after it has stored a line', async () => {
     const { baseUrl } = await startScriptedService(answer(400, { error: 40002, message: 'id is required' }), stored);
     const { begin } = await importing('{"ID":1}\n', baseUrl);
     expect((await begin().ended).stderr).toContain('. Each line must be one ');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Progress, secondsLeft } from '../../cli/progress.ts';
 
-test('the remaining time of an import is computed from the part that is done, and is rounded up', () => {
+test('the remaining time of an import is estimated from its speed so far, and is rounded up', () => {
   expect(secondsLeft(200, 1_000, 10)).toBe(40);
   expect(secondsLeft(999, 1_000, 10)).toBe(1);
   expect(secondsLeft(1_000, 1_000, 10)).toBe(0);

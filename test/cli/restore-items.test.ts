@@ -23,7 +23,7 @@ beforeEach(async () => {
   });
 });
 
-/** Creates the table `restored`, with `id` as its partition key, or with another key. */
+/** Creates the table `restored`. Its partition key is `id`, a number (N) or a string (S); a sort key may be added. */
 const createSource = (type: 'N' | 'S' = 'N', sortKey: KeySchemaElement[] = []) =>
   client.send(
     new CreateTableCommand({
@@ -47,14 +47,14 @@ const item = (id: string, content: Record<string, AttributeValue> = { name: { S:
 const ids = Array.from({ length: 100 }, (_, index) => String(index + 1));
 const putMany = () => Promise.all(ids.map((id) => put(tables.from, item(id))));
 
-/** Restores all items. @returns how many items had each outcome */
+/** Restores all items. @returns for each outcome, the number of items */
 const restore = async (): Promise<Partial<Record<Restored['outcome'], number>>> => {
   const counts: Partial<Record<Restored['outcome'], number>> = {};
   for await (const { outcome } of restoreItems(client, tables, 'id')) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
 };
 
-test('a restore copies each item as it is: every digit, every type, and attributes that are not in the contract', async () => {
+test('a restore copies each item unchanged: every digit, every attribute type, and attributes that are not in the contract', async () => {
   await createSource();
   const odd = item('-9223372036854775808', {
     exact: { N: '12345678901234567890123456789012345678' },
@@ -71,16 +71,16 @@ test('a restore copies each item as it is: every digit, every type, and attribut
   expect(await store.read('9223372036854775807')).toEqual(item('9223372036854775807'));
 });
 
-test('a restore reads every page of the table', async () => {
+test('a restore copies the items from every page of the table', async () => {
   await createSource();
-  // DynamoDB returns at most 1 MB in a page.
+  // DynamoDB returns at most 1 MB in a page, so these nine items need several pages.
   const long = { name: { S: 'x'.repeat(300_000) } };
   for (let id = 1; id <= 9; id++) await put(tables.from, item(String(id), long));
   expect(await restore()).toEqual({ restored: 9 });
   expect(await store.read('9')).toEqual(item('9', long));
 });
 
-test('a restore never overwrites an item, and keeps those that only the target has', async () => {
+test('a restore never overwrites an item in the target table, and keeps items that only the target table has', async () => {
   await createSource();
   await put(tables.from, item('1'));
   await put(tables.from, item('2'));
@@ -91,7 +91,7 @@ test('a restore never overwrites an item, and keeps those that only the target h
   expect(await store.size()).toBe(3);
 });
 
-test('a restore that broke off is completed by the next one', async () => {
+test('a second restore completes a first one that broke off', async () => {
   await createSource();
   await putMany();
   store.fail('50', hangUp);
@@ -101,12 +101,12 @@ test('a restore that broke off is completed by the next one', async () => {
   store.fail('50');
   const { restored = 0, 'already there': there = 0 } = await restore();
   expect(restored + there).toBe(100);
-  // Items that were on their way when the first restore broke off may have arrived since.
+  // The first restore may have stored more items after it broke off, by calls that were already on their way.
   expect(there).toBeGreaterThanOrEqual(before);
   expect(await store.size()).toBe(100);
 });
 
-test('a restore goes on after an item that DynamoDB throttles or fails, and counts it as failed', async () => {
+test('a restore goes on after an item that DynamoDB throttles or cannot store, and counts that item as failed', async () => {
   await createSource();
   for (const id of ['1', '2', '3']) await put(tables.from, item(id));
   store.fail('1', dynamoDbError(400, 'ThrottlingException'));
@@ -114,17 +114,17 @@ test('a restore goes on after an item that DynamoDB throttles or fails, and coun
   expect(await restore()).toEqual({ restored: 1, failed: 2 });
 });
 
-test('a restore counts an item as already there if its own first attempt stored it, but the response was lost', async () => {
+test('a restore counts an item as already there if the first attempt stored the item but its response was lost', async () => {
   await createSource();
   await put(tables.from, item('1'));
-  // The first call put the item into the other table.
+  // This test made the first call, to fill the source table. The second call is the first attempt of the restore.
   store.fail('1', (call) => (call.number === 2 ? loseResponse(call) : pass(call)));
   expect(await restore()).toEqual({ 'already there': 1 });
   expect(await store.read('1')).toEqual(item('1'));
 });
 
 test.each(['AccessDeniedException', 'ResourceNotFoundException', 'ExpiredTokenException'])(
-  'a restore stops at %s, which every other item would meet, too',
+  'a restore stops after %s, because every other item would fail with the same error',
   async (type) => {
     await createSource();
     await putMany();
@@ -135,26 +135,26 @@ test.each(['AccessDeniedException', 'ResourceNotFoundException', 'ExpiredTokenEx
   },
 );
 
-test('checkTables returns the partition key, and as many items as DynamoDB has counted so far', async () => {
+test('checkTables returns the name of the partition key, and the number of items as DynamoDB reports it', async () => {
   await createSource();
   expect(await checkTables(client, tables)).toEqual({ partitionKey: 'id', itemCount: 0 });
 });
 
-test('checkTables names the table that does not exist', async () => {
+test('checkTables throws an error that names the table that does not exist', async () => {
   await expect(checkTables(client, tables)).rejects.toThrow('no table restored in this account and region');
 });
 
 test.each<['N' | 'S', KeySchemaElement[], string]>([
   ['S', [], 'id (S)'],
   ['N', [{ AttributeName: 'tag', KeyType: 'RANGE' }], 'id (N), tag (S)'],
-])('checkTables refuses tables with different keys: %s %j', async (type, sortKey, key) => {
+])('checkTables refuses two tables whose keys differ: %s %j', async (type, sortKey, key) => {
   await createSource(type, sortKey);
   await expect(checkTables(client, tables)).rejects.toThrow(
     `The key of restored is ${key}, but the key of live is id (N): they must be the same.`,
   );
 });
 
-test('checkTables says to wait while DynamoDB restores the table', async () => {
+test('checkTables tells the user to try again later while DynamoDB is still restoring the table', async () => {
   const creating = async () => ({ Table: { TableStatus: 'CREATING' } });
   const slow = { send: creating } as unknown as DynamoDBClient;
   await expect(checkTables(slow, tables)).rejects.toThrow(

@@ -1,4 +1,4 @@
-/** `npm run restore` as the runbook uses it, between two tables of one store. */
+/** Tests `npm run restore` as the runbook uses it, but between two tables of a local store. */
 import { CreateTableCommand, DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { dynamoDbError, type FaultyStore, hang, pass, startFaultyStore } from '../kit/faulty-store.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
   }
 });
 
-/** Starts the command with credentials of nobody; `environment` replaces some of them. */
+/** Starts `npm run restore` with a region and made-up credentials; `environment` replaces some of these variables. */
 const start = (args: string[], environment: Record<string, string> = {}) =>
   run(process.execPath, [programs.restore, ...args], {
     ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
@@ -37,7 +37,7 @@ const start = (args: string[], environment: Record<string, string> = {}) =>
 const both = ['--from', 'restored', '--to', 'live'];
 const again = 'Run the same command again: it skips what is already there.\n';
 
-test('npm run restore copies a table, says how much and how fast, and may be repeated', async () => {
+test('npm run restore copies a table, prints the counts and the speed, and skips every item if it runs again', async () => {
   const first = await start(both).ended;
   expect(first).toEqual({
     code: 0,
@@ -49,21 +49,21 @@ test('npm run restore copies a table, says how much and how fast, and may be rep
   expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^0 restored, 3 already there, 0 failed/) });
 });
 
-test('npm run restore ends with code 1 and a reason if an item failed, and restores the others', async () => {
-  // The SDK tries again after a server error, but not after this one.
+test('npm run restore restores the other items if one fails, prints the reason, and exits with code 1', async () => {
+  // The SDK does not retry after this error; after a server error, it would.
   store.fail('2', dynamoDbError(400, 'ValidationException'));
   const { code, stdout, stderr } = await start(both).ended;
   expect([code, stderr]).toEqual([1, `Not complete: no secret Moss\n${again}`]);
   expect(stdout).toMatch(/^2 restored, 0 already there, 1 failed/);
 });
 
-test('npm run restore waits and tries again while DynamoDB throttles', async () => {
-  // The first call put the item into the other table.
+test('npm run restore waits and tries again if DynamoDB throttles a call', async () => {
+  // This test made the first call, to fill the source table. The second call is the first attempt of the restore.
   store.fail('2', (call) => (call.number === 2 ? dynamoDbError(400, 'ThrottlingException')(call) : pass(call)));
   expect(await start(both).ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^3 restored/) });
 });
 
-test('npm run restore says how far it came if it is stopped', async () => {
+test('npm run restore prints how many items it has restored if the user stops it', async () => {
   const reached = Promise.withResolvers<void>();
   store.fail('2', (call) => {
     reached.resolve();
@@ -80,16 +80,16 @@ test('npm run restore says how far it came if it is stopped', async () => {
 });
 
 test.each<[what: string, args: string[], environment: Record<string, string>, stderr: string]>([
-  ['one table', ['--from', 'restored'], {}, 'error: name two tables, with --from and --to\n'],
+  ['only one table', ['--from', 'restored'], {}, 'error: name two tables, with --from and --to\n'],
   ['one table twice', ['--from', 'live', '--to', 'live'], {}, 'error: --from and --to are the same table\n'],
   ['an unknown table', ['--from', 'restored', '--to', 'other'], {}, 'There is no table other in this account'],
   ['no region', both, { AWS_REGION: '' }, 'The table restored cannot be read: no region is set; set AWS_REGION'],
-])('npm run restore reports in a sentence: %s', async (_, args, environment, sentence) => {
+])('npm run restore says in one sentence what is wrong: %s', async (_, args, environment, sentence) => {
   const { code, stdout, stderr } = await start(args, environment).ended;
   expect([code, stdout, stderr.startsWith(sentence)]).toEqual([1, '', true]);
 });
 
-test('npm run restore says how to go on if no other item could be restored either', async () => {
+test('npm run restore stops and says how to go on if every other item would fail with the same error', async () => {
   store.fail('1', dynamoDbError(400, 'AccessDeniedException'));
   const { code, stderr } = await start(both).ended;
   expect(code).toBe(1);

@@ -1,4 +1,4 @@
-/** Tests `npm run token` with the issuer of the local service; deployed-issuer.e2e.ts tests it with that of a stack. */
+/** Tests `npm run token` with the local service; deployed-issuer.e2e.ts tests its option --stack. */
 import path from 'node:path';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
@@ -10,7 +10,7 @@ import { answer, startScriptedService } from '../kit/scripted-service.ts';
 const token = async (folder: string, ...args: string[]) =>
   run(process.execPath, [path.resolve('cli/token.ts'), ...args], { DATA_DIR: folder }).ended;
 
-test('npm run token prints only a token of the running service, or what to do if no service is running', async () => {
+test('npm run token prints a token and nothing else, but says what to do if no local service is running', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const issuer = await startIssuer();
@@ -28,7 +28,7 @@ test('npm run token prints only a token of the running service, or what to do if
 test.each([
   [[], 'plants%2Fcreate+plants%2Fread'],
   [['--scope', 'plants/read'], 'plants%2Fread'],
-])('npm run token with the arguments %j asks for the scope %s', async (args, scope) => {
+])('npm run token with the arguments %j asks the issuer for the scope %s', async (args, scope) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const { baseUrl, received } = await startScriptedService(answer(200, { access_token: 'a.b.c' }));

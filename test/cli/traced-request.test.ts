@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describe } from '../../cli/traced-request.ts';
 
-test('the description of a request prints a stack trace line by line, and escapes control characters in log lines', () => {
+test('the description of a request shows a stack trace line by line, and escapes control characters in log lines', () => {
   const summary = { method: 'POST', path: '/plants', status: 500, milliseconds: 7 };
   const message = { outcome: 'failed', cause: { name: '\u001b[2J', stack: 'Error: no\n    at put (index.js:1:2)' } };
   expect(describe({ summary, errors: [], lines: [{ who: 'CreatePlant', level: 'ERROR', message }] })).toBe(
@@ -24,12 +24,12 @@ test.each<[message: unknown, text: string]>([
   ['in C:\\new', '"in C:\\\\new"'],
   [{ folder: 'C:\\new' }, '{"folder":"C:\\\\new"}'],
   ['\u009b2J\u007f', '"\\u009b2J\\u007f"'],
-])('the description of a request with the log message %j has the text %j', (message, text) => {
+])('the description of a request shows the log message %j as %j', (message, text) => {
   const description = describe({ errors: ['no\u009b2J'], lines: [{ who: 'Authorizer', level: 'INFO', message }] });
   expect(description.split('\n').slice(1)).toEqual([`Authorizer INFO ${text}`, 'Gateway: no\\u009b2J']);
 });
 
-test('the description of a request says why the gateway refused it only if no function was called', () => {
+test("the description of a refused request gives the gateway's reason, but only if no function was called", () => {
   const summary = { method: 'POST', path: '/plants', status: 413, milliseconds: 7 };
   expect(describe({ summary, errors: [], lines: [] })).toContain('Gateway: the body is over 10 MB');
   const lines = [{ who: 'CreatePlant', level: 'INFO', message: { outcome: 'refused', error: 41301 } }];

@@ -1,4 +1,4 @@
-/** Tests the client's calls of operations that are not in the contract: the client must know any operation. */
+/** Tests the client with invented operations, because it must support any operation that a contract may have. */
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { type Call, callOf } from '../../client/call.ts';
 import type { PlantStoreClient, Result } from '../../client/plant-store-client.ts';
@@ -9,7 +9,7 @@ type Plant = { name: string; isToxic?: boolean; heights?: number[]; origin?: obj
 
 const base = { parameters: [], responses: [{ status: 200, requires: [] }], errorCodes: [40002, 40401, 50001] };
 
-/** One operation of each kind, with the types that scripts/compile-contract.ts would generate. */
+/** One invented operation of each kind, as scripts/compile-contract.ts would generate it from a contract. */
 const operations = {
   listPlants: {
     ...base,
@@ -88,8 +88,8 @@ type Operations = {
 type Client = { [Id in keyof Operations]: Call<Operations[Id]> };
 
 /**
- * Starts a service that sends the responses of `script`. @returns a client of the service, and the requests that it
- * receives
+ * Starts a service that sends the responses of `script`. @returns a client for that service, and the requests that the
+ * service receives
  */
 const start = async (...script: Parameters<typeof startScriptedService>) => {
   const { baseUrl, received, requests } = await startScriptedService(...script);
@@ -124,7 +124,7 @@ describe('a call sends', () => {
     expect(requests.map((request) => `${request.method} ${request.url}`)).toEqual([`GET ${url}`]);
   });
 
-  test('only parameters that the contract has and that have a value', async () => {
+  test('only those parameters that are in the contract and have a value', async () => {
     const { client, requests } = await start(answer(200, []));
     await Reflect.apply(client.listPlants, undefined, [{ limit: undefined, 'if-match': undefined, colour: 'green' }]);
     await client.listPlants();
@@ -134,7 +134,7 @@ describe('a call sends', () => {
     ]);
   });
 
-  test('header parameters along with the token', async () => {
+  test('header parameters together with the token', async () => {
     const { client, requests } = await start(answer(200, []));
     await client.listPlants({ 'if-match': '"7"' });
     expect(requests[0]?.headers).toMatchObject({ 'if-match': '"7"', authorization: 'Bearer a.b.c' });
@@ -145,7 +145,7 @@ describe('a call sends', () => {
     ['/shops/a/plants/9007199254740991', { id: Number.MAX_SAFE_INTEGER, shop: 'a' }],
     ['/shops/a%2F..%2Fb%3Fc%23d%20%25/plants/0', { id: -0, shop: 'a/../b?c#d %' }],
     ['/shops/.../plants/1', { id: 1, shop: '...' }],
-  ])('the path parameters encoded, in the path: %s', async (path, parameters) => {
+  ])('the path parameters in the path, percent-encoded: %s', async (path, parameters) => {
     const { client, requests } = await start(answer(200, moss));
     expect(await client.getPlant(parameters)).toEqual({
       ok: true,
@@ -156,7 +156,7 @@ describe('a call sends', () => {
     expect(requests.map(({ url }) => url)).toEqual([path]);
   });
 
-  test('the path parameters, the query and the body together', async () => {
+  test('path parameters, query parameters and a body in one request', async () => {
     const { client, requests, received } = await start(answer(200, moss));
     expect(await client.updatePlant({ 'dry-run': true, id: 7n }, moss)).toMatchObject({ ok: true });
     expect(requests).toMatchObject([
@@ -190,7 +190,7 @@ describe('a call sends', () => {
     expect(received).toMatchObject([{ body: json }]);
   });
 
-  test('the arguments as they were at the call, even if the caller changes them while the token is fetched', async () => {
+  test('the arguments as they were at the start, even if the caller changes them while the token is fetched', async () => {
     const { baseUrl, requests, received } = await startScriptedService(answer(200, { name: 'Moss', heights: [1] }));
     const token = Promise.withResolvers<string>();
     const [parameters, plant] = [{ id: 7 }, { name: 'Moss', heights: [1] }];
@@ -204,7 +204,7 @@ describe('a call sends', () => {
 });
 
 describe('a call throws and sends nothing if', () => {
-  test.each([2 ** 53, 0.5, Number.NaN])('an int64 is the number %s', async (inexact) => {
+  test.each([2 ** 53, 0.5, Number.NaN])('an int64 is the number %s, which is not a safe integer', async (inexact) => {
     const { client, received } = await start(answer(200, moss));
     await expect(client.getPlant({ id: inexact, shop: 'a' })).rejects.toThrow(/^id is the number/);
     await expect(client.updatePlant({ id: 1 }, { name: 'Moss', serial: inexact })).rejects.toThrow(RangeError);
@@ -220,26 +220,26 @@ describe('a call throws and sends nothing if', () => {
   test.each<[what: string, call: (client: Client) => Promise<unknown>]>([
     ['a field', ({ updatePlant }) => updatePlant({ id: 1 }, { name: 'Moss', origin: { ids: [1, { id: 2 ** 53 }] } })],
     ['a body whose fields are not listed', ({ labelPlants }) => labelPlants([{ id: 2 ** 53 }])],
-  ])('an integer deep inside %s may be rounded', async (_, call) => {
+  ])('an integer nested in %s is so large that JavaScript may have rounded it', async (_, call) => {
     const { client, received } = await start(answer(200, moss));
     await expect(call(client)).rejects.toThrow(RangeError);
     expect(received).toEqual([]);
   });
 
-  test.each(['a\nb', 'a\r', '\u0100', '\0', ' a', 'a '])('a header parameter is %j', async (value) => {
+  test.each(['a\nb', 'a\r', '\u0100', '\0', ' a', 'a '])('a header parameter is invalid: %j', async (value) => {
     const { client, received } = await start(answer(200, []));
     await expect(client.listPlants({ 'if-match': value })).rejects.toThrow(RangeError);
     expect(received).toEqual([]);
   });
 
-  test('a query or path parameter has an unpaired surrogate', async () => {
+  test('a query parameter or a path parameter contains an unpaired surrogate', async () => {
     const { client, received } = await start(answer(200, []));
     await expect(client.listPlants({ tag: ['a', '\ud800'] })).rejects.toThrow(RangeError);
     await expect(client.getPlant({ id: 1, shop: '\udc00' })).rejects.toThrow(RangeError);
     expect(received).toEqual([]);
   });
 
-  test('its signal is aborted, whatever its arguments are', async () => {
+  test('its abort signal is already aborted, whatever its other arguments are', async () => {
     const { client, received } = await start(answer(200, moss));
     const options = { signal: AbortSignal.abort(new Error('enough')) };
     const calls = [
@@ -256,7 +256,7 @@ describe('a call throws and sends nothing if', () => {
 });
 
 describe('a call succeeds', () => {
-  test('with a response without a body, if the contract has no body', async () => {
+  test('if the response has no body, as the contract says', async () => {
     const { client } = await start((response) => response.writeHead(204).end());
     expect(await client.deletePlant({ id: 1 })).toEqual({
       ok: true,
@@ -266,7 +266,7 @@ describe('a call succeeds', () => {
     });
   });
 
-  test('with each success status that the contract has', async () => {
+  test('with every success status that the contract lists', async () => {
     const { client } = await start(answer(201, moss));
     expect(await client.updatePlant({ id: 1 }, moss)).toEqual({
       ok: true,
@@ -280,8 +280,8 @@ describe('a call succeeds', () => {
     { name: 'Moss', isToxic: false, heights: [1, 0.5], origin: { country: 'NZ', found: { year: 1900 } } },
     { name: 'Moss', heights: [], origin: {}, serial: 7n },
     { name: 'Moss', serial: 9223372036854775807n },
-  ])('if the response has all fields as they were sent: %o', async (plant) => {
-    // The service sends the fields in another order.
+  ])('if the response repeats all fields that were sent, in any order: %o', async (plant) => {
+    // The service returns the fields in the reverse order.
     const { client } = await start((response, _) => {
       const fields = Object.entries(plant).toReversed();
       const json = fields.map(
@@ -292,13 +292,13 @@ describe('a call succeeds', () => {
     expect(await client.updatePlant({ id: 1 }, plant)).toMatchObject({ ok: true });
   });
 
-  test('if the response to a PATCH has other fields beside those that were sent', async () => {
+  test('if the response to a PATCH repeats all fields of the request, even if the response also has others', async () => {
     const { client } = await start(answer(200, { name: 'Moss', isToxic: false }));
     expect(await client.changePlant({ isToxic: false })).toMatchObject({ ok: true });
     expect(await client.changePlant({ isToxic: true })).toMatchObject({ ok: false });
   });
 
-  test('with integers beyond 2^53 as bigints, and other numbers as numbers', async () => {
+  test('and returns integers beyond 2^53 as bigints, and other numbers as numbers', async () => {
     const json =
       '[{"id":9007199254740993,"near":9007199254740991,"large":1e300,"text":"9007199254740993","ids":[-9223372036854775808]}]';
     const { client } = await start((response) => response.end(json));
@@ -359,7 +359,7 @@ describe('a call does not succeed if the response', () => {
     [['object'], {}, [[], null, 'Moss']],
     [['string', 'null'], null, [{}, [], 7, true]],
     [['integer'], 7, ['7', null]],
-  ])('has a body of none of the types %j', async (types, right, wrong) => {
+  ])('has a body whose JSON type is not one of %j', async (types, right, wrong) => {
     const health = { ...operations.health, responses: [{ status: 200, types, requires: [] }] };
     for (const body of [right, ...wrong]) {
       const { baseUrl } = await startScriptedService(answer(200, body));
@@ -375,13 +375,13 @@ describe('a call does not succeed if the response', () => {
   test.each<[status: number, error: number, result: number | 'gateway']>([
     [404, 40401, 40401],
     [409, 40901, 'gateway'],
-  ])("has the status %i and the error number %i: the result's error is %s", async (status, error, result) => {
+  ])('has the status %i and the error number %i; the result then has the error %s', async (status, error, result) => {
     const { client } = await start(answer(status, { error, message: 'no' }));
     expect(await client.deletePlant({ id: 1 })).toEqual({ ok: false, status, error: result, message: 'no' });
   });
 });
 
-describe('a request is sent again', () => {
+describe('after a temporary failure, a request is sent again', () => {
   const fault = answer(500, { error: 50001, message: 'the fault is ours' }, { 'retry-after': '0' });
   const busy = answer(503, { message: 'later' }, { 'retry-after': '0' });
 
@@ -392,34 +392,34 @@ describe('a request is sent again', () => {
     expect(requests, 'requests').toHaveLength(3);
   });
 
-  test('but not after a 500 that has an error number of the contract', async () => {
+  test('but not after a 500 whose error number is in the contract', async () => {
     const { client, requests } = await start(fault);
     expect(await client.getPlant({ id: 1, shop: 'a' })).toMatchObject({ error: 50001 });
     expect(requests, 'requests').toHaveLength(1);
   });
 });
 
-test('the compiler checks the arguments of each operation, and knows which fields its result has', async () => {
+test('the compiler checks the arguments of each call, and knows which body or which errors its result may have', async () => {
   const { client } = await start(answer(200, [moss]));
   const check = async (): Promise<void> => {
-    // @ts-expect-error An operation with a required parameter needs it.
+    // @ts-expect-error The required parameters of getPlant are missing.
     await client.getPlant();
-    // @ts-expect-error getPlant has two parameters.
+    // @ts-expect-error The required parameter shop is missing.
     await client.getPlant({ id: 1 });
-    // @ts-expect-error An id is not a string.
+    // @ts-expect-error An id must be a number or a bigint, not a string.
     await client.getPlant({ id: '1', shop: 'a' });
-    // @ts-expect-error updatePlant needs a body.
+    // @ts-expect-error The body, which updatePlant needs, is missing.
     await client.updatePlant({ id: 1 });
-    // @ts-expect-error A plant needs a name.
+    // @ts-expect-error The required field name is missing.
     await client.updatePlant({ id: 1 }, {});
-    // @ts-expect-error listPlants has no parameter of this name.
+    // @ts-expect-error listPlants has no parameter with the name colour.
     await client.listPlants({ colour: 'green' });
-    // @ts-expect-error A required parameter must not be undefined.
+    // @ts-expect-error The required parameter shop must not be undefined.
     await client.getPlant({ id: 1, shop: undefined });
     await client.updatePlant({ id: 1, 'dry-run': undefined }, moss);
     // @ts-expect-error health has no parameters.
     await client.health({ id: 1 });
-    // @ts-expect-error The options come after the parameters.
+    // @ts-expect-error The options must be the second argument, after the parameters.
     await client.getPlant({ signal: new AbortController().signal });
   };
   expect(check).toBeTypeOf('function');

@@ -1,4 +1,4 @@
-/** Tests the packed client, installed into an empty project as its users install it. */
+/** Tests the client's npm package, installed into an empty project as a user would install it. */
 import { globSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,7 +13,7 @@ import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
 const [source = ''] = globSync('client/*-client.ts');
 
-/** The packed client, installed: the paths of the project, of the installed package, and of the tarball. */
+/** Packs and installs the client. Provides the paths of the project, of the installed package and of the tarball. */
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
 const test = base.extend('client', { scope: 'file' }, async ({}, { onCleanup }) => {
   const { folder, remove } = await temporaryFolder();
@@ -22,7 +22,7 @@ const test = base.extend('client', { scope: 'file' }, async ({}, { onCleanup }) 
   return { project, tarball, installed: path.join(project, 'node_modules/plant-store-client') };
 });
 
-/** Checks the project's programs with TypeScript. @returns its messages */
+/** Type-checks the programs in the project. @returns the compiler's messages */
 const check = async (project: string): Promise<string> => {
   const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
   await writeFile(path.join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
@@ -30,7 +30,7 @@ const check = async (project: string): Promise<string> => {
   return stdout + stderr;
 };
 
-/** A program that compiles only if it handles every error code, and if each `@ts-expect-error` line is an error. */
+/** A program that compiles only if it handles every error code, and if each line below `@ts-expect-error` is wrong. */
 const sample = `
 import { createPlantStoreClient } from 'plant-store-client';
 import type { ErrorCode, NewPlant, OperationId, Plant, Result } from 'plant-store-client';
@@ -63,23 +63,23 @@ console.log(tell(await client.createPlant(moss)), tell(await client.createPlant(
 `;
 
 describe('the packed client', () => {
-  test('depends on no package, and has the licence of the one in its bundle', async ({ client }) => {
+  test('depends on no package, and includes the licence of ky, the package in its bundle', async ({ client }) => {
     const manifest = JSON.parse(await readFile(path.join(client.installed, 'package.json'), 'utf8'));
     expect(manifest.dependencies).toBeUndefined();
     expect(await readFile(path.join(client.installed, 'dist/LICENSE.ky'), 'utf8')).toContain('MIT License');
   });
 
-  test('has a README whose links lead to its own headings or to other sites', async ({ client }) => {
+  test('has a README that links only to its own headings and to websites', async ({ client }) => {
     const readme = await readFile(path.join(client.installed, 'README.md'), 'utf8');
     const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
     expect(links.filter((link) => !/^(#|https:)/.test(link))).toEqual([]);
   });
 
-  test('is not larger than its budget', async ({ client }) => {
+  test('is not larger than its size limit', async ({ client }) => {
     const { length } = Object.keys(operations);
     const module = path.join(client.installed, 'dist', path.basename(source).replace('.ts', '.js'));
     const { code } = await transform(await readFile(module, 'utf8'), { minify: true, format: 'esm' });
-    // client/README.md promises 11 KB.
+    // client/README.md promises 11 KB. Each operation may add 300 bytes.
     expect(gzipSync(code).length, 'bytes, minified and compressed').toBeLessThanOrEqual(11_200 + 300 * length);
     expect((await stat(client.tarball)).size, 'bytes of the tarball').toBeLessThanOrEqual(25_500 + 500 * length);
   });
@@ -112,7 +112,7 @@ describe('the packed client', () => {
     ]);
   });
 
-  test('has an example for each export and each operation, and they compile', async ({ client }) => {
+  test('has an example for each export and each operation, and all examples compile', async ({ client }) => {
     const files = globSync('dist/**/*.d.ts', { cwd: client.installed });
     const types = await Promise.all(files.map((file) => readFile(path.join(client.installed, file), 'utf8')));
     const examples = [

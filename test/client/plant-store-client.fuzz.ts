@@ -5,7 +5,7 @@ import { createPlantStoreClient, type NewPlant } from '../../client/plant-store-
 import { maxId, minId, texts } from '../kit/plants.ts';
 import { startServer } from '../kit/servers.ts';
 
-/** The bodies of all requests. The server `echo` collects them, and responds with the name and the tag of each. */
+/** The bodies of all requests to the server `echo`, which sends each plant back without its id. */
 const received: string[] = [];
 const echo = createServer(async (request, response) => {
   const text = Buffer.concat(await request.toArray()).toString();
@@ -15,7 +15,7 @@ const echo = createServer(async (request, response) => {
   response.end(JSON.stringify(plant));
 });
 
-/** The digits of each `id` as they are in the JSON text, since a double would round them. */
+/** Returns the digits of each `id` as they are in the JSON text, because a parsed number might be rounded. */
 const idDigits = (text: string): string[] => {
   const digits: string[] = [];
   JSON.parse(text, (key: string, value: unknown, { source = '' }: { source?: string } = {}) => {
@@ -25,7 +25,7 @@ const idDigits = (text: string): string[] => {
   return digits;
 };
 
-test('the client sends every int64 (as a bigint or a safe integer) and every string exactly', async () => {
+test('the client sends every string unchanged, and every digit of an int64 given as a bigint or as a safe integer', async () => {
   const { createPlant } = createPlantStoreClient({
     baseUrl: `http://127.0.0.1:${await startServer(echo)}`,
     token: 'a.b.c',

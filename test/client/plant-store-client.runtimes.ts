@@ -1,4 +1,4 @@
-/** Tests the packed client with what .ci/runtimes installs: runtimes whose behaviour may differ, and package linters. */
+/** Tests the client's npm package on other runtimes, which may behave differently, and with linters for packages. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -14,7 +14,7 @@ const { arch } = process;
 
 const modules = path.resolve('.ci/runtimes/node_modules');
 
-/** Each runtime: the folder of its npm package, the executable in it, and the arguments before the script. */
+/** Each runtime: its name, the folder of its npm package, its executable there, and the arguments before the script. */
 const runtimes: [name: string, folder: string, program: string, args: string[]][] = [
   ['Node.js 20', `node-linux-${arch}`, 'bin/node', []],
   ['Bun', `@oven/bun-linux-${arch === 'arm64' ? 'aarch64' : arch}`, 'bin/bun', []],
@@ -28,7 +28,10 @@ const test = base
     onCleanup(remove);
     return installClient(folder);
   })
-  /** client-call.ts as JavaScript, which Node.js 20 needs, in a project that has the packed client. */
+  /**
+   * Compiles client-call.ts to JavaScript, because Node.js 20 cannot run TypeScript, and puts the result into the
+   * project that has the client installed.
+   */
   .extend('file', { scope: 'file' }, async ({ client }) => {
     const { code } = await transform(await readFile('test/kit/client-call.ts', 'utf8'), { loader: 'ts' });
     const file = path.join(client.project, 'call.js');
@@ -47,7 +50,7 @@ const thrown = { thrown: 'enough' };
 describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => {
   const home = path.join(modules, folder);
 
-  /** Runs a program on the runtime. @returns the JSON that the program prints */
+  /** Runs a script on the runtime. @returns the JSON that the script prints */
   const execute = async (file: string, ...more: string[]): Promise<unknown> => {
     const environment = {
       HOME: path.dirname(file),
@@ -56,8 +59,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
     };
     const { child, ended } = run(path.join(home, program), [...args, file, ...more], environment);
-    // End the client's process after the test: if a call of the client hangs, the test times out, but the process does
-    // not.
+    // End the process after the test: if a call of the client hangs, the test times out, but the process would go on.
     onTestFinished(() => void child.kill());
     const { stdout, stderr } = await ended;
     expect(stderr).toBe('');
@@ -65,12 +67,12 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   };
   const call = (file: string, how: Call): Promise<unknown> => execute(file, JSON.stringify(how));
 
-  test('is tested with the pinned version of that runtime', async () => {
+  test('is tested on the installed version of that runtime', async () => {
     const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
     expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
   });
 
-  test('sends an id exactly, and the token', async ({ file }) => {
+  test('sends every digit of an id, and the token', async ({ file }) => {
     const { baseUrl, received } = await startScriptedService(stored);
     expect(await call(file, { baseUrl })).toEqual({ ok: true, status: 200, headers: { replayed: null }, body: plant });
     const body = '{"id":9223372036854775807,"name":"Löwenzahn 🌱","tag":""}';
@@ -99,7 +101,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
     expect(await call(file, failure)).toMatchObject({ error: 40901, requestId });
   });
 
-  test.for([301, 302, 303, 307, 308])('does not follow a redirect: %i', async (status, { file }) => {
+  test.for([301, 302, 303, 307, 308])('does not follow a redirect with the status %i', async (status, { file }) => {
     const elsewhere = await startScriptedService(stored);
     const { baseUrl, received } = await startScriptedService(
       answer(status, plant, { location: elsewhere.baseUrl }),
@@ -136,19 +138,19 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   });
 
   test('gives up after three incomplete responses', async ({ file }) => {
-    // The connection must not break before the response begins: Deno itself would send such a request twice.
+    // Break the connection only after the response has begun, because Deno itself repeats a request without a response.
     const { baseUrl, received } = await startScriptedService(brokenOff);
     expect(await call(file, { baseUrl })).toMatchObject({ error: 'no answer', message: expect.stringMatching(/./) });
     expect(received, 'requests').toHaveLength(3);
   });
 
-  test('returns the errors of the service', async ({ file }) => {
+  test('returns an error of the service with its status, number and message', async ({ file }) => {
     const error = { error: 40901, message: 'taken' };
     const { baseUrl } = await startScriptedService(answer(409, error));
     expect(await call(file, { baseUrl })).toEqual({ ok: false, status: 409, ...error });
   });
 
-  test('gets a new token after a 403', async ({ file }) => {
+  test('sends the request again, with a new token, after a 403', async ({ file }) => {
     const { baseUrl, received } = await startScriptedService(answer(403, { message: 'Forbidden' }), stored);
     expect(await call(file, { baseUrl, token: 'function' })).toEqual({
       ok: true,
@@ -177,13 +179,13 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
     { abort: 'at once' },
     { abort: 'at once', token: 'function' },
     { token: 'endless' },
-  ])('sends nothing if the signal is aborted before the call: %j', async (how, { file }) => {
+  ])('sends nothing if the signal is aborted before the first request: %j', async (how, { file }) => {
     const { baseUrl, received } = await startScriptedService(stored);
     expect(await call(file, { baseUrl, ...how })).toEqual(thrown);
     expect(received).toEqual([]);
   });
 
-  test('can also load the client with `require`', async ({ client }) => {
+  test('can also be loaded with `require`', async ({ client }) => {
     const file = path.join(client.project, 'require.cjs');
     await writeFile(file, "console.log(JSON.stringify(Object.keys(require('plant-store-client'))));");
     expect(await execute(file)).toEqual([expect.stringMatching(/^create\w+Client$/)]);
@@ -199,7 +201,9 @@ describe('the packed client', () => {
     expect(stdout + stderr).toMatch(/\nAll good!\n$/);
   });
 
-  test('has types that attw finds with every way to resolve modules, old ones included', async ({ client }) => {
+  test('has types that TypeScript finds in every module resolution mode, including the old ones', async ({
+    client,
+  }) => {
     const attw = path.join(modules, '@arethetypeswrong/cli/dist/index.js');
     // attw warns that `require` returns an ES module. Another test shows that runtimes allow that.
     const options = ['--ignore-rules', 'cjs-resolves-to-esm', '--no-color', '--no-emoji'];

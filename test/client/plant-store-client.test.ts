@@ -15,23 +15,25 @@ const forbidden = answer(403, { message: 'Forbidden' });
 
 const token = 'a.b.c';
 
-/** Waits until `condition` returns true. It polls once per event loop turn, since tests stop the timers. */
+/** Waits until `condition` returns true. Checks once per turn of the event loop, because tests stop the timers. */
 const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await nextTurn();
 };
 
-/** Waits 100 turns of the event loop, in which a request sent by mistake would arrive. */
+/** Waits for 100 turns of the event loop, so that a request sent by mistake would arrive. */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 100; turn += 1) await nextTurn();
 };
 
-/** Stops the client's timers until the test advances them. */
+/** Stops the client's timers: they fire only if the test advances the time. */
 const stopTimers = () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
 };
 
-/** Returns whether the client waits before a retry: a client with a string token listens to `signal` only then. */
+/**
+ * Returns whether the client waits before a retry. With a fixed token, it listens to `signal` only during that wait.
+ */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
 test('the client sends a plant with the token, and returns the stored plant', async () => {
@@ -47,7 +49,7 @@ test('the client sends a plant with the token, and returns the stored plant', as
 });
 
 test.each([2 ** 53, -(2 ** 53), 1e300, 0.5, Number.NaN, Number.POSITIVE_INFINITY])(
-  'the client throws if the id is the number %s, and sends nothing',
+  'the client throws and sends nothing if the id is the number %s, which is not a safe integer',
   async (id) => {
     const { baseUrl, received } = await startScriptedService(stored);
     await expect(createPlantStoreClient({ baseUrl, token }).createPlant({ id, name: 'Moss' })).rejects.toThrow(
@@ -80,7 +82,7 @@ test.each([
   ['/', '/plants'],
   ['//', '/plants'],
   ['/prod/', '/prod/plants'],
-])('with %j at the end of the base URL, a plant is sent to %s', async (end, path) => {
+])('with %j at the end of the base URL, the client sends a plant to the path %s', async (end, path) => {
   const paths: (string | undefined)[] = [];
   const { baseUrl } = await startScriptedService((response, request) => {
     paths.push(request.url);
@@ -110,7 +112,7 @@ test.each<[what: string, status: number, body: unknown]>([
   expect(result).toMatchObject({ ok: false, status, requestId });
 });
 
-test('a result after retries has the id of the last response', async () => {
+test('after a retry, the result has the request id of the last response', async () => {
   const response = (status: number, body: object, id: string) =>
     answer(status, body, { 'apigw-requestid': id, 'retry-after': '0' });
   const { baseUrl } = await startScriptedService(
@@ -145,7 +147,7 @@ describe('the client returns, and does not throw,', () => {
     ['an unknown error number without a message', 500, { error: 59999 }],
     ['null', 500, null],
     ['a list', 404, [{ error: 40001, message: 'no' }]],
-  ])('a gateway error if something other than the service responds: %s', async (_, status, body) => {
+  ])('a gateway error if the response is not an error of the contract: %s', async (_, status, body) => {
     const { baseUrl } = await startScriptedService(answer(status, body, { 'retry-after': '0' }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({
       ok: false,
@@ -194,12 +196,12 @@ describe('the client reports a plant', () => {
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({ ...foreign, status });
   });
 
-  test('as stored if the response 200 has the plant and further fields, which a newer service may add', async () => {
+  test('as stored if the 200 response has fields besides those of the plant, which a newer service may add', async () => {
     const { baseUrl } = await startScriptedService(answer(200, { name: 'Moss', since: 2027 }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: true });
   });
 
-  test('as stored if the caller changes its plant object after the request', async () => {
+  test('as stored even if the caller changes the plant object after the request was sent', async () => {
     const plant = { ...moss };
     const { baseUrl } = await startScriptedService((response, request) => {
       plant.name = 'Fern';
@@ -287,7 +289,7 @@ describe('a plant is sent again', () => {
   test.each<[what: string, script: typeof stored]>([
     ['no response', () => {}],
     ['half a response', (response) => response.writeHead(200).write('{"name"')],
-  ])('after ten seconds with %s', async (_, script) => {
+  ])('if for ten seconds there is %s', async (_, script) => {
     stopTimers();
     let isGivenUp = false;
     const { baseUrl, received } = await startScriptedService((response, request) => {
@@ -331,8 +333,8 @@ describe('a plant is sent again', () => {
   });
 });
 
-describe('if no response arrives, the client', () => {
-  test('returns the reason as the message', async () => {
+describe('if no complete response arrives, the client', () => {
+  test('returns the reason in the message of the result', async () => {
     const closed = createServer();
     const port = await listen(closed, 0);
     await closeServer(closed);
@@ -359,7 +361,7 @@ describe('if no response arrives, the client', () => {
     expect(await result).toMatchObject({ error: 'no answer', message });
   });
 
-  test("returns 'no answer' if the response is cut off", async () => {
+  test("returns 'no answer' for a response that is cut off", async () => {
     const { baseUrl } = await startScriptedService((response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{"name"', () => response.destroy());
@@ -367,7 +369,7 @@ describe('if no response arrives, the client', () => {
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ error: 'no answer' });
   });
 
-  test("returns 'no answer' if three requests time out", async () => {
+  test("returns 'no answer' after three requests that time out", async () => {
     stopTimers();
     let givenUp = 0;
     const { baseUrl, received } = await startScriptedService((response) => response.on('close', () => givenUp++));
@@ -389,7 +391,7 @@ describe('if no response arrives, the client', () => {
 });
 
 test.each(['a.b c', 'a.b.c\n', 'a\r\nb', ' a.b.c', 'a.b.\u00e9', 'a\u0000b'])(
-  'the client neither sends nor quotes a token with an invalid character: %j',
+  'the client neither sends a token with an invalid character nor quotes it in the error: %j',
   async (bad) => {
     const { baseUrl, received } = await startScriptedService(stored);
     for (const token of [bad, () => bad]) {
@@ -424,7 +426,7 @@ describe('an abort signal ends', () => {
     expect(getEventListeners(end.signal, 'abort')).toEqual([]);
   });
 
-  test('a wait for Retry-After', async () => {
+  test('the wait before a retry', async () => {
     stopTimers();
     const end = new AbortController();
     const { baseUrl, received } = await startScriptedService(answer(503, {}, { 'retry-after': '7' }));
@@ -494,7 +496,7 @@ describe('an abort signal ends', () => {
         throw new Error('the issuer sleeps');
       },
     ],
-  ])('the request if the token function aborts the signal %s', async (_, give) => {
+  ])('the call before anything is sent, if the token function aborts the signal %s', async (_, give) => {
     const { baseUrl, received } = await startScriptedService(stored);
     const end = new AbortController();
     const { createPlant } = createPlantStoreClient({
@@ -509,7 +511,7 @@ describe('an abort signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('no call if it is never aborted, and keeps no listener after the call', async () => {
+  test('no call unless the signal is aborted, and has no listeners left after the call', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });
@@ -517,7 +519,7 @@ describe('an abort signal ends', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test("a request, which throws the signal's reason even if that is not an Error", async () => {
+  test("a request, and the call throws the signal's reason, even a reason that is not an Error", async () => {
     const end = new AbortController();
     const { baseUrl } = await startScriptedService(() => end.abort('enough'));
     const result = createPlantStoreClient({ baseUrl, token }).createPlant(moss, { signal: end.signal });
@@ -526,7 +528,7 @@ describe('an abort signal ends', () => {
 });
 
 describe('a token function', () => {
-  test('is called once for every plant', async () => {
+  test('is called once for each plant, even if a plant is sent twice', async () => {
     const { baseUrl, received } = await startScriptedService(unavailable, stored);
     const give = vi.fn(() => 'd.e.f');
     const { createPlant } = createPlantStoreClient({ baseUrl, token: give });
@@ -536,14 +538,14 @@ describe('a token function', () => {
     expect(received.map(({ authorization }) => authorization)).toEqual(Array(3).fill('Bearer d.e.f'));
   });
 
-  test.each([401, 403])('is called for a new token after a %i', async (status) => {
+  test.each([401, 403])('is called again, for a new token, after the status %i', async (status) => {
     const { baseUrl, received } = await startScriptedService(answer(status, { message: 'no' }), stored);
     const give = async ({ refused }: { refused: boolean }) => (refused ? 'new' : 'old');
     expect(await createPlantStoreClient({ baseUrl, token: give }).createPlant(moss)).toMatchObject({ ok: true });
     expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
 
-  test('is called for only one new token, and a client with a string token does not send a refused plant again', async () => {
+  test('is called only once more if the service refuses every token; with a fixed token, the client does not send a refused plant again', async () => {
     const { baseUrl, received } = await startScriptedService(forbidden);
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
     expect(await createPlantStoreClient({ baseUrl, token: () => 'x' }).createPlant(moss)).toEqual(refused);
@@ -553,7 +555,7 @@ describe('a token function', () => {
   });
 
   test.each([new Error('the issuer sleeps'), new TypeError('fetch failed')])(
-    'makes createPlant throw any error that it throws: %s',
+    'can throw an error, which createPlant then throws unchanged: %s',
     async (error) => {
       const { baseUrl, received } = await startScriptedService(stored);
       const { signal } = new AbortController();

@@ -1,4 +1,4 @@
-/** `npm run test:runtimes` tests the packed client on other runtimes, which `npm test` does not need. */
+/** Settings of `npm run test:runtimes`, which tests the client on other runtimes. `npm test` leaves these tests out. */
 import { defineConfig } from 'vitest/config';
 import { options } from '../../vitest.config.ts';
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.close());
 
-/** The id that the gateway gives to the request of every event here. */
+/** The gateway's request id, which is the same in all events of these tests. */
 const gatewayRequestId = authorizerEvent('').requestContext.requestId;
 
 let logged: unknown[];
@@ -47,8 +47,8 @@ const load = async (environment: Record<string, string | undefined> = {}) => {
 };
 
 /**
- * Returns the authorizer's response to a token with the claims `change`, signed with a new key. An undefined claim is
- * omitted.
+ * Returns the authorizer's response to a valid token in which the claims in `change` replace the usual ones. The token
+ * lacks a claim that is undefined in `change`.
  */
 const responseTo = async (
   change: Record<string, unknown>,
@@ -64,7 +64,7 @@ const responseTo = async (
 };
 
 describe('the authorizer', () => {
-  test('lets in a valid token, and passes on its subject, client and scope as flat strings', async () => {
+  test("accepts a valid token, and passes on the token's subject, client and scope as flat strings", async () => {
     const handler = await load();
     expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({
       isAuthorized: true,
@@ -87,7 +87,7 @@ describe('the authorizer', () => {
     expect(logged).toEqual([{ outcome: 'refused', reason, gatewayRequestId }]);
   });
 
-  test('passes on only flat strings to the function, even if the claims client_id and azp are not strings', async () => {
+  test('passes on nothing but flat strings to the function, even if the claims client_id and azp are not strings', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo(change);
       return 'context' in response && response.context;
@@ -106,7 +106,7 @@ describe('the authorizer', () => {
     expect(await contextFor({ sub: undefined, client_id: undefined })).toEqual({ sub: '', clientId: '', scope });
   });
 
-  test('passes on the scopes of all claims that SCOPE_CLAIM names, separated by spaces', async () => {
+  test('passes on the scopes in all claims that SCOPE_CLAIM names, separated by spaces', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo({ scope: 'other', ...change }, { SCOPE_CLAIM: 'scp,roles' });
       return 'context' in response && response.context['scope'];
@@ -114,7 +114,7 @@ describe('the authorizer', () => {
     expect(await contextFor({ scp: ['plants/read', 'plants/create'] })).toBe('plants/read plants/create');
     expect(await contextFor({ scp: ' plants/read  plants/create' })).toBe('plants/read plants/create');
     expect(await contextFor({ scp: 'plants/read', roles: ['plants/create'] })).toBe('plants/read plants/create');
-    // A list element is one scope. An element with a space is not a scope and must not become two.
+    // A list element is a single scope. An element with a space is not a scope, and must not be split into two scopes.
     expect(await contextFor({ roles: ['plants/create', 'plants/read admin'] })).toBe('plants/create');
     expect(await responseTo({ scope: 'plants/create' }, { SCOPE_CLAIM: 'scp,roles' })).toEqual({ isAuthorized: false });
   });
@@ -135,7 +135,7 @@ describe('the authorizer', () => {
       vi.doUnmock('../../functions/generated/contract.ts');
     });
 
-    /** Returns whether a token with the scope may call the route, and what the authorizer logged. */
+    /** Returns whether the authorizer lets a token with this scope call the route, and what the authorizer logs. */
     const verdictFor = async (routeKey: string, scope: string) => {
       logged.length = 0;
       const { isAuthorized } = await responseTo({ scope }, {}, { routeKey });
@@ -147,18 +147,18 @@ describe('the authorizer', () => {
       logged: [{ outcome: 'refused', reason, gatewayRequestId }],
     });
 
-    test('with one scope, requires a token that has it', async () => {
+    test('that needs one scope, accepts only a token with that scope', async () => {
       expect(await verdictFor('GET /one', 'a/read')).toEqual(allowed);
       expect(await verdictFor('GET /one', 'a/write')).toEqual(refused('scope'));
     });
 
-    test('with two scopes, requires a token that has both', async () => {
+    test('that needs two scopes, accepts only a token with both', async () => {
       expect(await verdictFor('PUT /two', 'a/write a/read')).toEqual(allowed);
       expect(await verdictFor('PUT /two', 'a/read')).toEqual(refused('scope'));
       expect(await verdictFor('PUT /two', 'a/write')).toEqual(refused('scope'));
     });
 
-    test('without scopes, still requires a valid token', async () => {
+    test('that needs no scope, still refuses an invalid token', async () => {
       expect(await verdictFor('GET /open', 'anything')).toEqual(allowed);
       const handler = await load();
       expect(await handler({ ...authorizerEvent('Bearer a.b.c'), routeKey: 'GET /open' })).toEqual({
@@ -174,14 +174,14 @@ describe('the authorizer', () => {
     );
   });
 
-  test('requires a token with the audience that AUDIENCE names', async () => {
+  test('refuses a token without the audience that AUDIENCE names', async () => {
     const handler = await load({ AUDIENCE: 'urn:other' });
     expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({ isAuthorized: false });
     expect(logged).toEqual([{ outcome: 'refused', reason: 'audience', gatewayRequestId }]);
   });
 
-  describe('if AUDIENCE is none', () => {
-    test.each(['urn:payroll', 'none', ['none'], undefined])('lets in a token whose aud is %j', async (aud) => {
+  describe('if AUDIENCE is the word none', () => {
+    test.each(['urn:payroll', 'none', ['none'], undefined])('accepts a token whose aud is %j', async (aud) => {
       const response = await responseTo({ aud }, { AUDIENCE: 'none' });
       expect(response).toMatchObject({ isAuthorized: true });
     });
@@ -200,11 +200,11 @@ describe('the authorizer', () => {
     expect(await responseTo({ aud: audience }, { AUDIENCE: audience })).toMatchObject({ isAuthorized: true });
   });
 
-  test("throws, rather than refuses the token, if the issuer's keys cannot be fetched", async () => {
+  test("throws instead of refusing the token if the issuer's keys cannot be fetched", async () => {
     const handler = await load({ JWKS_URI: `${issuer.issuer}/nothing-here`, BUNDLE_SHA256: 'hash' });
     const message = expect.stringContaining('cannot be fetched');
-    // Lambda logs these fields of a thrown error: gatewayRequestId leads to the request, `bundle` to the source map of
-    // the stack trace.
+    // Lambda logs these fields of a thrown error. `gatewayRequestId` identifies the request; `bundle` identifies the
+    // source map for the stack trace.
     const logged = { message, gatewayRequestId, bundle: 'hash' };
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toMatchObject(logged);
   });
@@ -218,7 +218,7 @@ describe('the authorizer', () => {
     onTestFinished(() => void vi.useRealTimers());
     let connections = once(silent, 'connection');
     const failure = handler(authorizerEvent(`Bearer ${token}`)).catch((error: Error) => error.message);
-    // Both attempts to fetch the keys must fit into the function's time-out of 9 s, which infra/ sets.
+    // Both attempts to fetch the keys must end within 9 s, the function's time-out, which infra/ sets.
     await connections;
     connections = once(silent, 'connection');
     vi.advanceTimersByTime(4_499);
@@ -233,7 +233,7 @@ describe('the authorizer', () => {
   });
 
   test.each(['ISSUER', 'JWKS_URI', 'AUDIENCE', 'SCOPE_CLAIM'])(
-    'does not start if %s is missing or empty',
+    'does not start if the environment variable %s is missing or empty',
     async (name) => {
       for (const value of [undefined, '']) await expect(load({ [name]: value })).rejects.toThrow(name);
     },

@@ -1,4 +1,4 @@
-/** Runs the suite of test/kit/responses.ts against the bundle that would be deployed. */
+/** Runs the tests of test/kit/responses.ts against the bundle of createPlant, exactly as it would be deployed. */
 import { readFile } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { testResponses } from '../kit/responses.ts';
 const { functions } = inject('stack');
 const bundle = path.join(functions.find(({ name }) => name.startsWith('CreatePlant'))?.folder ?? '', 'index.js');
 
-/** Loads the bundle anew, as a cold start does. */
+/** Loads the bundle again, without any state from before, as a cold start does. */
 const load = async () => {
   const require = createRequire(bundle);
   delete require.cache[bundle];

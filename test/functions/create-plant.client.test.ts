@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 
 vi.mock('@aws-sdk/client-dynamodb', { spy: true });
 
-/** Returns the DynamoDB client that createPlant makes if `environment` has the environment variables. */
+/** Returns the DynamoDB client that createPlant makes with these environment variables. */
 const clientOf = async (environment: Record<string, string> = {}): Promise<DynamoDBClient> => {
   const variables = { TABLE_NAME: 'plants', AWS_REGION: 'us-east-1', ...environment };
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);

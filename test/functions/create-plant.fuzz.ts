@@ -1,4 +1,6 @@
-/** Tests properties of random requests; test/kit/responses.ts has chosen ones. `npm run fuzz` tries 10,000 each. */
+/**
+ * Tests createPlant with random requests, 10,000 per test in `npm run fuzz`. test/kit/responses.ts has fixed requests.
+ */
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import fc, { type GeneratorValue } from 'fast-check';
@@ -18,7 +20,7 @@ afterAll(() => service.close());
 
 const contentType = 'application/json';
 
-// The arbitraries are made once, because making one costs more than drawing a value from it.
+// fast-check's generators are made only once, because making one costs more than drawing a value from it.
 const names = fc.array(fc.string(), { maxLength: 2 });
 const jsons = fc
   .jsonValue({ maxDepth: 3 })
@@ -31,20 +33,20 @@ const anyPlant = () => plants;
 
 const anyNames = () => names;
 
-/** Any JSON value as text, without the field names that the parser refuses. */
+/** Any JSON value, as text, but without the field names __proto__ and constructor, which the parser may refuse. */
 const anyJson = () => jsons;
 
 const plantFields = ['id', 'name', 'tag'];
 
-/** Returns fields that the contract does not name, as JSON text. */
+/** Generates fields that are not in the contract: for each, the name and the value as JSON text. */
 const moreFields = (gen: GeneratorValue): [string, string][] =>
   gen(anyNames)
     .filter((name) => ![...plantFields, '__proto__', 'constructor'].includes(name))
     .map((name) => [spellString(gen, name), gen(anyJson)]);
 
 /**
- * Writes a plant as JSON in a random way: fields in any order, among unknown fields, and after duplicates of the
- * fields.
+ * Writes a plant as JSON in a random way: its fields in any order, mixed with unknown fields, and perhaps preceded by
+ * duplicates that have other values.
  */
 const spellPlant = (gen: GeneratorValue, { id, name, tag }: Plant): string => {
   const own: [string, string][] = [
@@ -60,13 +62,13 @@ const spellPlant = (gen: GeneratorValue, { id, name, tag }: Plant): string => {
   return spellObject(gen, [...overruled, ...shuffled.map(({ field }) => field)]);
 };
 
-/** Picks a content type whose body the gateway passes on as text, or one whose body it passes on in base64. */
+/** Picks one of two content types: with the first, the gateway passes on a body as text; with the second, as base64. */
 const asSent = (gen: GeneratorValue, body: string): PlantRequest => ({
   body,
   contentType: pick(gen, [contentType, 'application/vnd.plant+json']),
 });
 
-test('createPlant stores any NewPlant exactly, in any JSON spelling, and returns the Plant', async () => {
+test('createPlant stores any valid plant exactly, however its JSON is spelled, and returns the plant without the id', async () => {
   const stored = new Map<bigint, Item>();
   await fc.assert(
     fc.asyncProperty(anyPlant(), fc.gen(), async (plant, gen) => {
@@ -87,7 +89,7 @@ test('createPlant stores any NewPlant exactly, in any JSON spelling, and returns
   );
 });
 
-/** Generates a JSON value of any type but `type`. */
+/** Generates a JSON value of any type except `type`. */
 const anyJsonBut = (gen: GeneratorValue, type: 'number' | 'string'): string => {
   const json = gen(anyJson);
   return typeof JSON.parse(json) === type ? `[${json}]` : json;
@@ -127,7 +129,7 @@ const spellNearlyPlant = (gen: GeneratorValue): string => {
   return spellObject(gen, [...fields, ...moreFields(gen)]);
 };
 
-test('createPlant rejects JSON that is not a NewPlant with 40002, and does not call the store', async () => {
+test('createPlant rejects JSON that is not a valid plant with the error 40002, and does not call the store', async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
       const body = below(gen, 3) > 0 ? spellNearlyPlant(gen) : gen(anyJson);
@@ -140,7 +142,8 @@ test('createPlant rejects JSON that is not a NewPlant with 40002, and does not c
 });
 
 /**
- * Generates JSON with repeated and nested keys that JSON parsers treat specially, and with N in place of each number.
+ * Generates JSON with N in place of each number, and with nested or repeated keys, some of which parsers treat
+ * specially.
  */
 const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   const inner = () => spellWatchedKeys(gen, depth - 1);
@@ -161,7 +164,7 @@ const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   ])();
 };
 
-test('createPlant gives the same response if each 1 in a body is written as 1.0', async () => {
+test('createPlant gives the same response whether each number in a body is written as 1 or as 1.0', async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
       const watched = (): [string, string] => [
@@ -183,7 +186,7 @@ test('createPlant gives the same response if each 1 in a body is written as 1.0'
   );
 });
 
-test('createPlant answers any bytes, under any content type, as the contract says, and never with a 5xx', async () => {
+test('createPlant responds to any bytes, with any content type, as the contract says, and never with a 5xx', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 100 }), fc.gen(), async (bytes, gen) => {
       const body = gen(fc.boolean) ? Buffer.from(bytes) : Buffer.from(spellPlant(gen, gen(anyPlant)));
@@ -195,16 +198,17 @@ test('createPlant answers any bytes, under any content type, as the contract say
       const { status } = await service.send({ body: sent, contentType: type, isChunked });
       expect(status, 'status').toBeLessThan(500);
       if (status !== 200 || isUtf8(sent)) return;
-      // Known limit: U+FFFD has three bytes, so it can replace a four-byte character cut to three bytes unnoticed.
+      // Known limit: the service notices invalid UTF-8 only if decoding changes the length. U+FFFD does not if it
+      // replaces a four-byte character without its last byte, because U+FFFD also has three bytes.
       const decodedBytes = Buffer.from(sent.toString()).length;
       expect({ isChunked, decodedBytes }).toEqual({ isChunked: false, decodedBytes: sent.length });
     }),
   );
 });
 
-// The bodies do not include the slowest kind (only numbers, the first with a fraction): on a slow machine it may
-// outlast the deadline.
-test('createPlant answers any large body as the contract says, and never with a 5xx', async () => {
+// The slowest bodies (only numbers, the first with a fraction) are not among these, because on a slow machine the
+// service may not read them in time.
+test('createPlant responds to any large body as the contract says, and never with a 5xx', async () => {
   const { numRuns = 0 } = fc.readConfigureGlobal();
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
@@ -225,12 +229,12 @@ test('createPlant answers any large body as the contract says, and never with a 
       const { status } = await service.send(asSent(gen, body));
       expect(status, 'status').toBeLessThan(500);
     }),
-    // Fewer runs, because large bodies take hundreds of times as long as others.
+    // Fewer runs, because a large body takes hundreds of times as long as a small one.
     { numRuns: Math.ceil(numRuns / 20) },
   );
 });
 
-test('createPlant answers any event in time, however malformed', async () => {
+test('createPlant responds in time to any event, however malformed the event is', async () => {
   const whole = proxyEvent('{"id":1,"name":"Moss"}');
   const values = fc.oneof(fc.jsonValue(), fc.constant(undefined));
   const anyValue = () => values;
@@ -246,8 +250,8 @@ test('createPlant answers any event in time, however malformed', async () => {
         { ...whole, headers: changed(whole.headers) },
         changed(changed(whole)),
       ]);
-      // `invoke` checks the contract, the time limit and the log. A 500 is allowed, because no gateway would send some
-      // of these events.
+      // `invoke` checks the response, the time limit and the log line. A 500 is allowed, because no gateway would send
+      // some of these events.
       const { status } = await service.invoke(event);
       expect(status, 'status').not.toBe(503);
     }),

@@ -1,4 +1,4 @@
-/** Tests every response of createPlant from its source, and what can be seen only inside the process. */
+/** Tests createPlant from its source: every response, and what can be seen only inside the process, such as the log. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { clockAhead, drip, dynamoDbError, hang, loseResponse, onFirstCall, pass } from '../kit/faulty-store.ts';
 import { lambdaContext, proxyEvent } from '../kit/gateway-events.ts';
@@ -16,7 +16,7 @@ afterAll(() => service.close());
 
 testResponses(() => service, true);
 
-/** Loads the function anew with the environment variables in `environment`. */
+/** Loads a new instance of the function, with the environment variables in `environment`. */
 const load = async (environment: Record<string, string>): Promise<Invoke> => {
   vi.resetModules();
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -33,7 +33,7 @@ describe('the log of createPlant', () => {
     expect(await outcomeOf(`{"id":${id},"name":"Moss"}`)).toMatchObject(info('repeated'));
   });
 
-  test('does not say whether a plant is new if an attempt without a response may have stored it', async () => {
+  test("says 'stored', not 'repeated', if a retry finds the plant, because the first attempt may have created it", async () => {
     const [lost, hung] = [newId(), newId()];
     service.faults.fail(lost, onFirstCall(loseResponse));
     expect(await outcomeOf(`{"id":${lost},"name":"Moss"}`)).toMatchObject(info('stored'));
@@ -41,17 +41,17 @@ describe('the log of createPlant', () => {
     expect(await outcomeOf(`{"id":${hung},"name":"Moss"}`)).toMatchObject(info('created'));
   });
 
-  describe('says how long the store took, and in how many attempts,', () => {
+  describe('says how long the store took and how many attempts it needed,', () => {
     const milliseconds = expect.any(Number);
     const storeTimeOf = async (body: string): Promise<unknown> => Object(await outcomeOf(body))[0].entry.store;
 
-    test('if it answers at the third attempt', async () => {
+    test('if the third attempt succeeds', async () => {
       const id = newId();
       service.faults.fail(id, (call) => (call.number < 3 ? dynamoDbError(500, 'InternalServerError') : pass)(call));
       expect(await storeTimeOf(`{"id":${id},"name":"Moss"}`)).toEqual({ milliseconds, attempts: 3 });
     });
 
-    test('if it refuses the plant', async () => {
+    test('if the store refuses the plant', async () => {
       const id = newId();
       await storeTimeOf(`{"id":${id},"name":"Moss"}`);
       expect(await storeTimeOf(`{"id":${id},"name":"Fern"}`)).toEqual({ milliseconds, attempts: 1 });
@@ -65,18 +65,18 @@ describe('the log of createPlant', () => {
       expect(await storeTimeOf(`{"id":${id},"name":"Moss"}`)).toEqual({ milliseconds, attempts: 3 });
     });
 
-    test('but not the attempts if it has not answered at the deadline', async () => {
+    test('but not the number of attempts if the store does not answer by the deadline', async () => {
       const id = newId();
       service.faults.fail(id, drip);
       expect(await storeTimeOf(`{"id":${id},"name":"Moss"}`)).toEqual({ milliseconds: 2_300 });
     });
 
-    test('but neither if it is not called', async () => {
+    test('but says neither if the store is not called', async () => {
       expect(await storeTimeOf('{"name":"Moss"}')).toBeUndefined();
     });
   });
 
-  test('has the cause of a fault, which the response does not reveal', async () => {
+  test('has the cause of an internal error, which the response does not reveal', async () => {
     const broken = await load({ TABLE_NAME: 'no-such-table' });
     const { status, body, log } = await broken(proxyEvent('{"id":30,"name":"secret"}'));
     const answer = { error: 50001, message: 'the service failed; the fault is ours' };
@@ -88,7 +88,7 @@ describe('the log of createPlant', () => {
     expect(log).toMatchObject([{ level: 'error', entry: { outcome: 'failed', error: 50001, cause } }]);
   });
 
-  test('has the cause of a failure of the store', async () => {
+  test('has the cause if the store cannot be reached', async () => {
     const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:9' });
     const { status, log } = await broken(proxyEvent('{"id":31,"name":"secret"}'));
     expect(status, 'status').toBe(503);
@@ -98,7 +98,7 @@ describe('the log of createPlant', () => {
   });
 });
 
-test('createPlant tells a repeated plant from a new one, unless an attempt without a response may have stored it', async () => {
+test('createPlant sends the header Idempotent-Replayed only if the plant was certainly stored before the request', async () => {
   const [id, lost] = [newId(), newId()];
   const create = async (id: string) => {
     const { status, headers } = await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`));
@@ -124,14 +124,14 @@ test.each([
   '1234567890123456,"name":"Moss"',
   '1E1,"name":"Moss"',
   '1,"name":"Moss","height":1.5',
-])('createPlant parses a body only once if a double represents each of its numbers: {"id":%s}', async (rest) => {
+])('createPlant parses a body only once if a double holds each of its numbers exactly: {"id":%s}', async (rest) => {
   const body = `{"id":${rest}}`;
   const parse = vi.spyOn(JSON, 'parse');
   await service.invoke(proxyEvent(body));
   expect(parse.mock.calls.filter(([text]) => text === body).length, 'calls of JSON.parse with the body').toBe(1);
 });
 
-test('createPlant answers 50302 if the body takes too long to read, and does not call the store', async () => {
+test('createPlant responds with the error 50302, and does not call the store, if reading the body took too long', async () => {
   const id = newId();
   const calls = service.faults.calls();
   const left = vi.spyOn(lambdaContext, 'getRemainingTimeInMillis').mockReturnValueOnce(2_899);
@@ -156,14 +156,14 @@ test('createPlant decodes a body in base64, whatever its content type', async ()
   expect(await service.invoke(invalid)).toMatchObject({ body: { error: 40001 } });
 });
 
-test('createPlant limits a body by the bytes that the client sent, not by characters of text or base64', async () => {
+test('createPlant limits the size of a body in bytes as the client sent them, not in characters of text or base64', async () => {
   const body = (more: string): string => `{"id":${newId()},"name":"Moss","more":"${more}"}`;
   expect((await service.invoke(proxyEvent(body('ü'.repeat(524_288))))).body).toMatchObject({ error: 41301 });
   const encoded = Buffer.from(body('x'.repeat(1_048_000))).toString('base64');
   expect((await service.invoke(proxyEvent(encoded, { isBase64Encoded: true }))).status).toBe(200);
 });
 
-test('createPlant does not count brackets in a string as nesting, whatever the string escapes', async () => {
+test('createPlant does not count brackets in a string as nesting, even if the string has escaped quotes or backslashes', async () => {
   const body = (name: string, more: string): string =>
     `{"id":${newId()},"name":${JSON.stringify(name)},"more":${more}}`;
   const deep = '['.repeat(2_001);
@@ -171,12 +171,12 @@ test('createPlant does not count brackets in a string as nesting, whatever the s
   expect((await service.invoke(proxyEvent(body('\\', deep + ']'.repeat(2_001))))).body).toMatchObject({ error: 40001 });
 });
 
-test('createPlant answers 50001 if its configuration is wrong, because a retry would not help', async () => {
+test('createPlant responds with the error 50001 if its configuration is wrong, because a retry would not help', async () => {
   const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'nonsense' });
   expect((await broken(proxyEvent('{"id":33,"name":"x"}'))).body).toMatchObject({ error: 50001 });
 });
 
-test('createPlant signs its second and later calls with the time of the store if its own clock is an hour behind', async () => {
+test('if its clock is an hour behind, createPlant calls the store twice for its first request, but only once for later ones', async () => {
   const fresh = await load({});
   for (const calls of [2, 1]) {
     const id = newId();
@@ -187,7 +187,7 @@ test('createPlant signs its second and later calls with the time of the store if
 });
 
 test.each(['TABLE_NAME', 'AWS_REGION'])(
-  'createPlant does not start without %s, and names it in the error',
+  'createPlant does not start without the environment variable %s, and names it in the error',
   async (name) => {
     await expect(load({ [name]: '' })).rejects.toThrow(name);
   },

@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([copy.remove(), store.close()]));
 
-/** Runs a file in the copy with Node.js. */
+/** Runs Node.js with these arguments in the copy of the project. */
 const node = (environment: Record<string, string>, ...args: string[]) =>
   run('sh', ['-c', 'cd "$0" && exec "$@"', copy.folder, process.execPath, ...args], environment).ended;
 
@@ -74,7 +74,7 @@ const apply = async ([file, before, after]: Edit) => {
   await writeFile(target, parts.join(after));
 };
 
-/** Returns the errors of the compiler: for each, its file and the new fields that it names. */
+/** Returns the errors of the compiler: for each, the file, and which of the new fields the message names. */
 const namedByCompiler = async (): Promise<[file: string, fields: string[]][]> => {
   const { stdout } = await node(
     {},
@@ -88,7 +88,7 @@ const namedByCompiler = async (): Promise<[file: string, fields: string[]][]> =>
   return errors.map((error) => [error.replace(/\(.*/, ''), fields.filter((field) => error.includes(field))]);
 };
 
-/** Invokes createPlant of the copied project. @returns the status and the body of its response */
+/** Invokes createPlant in the copy of the project. @returns the status and the body of the response, as text */
 const create = async (plant: object) => {
   const code = `
     const { handler } = await import('./functions/create-plant.lambda.ts');
@@ -108,7 +108,7 @@ const create = async (plant: object) => {
   return stdout + stderr;
 };
 
-test('the compiler names each place that must handle a new field, and then createPlant stores and returns it', async () => {
+test('the compiler names each file that must handle new fields; once these files do, createPlant stores and returns the fields', async () => {
   await apply(contract);
   expect(await node({}, 'scripts/compile-contract.ts')).toMatchObject({ code: 0, stderr: '' });
   const places = ['cli/plant.ts', 'functions/plants/plant-table.ts', 'functions/plants/plant.ts'];
@@ -116,8 +116,7 @@ test('the compiler names each place that must handle a new field, and then creat
   for (const place of places) expect(named).toContainEqual([place, fields]);
 
   for (const edit of handled) await apply(edit);
-  // Operations other than createPlant may have further places, which this test does not handle; the compiler still
-  // names those.
+  // Only errors in the code of other operations may remain, because this test adds the new fields only to createPlant.
   expect(await namedByCompiler()).toHaveLength(named.length - places.length);
   const plant = { name: 'Moss', evergreen: false, colours: ['green', ''], light: 12.5 };
   expect(await create({ id: 1, ...plant })).toBe(`200 ${JSON.stringify(plant)}\n`);

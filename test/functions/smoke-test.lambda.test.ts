@@ -1,4 +1,4 @@
-/** Tests the smoke test with functions that answer as told. The trial runs it on the bundles. */
+/** Tests the smoke test of new versions with scripted functions; smoke-test.trial.ts runs it on the bundles. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 import { checks } from '../../functions/smoke-test/checks.ts';
@@ -15,7 +15,7 @@ const names = [...(Object.keys(operations) as OperationId[]), 'authorizer'] as c
 const arnOf = (name: string) => `arn:aws:lambda:us-east-1:123456789012:function:${name}:7`;
 const result = (value: unknown, log: object[] = []): Answer => ({ result: JSON.stringify(value), log: log as never });
 
-/** What each function answers: to the next check of an operation, what that check asks for. */
+/** What each function answers. By default, an operation gives each of its checks the expected answer. */
 let answers: Record<string, (event: Event) => Answer>;
 let asked: { name: string; event: Event }[];
 let codeDeploy: CodeDeploy;
@@ -48,7 +48,7 @@ afterEach(() => {
   expect(JSON.stringify(logged)).not.toMatch(/secret|Bearer|eyJ|Smoke/);
 });
 
-/** Answers the first request as the first check expects, and so on. */
+/** Returns a function that answers its first call as the first check expects, its second as the second, and so on. */
 const asExpected = (all: readonly object[]) => {
   const left = [...all];
   return () => {
@@ -60,19 +60,19 @@ const asExpected = (all: readonly object[]) => {
 
 const event = { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'hook-1' };
 
-/** @param time is what the function has left, in milliseconds */
+/** @param time that is left before Lambda's time-out, in milliseconds */
 const run = (time = 120_000) => handler(event, { ...lambdaContext, getRemainingTimeInMillis: () => time });
 
 const problems = () => logged.flatMap(({ line }) => (Object(line).problem === undefined ? [] : Object(line).problem));
 
-/** The function and the name of each check, in the order in which they must run. */
+/** All checks, in the order in which they must run: for each, the name of the checked function and of the check. */
 const all = [
   ...Object.entries(checks).flatMap(([name, named]) => Object.keys(named).map((check) => [name, check])),
   ['authorizer', 'a forged token'],
 ];
 
-describe('good versions', () => {
-  test('succeed, after every check was made and logged', async () => {
+describe('if all new versions are good, the smoke test', () => {
+  test('makes and logs every check, and reports success to CodeDeploy', async () => {
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
     expect(asked.map(({ name }) => name)).toEqual(all.map(([name]) => name));
@@ -85,7 +85,7 @@ describe('good versions', () => {
     ]);
   });
 
-  test('get requests that name the deployment, to routes of the contract, with the id in all its digits', async () => {
+  test('sends requests to routes of the contract, with the id of the deployment and every digit of the plant id', async () => {
     await run();
     const routes = Object.values(operations).map(({ method, path }) => `${method} ${path}`);
     for (const { event } of asked) {
@@ -96,13 +96,13 @@ describe('good versions', () => {
     expect(asked[0]?.event.body).toMatch(/^{"id":9223372036854775806,/);
   });
 
-  test('succeed even if Lambda returns no log of the authorizer', async () => {
+  test('reports success even if Lambda returns no log of the authorizer', async () => {
     answers['authorizer'] = () => result({ isAuthorized: false });
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
   });
 
-  test('must refuse a token in which only key and signature are wrong', async () => {
+  test('sends the authorizer a token in which only the key and the signature are wrong', async () => {
     await run();
     const [header, payload, ...rest] = String(asked.at(-1)?.event.headers['authorization']).split('.');
     const parsed = [header?.replace('Bearer ', ''), payload].map((part = '') =>
@@ -117,7 +117,7 @@ describe('good versions', () => {
 });
 
 describe('a deployment fails', () => {
-  test.each(all)('if %s fails the check "%s", and the other checks are still made', async (name, check) => {
+  test.each(all)('if %s fails the check "%s", but all other checks are still made', async (name, check) => {
     const answer = answers[name];
     const checked = all.filter(([each]) => each === name).findIndex(([, each]) => each === check);
     let calls = 0;
@@ -166,14 +166,14 @@ describe('a deployment fails', () => {
     expect(problems()).toEqual([problem]);
   });
 
-  test.each(['VERSIONS', 'ISSUER'])('if the variable %s is missing', async (name) => {
+  test.each(['VERSIONS', 'ISSUER'])('if the environment variable %s is missing', async (name) => {
     vi.stubEnv(name, undefined);
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
     expect(problems()).toEqual([`Error: The environment variable ${name} must be set.`]);
   });
 
-  test('if Lambda does not run a version before the time is up, and the error is named', async () => {
+  test('if Lambda does not run a version in time; the log then names the error', async () => {
     answers['authorizer'] = () => ({ refused: 'AccessDeniedException' });
     await run(10_200);
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
@@ -181,7 +181,7 @@ describe('a deployment fails', () => {
   });
 });
 
-test('an invocation that Lambda refuses is repeated, because a new permission needs some seconds', async () => {
+test('an invocation that Lambda refuses is repeated, because a new permission works only after some seconds', async () => {
   let refusals = 2;
   answers['authorizer'] = () =>
     refusals-- > 0 ? { refused: 'AccessDeniedException' } : result({ isAuthorized: false });
@@ -190,7 +190,7 @@ test('an invocation that Lambda refuses is repeated, because a new permission ne
   expect(asked).toHaveLength(3);
 });
 
-test('the smoke test throws if it cannot report', async () => {
+test('the smoke test throws if it cannot report to CodeDeploy', async () => {
   vi.stubEnv('AWS_ENDPOINT_URL_CODEDEPLOY', `${codeDeploy.environment['AWS_ENDPOINT_URL_CODEDEPLOY']}/nowhere`);
   await expect(run(10_000)).rejects.toThrow();
 });

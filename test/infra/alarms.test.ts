@@ -1,4 +1,4 @@
-/** Tests the alarms and whom they notify. */
+/** Tests the CloudWatch alarms: their metrics and conditions, and whom they notify. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { grants } from '../../infra/grants.ts';
@@ -8,7 +8,7 @@ const soon = (threshold: number): string => `GreaterThanThreshold ${threshold}, 
 const lasting = (threshold: number): string => `GreaterThanThreshold ${threshold}, 3 of 3 periods of 300 s`;
 const atOnce = 'GreaterThanThreshold 0, 1 of 1 periods of 60 s';
 
-/** The DynamoDB operations that any function may call, and those of them that may have a condition. */
+/** The DynamoDB operations that the functions may call, and (`conditional`) those of them that can have a condition. */
 const called = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));
 const conditional = called.filter((operation) => ['PutItem', 'UpdateItem', 'DeleteItem'].includes(operation));
 
@@ -17,7 +17,7 @@ const each = (operations: string[], metric: string): string[] =>
   operations.map((operation) => `on${operation}: ${metric}, Operation=${operation}, TableName=Plants`);
 const filled = (operations: string[]): string[] => operations.map((operation) => `FILL(on${operation}, 0)`);
 
-/** The metrics of each alarm, one per line, and the condition under which it goes off. */
+/** For each alarm, its metrics, one per line, and the condition under which the alarm goes off. */
 const alarms: Record<string, string[]> = {
   Api5xxRate: [
     'IF(all > 0, 100 * FILL(some, 0) / all, 0)',
@@ -77,7 +77,7 @@ type Alarm = MetricOf & {
   }[];
 };
 
-/** Describes an alarm in the form of an entry of `alarms`. */
+/** Describes an alarm of the template in the same form as an entry of `alarms`. */
 const watched = (alarm: Alarm): [name: string, lines: string[]] => {
   const plain = (value: unknown): string =>
     JSON.stringify(value)
@@ -98,7 +98,7 @@ const watched = (alarm: Alarm): [name: string, lines: string[]] => {
     AlarmName.replace('PlantStore-', ''),
     [
       ...(metrics ?? [line(alarm.Statistic ?? alarm.ExtendedStatistic ?? '', alarm)]),
-      // No alarm has DatapointsToAlarm, so an alarm goes off only if all periods are over the limit.
+      // No alarm has the setting DatapointsToAlarm, so an alarm goes off only if all periods are over the limit.
       `${ComparisonOperator} ${Threshold}, ${periods} of ${periods} periods of ${period} s`,
     ],
   ];
@@ -109,16 +109,16 @@ test('the stack has exactly the expected alarms, each with the expected metrics 
   expect(Object.fromEntries(found)).toEqual(alarms);
 });
 
-test('an alarm goes off only if its metric is over the limit in all of its evaluation periods, not just some', () => {
+test('an alarm goes off only if its metric is over the limit in all evaluation periods, not only in some', () => {
   const found = Object.values(propertiesOf('AWS::CloudWatch::Alarm'));
   expect(found.filter((alarm) => 'DatapointsToAlarm' in alarm)).toEqual([]);
 });
 
-test("the runbook's part about alarms has one section for each kind of alarm, and the runbook's first table links to each section", () => {
+test('the runbook has one section for each kind of alarm, and its first table links to each of these sections', () => {
   const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
   const [, section = ''] = /^## The alarms$(.*?)^## /ms.exec(runbook) ?? [];
   const sections = [...section.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
-  // All functions have the same kinds of alarms, so their names are left out.
+  // All functions have the same kinds of alarms, so the runbook has no section per function.
   const kinds = Object.keys(alarms).map((alarm) => alarm.replace(new RegExp(`^(${functionNames.join('|')})`), ''));
   expect(sections.sort()).toEqual([...new Set(kinds)].sort());
   const [table = ''] = /(?:^\|.*\n)+/m.exec(runbook) ?? [];
@@ -133,11 +133,11 @@ test('every alarm notifies the topic when it goes off and when it ends, and miss
   const sent = { AlarmActions: topic, OKActions: topic, TreatMissingData: 'notBreaching' };
   const found = propertiesOf('AWS::CloudWatch::Alarm');
   expect(found).toMatchObject(Object.fromEntries(Object.keys(found).map((name) => [name, sent])));
-  // ActionsEnabled must not be set, because CloudWatch's default is true.
+  // ActionsEnabled must not be set: the default, true, lets the alarms notify.
   expect(Object.values(found).filter((alarm) => 'ActionsEnabled' in alarm)).toEqual([]);
 });
 
-test('CloudWatch may publish to the alarm topic for this account only, and everyone may publish only over TLS', () => {
+test('only CloudWatch may publish to the alarm topic, only for this account, and only over TLS', () => {
   const { Properties } = prod.Resources['MonitoringAlarmsPolicy'] ?? {};
   expect(Properties).toMatchObject({
     Topics: [ref('MonitoringAlarms')],

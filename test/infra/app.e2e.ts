@@ -12,7 +12,10 @@ const runApp = async (environment: Record<string, string>, { umask = '022', comm
   return { code, said: (stdout + stderr).split('\n').filter((line) => line !== '' && !line.startsWith('npm ')) };
 };
 
-/** Synthesizes as `npx cdk synth` does, but without CloudFormation's rules, which take two thirds of the time. */
+/**
+ * Synthesizes a stack as `npx cdk synth` does, but skips the rules of CloudFormation, which take two thirds of the
+ * time.
+ */
 const synthesize = async (context: Record<string, unknown>, { NODE_OPTIONS = '', umask = '022' } = {}) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -23,7 +26,7 @@ const synthesize = async (context: Record<string, unknown>, { NODE_OPTIONS = '',
 
 type Acknowledged = { cdk_nag?: { rules_to_suppress: { id: string; reason: string }[] } };
 
-/** Lists the acknowledged cdk-nag rules of a template, each with the resource type. */
+/** Lists the cdk-nag findings that a template acknowledges: for each, the rule and the resource type. */
 const acknowledged = (template: string): string[] => {
   const { Resources } = JSON.parse(template) as {
     Resources: Record<string, { Type: string; Metadata?: Acknowledged }>;
@@ -53,14 +56,14 @@ const functionsOf = ({ stage }: Record<string, string>): string[] => [
   ...(stage?.startsWith('dev') ? [] : ['SmokeTest']),
 ];
 
-/** Returns the lines that a successful synthesis prints. */
+/** Returns the lines that a successful synthesis prints: one for each bundled function. */
 const bundling = (context: Record<string, string>): string[] =>
   functionsOf(context).map((each) => `Bundling asset ${nameOf(context)}/${each}/Code/Stage...`);
 
 const readTemplate = (folder: string, context: Record<string, string>): Promise<string> =>
   readFile(path.join(folder, `${nameOf(context)}.template.json`), 'utf8');
 
-/** Lists the cdk-nag findings that a kind of stack acknowledges. */
+/** Lists the cdk-nag findings that a stack with these settings is expected to acknowledge. */
 const findings = ({ stage, issuer, mail, tracing }: (typeof combinations)[number]): string[] => [
   'Serverless-LambdaDLQ of AWS::Lambda::Function',
   ...(stage === 'prod' || tracing === 'on' ? ['AwsSolutions-IAM5 of AWS::IAM::Policy'] : []),
@@ -69,7 +72,7 @@ const findings = ({ stage, issuer, mail, tracing }: (typeof combinations)[number
   ...(mail === 'sent' ? ['Serverless-SNSRedrivePolicy of AWS::SNS::Subscription'] : []),
 ];
 
-describe('the app', () => {
+describe('the CDK app', () => {
   const umasks = ['022', '000', '077'];
   const runs = combinations.map((each, index) => ({ ...each, umask: umasks[index % umasks.length] ?? '' }));
   let outcome: Awaited<ReturnType<typeof runApp>>;
@@ -98,7 +101,7 @@ describe('the app', () => {
     async ({ what, context, umask }) => {
       const { changeable, bundles } = await modesIn(folderOf(what));
       expect(bundles).toEqual(functionsOf(context).map(() => 0o644));
-      // With umask 000, other users may change the other files of the assembly.
+      // With umask 000, other users may change the other files that the synthesis writes, but never a bundle.
       expect(changeable.filter((file) => umask !== '000' || file.startsWith('asset.'))).toEqual([]);
     },
   );
@@ -109,7 +112,7 @@ describe('the app', () => {
     expect(terminationProtection ?? false).toBe(run.stage === 'prod');
   });
 
-  test('synthesizes the same template in a separate process, as cdk runs it', async () => {
+  test('synthesizes the same template in a separate process, which is how the cdk command runs the app', async () => {
     const { what, context, umask } = runs[2] as (typeof runs)[number];
     const { code, said, folder } = await synthesize(context, { umask });
     expect([code, said]).toEqual([0, bundling(context)]);
@@ -118,7 +121,7 @@ describe('the app', () => {
     expect(await modesIn(folder)).toEqual(await modesIn(inOneProcess));
   });
 
-  test('fails if a rule of either cdk-nag pack has a finding', async () => {
+  test('fails if either of the two cdk-nag packs has a finding', async () => {
     const naive = new URL('../kit/naive-resources.ts', import.meta.url);
     const { code, said } = await synthesize(
       { ...kinds.devWithIssuer, 'aws:cdk:bundling-stacks': [] },
@@ -129,7 +132,7 @@ describe('the app', () => {
     expect(said.join('\n')).toMatch(/NaiveFunction.*Serverless-LambdaTracing/s);
   });
 
-  test('synthesizes the stack that lets GitHub deploy, instead of the service, if the context has the key github', async () => {
+  test('if the context has the key github, synthesizes the stack that lets GitHub deploy, and not the service', async () => {
     const { code, said, folder } = await synthesize({ github: 'acme@12/plants@34' });
     expect([code, said]).toEqual([0, []]);
     const templates = (await readdir(folder)).filter((name) => name.endsWith('.template.json'));
@@ -144,7 +147,7 @@ describe('the app', () => {
     expect([code, said]).toEqual([1, [sentence]]);
   });
 
-  test('runs on the Node.js in node_modules, even if cdk is installed globally; without one, on the Node.js in PATH', async () => {
+  test('runs on the Node.js in node_modules, and on the Node.js in PATH only if node_modules has none', async () => {
     const { folder, remove } = await temporaryFolder();
     onTestFinished(remove);
     const project = path.join(folder, 'a project');

@@ -1,4 +1,4 @@
-/** Tests the bundles against budgets, because each byte and each package slows down every cold start. */
+/** Tests that no bundle exceeds its size limit or has an unlisted package, because both slow down every cold start. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
@@ -8,9 +8,9 @@ import { makeApp } from '../../local/stack.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { externalIssuer } from '../kit/stacks.ts';
 
-/** The budget of every operation. An operation need not use all of these packages. */
+/** The limits for the bundle of an operation: its size, and the packages that it may contain. */
 const operation = {
-  // createPlant's own budget is smaller, because bench/README.md promises its start time.
+  // createPlant has a smaller limit, in the first test, because bench/README.md promises how fast it starts.
   bytes: 195_000,
   packages: [
     '@aws-sdk/client-dynamodb',
@@ -30,10 +30,10 @@ const operation = {
   ],
 };
 
-/** The authorizer's budget. Its bundle has the routes with their scopes, in about 100 bytes each. */
+/** The limits for the authorizer's bundle, which contains each route with its scopes: about 100 bytes per route. */
 const authorizer = { bytes: 14_400 + 100 * Object.keys(scopes).length, packages: ['aws-jwt-verify'] };
 
-/** The smoke test's budget. Only deployments wait for its start. */
+/** The limits for the smoke test's bundle. They are wider, because only deployments wait for its start. */
 const smokeTest = {
   bytes: 280_000,
   packages: [...operation.packages, '@aws-sdk/client-codedeploy', '@aws-sdk/client-lambda'],
@@ -41,7 +41,7 @@ const smokeTest = {
 
 const budgetOf = (name: string) => ({ Authorizer: authorizer, SmokeTest: smokeTest })[name] ?? operation;
 
-test('the bundle of createPlant is not larger than its own budget', () => {
+test('the bundle of createPlant has at most 190,000 bytes, a smaller limit than that of other operations', () => {
   expect(deployed.find(({ name }) => name === 'CreatePlant')?.code.length).toBeLessThanOrEqual(190_000);
 });
 
@@ -61,7 +61,7 @@ const made = readdirSync(new URL('../../functions', import.meta.url))
   .filter((file) => file.endsWith('.lambda.ts'))
   .map((entry) => ({ entry, bundle: bundle(entry), ...bundleInputs(entry) }));
 
-test('every entry of functions/ is deployed as exactly one function', () => {
+test('every entry file in functions/ is deployed as exactly one function', () => {
   const functions = made.map(({ entry, bundle }) => [
     entry,
     deployed.filter(({ code }) => code.equals(bundle)).map(({ name }) => name),
@@ -79,7 +79,7 @@ test('every package that operations may use is in the bundle of at least one ope
 describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
   const inputs = made.find(({ bundle }) => code.equals(bundle));
 
-  test('is not larger than its budget', () => {
+  test('is not larger than its size limit', () => {
     expect(code.length, `bytes of ${name}, of which this is the budget`).toBeLessThanOrEqual(budgetOf(name).bytes);
   });
 
@@ -87,7 +87,7 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(readdirSync(folder)).toEqual(['index.js']);
   });
 
-  test('contains only packages on its list, so that nobody adds one by accident', () => {
+  test('contains only the packages on its list, so that nobody adds a package by accident', () => {
     const packages = inputs?.packages.map((location) => location.replace('node_modules/', ''));
     expect(packages).not.toEqual([]);
     expect(packages?.filter((each) => !budgetOf(name).packages.includes(each))).toEqual([]);
@@ -98,17 +98,17 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(inputs?.files.filter((file) => !/^(functions|infra\/sdk-stubs)\//.test(file))).toEqual([]);
   });
 
-  test('is CommonJS, since an import of node:http in ESM would load undici', () => {
+  test('is CommonJS, because an ES module that imports node:http would also load undici', () => {
     const text = code.toString();
     expect(text).not.toMatch(/\bimport\s*[{*"'\w][^;]*\bfrom\s*["']/);
     expect(text).toContain('require("node:');
   });
 });
 
-test.each(['index.js', 'package.json'])('no bundle is made if another user puts %s into its folder', async (name) => {
+test.each(['index.js', 'package.json'])('a bundle is refused if another user puts %s into its folder', async (name) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  // CDK writes a line to stderr as soon as it has made a bundle's folder, which is then writable for everyone (0777).
+  // CDK writes to stderr as soon as it has made the folder of a bundle. Any user may then write to that folder (0777).
   vi.spyOn(process.stderr, 'write').mockImplementation(() => {
     for (const bundle of readdirSync(folder)) writeFileSync(path.join(folder, bundle, name), 'module.exports = {};');
     return true;

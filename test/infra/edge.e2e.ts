@@ -1,4 +1,4 @@
-/** Tests docs/operate/edge.ts: the command in docs/operate/limits.md synthesizes it, without a finding of cdk-nag. */
+/** Tests that the command in docs/operate/limits.md synthesizes docs/operate/edge.ts, without a finding of cdk-nag. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -27,7 +27,7 @@ const synthesize = async (context: Record<string, string>) => {
   return { code, said: stdout + stderr, file: path.join(folder, 'PlantStore-Edge.template.json') };
 };
 
-test("the recipe for AWS WAF limits the requests of each token and of each address to less than the API's throttle", async () => {
+test('the recipe for AWS WAF allows each token and each IP address fewer requests than the throttle of the API', async () => {
   expect(keys).toEqual(Object.keys(settings));
   const { code, said, file } = await synthesize(settings);
   expect([code, said]).toEqual([0, expect.not.stringMatching(/error|violation/i)]);
@@ -63,7 +63,7 @@ test("the recipe for AWS WAF limits the requests of each token and of each addre
   });
 });
 
-test('the recipe for AWS WAF cannot be synthesized without a setting, and names the missing setting', async () => {
+test('the recipe for AWS WAF cannot be synthesized if a setting is missing; the error names that setting', async () => {
   const { clientCertificateArn: _, ...rest } = settings;
   const { code, said } = await synthesize(rest);
   expect([code, said]).toEqual([1, expect.stringContaining('The recipe needs -c clientCertificateArn=…')]);

@@ -1,4 +1,4 @@
-/** Tests what GitHub's workflows may do in the AWS account. app.e2e.ts tests that `cdk` can create the stack. */
+/** Tests what GitHub's workflows may do in the AWS account. app.e2e.ts tests that `cdk` can synthesize this stack. */
 import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -31,7 +31,7 @@ const synthesize = async (context: Record<string, string>) => {
   return withoutHashes(Template.fromStack(new GitHubStack(app, settings)).toJSON());
 };
 
-/** Returns an `Fn::Join` as one text, with `<AWS::Region>` for a reference. */
+/** Joins the parts of an `Fn::Join` into one text, in which a reference looks like `<AWS::Region>`. */
 const joined = (value: unknown): unknown => {
   const { 'Fn::Join': [, parts] = [] } = Object(value) as { 'Fn::Join'?: [string, (string | { Ref: string })[]] };
   return parts?.map((part) => (typeof part === 'string' ? part : `<${part.Ref}>`)).join('') ?? value;
@@ -39,7 +39,7 @@ const joined = (value: unknown): unknown => {
 
 type Statement = { Effect: string; Action: string | string[]; Resource: unknown };
 
-/** Returns the statements of a role's policy, as `action: resource`. */
+/** Returns the statements of a role's policy, each as a text such as `Allow lambda:GetAlias: <resource>`. */
 const permissionsOf = (role: string, template: Awaited<ReturnType<typeof synthesize>>): string[] => {
   const { PolicyDocument } = propertiesOf('AWS::IAM::Policy', template)[`${role}DefaultPolicy`] ?? {};
   const { Statement } = PolicyDocument as { Statement: Statement[] };
@@ -118,7 +118,7 @@ describe('the stack for GitHub', () => {
     ]);
   });
 
-  test("creates GitHub's identity provider, which outlives the stack, because an account has only one", async () => {
+  test("creates GitHub's identity provider, which outlives the stack, because an account can have only one", async () => {
     const { Provider } = ofType('AWS::IAM::OIDCProvider', await synthesize({ github }));
     expect(Provider).toMatchObject({
       Properties: { Url: 'https://token.actions.githubusercontent.com', ClientIdList: ['sts.amazonaws.com'] },
@@ -126,7 +126,7 @@ describe('the stack for GitHub', () => {
     });
   });
 
-  test('uses the identity provider that the account has, and makes a role for one stage only, if the context says so', async () => {
+  test('if the context says so, uses the existing identity provider, and makes a role for one stage only', async () => {
     const template = await synthesize({ github: 'acme/plants', githubProvider: 'existing', stage: 'prod' });
     expect(ofType('AWS::IAM::OIDCProvider', template)).toEqual({});
     const roles = propertiesOf('AWS::IAM::Role', template);
@@ -139,7 +139,7 @@ describe('the stack for GitHub', () => {
     expect(document).toEqual(trust(expect.anything(), 'repo:acme/plants:environment:prod'));
   });
 
-  test('has the environments of deploy.yml, each of which deploys the stage with the same name', () => {
+  test('has the same environments as deploy.yml, in which each environment deploys the stage with the same name', () => {
     const workflow = readFileSync(new URL('../../.github/workflows/deploy.yml', import.meta.url), 'utf8');
     type Job = { environment?: string; steps?: { run?: string }[] };
     const { jobs } = parse(workflow) as { jobs: Record<string, Job> };
@@ -158,7 +158,7 @@ describe('the settings for GitHub', () => {
     expect(read({ stage: 'dev' })).toBeUndefined();
   });
 
-  test('refuse githubProvider without github, which would deploy the service', () => {
+  test('refuse githubProvider without github, because cdk would then deploy the service', () => {
     expect(() => read({ githubProvider: 'existing' })).toThrow(
       'The context value githubProvider is "existing", but it must be set only together with github.',
     );

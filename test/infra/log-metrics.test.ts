@@ -1,4 +1,4 @@
-/** Tests the metrics counted from the functions' log lines, and the dashboard that shows them. */
+/** Tests the metrics that CloudWatch derives from the functions' log lines, and the dashboard that shows them. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ofType, operationNames, prod, propertiesOf } from '../kit/template.ts';
@@ -11,7 +11,10 @@ type Filter = {
 
 const filters = Object.values(propertiesOf('AWS::Logs::MetricFilter')) as Filter[];
 
-/** The metrics that record a number: their kind, the number's field in `message.store`, the least number, the unit. */
+/**
+ * The metrics that record a number: for each, the end of its name, the field in `message.store` that it records, the
+ * field's minimum, and the unit.
+ */
 const numbers = [
   ['TimeOfStore', 'milliseconds', 0, 'Milliseconds'],
   ['AttemptsAtStore', 'attempts', 1, 'Count'],
@@ -19,7 +22,7 @@ const numbers = [
 
 const isNumber = ({ MetricTransformations: [metric] }: Filter) => metric?.MetricValue !== '1';
 
-test('each metric that counts log lines counts the lines of one function with certain outcomes', () => {
+test('each metric that counts log lines counts only lines of one function, and only those with certain outcomes', () => {
   const counted = filters
     .filter((each) => !isNumber(each))
     .map(({ LogGroupName, FilterPattern, MetricTransformations: [metric] }) => [
@@ -50,7 +53,7 @@ test("each metric that counts log lines is in the stack's namespace, adds 1 for 
   }
 });
 
-test('each operation has metrics for how long the store took and how many attempts it needed; other log lines add no value', () => {
+test('each operation has metrics for how long the store took and how many attempts it needed; log lines without them add nothing', () => {
   expect(filters.filter(isNumber)).toEqual(
     operationNames.flatMap(([, name]) =>
       numbers.map(([kind, field, least, Unit]) => ({

@@ -1,4 +1,4 @@
-/** Tests the texts of the alarms and the dashboard, which operators read. alarms.test.ts tests what triggers an alarm. */
+/** Tests the texts of alarms and dashboard, which operators read. alarms.test.ts tests what triggers an alarm. */
 import { CfnAlarm, CfnDashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { describe, expect, test } from 'vitest';
 import { kinds, templateOf, withStack } from '../kit/stacks.ts';
@@ -9,14 +9,14 @@ const template = templateOf(kinds.dev);
 describe('the mail of an alarm', () => {
   const alarms = Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties);
 
-  test.each(alarms)('says what is wrong and which page says what to do: $AlarmName', (alarm) => {
+  test.each(alarms)('says what is wrong and which section of the runbook says what to do: $AlarmName', (alarm) => {
     const section = String(alarm.AlarmName).replace(new RegExp(`^PlantStore-dev-(${functionNames.join('|')})?`), '');
     expect(alarm.AlarmDescription).toMatch(/^\w.+\. What to do: docs\/operate\/runbook\.md, \w+\.$/);
     expect(alarm.AlarmDescription).toContain(` ${section}.`);
   });
 });
 
-test('a log metric is 0 while nothing is logged, unless it has dimensions, which forbid a default value, or records a number', () => {
+test('a log metric has the default value 0 only if it counts lines and has no dimensions; with dimensions, CloudWatch forbids a default', () => {
   const filters = Object.values(template.findResources('AWS::Logs::MetricFilter'));
   const transformations = filters.map(({ Properties }) => Properties.MetricTransformations[0]);
   const defaults = transformations.map(({ Dimensions, MetricValue, DefaultValue }) => [
@@ -28,8 +28,8 @@ test('a log metric is 0 while nothing is logged, unless it has dimensions, which
 });
 
 test('alarms and the dashboard keep the logical ids that deployed stacks have, because their names are unique in AWS', () => {
-  // If an alarm got another id, CloudFormation would make the new alarm before it deletes the old one of the same name,
-  // and fail. CDK makes a logical id, with its hash, from the construct's path.
+  // CDK makes a logical id from the path of the construct. With another id, an update would fail: CloudFormation makes
+  // the new alarm before it deletes the old one, which has the same name.
   const named = withStack(kinds.prod, ({ node }) =>
     node.findAll().filter((each) => each instanceof CfnAlarm || each instanceof CfnDashboard),
   );
@@ -42,7 +42,7 @@ test('alarms and the dashboard keep the logical ids that deployed stacks have, b
   );
 });
 
-test("the dashboard's URL opens the region of the stack", () => {
+test("the dashboard's URL opens the dashboard in the region of the stack", () => {
   const { Value } = template.toJSON()['Outputs'].DashboardUrl;
   const region = { Ref: 'AWS::Region' };
   expect(Value).toEqual({

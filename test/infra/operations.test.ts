@@ -4,7 +4,7 @@ import { listOperations } from '../../infra/operations.ts';
 import { ConfigurationError } from '../../infra/settings.ts';
 
 describe('listOperations', () => {
-  test('names the function, the entry file and the route of createPlant', () => {
+  test('returns the function name, the entry file and the route of createPlant', () => {
     expect(listOperations(operations)).toContainEqual(
       expect.objectContaining({
         id: 'createPlant',

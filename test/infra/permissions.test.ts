@@ -1,4 +1,4 @@
-/** Tests every role and every policy of the stack in full. */
+/** Tests all roles of the stack, and all permissions in their policies. */
 import { expect, test } from 'vitest';
 import { grants } from '../../infra/grants.ts';
 import { arn, byFunction, byOperation, functionNames, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
@@ -12,17 +12,17 @@ const assumedBy = (Service: string) => ({
 
 const allow = (Action: string | string[], Resource: unknown) => ({ Action, Effect: 'Allow', Resource });
 
-/** What each function may do, apart from writing its log. */
+/** What the function of each operation may do, apart from writing its log. */
 const own: Record<string, object[]> = byOperation((name, id) => {
   const [first = '', ...more] = grants[id].toSorted();
   return [[name, first === '' ? [] : [allow(more.length === 0 ? first : [first, ...more], arn('Plants'))]]];
 });
 
-test('createPlant may update items and do nothing else with the table', () => {
+test('createPlant may update items in the table, and may do nothing else with the table', () => {
   expect(grants.createPlant).toEqual(['dynamodb:UpdateItem']);
 });
 
-test('each function has a role for Lambda, and a role for CodeDeploy if the function answers requests', () => {
+test('each function has a role for Lambda; each one except the smoke test also has a role for CodeDeploy', () => {
   expect(propertiesOf('AWS::IAM::Role')).toEqual({
     ...byFunction((name) => [
       [`${name}Role`, assumedBy('lambda.amazonaws.com')],
@@ -58,7 +58,8 @@ test('each role has exactly the expected permissions', () => {
           ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
           [arn(name), join(arn(name), ':live')],
         ),
-        // Without this permission, which CDK drops without a warning, every deployment but the first would fail.
+        // Without this permission, every deployment but the first would fail. CDK grants it, too, but the stack drops
+        // CDK's grant.
         allow('lambda:InvokeFunction', arn('SmokeTest')),
         allow('cloudwatch:DescribeAlarms', '*'),
       ]),
@@ -80,7 +81,7 @@ const deploymentGroup = (name: string) => {
   return join(...start, ref(`${name}RollOutApplication`), '/', ref(`${name}RollOut`));
 };
 
-/** Matches a list of exactly these resources. */
+/** Matches a list that has exactly these resources, in any order. */
 const inAnyOrder = (resources: object[]) =>
   expect.toSatisfy((list: unknown) => {
     expect(list).toHaveLength(resources.length);
@@ -88,7 +89,7 @@ const inAnyOrder = (resources: object[]) =>
     return true;
   });
 
-test('no role has a managed policy, and no policy allows an action with a *', () => {
+test('no role has a managed policy, and no policy allows an action with a wildcard (*)', () => {
   const text = JSON.stringify(prod);
   expect(text).not.toContain('ManagedPolicyArns');
   const actions = text.match(/"(Not)?Action":("[^"]*"|\[[^\]]*\])/g) ?? [];
@@ -96,7 +97,7 @@ test('no role has a managed policy, and no policy allows an action with a *', ()
   expect(actions.filter((action) => action.includes('*') || action.includes('Not'))).toEqual([]);
 });
 
-test('only this API may invoke a function, and only by its alias', () => {
+test("only this API may invoke a function, and only through the function's alias", () => {
   const permissions = Object.values(ofType('AWS::Lambda::Permission')).map(({ Properties }) => Properties);
   const expected = byFunction((name) => [
     [

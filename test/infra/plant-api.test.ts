@@ -19,7 +19,7 @@ test('one authorizer guards every route', () => {
   expect(locks).toEqual(routes.map(({ RouteKey }) => [RouteKey, locked]));
 });
 
-test('the API has exactly the routes of the contract, and each calls the function of its operation by its alias', () => {
+test('the API has exactly the routes of the contract, and each route calls the alias of the function for its operation', () => {
   const found = routes.map(({ RouteKey, Target }) => {
     const [, [, { Ref: integration }]] = (Target as { 'Fn::Join': [string, [string, { Ref: string }]] })['Fn::Join'];
     expect(Target).toEqual({ 'Fn::Join': ['', ['integrations/', ref(integration)]] });
@@ -37,7 +37,7 @@ test('POST /plants is a route of the API', () => {
   expect(routes.map(({ RouteKey }) => RouteKey)).toContain('POST /plants');
 });
 
-test("the API calls the authorizer's alias for every request, with the Authorization header", () => {
+test("the API calls the authorizer's alias for every request, without a cache, and requires the Authorization header", () => {
   expect(propertiesOf('AWS::ApiGatewayV2::Authorizer')['ApiBearerAuth']).toMatchObject({
     AuthorizerType: 'REQUEST',
     AuthorizerPayloadFormatVersion: '2.0',
@@ -61,7 +61,7 @@ test("the API calls the authorizer's alias for every request, with the Authoriza
   });
 });
 
-test('the API has no stage in its URLs, is throttled and logged, and by default allows no other origin (CORS)', () => {
+test('the API has no stage name in its URLs, is throttled and logged, and by default allows no requests from other origins (CORS)', () => {
   expect(stages).toEqual({
     ApiStage: expect.objectContaining({
       StageName: '$default',
@@ -135,7 +135,7 @@ describe('an API with a domain name', () => {
     });
   });
 
-  test('has its address, and the target for a DNS record, in the outputs of the stack', () => {
+  test('has its URL, and the target for a DNS record, in the outputs of the stack', () => {
     expect(template.Outputs).toMatchObject({
       ApiUrl: { Value: 'https://api.example.com' },
       DomainTarget: { Value: target('RegionalDomainName') },
@@ -143,7 +143,7 @@ describe('an API with a domain name', () => {
     expect(ofType('AWS::Route53::RecordSet', template)).toEqual({});
   });
 
-  test('has an IPv4 record in the DNS zone that the context names; nothing is looked up, and no record is made by hand', () => {
+  test('has an IPv4 record in the DNS zone that the context names, so that nobody has to make a record by hand', () => {
     const inZone = templateWith({ ...named, ...zone });
     expect(propertiesOf('AWS::Route53::RecordSet', inZone)).toEqual({
       ApiDomainRecord: {

@@ -1,10 +1,14 @@
-/** Tests what the settings change in the stack. The other files of this folder test the rest, once, on `prod`. */
+/**
+ * Tests how the settings change the stack. What all stacks have in common is tested elsewhere, only on stage `prod`.
+ */
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 import { byFunction, functionNames, ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
-/** Returns every value of `changed` that differs from `original`, by its path, or `absent` if `changed` lacks it. */
+/**
+ * Returns, by path, the values of `changed` that differ from those of `original`; `absent` if `changed` has no value.
+ */
 const differences = (original: unknown, changed: unknown, path: string[] = []): Record<string, unknown> => {
   if (original === changed) return {};
   if (!(original instanceof Object && changed instanceof Object)) return { [path.join('.')]: changed ?? 'absent' };
@@ -13,7 +17,10 @@ const differences = (original: unknown, changed: unknown, path: string[] = []): 
   return Object.assign({}, ...keys.map((key) => differences(before[key], after[key], [...path, key])));
 };
 
-/** Replaces the stack's name with STACK in its template. Logical ids have the name without its dash. */
+/**
+ * Returns a template with STACK instead of the stack's name. `name` must match it without its dash, too, because
+ * logical ids omit the dash.
+ */
 const templateFor = (context: Record<string, string>, name: RegExp): Template =>
   JSON.parse(JSON.stringify(withoutHashes(templateOf(context).toJSON())).replaceAll(name, 'STACK'));
 
@@ -28,7 +35,9 @@ const templates = {
   anna: templateFor({ stage: 'dev-anna' }, annaName),
 };
 
-/** What stage dev changes: nothing outlives the stack, and a new version gets all requests at once, untested. */
+/**
+ * What stage dev changes: nothing outlives the stack, and new versions get all requests at once, without a smoke test.
+ */
 const devDiffers = {
   ...byFunction((name) => [
     [`Resources.${name}CurrentVersion.DeletionPolicy`, 'Delete'],
@@ -55,7 +64,8 @@ const devDiffers = {
   'Resources.Plants.Properties.Replicas.0.DeletionProtectionEnabled': false,
   // Point-in-time recovery is off, because DynamoDB would keep a backup for 35 days after the table is deleted.
   'Resources.Plants.Properties.Replicas.0.PointInTimeRecoverySpecification': 'absent',
-  // All log groups with this prefix share one entry in a policy of the account, whose size is limited.
+  // This prefix saves room in the account's log policy, whose size is limited, because all log groups with the prefix
+  // share one entry in it.
   'Resources.ApiAccessLog.Properties.LogGroupName': '/aws/vendedlogs/STACK-AccessLog',
 };
 
@@ -92,13 +102,15 @@ test('the stacks of stage dev-anna and stage dev differ only in their names', ()
   expect(differences(templates.dev, templates.anna)).toEqual({});
 });
 
-/** Names that need to be unique only inside something else: an API, a namespace, a user pool, a role, a function. */
+/**
+ * Names that two stacks may share, because they must be unique only in an API, namespace, user pool, role or function.
+ */
 const inside = [
   ...['ApiGatewayV2::Authorizer Name', 'ApiGatewayV2::Stage StageName', 'CloudWatch::Alarm MetricName'],
   ...['Cognito::UserPoolResourceServer Name', 'IAM::Policy PolicyName', 'Lambda::Alias Name'],
 ];
 
-/** Returns the names that a template gives to resources, as JSON. CloudFormation makes up the names of all others. */
+/** Returns, as JSON, the names that the template sets for resources. CloudFormation makes up names for all others. */
 const namesIn = (stage: string): string[] =>
   Object.values(withoutHashes(templateOf({ stage }).toJSON()).Resources).flatMap(({ Type, Properties = {} }) =>
     Object.entries(Properties).flatMap(([key, value]) => {
@@ -133,7 +145,7 @@ test('the table, the logs and the function versions outlive a prod stack; nothin
   expect([...keptOf(templates.dev), ...keptOf(templates.anna)]).toEqual([]);
 });
 
-test('the outputs name the URL of the service, all scopes of the contract and the issuer', () => {
+test('the outputs of the stack include the URL of the service, all scopes of the contract and the issuer', () => {
   const { Outputs } = templates.prodWithIssuer;
   expect(Object.keys(Outputs).sort()).toEqual(['ApiUrl', 'DashboardUrl', 'Issuer', 'Scope', 'TableName']);
   expect(Outputs).toMatchObject({ TableName: { Value: ref('Plants') } });
@@ -142,7 +154,7 @@ test('the outputs name the URL of the service, all scopes of the contract and th
   expect(scopes.sort()).toEqual([...new Set(Object.values(operations).flatMap((each) => each.scopes))].sort());
 });
 
-test('alarms are mailed to the address that the CDK context names', () => {
+test('alarms are mailed to the address that alarmEmail in the CDK context sets', () => {
   expect(ofType('AWS::SNS::Subscription', templates.prod)).toEqual({});
   const template = withoutHashes(templateOf({ alarmEmail: 'me@a.example' }).toJSON());
   const [subscription, ...others] = Object.values(propertiesOf('AWS::SNS::Subscription', template));
@@ -157,7 +169,7 @@ test("rateLimit and burstLimit in the CDK context set the API's throttle", () =>
   });
 });
 
-test('the functions are traced, and their roles may write traces, only if the setting tracing is on', () => {
+test('X-Ray traces the functions, and their roles may write traces, only if the setting `tracing` is on', () => {
   const expected = structuredClone(templates.prod);
   const write = { Action: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], Effect: 'Allow', Resource: '*' };
   for (const name of Object.keys(ofType('AWS::Lambda::Function', expected))) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { propertiesOf } from '../kit/template.ts';
 
-test('the stack has one on-demand table, keyed by the number id only, with point-in-time recovery', () => {
+test('the stack has exactly one table: on-demand, with the number `id` as its only key, and with point-in-time recovery', () => {
   expect(propertiesOf('AWS::DynamoDB::GlobalTable')).toMatchObject({
     Plants: {
       KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],

@@ -9,11 +9,11 @@ test.each(Object.entries(kinds))('only a stack of stage prod has termination pro
   expect(withStack(context, (stack) => stack.terminationProtection)).toBe(kind.startsWith('prod'));
 });
 
-test('a user whom somebody adds to the user pool needs an app as a second factor; text messages do not count', () => {
+test('a user who is added to the user pool by hand needs an authenticator app as the second factor, not text messages', () => {
   templateOf(kinds.dev).hasResourceProperties('AWS::Cognito::UserPool', { EnabledMfas: ['SOFTWARE_TOKEN_MFA'] });
 });
 
-test('other users of this machine cannot change a bundle, and Lambda can read it', () => {
+test("other users of this machine cannot change a function's bundle, and Lambda can read the bundle", () => {
   for (const { folder } of inject('stack').functions) {
     const modes = [folder, path.join(folder, 'index.js')].map((file) => statSync(file).mode & 0o777);
     expect(modes).toEqual([0o755, 0o644]);

@@ -1,4 +1,6 @@
-/** Tests that what is deployed follows from the sources and node_modules alone, so that anybody can build it again. */
+/**
+ * Tests that the template and the bundles depend only on sources and node_modules, so that anybody can reproduce them.
+ */
 import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
@@ -8,7 +10,10 @@ import { externalIssuer } from '../kit/stacks.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** Copies what the stack is made from. The packages in the bundles are copied too, because esbuild follows links. */
+/**
+ * Copies the sources of the stack and the packages in its bundles to `folder`, and links the other packages. Bundled
+ * packages are not linked, because esbuild would follow the links out of `folder`.
+ */
 const copyInto = (folder: string): void => {
   for (const each of ['functions', 'infra', 'local', 'cdk.json', 'package.json', 'tsconfig.json']) {
     cpSync(path.join(root, each), path.join(folder, each), { recursive: true });
@@ -24,7 +29,7 @@ const copyInto = (folder: string): void => {
   }
 };
 
-test('the template and the bundles are the same, byte for byte, if made in another folder, umask, locale and time zone', async () => {
+test('a build in another folder, with another umask, locale and time zone, makes the same template and bundles, byte for byte', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const [copy, output] = [path.join(folder, 'another folder'), path.join(folder, 'cdk.out')];

@@ -1,10 +1,10 @@
-/** Tests how `prod` shifts traffic to a new version of a function. */
+/** Tests how a stack of stage `prod` shifts traffic to a new version of a function. */
 import { expect, test } from 'vitest';
 import { byFunction, byOperation, ofType, prod, propertiesOf, ref } from '../kit/template.ts';
 
 const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');
 
-test('a new version of each function is tried before it gets requests, is rolled out in steps, and is rolled back by an alarm', () => {
+test('each new version of a function is smoke-tested before it gets requests, rolled out in steps, and rolled back by an alarm', () => {
   expect(groups).toMatchObject(
     byFunction((name) => [
       [
@@ -35,7 +35,7 @@ test('a new version of each function is tried before it gets requests, is rolled
   );
 });
 
-test('an alias changes only after CodeDeploy may invoke the smoke test, and the smoke test knows and may invoke the new versions', () => {
+test('an alias is updated only after the smoke test has been told the new versions and all permissions that it needs have been created', () => {
   const before = byFunction((name) => [[`${name}Live`, ['SmokeTest', `${name}RollOutRoleDefaultPolicy`]]]);
   for (const [name, all] of Object.entries(before)) {
     expect(prod.Resources[name]?.DependsOn, name).toEqual(expect.arrayContaining(all));
@@ -43,7 +43,7 @@ test('an alias changes only after CodeDeploy may invoke the smoke test, and the 
   expect(prod.Resources['SmokeTest']?.DependsOn).toContain('SmokeTestRoleDefaultPolicy');
 });
 
-test('a function is rolled back by its own alarms only: on errors, and an operation also on faults in its log', () => {
+test("only a function's own alarms roll the function back: Errors and, if the function is an operation, also Faults", () => {
   const more: Record<string, string[]> = byOperation((name) => [[name, [`${name}Faults`]]]);
   const alarms = Object.entries(groups).map(([name, { AlarmConfiguration }]) => {
     const { Alarms } = AlarmConfiguration as { Alarms: { Name: { Ref: string } }[] };

@@ -1,4 +1,4 @@
-/** Tests the functions, their versions and their logs. permissions.test.ts tests what they may do. */
+/** Tests the Lambda functions, their aliases and their logs. permissions.test.ts tests what the functions may do. */
 import { expect, test } from 'vitest';
 import { byFunction, byOperation, functionNames, operationNames, propertiesOf, ref } from '../kit/template.ts';
 
@@ -36,7 +36,7 @@ test('no function reserves concurrency, which would limit that function and leav
   );
 });
 
-test('the environment of each operation names its bundle and the table, and nothing else', () => {
+test("the environment of each operation's function has only the hash of the bundle and the name of the table", () => {
   expect(functions).toMatchObject(
     byOperation((name) => [
       [name, { Environment: { Variables: { BUNDLE_SHA256: expect.any(String), TABLE_NAME: ref('Plants') } } }],
@@ -46,12 +46,12 @@ test('the environment of each operation names its bundle and the table, and noth
   expect(variables.map(({ Variables }) => Object.keys(Variables).length)).toEqual(operationNames.map(() => 2));
 });
 
-test("the authorizer's time-out is below API Gateway's limit and above the time that fetching keys may take", () => {
+test("the authorizer's time-out is below API Gateway's limit and above the time that fetching the issuer's keys may take", () => {
   expect(functions['Authorizer']?.['Timeout'], 'seconds of the authorizer').toBeLessThan(10);
   expect(functions['Authorizer']?.['Timeout'], 'seconds of the authorizer').toBeGreaterThan(3);
 });
 
-test.each(operationNames)('the time-out of %s is 5 s, so that functions/http/ answers within 2.3 s', (_, name) => {
+test.each(operationNames)('%s has a time-out of 5 s, so that functions/http/ can answer within 2.3 s', (_, name) => {
   expect(functions[name]?.['Timeout'], 'seconds').toBe(5);
 });
 

@@ -19,11 +19,11 @@ const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b-2
 const named = { domainName: 'api.example.com', certificateArn };
 
 describe('the settings', () => {
-  test('have defaults if the context is empty', () => {
+  test('have defaults if the CDK context is empty', () => {
     expect(read({})).toEqual(defaults);
   });
 
-  test('include a stage, a throttle and an email address for alarms', () => {
+  test('take the stage, the throttle and the email address for alarms from the CDK context', () => {
     expect(read({ stage: 'dev', rateLimit: '50', burstLimit: 7, alarmEmail: 'me@a.example' })).toEqual({
       ...defaults,
       stage: 'dev',
@@ -46,7 +46,7 @@ describe('the settings', () => {
     },
   );
 
-  test('may have a value for each stage; a stage without a value has the default', () => {
+  test('may have a different value for each stage; a stage without a value gets the default', () => {
     const context = {
       rateLimit: { prod: 900, dev: '20' },
       domainName: { prod: named.domainName },
@@ -87,7 +87,7 @@ describe('the settings', () => {
   });
 
   test.each(['api.example.com', 'example.com'])(
-    'accept the zone %s for the domain name api.example.com',
+    'accept the DNS zone %s for the domain name api.example.com',
     (zoneName) => {
       const zone = { hostedZoneId: 'Z0AB9', hostedZoneName: zoneName };
       expect(read({ ...named, ...zone }).domain?.zone).toEqual({ hostedZoneId: 'Z0AB9', zoneName });
@@ -140,16 +140,16 @@ describe('the settings', () => {
       { ...named, hostedZoneId: 'Z1', hostedZoneName: 'ample.com' },
       'hostedZoneName is "ample.com", but it must be the name of that zone: api.example.com or a parent domain of it.',
     ],
-  ])('say in one sentence what is wrong with %j', (context, message) => {
+  ])('say in one sentence what is wrong with the CDK context %j', (context, message) => {
     expect(() => read({ ...context })).toThrow(new Error(`The context value ${message}`));
   });
 
-  test('include an external issuer, its audience and the URL of its keys', () => {
+  test('take an external issuer, its audience and the URL of its keys from the CDK context', () => {
     const context = { issuer: 'https://a.example/x', audience: 'api', jwksUri: 'https://b.example/keys' };
     expect(read(context)).toEqual({ ...defaults, externalIssuer: { ...context, scopeClaim: 'scope' } });
   });
 
-  test('say in one sentence what to do if an issuer has no audience', () => {
+  test('say in one sentence what to do if the CDK context has an issuer without an audience', () => {
     expect(() => read({ issuer: 'https://a.example' })).toThrow(
       'The context value audience is not set, but it must be set together with issuer: to the aud of its tokens, or to "none" if they have no aud.',
     );
@@ -159,20 +159,20 @@ describe('the settings', () => {
     expect(read({ issuer: 'https://a.example', audience }).externalIssuer?.audience).toBe(audience);
   });
 
-  test('accept an http:// URL for an issuer on this machine, but not for its keys', () => {
+  test('accept an http:// URL for an issuer on this machine, but not for the keys of that issuer', () => {
     const issuer = 'http://127.0.0.1:9000/x';
     const audience = 'api';
     expect(read({ issuer, audience, jwksUri: 'https://127.0.0.1:9001/keys' }).externalIssuer?.issuer).toBe(issuer);
     expect(() => read({ issuer, audience })).toThrow('jwksUri is not set, but it must be an https:// URL');
   });
 
-  test('refuse the key `scope` of older versions, in a sentence that says where the scopes are now', () => {
+  test('refuse the key `scope`, which older versions had, and say where the scopes are now', () => {
     expect(() => read({ scope: 'plants/create' })).toThrow(
       'The context value scope is "plants/create", but it must be left out: schemas/openapi.yaml has the scopes of each operation.',
     );
   });
 
-  test.each(['https://a.example', 'https://a.example/'])('default to the usual key URL of the issuer %s', (issuer) => {
+  test.each(['https://a.example', 'https://a.example/'])('derive a missing key URL from the issuer %s', (issuer) => {
     expect(read({ issuer, audience: 'api' }).externalIssuer).toEqual({
       issuer,
       jwksUri: 'https://a.example/.well-known/jwks.json',
@@ -182,7 +182,7 @@ describe('the settings', () => {
   });
 
   test.each(['scp', 'scp,roles', 'https://example.com/roles', '__proto__', 'a"b\\c,ü'])(
-    'accept "%s" as the claims that may contain the scope',
+    'accept "%s" as the names of the claims that may contain the scope',
     (scopeClaim) => {
       const context = { issuer: 'https://a.example', audience: 'api', scopeClaim };
       expect(read(context).externalIssuer?.scopeClaim).toBe(scopeClaim);

@@ -1,11 +1,11 @@
-/** Tests the smoke test's function. permissions.test.ts tests what it may do, roll-out.test.ts when it runs. */
+/** Tests the smoke test's function. permissions.test.ts tests its permissions; roll-out.test.ts tests when it runs. */
 import { expect, inject, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { propertiesOf, ref } from '../kit/template.ts';
 
 const functions = propertiesOf('AWS::Lambda::Function');
 
-test('the smoke test is a function with the settings of the others, but without versions or an alias', () => {
+test('the function of the smoke test has the same settings as the other functions, but no versions and no alias', () => {
   const { Code, Environment, LoggingConfig, Role, Timeout, ...settings } = functions['Authorizer'] ?? {};
   expect(functions['SmokeTest']).toMatchObject(settings);
   const ofSmokeTest = ['Version', 'Alias'].flatMap((type) =>

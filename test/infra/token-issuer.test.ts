@@ -1,4 +1,4 @@
-/** Tests whose tokens the authorizer trusts: those of the issuer in the context, or of the stack's own user pool. */
+/** Tests whose tokens the authorizer trusts: those of the issuer in the CDK context, or of the stack's user pool. */
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
@@ -49,7 +49,7 @@ test('the authorizer looks for the scope in the claims that the context names', 
   expect(variables(withIssuer({ scopeClaim: 'scp,roles' }))).toMatchObject({ Variables: { SCOPE_CLAIM: 'scp,roles' } });
 });
 
-/** Makes a user pool for these scopes. @returns the properties of its resource server and its client */
+/** Makes a user pool for these scopes. @returns the properties of the user pool's resource server and client */
 const poolFor = (scopes: string[]) => {
   const template = withStack(kinds.devWithIssuer, (stack) => {
     new TokenIssuer(stack, 'TokenIssuer', scopes);
@@ -60,7 +60,7 @@ const poolFor = (scopes: string[]) => {
   return { server, client };
 };
 
-test("the user pool's resource server and its client have all scopes, each with a description", () => {
+test("the user pool's resource server describes every scope, and the user pool's client may request all of them", () => {
   const { server, client } = poolFor(['garden/dig', 'garden/water.all']);
   expect(server).toMatchObject({
     Identifier: 'garden',
@@ -79,13 +79,13 @@ test.each([
   ['plants/create', 'plantsX/read'],
   ['plants/create/all'],
   ['create:plants'],
-])('TokenIssuer refuses, in one sentence, scopes that a Cognito user pool cannot have: %j', (...scopes) => {
+])('TokenIssuer throws an error of one sentence for scopes that a Cognito user pool cannot have: %j', (...scopes) => {
   expect(() => poolFor(scopes)).toThrow(
     `Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has ${scopes.join(' ')}.`,
   );
 });
 
-test('the user pool issues tokens for an hour, with the scopes of the contract only, to one machine client with a secret', () => {
+test('the user pool issues tokens only to one machine client with a secret; the tokens last an hour and have scopes of the contract', () => {
   const names = [...new Set(Object.values(operations).flatMap(({ scopes }) => scopes))].map(
     (scope) => scope.split('/')[1],
   );
@@ -108,7 +108,7 @@ test('the user pool issues tokens for an hour, with the scopes of the contract o
   });
 });
 
-test('the user pool has no users, and strict rules for any that are added by hand', () => {
+test('nobody can sign up in the user pool, and users added by hand need a strong password and a second factor', () => {
   expect(propertiesOf('AWS::Cognito::UserPool', cognito)).toEqual({
     TokenIssuerPool: expect.objectContaining({
       AdminCreateUserConfig: { AllowAdminCreateUserOnly: true },
@@ -126,14 +126,14 @@ test('the user pool has no users, and strict rules for any that are added by han
   });
 });
 
-test('the user pool has a domain whose name no other stack can have', () => {
+test("the name of the user pool's domain contains the stack's UUID, so that no other stack has the same name", () => {
   const uuid = { 'Fn::Select': [2, { 'Fn::Split': ['/', ref('AWS::StackId')] }] };
   expect(propertiesOf('AWS::Cognito::UserPoolDomain', cognito)).toEqual({
     TokenIssuerPoolDomain: { Domain: { 'Fn::Join': ['', ['plants-', uuid]] }, UserPoolId: ref('TokenIssuerPool') },
   });
 });
 
-test('the outputs name the user pool, its client and the token URL, but no secret', () => {
+test('the outputs of the stack include the user pool, its client and the token URL, but no secret', () => {
   const host = [
     'https://',
     ref('TokenIssuerPoolDomain'),

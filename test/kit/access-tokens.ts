@@ -14,7 +14,7 @@ export const makeKey = async (alg: string, kid: string): Promise<SigningKey> => 
 
 export const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 
-/** Returns the claims of a valid access token. A claim that is undefined in `change` is omitted. */
+/** Returns the claims of a valid access token, changed by `change`. A claim that becomes undefined is left out. */
 export const claims = (change: Record<string, unknown> = {}): Record<string, unknown> => ({
   iss: issuer,
   sub: 'client-1',
@@ -27,7 +27,7 @@ export const claims = (change: Record<string, unknown> = {}): Record<string, unk
   ...change,
 });
 
-/** Signs any payload as a compact JWS. A header parameter that is undefined in `header` is omitted. */
+/** Signs any payload as a compact JWS. `header` changes the usual header; a parameter that is undefined is left out. */
 export const sign = (
   key: SigningKey,
   payload: unknown = claims(),
@@ -40,11 +40,11 @@ export const sign = (
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Joins header, payload and signature into a token, even an invalid one that no library would make. */
+/** Joins a header, a payload and a signature into a token, even into an invalid token that no library would make. */
 export const assemble = (header: unknown, payload: unknown, signature = 'c2lnbmF0dXJl'): string =>
   `${encode(header)}.${encode(payload)}.${signature}`;
 
-/** Makes a token like `assemble`, but `signBytes` makes the signature from the encoded header and payload. */
+/** Works like `assemble`, but `signBytes` makes the signature from the encoded header and payload. */
 export const assembleSigned = async (
   header: unknown,
   payload: unknown,

@@ -1,14 +1,14 @@
-/** Evaluates what an alarm watches: one metric, or math over several. */
+/** Computes the value that an alarm watches: one metric, or an expression with several metrics. */
 import { grants } from '../../infra/grants.ts';
 import { metricsOf, type Occurrence } from './happenings.ts';
 import { metricFilters, metricName } from './log-metrics.ts';
 import { evaluateMath } from './metric-math.ts';
 import { propertiesOf, resolve, type Template } from './template.ts';
 
-/** The values of metrics, by metric and minute. */
+/** All recorded values: by the name of the metric, then by minute. */
 export type Data = Map<string, Map<number, number[]>>;
 
-/** Returns the value of a metric or expression from the minute `start` until `end`, or undefined if there are no data. */
+/** Computes the watched value from the minute `start` to the minute before `end`; undefined if there are no data. */
 type Watch = (data: Data, start: number, end: number) => number | undefined;
 
 type MetricOf = { Namespace: string; MetricName: string; Dimensions?: { Name: string; Value: unknown }[] };
@@ -18,7 +18,7 @@ type Query = {
   MetricStat?: { Metric: MetricOf; Stat: string; Period: number };
   ReturnData?: boolean;
 };
-/** The properties of an alarm that say what it watches. */
+/** The properties of an alarm that say which value the alarm watches. */
 export type Watched = Partial<MetricOf> & {
   Metrics?: Query[];
   Statistic?: string;
@@ -34,8 +34,8 @@ const statistics: Record<string, (values: number[]) => number> = {
 };
 
 /**
- * Returns what an alarm watches, and its period in minutes.
- * @throws Error if the alarm has a form that is not supported here, or watches a metric that is not one of `possible`
+ * Returns a function that computes the value that an alarm watches, and the period of the alarm in minutes.
+ * @throws Error if the alarm uses a feature that is not supported here, or a metric that is not in `possible`
  */
 export const readWatched = (alarm: Watched, possible: ReadonlySet<string>): { watch: Watch; period: number } => {
   const queries = alarm.Metrics ?? [onlyQuery(alarm)];
@@ -81,10 +81,10 @@ const fail = (message: string): never => {
   throw new Error(message);
 };
 
-/** DynamoDB's errors that its metrics tell apart; undefined is a success. */
+/** Examples of the outcomes of a call that DynamoDB counts in different metrics; undefined stands for a success. */
 const storeErrors = [undefined, 'ConditionalCheckFailedException', 'ThrottlingException', 'InternalServerError'];
 
-/** Returns all metrics that can get a value: from an occurrence of any kind, or from a log line. */
+/** Returns the names of all metrics that can get a value, from an AWS service or from a log through a metric filter. */
 export const possibleMetrics = (template: Template): Set<string> => {
   const functionNames = Object.values(propertiesOf('AWS::Lambda::Alias', template)).map(({ FunctionName }) =>
     resolve(FunctionName),

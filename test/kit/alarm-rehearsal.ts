@@ -1,4 +1,4 @@
-/** Turns what happens in a trial stack into happenings, from which the template's alarms can be evaluated. */
+/** Records what happens in a trial stack, so that alarms.ts can find out which alarms of the template would go off. */
 import { inject } from 'vitest';
 import type { FaultyStore } from './faulty-store.ts';
 import type { Happening, Occurrence } from './happenings.ts';
@@ -6,20 +6,21 @@ import { metricFilters } from './log-metrics.ts';
 import type { Template } from './template.ts';
 import type { Invocation, TrialStack } from './trial-stack.ts';
 
-/** How many milliseconds an everyday invocation takes. */
+/** The assumed duration of an ordinary invocation, in milliseconds. */
 const usual = 20;
 
-/** Makes the occurrences happen again in each minute, from the minute `from` to the last one before `to`. */
+/** Repeats the occurrences in every minute, from the minute `from` to the minute before `to`. */
 export const eachMinute = (from: number, to: number, occurrences: readonly Occurrence[]): Happening[] =>
   Array.from({ length: to - from }, (_, index) => from + index).flatMap((minute) =>
     occurrences.map((occurrence) => ({ minute, occurrence })),
   );
 
 /**
- * Records what happens while `request` sends one request, without measuring times, since a busy machine must raise no
- * alarm.
- * @param times in milliseconds that an invocation took, by function; one that timed out took its deployed time-out
- * @throws Error if the gateway handled several requests meanwhile, or none
+ * Records what happens while `request` sends one request. Assumes the duration of each invocation instead of measuring
+ * it, so that a busy machine raises no alarm.
+ * @param times the assumed milliseconds of an invocation, by function; if an invocation timed out, the deployed
+ * time-out of its function counts instead
+ * @throws Error unless the gateway handled exactly one request meanwhile
  */
 export const record = async (
   stack: TrialStack,
@@ -54,10 +55,13 @@ const hasTimedOut = (outcome: Invocation['outcome']): boolean =>
 const deployedTimeout = (functionName: string): number =>
   inject('stack').functions.find(({ name }) => name === functionName)?.timeout ?? 0;
 
-/** A metric filter's pattern, lines of its function's log, and which of them the filter must match, counted from 1. */
+/** A metric filter's pattern, lines of its function's log, and the numbers (from 1) of the lines that must match. */
 export type FilterCheck = { pattern: string; lines: string[]; matching: number[] };
 
-/** Returns a check for each metric filter of the functions that logged anything, with one line of each kind. */
+/**
+ * Returns a check for each metric filter whose function logged anything. A check has one line of each kind; lines that
+ * differ only in details, or in numbers other than `error`, are of one kind.
+ */
 export const filterChecks = (template: object, occurrences: readonly Occurrence[]): FilterCheck[] =>
   metricFilters(template as Template).flatMap(({ functionName, pattern, matches }) => {
     const logged = occurrences.flatMap((each) =>
@@ -69,16 +73,16 @@ export const filterChecks = (template: object, occurrences: readonly Occurrence[
     return lines.length > 0 ? [{ pattern, lines, matching }] : [];
   });
 
-/** Leaves out (as a replacer of JSON.stringify) details that are long or new in each run, and that no filter reads. */
+/** A replacer for JSON.stringify that omits details that are long or differ in each run, and that no filter reads. */
 const withoutDetails = (key: string, value: unknown): unknown =>
   /^(?:gatewayRequestId|bundle|stack|stackTrace|\$metadata)$/.test(key) ? undefined : value;
 
-/** Leaves out the same as `withoutDetails`, and all numbers but the error's, so that lines of one kind are equal. */
+/** Works like `withoutDetails`, but also sets numbers except `error` to 0, so that lines of one kind become equal. */
 const withoutFigures = (key: string, value: unknown): unknown =>
   typeof value === 'number' && key !== 'error' ? 0 : withoutDetails(key, value);
 
 /**
- * Returns the command of the AWS CLI that shows which of up to 50 lines CloudWatch matches.
+ * Returns the AWS CLI command that shows which of the lines (at most 50) match the pattern according to CloudWatch.
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_TestMetricFilter.html
  */
 export const filterCommand = ({ pattern, lines, matching }: FilterCheck): string =>

@@ -4,13 +4,13 @@ import type { Happening, Occurrence } from './happenings.ts';
 import { propertiesOf, resolve, type Template, withoutHashes } from './template.ts';
 
 const template = withoutHashes(inject('template'));
-/** The functions that clients' requests invoke; the first one is the authorizer. */
+/** The names of the functions that a client's request invokes. The first one is the authorizer. */
 const functionNames = Object.values(propertiesOf('AWS::Lambda::Alias', template)).map(({ FunctionName }) =>
   resolve(FunctionName),
 );
 const [functionName = ''] = functionNames;
 
-/** Makes the occurrences happen in each minute, from the minute `from` to the last one before `to`. */
+/** Repeats the occurrences in every minute, from the minute `from` to the minute before `to`. */
 const each = (from: number, to: number, ...occurrences: Occurrence[]): Happening[] =>
   Array.from({ length: to - from }, (_, index) => from + index).flatMap((minute) =>
     occurrences.map((occurrence) => ({ minute, occurrence })),
@@ -58,7 +58,7 @@ test.each<[what: string, happened: Happening[], raised: string[]]>([
   expect(raisedAlarms(template, happened)).toEqual(raised);
 });
 
-test('a log line sets off an alarm through a metric filter, but only of the function that logged the line', () => {
+test("a log line sets off a metric filter's alarm only if the line is in the log that the filter reads", () => {
   const line = { level: 'WARN', message: { outcome: 'keys not fetched' } };
   const raisedBy = functionNames.map((name) =>
     raisedAlarms(template, each(0, 1, { kind: 'line', functionName: name, line })),
@@ -91,6 +91,6 @@ test.each([
   { Dimensions: [] },
   { Metrics: [] },
   { Metrics: [{ Id: 'a', Expression: 'b + c' }] },
-])('raisedAlarms throws if an alarm cannot be evaluated, or if nothing adds to its metric: %o', (change) => {
+])('raisedAlarms throws if an alarm has an unsupported form, or a metric that never gets a value: %o', (change) => {
   expect(() => raisedAlarms(changed(change), [])).toThrow();
 });

@@ -1,5 +1,5 @@
 /**
- * Evaluates a template's alarms from what happened, but only the kinds of alarm that the stack has.
+ * Computes which alarms of a template go off because of what happened. Supports only what the stack's alarms use.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html
  */
 import { type Data, possibleMetrics, readWatched, type Watched } from './alarm-metrics.ts';
@@ -14,7 +14,7 @@ type Alarm = Watched & {
   TreatMissingData: string;
 };
 
-/** The properties of an alarm that are evaluated here, and those that do not matter for when it goes off. */
+/** The properties of an alarm that are supported here, and those that do not affect when the alarm goes off. */
 const known = new Set([
   ...['AlarmName', 'AlarmDescription', 'AlarmActions', 'OKActions', 'ComparisonOperator', 'TreatMissingData'],
   ...['Metrics', 'Namespace', 'MetricName', 'Dimensions', 'Statistic', 'ExtendedStatistic', 'Period'],
@@ -22,9 +22,9 @@ const known = new Set([
 ]);
 
 /**
- * Returns the alarms that go off, by their names without the stack's name, such as Api5xxRate.
- * @param template of the stack, in which the functions of `happened` are logical ids
- * @throws Error if an alarm has a form that is not supported here, or watches a metric that nothing can add to
+ * Returns the names of the alarms that go off, without the stack's name, such as Api5xxRate.
+ * @param template the stack's template; `happened` names functions by their logical ids in this template
+ * @throws Error if an alarm uses a feature that is not supported here, or a metric that never gets a value
  */
 export const raisedAlarms = (template: object, happened: readonly Happening[]): string[] => {
   const stack = template as Template;
@@ -70,14 +70,14 @@ const collect = (template: Template, happened: readonly Happening[]): Data => {
   return data;
 };
 
-/** Returns an alarm's name, and a function that tells whether it is on at the end of a minute. */
+/** Returns the name of an alarm, and a function that tells whether the alarm is on at the end of a minute. */
 const readAlarm = (alarm: Alarm, possible: ReadonlySet<string>) => {
   const { ComparisonOperator, TreatMissingData, Threshold, EvaluationPeriods } = alarm;
   const unknown = Object.keys(alarm).filter((property) => !known.has(property));
   if (unknown.length > 0 || ComparisonOperator !== 'GreaterThanThreshold' || TreatMissingData !== 'notBreaching')
     throw new Error(`This alarm cannot be evaluated here: ${JSON.stringify(alarm)}`);
   const { watch, period } = readWatched(alarm, possible);
-  // CloudWatch evaluates an alarm each minute, over the last periods, which end with that minute.
+  // Every minute, CloudWatch looks at the alarm's last periods, counted back from the end of that minute.
   const isRaisedAt = (data: Data, end: number): boolean =>
     Array.from({ length: EvaluationPeriods }, (_, index) => end - index * period).every((each) => {
       const value = watch(data, each - period, each);

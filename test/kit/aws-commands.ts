@@ -1,4 +1,4 @@
-/** Checks `aws` commands against the clients of the AWS SDK, which AWS makes from the same models as its CLI. */
+/** Checks AWS CLI commands against the clients of the AWS SDK, which AWS makes from the same models as the CLI. */
 import * as cloudformation from '@aws-sdk/client-cloudformation';
 import * as logs from '@aws-sdk/client-cloudwatch-logs';
 import * as codedeploy from '@aws-sdk/client-codedeploy';
@@ -7,7 +7,7 @@ import * as dynamodb from '@aws-sdk/client-dynamodb';
 import * as lambda from '@aws-sdk/client-lambda';
 import { NormalizedSchema } from '@smithy/core/schema';
 
-/** The SDK's client of each service, by the service's name in the AWS CLI. */
+/** The SDK client for each service, by the name of the service in the AWS CLI. */
 const clients: Record<string, Record<string, unknown>> = {
   cloudformation,
   'cognito-idp': cognito,
@@ -17,10 +17,10 @@ const clients: Record<string, Record<string, unknown>> = {
   logs,
 };
 
-/** Options that every command of the AWS CLI has. */
+/** Options that every AWS CLI command has. */
 const globalOptions = ['--no-cli-pager', '--output', '--profile', '--query', '--region'];
 
-/** Stands for a value that the reader fills in, such as `<TableName>`. */
+/** Replaces a value that the reader of a document fills in, such as `<TableName>`. */
 const placeholder = 'PLACEHOLDER';
 
 /** Finds the `aws` commands in the shell blocks and the inline code of a Markdown document. */
@@ -33,7 +33,7 @@ export const findCommands = (markdown: string): string[] => {
   return lines.flatMap((line) => [...line.matchAll(/(?<![\w./-])aws [a-z].*/g)].map(([command]) => command));
 };
 
-/** Returns what is wrong with a command; empty if the AWS CLI would accept it. */
+/** Returns what is wrong with a command: an empty list if the AWS CLI would accept the command. */
 export const problemsOf = (command: string): string[] => {
   const [, service = '', name = '', ...words] = wordsOf(command);
   const client = clients[service];
@@ -41,7 +41,7 @@ export const problemsOf = (command: string): string[] => {
   if (name === 'wait') return waiterProblems(client, words);
   const input = operationsOf(client).get(name);
   if (input === undefined) return [`aws ${service} has no command ${name}`];
-  // A command that a sentence only names may leave out its options.
+  // Accept a command without any options, because a sentence may name a command and leave its options out.
   return words.length === 0 ? [] : optionProblems(input, words);
 };
 
@@ -55,14 +55,14 @@ const wordsOf = (command: string): string[] => {
 
 type Shape = { fields: Map<string, NormalizedSchema>; required: string[] };
 
-/** Spells a name as the AWS CLI does: CreateOpenIDConnectProvider is create-open-id-connect-provider. */
+/** Spells a name as the AWS CLI does: CreateOpenIDConnectProvider becomes create-open-id-connect-provider. */
 const kebab = (name: string): string =>
   name
     .replaceAll(/(.)([A-Z][a-z]+)/g, '$1-$2')
     .replaceAll(/([a-z\d])([A-Z])/g, '$1-$2')
     .toLowerCase();
 
-/** The kind of a schema that describes an operation: [9, namespace, name, traits, input, output]. */
+/** The first element of the SDK's schema of an operation: [9, namespace, name, traits, input, output]. */
 const operationKind = 9;
 
 const operationsOf = (client: Record<string, unknown>): Map<string, Shape> =>
@@ -75,7 +75,7 @@ const operationsOf = (client: Record<string, unknown>): Map<string, Shape> =>
 const shapeOf = (input: unknown): Shape => {
   const schema = NormalizedSchema.of(input as Parameters<typeof NormalizedSchema.of>[0]);
   const fields = schema.isStructSchema() ? [...schema.structIterator()] : [];
-  // A structure's schema lists its required fields first; its last element is the number of those.
+  // The schema of a structure lists the required fields first, and ends with the number of required fields.
   const [, , , , , , required = 0] = schema.getSchema() as unknown as [...never[], number];
   const named = fields.map(([name, field]): [string, NormalizedSchema] => [kebab(name), field]);
   return { fields: new Map(named), required: named.slice(0, required).map(([name]) => name) };
@@ -96,7 +96,7 @@ const optionProblems = ({ fields, required }: Shape, words: string[]): string[] 
   return [...problems, ...required.filter((name) => !given.has(name)).map((name) => `--${name} is missing`)];
 };
 
-/** Groups each option with the values after it. */
+/** Groups each option with the values that follow the option. */
 const groupsOf = (words: string[]): [option: string, ...values: string[]][] => {
   const groups: [string, ...string[]][] = [];
   for (const word of words) {
@@ -123,7 +123,10 @@ const valueProblems = (field: NormalizedSchema, values: string[]): string[] => {
   return [];
 };
 
-/** Checks `aws … wait`. A waiter calls an operation that describes or gets something, which must have the options. */
+/**
+ * Checks an `aws … wait` command. A waiter calls a `describe-` or `get-` operation, so at least one of these operations
+ * must have the options of the command.
+ */
 const waiterProblems = (client: Record<string, unknown>, [name = '', ...words]: string[]): string[] => {
   if (!Object.keys(client).some((key) => kebab(key) === `wait-until-${name}`)) return [`there is no waiter ${name}`];
   const reading = [...operationsOf(client)].filter(([operation]) => /^(?:describe|get)-/.test(operation));

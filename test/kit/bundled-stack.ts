@@ -15,7 +15,7 @@ export default async ({ provide }: TestProject) => {
     const [{ makeApp }] = await Promise.all([import('../../local/stack.ts'), prebuildBundles()]);
     const context = { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' };
     const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');
-    // The bundles are CommonJS. Without this package.json, one in a parent folder could declare them ES modules.
+    // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
     await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
     provide('stack', readTemplate(template, folder));
     provide('template', template);
@@ -28,7 +28,7 @@ export default async ({ provide }: TestProject) => {
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The stack to serve. Its functions trust an issuer that does not exist. */
+    /** The stack, ready for the emulator to serve. Its functions trust an issuer that does not exist. */
     stack: ServedStack;
     /** The CloudFormation template that `cdk deploy` would upload. */
     template: object;

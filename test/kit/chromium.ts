@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Starts the Chromium in CHROMIUM, or the first on PATH, without a time limit. @throws Error if none is executable */
+/** Starts the Chromium at CHROMIUM, or the first on PATH, without a time limit. @throws Error if none is executable */
 export const startChromium = async (proxy: string): Promise<Browser> => {
   const { CHROMIUM, PATH = '' } = process.env;
   const places = CHROMIUM ? [CHROMIUM] : PATH.split(path.delimiter).map((folder) => path.join(folder, 'chromium'));

@@ -1,11 +1,14 @@
 /**
- * Creates a plant with the client, configured by the JSON argument, and prints the outcome as JSON, bigints as '1n'.
- * Any JavaScript runtime can run this script. It runs in the project that installed-client.ts makes, not here.
+ * Creates a plant with a client that the JSON argument configures, and prints the outcome as JSON (a bigint as '1n').
+ * Runs on any JavaScript runtime, in the project that installed-client.ts makes.
  */
 import process from 'node:process';
 import { createPlantStoreClient } from '../../client/plant-store-client.ts';
 
-/** `token`: text, a function, or one that never resolves. `abort`: `at once`, or a URL to GET before aborting. */
+/**
+ * `token` is the kind of token; `endless` stands for a function that never resolves, and aborts the call after 1 ms.
+ * `abort`, if given, aborts the call: `at once`, or after a GET of the URL that it names.
+ */
 export type Call = { baseUrl: string; token?: 'text' | 'function' | 'endless'; abort?: string };
 
 const { baseUrl, token = 'text', abort }: Call = JSON.parse(process.argv[2] ?? '');

@@ -1,4 +1,4 @@
-/** Stands in for the parts of Lambda and CodeDeploy that the smoke test calls. */
+/** A stand-in for the parts of Lambda and CodeDeploy that the smoke test calls. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Outcome } from '../../emulator/lambda/functions.ts';
 import { closeServer, listen } from '../../local/listen.ts';

@@ -1,10 +1,10 @@
-/** Compiles the contract of a test, as `npm ci` compiles schemas/openapi.yaml. */
+/** Compiles a contract that a test makes, in the same way as `npm ci` compiles schemas/openapi.yaml. */
 import type { EventParameter } from '../../functions/http/parameters.ts';
 import type { Validator } from '../../functions/http/valid-event.ts';
 import { type Contract, readOperations, type Schema } from '../../scripts/contract/operations.ts';
 import { compileValidators } from '../../scripts/contract/validators.ts';
 
-/** Returns a contract with one operation, `PUT /things/{id}`, changed by `change`. */
+/** Returns a contract with one operation, `PUT /things/{id}`. `change` adds or replaces properties of the operation. */
 export const contractWith = (change: object, schemas: Record<string, Schema> = {}): Contract => ({
   paths: {
     '/things/{id}': {
@@ -24,7 +24,7 @@ export const jsonBody = (schema: Schema) => ({
   requestBody: { required: true, content: { 'application/json': { schema } } },
 });
 
-/** Returns the generated module of the contract's operation. */
+/** Compiles a contract that `contractWith` made. @returns the module that is generated for its operation */
 export const compiled = async (
   contract: Contract,
 ): Promise<{ validate: Validator<object>; parameters: EventParameter[] }> => {
@@ -32,7 +32,7 @@ export const compiled = async (
   return import(`data:text/javascript,${encodeURIComponent(putThing)}`);
 };
 
-/** Returns, by route, a function for each operation with a body, which says whether the operation accepts a body. */
+/** Returns, for each route with a request body, a function that tells whether the operation accepts a given body. */
 export const compiledBodies = async (contract: Contract): Promise<Record<string, (body: unknown) => boolean>> => {
   const operations = readOperations(contract).filter(({ body }) => body !== undefined);
   const modules = await compileValidators(
@@ -41,7 +41,7 @@ export const compiledBodies = async (contract: Contract): Promise<Record<string,
   );
   const checks = operations.map(async ({ id, method, path }) => {
     const { validate } = await import(`data:text/javascript,${encodeURIComponent(modules[id] ?? '')}`);
-    // A validator may replace a bigint by a number, so it gets a copy.
+    // Pass a copy of the body, because the validator may replace a bigint in the body with a number.
     return [`${method} ${path}`, (body: unknown): boolean => validate({ body: structuredClone(body) })] as const;
   });
   return Object.fromEntries(await Promise.all(checks));

@@ -1,4 +1,4 @@
-/** Reads schemas/openapi.yaml for tests, and checks responses by it. */
+/** Reads schemas/openapi.yaml for tests, and checks that responses follow this contract. */
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -22,7 +22,7 @@ export type Parameter = { name: string; in: string; required?: boolean; schema: 
 /** A schema and its examples by name. Both are undefined for a response without a body. */
 type Body = { schema?: object; examples?: Examples };
 
-/** An operation of the contract. `headers` has the names of a response's declared headers in lower case. */
+/** An operation of the contract. `headers` lists the declared headers of a response, in lower case. */
 export type Operation = {
   id: string;
   method: string;
@@ -99,7 +99,7 @@ export const compile = (schema: object): ValidateFunction =>
 /** Returns the values of all examples that the contract has for a body. */
 export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 
-/** By route and status: whether the contract allows a body, and the error numbers in the examples. */
+/** For each documented response, by route and status: a check of the body, if any, and the errors in its examples. */
 const documented = new Map(
   operations.flatMap(({ routeKey, responses }) =>
     responses.map(({ status, ...body }) => [
@@ -114,8 +114,8 @@ const documented = new Map(
 );
 
 /**
- * Fails if the contract does not allow this response of a route: the status is not documented, the body does not match
- * the schema exactly, or no example of the status has its `error`.
+ * Fails if the contract does not allow this response to a request for the route: the status is not documented, the body
+ * does not match the schema exactly, or its `error` is in no example for the status.
  */
 export const expectInContract = (
   status: number,
@@ -135,7 +135,7 @@ export const expectInContract = (
   if (value?.error !== undefined) expect(errors).toContain(value.error);
 };
 
-/** Returns the operation that the gateway would choose for a request, if the contract has one. */
+/** Returns the operation to which the gateway would route a request; undefined if the contract has none. */
 export const operationFor = (method: string, path: string): Operation | undefined =>
   operations.find(
     (operation) =>

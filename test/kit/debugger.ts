@@ -33,7 +33,7 @@ export class Thread {
   }
 
   #paused({ reason, callFrames: [frame] }: Pause): void {
-    // A worker that waited for the debugger pauses at its first line, so it is resumed.
+    // A worker that waited for the debugger pauses at its first line. Resume it, because it has hit no breakpoint.
     if (reason === 'Break on start') void this.call('Debugger.resume');
     else this.frame = frame;
   }
@@ -47,7 +47,10 @@ export class Thread {
     return call.promise;
   }
 
-  /** Sets a breakpoint at a file's first line with `text`. @returns whether the thread has loaded code of that line */
+  /**
+   * Sets a breakpoint at the first line of `file` that contains `text`. @returns false if the thread has not loaded
+   * this code
+   */
   async breakAt(file: string, text: string): Promise<boolean> {
     const lines = readFileSync(file, 'utf8').split('\n');
     const source = { url: pathToFileURL(file).href, line: lines.findIndex((line) => line.includes(text)) };
@@ -70,7 +73,10 @@ export class Thread {
   }
 }
 
-/** Finds where the code of a source line begins in a script, by the script's own source map. Lines count from 0. */
+/**
+ * Finds, with the source map of a generated script, where the code of a source line begins in the script. Lines are
+ * counted from 0.
+ */
 const generatedPlace = (script: string, sourceMapUrl: string, source: { url: string; line: number }) => {
   const map = new SourceMap(JSON.parse(Buffer.from(sourceMapUrl.split(',')[1] ?? '', 'base64').toString()));
   const { sources, sourceRoot } = map.payload;
@@ -87,9 +93,9 @@ const generatedPlace = (script: string, sourceMapUrl: string, source: { url: str
 };
 
 /**
- * Attaches to all worker threads of a process, present and future.
- * @param address of the process's inspector, as HOST:PORT
- * @returns the threads, a list that grows with each new worker, and a function that detaches
+ * Attaches to all worker threads of a process, including threads that start later.
+ * @param address the HOST:PORT at which the process listens for debuggers
+ * @returns `workers`, a list that grows with each new thread, and `detach`
  */
 export const attachDebugger = async (address: string) => {
   const [target] = (await (await fetch(`http://${address}/json/list`)).json()) as { webSocketDebuggerUrl: string }[];

@@ -1,8 +1,8 @@
 import { vi } from 'vitest';
 
 /**
- * Makes timers and `performance` in this test file count turns of the event loop, 10 ms each, however long they take.
- * A busy machine then cannot use up the time limits of the code under test.
+ * Replaces the clock of timers and `performance` in this test file: it advances at most 10 ms in each turn of the event
+ * loop, however long the turn takes. A busy machine then cannot use up the time limits of the code under test.
  */
 export const startEventLoopClock = (): void => {
   vi.useFakeTimers({

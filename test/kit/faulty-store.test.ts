@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { dynamoDbError, hangUp, loseResponse, startFaultyStore } from './faulty-store.ts';
 import { anyCredentials } from './plants-store.ts';
 
-test('the faulty store can fail calls that concern no plant, such as a Scan, and calls for plants that have no separate fault', async () => {
+test('a fault that is set without an id affects each call for no plant, such as a Scan, or for a plant that has no fault', async () => {
   const store = await startFaultyStore('plants');
   onTestFinished(store.close);
   const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint, maxAttempts: 1 });
@@ -19,7 +19,7 @@ test('the faulty store can fail calls that concern no plant, such as a Scan, and
   expect(await scan()).toMatchObject({ Count: 0 });
 });
 
-test('the faulty store notes what DynamoDB did with each call, even if the caller never learns of it', async () => {
+test('the faulty store records the outcome of every call that DynamoDB handled, even if the caller got no response', async () => {
   const store = await startFaultyStore('plants');
   onTestFinished(store.close);
   const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint, maxAttempts: 1 });

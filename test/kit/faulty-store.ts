@@ -1,4 +1,4 @@
-/** A store behind a proxy that injects faults into the calls for chosen plants. */
+/** A DynamoDB emulator behind a proxy, which can inject faults into the calls for chosen plants. */
 import { createServer, type ServerResponse } from 'node:http';
 import { closeServer, listen } from '../../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
@@ -7,20 +7,20 @@ import { closedDuring } from './servers.ts';
 /** A call that reaches the proxy: for one plant (PutItem, GetItem, DeleteItem, ...) or for none (Scan, Query). */
 type Call = {
   response: ServerResponse;
-  /** The number of this call among the calls for the same plant, or for none, counted from 1. */
+  /** Which call for the same plant this is, from 1. Calls for no plant are counted together. */
   number: number;
-  /** The number of its request among those for this plant, or for none, from 1. A request may make several calls. */
+  /** Which SDK request for the same plant this is, from 1. One request may make several calls, as the SDK retries. */
   request: number;
   /** The time of the call's signature, by the sender's clock, in milliseconds since the epoch. */
   signedAt: number;
-  /** Passes the call on to the store. @returns the store's response, which only `response` sends to the caller */
+  /** Passes the call on to the store. @returns the store's response, without sending it to the caller */
   perform: () => Promise<StoreResponse>;
-  /** Adds what DynamoDB did to `performed`. `perform` adds it, too, so call only one of them. */
+  /** Adds the outcome of this call to `performed`. `perform` does that, too, so call only one of the two. */
   note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };
 type StoreResponse = { status: number; requestId: string; body: string };
 
-/** A call that DynamoDB performed or refused, whether or not the caller learned of it. `error` is undefined if it succeeded. */
+/** A call that DynamoDB performed or refused, even if the caller got no response; without `error`, it succeeded. */
 export type PerformedCall = { operation: string; status: number; error: string | undefined };
 
 export type Fault = (call: Call) => unknown;
@@ -29,8 +29,8 @@ export type FaultyStore = PlantsStore & Faults;
 
 export type Faults = {
   /**
-   * Injects `fault` into all later calls for the plant with this id. If `id` is undefined, injects it into all other
-   * calls, such as Scan: those without a fault for their plant. Without `fault`, the calls succeed again.
+   * Injects `fault` into all later calls for the plant with this id. Without `fault`, these calls succeed again. If
+   * `id` is undefined, this applies to all calls that have no fault for their plant, such as a Scan.
    */
   fail: (id: string | undefined, fault?: Fault) => void;
   /** Returns the number of calls for the plant with this id, or of all calls if `id` is undefined. */
@@ -40,7 +40,7 @@ export type Faults = {
   refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
 };
 
-/** Starts the store. Omit `tableName` if other code creates the table. */
+/** Starts the store with an empty table. Omit `tableName` if other code creates the table. */
 export const startFaultyStore = async (tableName?: string): Promise<FaultyStore> => {
   const store = await startPlantsStore(tableName);
   const faults = new Map<string | undefined, Fault>();
@@ -101,7 +101,7 @@ export const pass: Fault = async ({ response, perform }) => {
   response.writeHead(status, { ...jsonType, 'x-amzn-requestid': requestId }).end(body);
 };
 
-/** Injects `fault` after a pause, even if the caller has given up by then. */
+/** Injects `fault` after a pause, even if the caller gives up during the pause. */
 export const delayed =
   (milliseconds: number, fault: Fault): Fault =>
   async (call) => {
@@ -118,7 +118,7 @@ export const delayResponse =
   };
 
 /**
- * Simulates a store whose clock is ahead: it refuses signatures that are more than five minutes off by that clock.
+ * Simulates a store whose clock is ahead. The store refuses a signature that is more than five minutes off this clock.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
  */
 export const clockAhead =
@@ -129,7 +129,7 @@ export const clockAhead =
     await (Math.abs(now - call.signedAt) > 5 * 60_000 ? dynamoDbError(400, 'InvalidSignatureException') : pass)(call);
   };
 
-/** Performs nothing and returns a DynamoDB error, whose message must not reach the client or the log. */
+/** Returns a DynamoDB error without performing the call. The error's message must not reach the client or the log. */
 export const dynamoDbError =
   (status: number, type: string): Fault =>
   ({ response, note }) => {
@@ -167,20 +167,22 @@ export const corruptResponse: Fault = async ({ response, perform }) => {
   response.writeHead(200, jsonType).end('x\n    at secret');
 };
 
-/** Returns 200 with an empty object and performs nothing, as a captive portal may. */
+/** Returns 200 with an empty object without performing the call, as a captive portal might. */
 export const captivePortal: Fault = ({ response }) => response.writeHead(200, jsonType).end('{}');
 
 export const sendNonHttp: Fault = ({ response }) => response.socket?.end('secret nonsense\r\n\r\n');
 
 export const sendRetryAfter: Fault = ({ response }) => response.writeHead(503, { 'retry-after': '30' }).end('{}');
 
-/** Injects `fault` into the first call only. */
+/** Injects `fault` only into the first call for each plant, so that a second call for the same plant succeeds. */
 export const onFirstCall =
   (fault: Fault): Fault =>
   (call) =>
     (call.number === 1 ? fault : pass)(call);
 
-/** Injects `fault` into all calls of the first request, which therefore fails and has to be sent again. */
+/**
+ * Injects `fault` into the first request for each plant, with its retries, so that the caller must send a second one.
+ */
 export const onFirstRequest =
   (fault: Fault): Fault =>
   (call) =>

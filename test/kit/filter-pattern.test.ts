@@ -22,14 +22,14 @@ test.each<[pattern: string, isMatch: boolean]>([
   ['{ $.message.error >= 50001.5 }', false],
   ['{ $.message.error < 50001 }', false],
   ['{ $.message.error <= 50001 }', true],
-  // Only a string or a number can match, so a missing field does not, even with `!=`.
+  // Only a string or a number can match. A missing field, an object or a list matches no pattern, even with `!=`.
   ['{ $.message.missing = "*" }', false],
   ['{ $.message.missing != "x" }', false],
   ['{ $.message.missing.name != "x" }', false],
   ['{ $.message.cause != "x" }', false],
   ['{ $.message.tags = "*" }', false],
   ['{ $.level.length = * }', false],
-])('a filter pattern matches a log line as CloudWatch documents: %s %s', (pattern, isMatch) => {
+])('the filter pattern %s gives %s for a log line, as CloudWatch documents', (pattern, isMatch) => {
   expect(parseFilterPattern(pattern)(line)).toBe(isMatch);
 });
 
@@ -61,18 +61,18 @@ test.each([
   '{ ($.level = "ERROR") }',
   '{ $.level = "ERROR" || $.level = "WARN" }',
   '{ $.level = "ERROR" } x',
-])('parseFilterPattern throws for forms that the stack does not use: %s', (pattern) => {
+])('parseFilterPattern throws for a pattern in a form that the stack does not use: %s', (pattern) => {
   expect(() => parseFilterPattern(pattern)).toThrow('cannot be evaluated here');
 });
 
 test.each(['{ $.message.error = "50001" }', '{ $.level != 7 }'])(
-  'parseFilterPattern throws if text is compared with a number, because AWS does not document the result: %s',
+  'a filter pattern throws if it compares text with a number, because AWS does not document the result: %s',
   (pattern) => {
     expect(() => parseFilterPattern(pattern)(line)).toThrow('cannot be evaluated here');
   },
 );
 
-test('valueAt returns the string or the number that a selector such as $.message.outcome finds in a log line', () => {
+test('valueAt returns the string or number at a selector such as $.message.outcome, and undefined for anything else', () => {
   const selectors = ['$.level', '$.message.error', '$.message.cause', '$.message.tags', '$.missing'];
   expect(selectors.map((selector) => valueAt(selector, line))).toEqual([
     'ERROR',

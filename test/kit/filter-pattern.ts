@@ -19,7 +19,7 @@ const comparisons: Record<string, (value: unknown, other: unknown) => boolean> =
   '>=': (value, other) => Number(value) >= Number(other),
 };
 
-/** Parses a filter pattern. @throws Error if the stack does not use its form, even if CloudWatch supports that form */
+/** Parses a filter pattern. @throws Error for a form that the stack does not use, even one that CloudWatch supports */
 export const parseFilterPattern = (pattern: string): FilterPattern => {
   const [, conditions] = form.exec(pattern) ?? refuse(pattern, 'it is not a JSON pattern');
   const all = String(conditions)
@@ -39,7 +39,7 @@ const parseCondition = (pattern: string, text: string): FilterPattern => {
     const value = valueAt(selector, line);
     if (value === undefined) return false;
     if (wildcard !== undefined) return true;
-    // AWS does not document whether "7" equals the number 7, so such a comparison is refused.
+    // AWS does not document whether "7" equals the number 7, so refuse to compare text with a number.
     if ((typeof value === 'number') !== (number !== undefined))
       return refuse(pattern, `${selector} is ${JSON.stringify(value)}`);
     return compare(value, quoted ?? Number(number));
@@ -47,9 +47,8 @@ const parseCondition = (pattern: string, text: string): FilterPattern => {
 };
 
 /**
- * Returns the string or number at a selector such as `$.message.outcome`. Nothing else can match, not even with `!=`: AWS
- * documents that for an object or an array, and https://github.com/DataBiosphere/azul/issues/5884 observed it for a
- * missing field.
+ * Returns the string or number at a selector such as `$.message.outcome`. Nothing else matches, not even with `!=`: AWS
+ * documents that for objects and lists; https://github.com/DataBiosphere/azul/issues/5884 saw it for missing fields.
  */
 export const valueAt = (selector: string, line: unknown): string | number | undefined => {
   const [, ...names] = selector.split('.');

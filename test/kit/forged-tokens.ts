@@ -1,4 +1,4 @@
-/** Tokens that must be refused, each with the reason: one table for the verifier alone and for the whole stack. */
+/** Tokens that the verifier alone and the whole stack must refuse, each with the reason. */
 import { constants, createSign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { CompactEncrypt, type JWK } from 'jose';
@@ -34,7 +34,7 @@ const withForeignKey =
   ({ stranger, claims, foreignJwksUri }) =>
     sign(stranger, claims(), { ...headerOf(stranger.jwk, foreignJwksUri) });
 
-/** A token with its signature in DER, the usual format for ECDSA, which JWS does not allow. */
+/** A token whose signature is in DER. That is the usual format of an ECDSA signature, but JWS does not allow it. */
 const inDer: MakeToken = async ({ es, claims }) => {
   const key = await privateKey(es);
   return assembleSigned({ alg: 'ES256', kid: 'es', typ: 'at+jwt' }, claims(), (input) =>

@@ -30,7 +30,7 @@ const headers = {
 type Request = {
   routeKey: string;
   pathParameters?: Record<string, string>;
-  /** The query parameters. The values of a list are repeated: `tag=a&tag=b`. */
+  /** The query parameters. A list becomes a repeated parameter: `tag=a&tag=b`. */
   queryStringParameters?: Record<string, string | string[]>;
   headers?: Record<string, string | undefined>;
   body?: string | undefined;
@@ -38,7 +38,7 @@ type Request = {
 };
 
 /**
- * Returns the gateway's event for a request. A header that is undefined is omitted.
+ * Returns the event that the gateway would make of a request. A header that is undefined is left out.
  * @example event({ routeKey: 'GET /plants/{id}', pathParameters: { id: '7' } })
  */
 export const event = (request: Request): APIGatewayProxyEventV2 => {
@@ -74,7 +74,7 @@ export const event = (request: Request): APIGatewayProxyEventV2 => {
 export const proxyEvent = (body: string | undefined, change: Pick<Request, 'headers' | 'isBase64Encoded'> = {}) =>
   event({ routeKey: createPlantRoute, body, ...change });
 
-/** Returns an event for the authorizer, about a request to the route. */
+/** Returns the event that the gateway would send to the authorizer for a request to the route. */
 export const authorizerEvent = (
   authorization: string,
   routeKey = createPlantRoute,

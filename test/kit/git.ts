@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** git's settings for a commit, so that a commit does not depend on the settings of whoever runs the tests. */
+/** Settings of git for each command, so that a commit does not depend on the settings of whoever runs the tests. */
 const settings = ['user.name=A', 'user.email=a@a.example', 'commit.gpgSign=false', 'tag.gpgSign=false'];
 
 /** Runs git in a folder. @returns what it prints */
@@ -10,7 +10,7 @@ export const git = (folder: string, ...args: string[]): string => {
   return execFileSync('git', [...options, ...args], { cwd: folder, encoding: 'utf8', stdio }).trim();
 };
 
-/** Makes a commit of all files in a folder. */
+/** Commits all files in a folder. */
 export const commitAll = (folder: string): void => {
   git(folder, 'add', '--all');
   git(folder, 'commit', '--quiet', '--message', 'a commit');

@@ -1,28 +1,29 @@
-/** The metrics that CloudWatch gets from what happens to a stack, for the rehearsal of its alarms. */
+/** Computes which CloudWatch metrics get which values from what happens in a stack, for the rehearsal of the alarms. */
 import { logMetrics, metricName, type Value } from './log-metrics.ts';
 import { propertiesOf, resolve, type Template } from './template.ts';
 
-/**
- * What may happen to a stack. Times are in milliseconds. Functions have their logical ids as names, as in the emulator.
- * `invocation` is of a function's alias; it failed if the function threw, crashed or timed out. `throttle`: Lambda
- * refused to run another instance. `concurrency`: the most invocations at one time in the account. `line`: what a
- * function logged in Lambda's JSON format. `call` reached DynamoDB; its `error` is undefined if it succeeded.
- */
+/** Something that may happen in a stack. The name of a function is its logical id, as in the emulator. */
 export type Occurrence =
   | { kind: 'response'; status: number; milliseconds: number }
+  // An invocation of a function's alias. The invocation failed if the function threw, crashed or timed out.
   | { kind: 'invocation'; functionName: string; hasFailed: boolean; milliseconds: number }
+  // Lambda refused to run another instance of the function.
   | { kind: 'throttle'; functionName: string }
+  // The highest number of invocations that ran at the same time in the whole account.
   | { kind: 'concurrency'; invocations: number }
+  // What a function logged, in Lambda's JSON format.
   | { kind: 'line'; functionName: string; line: { level: string; message: unknown } }
+  // A call that reached DynamoDB. Without `error`, the call succeeded.
   | { kind: 'call'; operation: string; status: number; error: string | undefined };
 
-/** An occurrence in one minute of a virtual time, which starts with minute 0. */
+/** An occurrence, and the minute in which it happens. Time is virtual and begins with minute 0. */
 export type Happening = { minute: number; occurrence: Occurrence };
 
 /**
- * Returns a function that tells which values an occurrence adds to which metrics. Leaves out a metric that AWS may
- * leave out if it would be 0, which is the harder case for an alarm.
- * @throws Error if the template has several APIs or tables, or a metric filter that cannot be evaluated
+ * Returns a function that lists the metric values that an occurrence adds. If AWS may leave a metric out instead of
+ * sending 0, the list leaves it out, too, because missing data are the harder case for an alarm.
+ * @throws Error unless the template has exactly one API and one table, and only metric filters that can be computed
+ * here
  */
 export const metricsOf = (template: Template): ((occurrence: Occurrence) => Value[]) => {
   const api = { ApiId: onlyOne('AWS::ApiGatewayV2::Api', template) };
@@ -71,7 +72,7 @@ const ofFunction = (occurrence: Occurrence & { kind: 'invocation' | 'throttle' }
 const throttling = /^(?:Throttling|ProvisionedThroughputExceeded|RequestLimitExceeded)/;
 const reading = /^(?:BatchGet|TransactGet|Get|Query|Scan)/;
 
-/** The metrics of a call: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html */
+/** DynamoDB's metrics: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html */
 const ofCall = ({ operation, status, error }: Occurrence & { kind: 'call' }): [...Value, dimensions?: object][] => {
   if (error === undefined) return [['SuccessfulRequestLatency', 5, { Operation: operation }]];
   if (error === 'ConditionalCheckFailedException') return [['ConditionalCheckFailedRequests', 1]];

@@ -1,4 +1,4 @@
-/** Runs the function of an operation, from its source or its bundle, in the test's process. */
+/** Runs the function of an operation within the test process, from its source or from its bundle. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
@@ -15,12 +15,12 @@ import type { FaultyService, PlantRequest, PlantResponse, PlantService } from '.
 export type Line = { level: string; entry: unknown };
 
 /**
- * Sends an event to the function. @returns the response and the lines logged for it. An integer beyond ±(2^53 - 1) in
- * the body is a bigint.
+ * Sends an event to the function. @returns the response, and the lines that the function logged. In the body, an
+ * integer beyond ±(2^53 - 1) is a bigint.
  */
 export type Invoke = (event: unknown) => Promise<PlantResponse & { log: Line[] }>;
 
-/** `send` and `faults` are for createPlant; another operation's tests use `invoke`. */
+/** `send` and `faults` work only for createPlant; tests of other operations use `invoke`. */
 export type InProcess = PlantService & { invoke: Invoke; faults: FaultyService; close: () => Promise<void> };
 
 type LambdaModule = { handler: unknown };
@@ -30,7 +30,7 @@ type Handler = (event: unknown, context: object) => Promise<APIGatewayProxyStruc
 const timeBound = 2_500;
 
 /**
- * Loads the function into this process, with a new store and an event-loop clock, for one test file.
+ * Loads a function into this process for one test file, with a new store and with the clock of event-loop-clock.ts.
  * @param load returns a new instance of the function at each call, as a cold start does
  */
 export const startInProcess = async (load: () => Promise<LambdaModule>): Promise<InProcess> => {
@@ -56,7 +56,7 @@ export const startInProcess = async (load: () => Promise<LambdaModule>): Promise
   };
 };
 
-/** Sends a request as the event that the gateway would make of it. */
+/** Invokes the function with the event that the gateway would make of a request. */
 const sender =
   (invoke: Invoke): PlantService['send'] =>
   ({ body = '', contentType, contentEncoding, isChunked }: PlantRequest) => {
@@ -70,7 +70,7 @@ const sender =
     return invoke(proxyEvent(event.body, { headers, isBase64Encoded: event.isBase64Encoded }));
   };
 
-/** Invokes the function, and checks its response by the contract and the time bound, and its log line. */
+/** Invokes the function, and checks that it responds in time, follows the contract and logs the right line. */
 export const invoker =
   ({ handler }: LambdaModule): Invoke =>
   async (event) => {
@@ -90,18 +90,21 @@ export const invoker =
     return { status, headers, body, log };
   };
 
-/** Returns the route of an event, if the contract has it: a test may also send events that no gateway sends. */
+/** Returns the route of an event; undefined if the contract lacks it, as in events that no gateway would send. */
 const routeKeyOf = (event: unknown): string | undefined =>
   operations.map(({ routeKey }) => routeKey).find((each) => each === Object(event).routeKey);
 
-/** Rejects after the time bound on the same fake clock as the function's timers, so that timers fire in order. */
+/** Rejects after the time bound, by the same fake clock as the function's timers, so that timers fire in order. */
 const inTime = <T>(response: Promise<T>): Promise<T> => {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`There is no response after ${timeBound} ms.`)), timeBound);
   return Promise.race([response, late.promise]).finally(() => clearTimeout(timer));
 };
 
-/** Returns the line that the function must log for this response. For a success, the outcome may be any word. */
+/**
+ * Returns the line that the function must log for this response. After a success, `outcome` may be any lower-case word
+ * that does not begin with `refused` or `failed`.
+ */
 const lineOf = (status: number, error: number | undefined, gatewayRequestId: unknown, store: unknown): Line => {
   const ofSuccess = expect.stringMatching(/^(?!refused|failed)[a-z]+$/);
   if (status < 400) return { level: 'info', entry: { outcome: ofSuccess, store, gatewayRequestId } };
@@ -110,12 +113,15 @@ const lineOf = (status: number, error: number | undefined, gatewayRequestId: unk
   return { level, entry: { outcome: 'failed', error, cause: expect.any(Object), store, gatewayRequestId } };
 };
 
-/** The errors of requests that are refused before the store is called. */
+/** The error numbers of responses that the function sends without calling the store. */
 const beforeStore: number[] = (['notJson', 'notValid', 'notJsonType', 'encoded', 'noTimeLeft'] as const).map(
   (name) => errors[name].error,
 );
 
-/** Expects a log line to say how long the store took, if the store was called. Every success has called the store. */
+/**
+ * Expects that the log line of a success says how long the store took, and that a line says nothing about this if the
+ * function did not call the store.
+ */
 const expectStoreTime = (store: unknown, status: number, error: number): void => {
   if (beforeStore.includes(error)) expect(store).toBeUndefined();
   else if (status < 400) expect(store).toEqual({ milliseconds: expect.any(Number), attempts: expect.any(Number) });

@@ -1,4 +1,4 @@
-/** Installs the runtimes of .ci/runtimes. Vitest calls this before it runs tests, and so not for `--help`. */
+/** Installs the JavaScript runtimes of .ci/runtimes before tests run. Vitest does not call this for `--help`. */
 import { execFileSync } from 'node:child_process';
 
 export const setup = (): void => {

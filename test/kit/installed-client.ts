@@ -3,15 +3,18 @@ import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from './local-service.ts';
 
-/** Installs the client in a project in `folder`. @returns the paths of project and tarball @throws npm's error text */
+/**
+ * Installs the client in a project in `folder`. @returns the paths of the project and the tarball
+ * @throws Error with npm's error output if npm fails
+ */
 export const installClient = async (folder: string): Promise<{ project: string; tarball: string }> => {
   const npm = async (...args: string[]) => {
-    // npm writes its cache and its log into the test's folder.
+    // With `--cache`, npm writes its cache and its log into the test's folder.
     const options = ['--offline', '--no-audit', '--no-fund', '--cache', path.join(folder, 'cache')];
     const { code, stderr } = await run('npm', [...args, ...options]).ended;
     if (code !== 0) throw new Error(stderr);
   };
-  // `npm pack` builds in client/dist, where another test may be packing too, so this packs a copy.
+  // Pack a copy, because `npm pack` builds in client/dist, where another test may be packing at the same time.
   const source = path.join(folder, 'source');
   for (const part of ['client', 'functions/generated/contract.ts', 'LICENSE', 'package.json', 'tsconfig.json']) {
     await cp(part, path.join(source, part), { recursive: true });

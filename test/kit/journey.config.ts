@@ -1,4 +1,4 @@
-/** `npm run journey` tests only over HTTP, so it does not bundle the stack first. */
+/** Configures `npm run journey`, which tests a service only over HTTP and so does not bundle the stack first. */
 import { defineConfig } from 'vitest/config';
 import { options } from '../../vitest.config.ts';
 

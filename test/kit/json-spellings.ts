@@ -1,14 +1,14 @@
-/** Spells values as JSON text in all the ways that RFC 8259 allows. */
+/** Writes values as JSON text, in random spellings that RFC 8259 allows. */
 import fc, { type GeneratorValue } from 'fast-check';
 
-/** Returns a random integer from 0 to `end` - 1. `fc.nat` gets no bound, because fast-check caches every different call. */
+/** Returns a random integer from 0 to `end` - 1. `fc.nat` gets no bound, because fast-check would cache every bound. */
 export const below = (gen: GeneratorValue, end: number): number => gen(fc.nat) % end;
 
 /** Returns one of the choices, at random. */
 export const pick = <T>(gen: GeneratorValue, choices: readonly [T, ...T[]]): T =>
   choices[below(gen, choices.length)] ?? choices[0];
 
-/** Spells exactly this integer, with or without a fraction and an exponent. */
+/** Writes exactly this integer in a random spelling, such as 12, 12.0, 1.2e1 or 120e-1. */
 export const spellInteger = (gen: GeneratorValue, integer: bigint): string => {
   const sign = integer < 0n ? '-' : integer === 0n ? pick(gen, ['', '-']) : '';
   const digits = String(integer).replace('-', '');
@@ -22,7 +22,7 @@ export const spellInteger = (gen: GeneratorValue, integer: bigint): string => {
     sign + digits,
     `${sign}${digits}.0${zeros}`,
     `${sign}${digits}${e}${pick(gen, ['', '+', '-'])}0`,
-    // JSON forbids leading zeros: 00e-1 is invalid.
+    // JSON forbids leading zeros, so 0 must not become 00e-1.
     integer === 0n ? `${sign}0` : `${sign}${digits}${zeros}${e}-${zeros.length}`,
     `${sign}${whole}${fraction && `.${fraction}`}${e}${plus}${places}`,
   ]);
@@ -39,7 +39,7 @@ const shortEscapes: Record<string, string> = {
   '\t': '\\t',
 };
 
-/** Spells each character raw or escaped, if JSON allows both. */
+/** Writes a JSON string in which each character is raw or escaped, at random, if JSON allows both. */
 export const spellString = (gen: GeneratorValue, value: string): string => {
   const escaped = (unit: string): string => {
     const hexadecimal = unit.charCodeAt(0).toString(16).padStart(4, '0');
@@ -53,7 +53,7 @@ export const spellString = (gen: GeneratorValue, value: string): string => {
   return `"${characters.join('')}"`;
 };
 
-/** Writes a JSON object with white space wherever JSON allows it. The names and values of `fields` are JSON text. */
+/** Writes a JSON object with random white space between its tokens. The names and values of `fields` are JSON text. */
 export const spellObject = (gen: GeneratorValue, fields: readonly [name: string, value: string][]): string => {
   const space = () => pick(gen, ['', '', ' ', '\n', '\r\n', '\t ']);
   const written = fields.map(([name, value]) => `${space()}${name}${space()}:${space()}${value}${space()}`);

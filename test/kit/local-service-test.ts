@@ -5,12 +5,12 @@ import { type LocalService, programs, run, startLocalService, temporaryFolder } 
 
 type Command = [string, ...string[]];
 
-/** Creates a data folder. @returns its path, and functions that run services and commands with it */
+/** Creates a data folder. @returns its path, and functions that run services and commands with this folder */
 const makeHome = async () => {
   const { folder, remove } = await temporaryFolder();
   const end = new AbortController();
   const ended: Promise<unknown>[] = [];
-  /** Starts a service and returns at once. */
+  /** Starts a service and returns at once, before the service is ready. */
   const begin = (
     environment: Record<string, string> = {},
     [command, ...args]: Command = [process.execPath, programs.start],
@@ -36,14 +36,14 @@ const makeHome = async () => {
       ended.push(service.ended);
       return service;
     },
-    /** Starts a service that must fail. @returns the last line of its error output */
+    /** Starts a service, and expects that the start fails. @returns the last line of the error output */
     failure: async (environment: Record<string, string> = {}): Promise<string> => {
       const { code, stderr } = await begin(environment).ended;
       expect(code, `exit code; ${stderr}`).toBe(1);
       expect(stderr).not.toMatch(/^\s+at /m);
       return stderr.trimEnd().split('\n').at(-1) ?? '';
     },
-    /** Runs in a shell the curl command that the service printed, after `change` has edited it. @returns its output */
+    /** Runs, in a shell, the curl command that the service printed, changed by `change`. @returns the output */
     paste: async (
       service: Pick<LocalService, 'output'>,
       change = (command: string): string => command,
@@ -61,7 +61,10 @@ const makeHome = async () => {
   };
 };
 
-/** A `curl` for machines without one. It has only the options in the printed command; it prints status and body. */
+/**
+ * A stand-in for `curl`, for machines without it. The stand-in knows only the options of the printed command, and
+ * prints status and body.
+ */
 const curl = `#!${process.execPath}
 const { values, positionals } = require('node:util').parseArgs({ allowPositionals: true, options: {
   header: { type: 'string', short: 'H', multiple: true }, data: { type: 'string', short: 'd' },
@@ -70,7 +73,7 @@ fetch(positionals[0], { method: 'POST', body: values.data, headers: values.heade
   .then(async (response) => console.log(response.status, await response.text()));
 `;
 
-/** A test with an empty data folder, `home`. All services that it starts are killed when it ends. */
+/** A test with a new, empty data folder, `home`. When the test ends, all services that it started are killed. */
 export const test = base.extend<{ home: Awaited<ReturnType<typeof makeHome>> }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest needs this pattern even if a fixture needs no other
   home: async ({}, use) => {

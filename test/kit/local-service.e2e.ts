@@ -10,8 +10,8 @@ const vitest = path.resolve('node_modules/vitest/vitest.mjs');
 const kit = JSON.stringify(path.join(import.meta.dirname, 'local-service.ts'));
 
 /**
- * Runs a test with this body in another Vitest. The body can call `run`, `startLocalService` and `printGroup`, which
- * prints the id of a process group.
+ * Runs a test with this body in a separate Vitest process. The body can call `run`, `startLocalService` and
+ * `printGroup`, which prints the id of a process group.
  */
 const runTest = async (folder: string, body: string) => {
   const code = `test('runs the body', async () => {
@@ -30,7 +30,7 @@ const runTest = async (folder: string, body: string) => {
   return { ...runner, group: -started() };
 };
 
-test('a service that npm started ends when the test runner is killed', async ({ home }) => {
+test('a service that a test starts through npm ends when the test runner is killed', async ({ home }) => {
   await writeFile(path.join(home.folder, 'package.json'), '{"scripts":{"start":"node service.cjs"}}');
   await writeFile(
     path.join(home.folder, 'service.cjs'),

@@ -23,8 +23,8 @@ export const programs = {
 export type CommandResult = { code: number | null; stdout: string; stderr: string };
 
 /**
- * Runs the arguments in a process group, and kills the group when file descriptor 3 closes, as it does when this process
- * ends, even by SIGKILL. A SIGHUP to the group, as from a closed terminal, also ends this guard.
+ * A shell script that runs its arguments beside a guard, which kills the process group when file descriptor 3 closes,
+ * as when the test's process ends, even by SIGKILL. A SIGHUP to the group (a closed terminal) ends the guard, too.
  */
 const guarded = '(read -r _; kill -KILL 0) <&3 >/dev/null 2>&1 & exec "$@" 3<&-';
 
@@ -44,7 +44,7 @@ export const run = (
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   child.on('error', () => {});
-  // Closing file descriptor 3 ends the processes that the command started and left running.
+  // Close file descriptor 3, to end processes that the command started and left running.
   child.on('exit', () => child.stdio[3]?.destroy());
   let stdout = '';
   let stderr = '';
@@ -54,7 +54,7 @@ export const run = (
   return { child, ended, output: () => stdout };
 };
 
-/** Returns whether the process with this id is running or, for a negative id, any process in that group. */
+/** Returns whether the process with this id is running or, for a negative id, any process in that process group. */
 export const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);
@@ -72,7 +72,7 @@ export type LocalService = {
   stop: (signal?: NodeJS.Signals) => Promise<CommandResult>;
 };
 
-/** Starts the local service as `npm start` does, on a free port. @throws Error with its output if it ends first */
+/** Starts the local service as `npm start` does, on a free port. @throws Error with the output if the start fails */
 export const startLocalService = async (
   dataFolder: string,
   environment: Record<string, string> = {},
@@ -86,7 +86,8 @@ export const startLocalService = async (
     child.stdout.on('data', () => output().includes('Ctrl-C') && resolve());
   });
   const early = await Promise.race([serving, ended]);
-  if (early !== undefined) throw new Error(`The local service ended (${early.code}): ${early.stdout}${early.stderr}`);
+  if (early !== undefined)
+    throw new Error(`The local service exited too early, with code ${early.code}: ${early.stdout}${early.stderr}`);
   return {
     pid: child.pid ?? 0,
     url: /at (http:\S+)/.exec(output())?.[1] ?? '',
@@ -105,7 +106,7 @@ export const temporaryFolder = async () => {
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 };
 
-/** Sends a body as JSON, with a token, and checks the response by the contract. @returns its status */
+/** Posts a body to /plants, with a token, and checks that the response follows the contract. @returns the status */
 export const post = async (url: string, body: string, token: string): Promise<number> => {
   const response = await fetch(`${url}/plants`, {
     method: 'POST',

@@ -1,4 +1,4 @@
-/** Evaluates a template's metric filters on log lines. */
+/** Computes the metric values that a template's metric filters make of log lines. */
 import { type FilterPattern, parseFilterPattern, valueAt } from './filter-pattern.ts';
 import { propertiesOf, type Template } from './template.ts';
 
@@ -10,7 +10,7 @@ export const metricName = (namespace: string, name: string, dimensions: Record<s
   return [`${namespace} ${name}`, ...pairs.map(([key, value]) => `${key}=${value}`)].join(', ');
 };
 
-/** A metric filter: the function whose log it reads, its pattern and metric, and the values that a line adds. */
+/** A metric filter: the function whose log it reads, its pattern, its metric, and the values that a log line adds. */
 export type MetricFilter = {
   functionName: string;
   pattern: string;
@@ -27,7 +27,7 @@ type Transformation = {
   Dimensions?: { Key: string; Value: string }[];
 };
 
-/** Returns the metric filters of the functions' logs. @throws Error if one of them cannot be evaluated */
+/** Returns the metric filters of the functions' logs. @throws Error if a filter has a form that is not supported */
 export const metricFilters = (template: Template): MetricFilter[] => {
   const functions = Object.entries(propertiesOf('AWS::Lambda::Function', template));
   const byLog = new Map(
@@ -55,7 +55,7 @@ const valuesOf = (transformation: Transformation, line: unknown, isMatch: boolea
   return typeof value === 'number' ? [[metric, value]] : [];
 };
 
-/** Returns a function that tells which values a log line of a function adds to which metrics. */
+/** Returns a function that lists the metric values that a log line of a function adds. */
 export const logMetrics = (template: Template): ((functionName: string, line: object) => Value[]) => {
   const filters = metricFilters(template);
   return (functionName, line) =>

@@ -25,7 +25,7 @@ test.each<[expression: string, values: Record<string, number>, result: number | 
   [share, { all: 8 }, 0],
   [share, { all: 0, some: 2 }, 0],
   [share, { some: 2 }, undefined],
-])('evaluateMath returns the value that CloudWatch documents: %s with %o is %s', (expression, values, result) => {
+])('evaluateMath agrees with CloudWatch unless data are missing: %s with %o is %s', (expression, values, result) => {
   expect(evaluateMath(expression, (id) => values[id])).toBe(result);
 });
 

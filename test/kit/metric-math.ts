@@ -1,16 +1,16 @@
 /**
- * Evaluates CloudWatch metric math at one time, but only what the alarms use: numbers, ids, `+`, `*`, `/`, `>`,
+ * Computes a metric math expression of CloudWatch, but only with what the alarms use: numbers, ids, `+`, `*`, `/`, `>`,
  * FILL(id, number) and IF(condition, then, else).
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
  */
 
-/** Returns the value of a metric or expression by its id, or undefined if it has no data. */
+/** Returns the value of the metric or expression with this id, or undefined if that has no data. */
 type LookUp = (id: string) => number | undefined;
 
 /**
- * Evaluates an expression. AWS documents that arithmetic counts missing data as 0, but here the result is then
- * undefined, so that an alarm that needs the 0 must say FILL.
- * @throws Error if the expression has anything else
+ * Computes an expression. AWS documents that arithmetic counts missing data as 0. Here, the result is undefined
+ * instead, so that an alarm that needs the 0 must say FILL.
+ * @throws Error if the expression contains anything that the alarms do not use
  */
 export const evaluateMath = (expression: string, lookUp: LookUp): number | undefined =>
   new Evaluation(expression, lookUp).result();

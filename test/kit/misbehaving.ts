@@ -1,8 +1,8 @@
 import type { Handler } from './trial-stack.ts';
 
 /**
- * Wraps a handler so that it misbehaves as the header x-authorizer or x-operation says: a name of a misbehaviour, or the
- * environment (as JSON) with which the function starts anew for this event only.
+ * Wraps a handler so that it misbehaves as the request header x-authorizer or x-operation says. The header names a
+ * misbehaviour, or contains environment variables (as JSON), with which the function starts anew for this event only.
  */
 export const misbehaving =
   (handler: Handler): Handler =>

@@ -16,7 +16,7 @@ test.each<[status: number, body: unknown, isOver: boolean]>([
   [403, { message: 'Forbidden' }, false],
   [404, { message: 'Not Found' }, false],
   [502, { message: 'Bad Gateway' }, false],
-])('isOverQuota for a response with %i %j is %s', (status, body, isOver) => {
+])("isOverQuota recognizes the gateway's responses to too many requests: %i %j is %s", (status, body, isOver) => {
   expect(isOverQuota(status, body), 'over quota').toBe(isOver);
 });
 

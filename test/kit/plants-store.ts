@@ -10,7 +10,7 @@ import dynalite from 'dynalite';
 import { listen } from '../../local/listen.ts';
 import '../../emulator/dynamodb/item-size.ts';
 
-/** An in-memory DynamoDB for one test. */
+/** An in-memory DynamoDB emulator for one test. */
 export type PlantsStore = {
   endpoint: string;
   /** Returns the item with this id as DynamoDB stores it. */
@@ -21,10 +21,10 @@ export type PlantsStore = {
 };
 export type Item = Record<string, AttributeValue>;
 
-/** The region and credentials that the SDK needs; the store checks neither. */
+/** A region and credentials, because the SDK makes no call without them. The store checks neither. */
 export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
-/** Creates an empty plants table called `tableName`. Without a name, other code must create the only table. */
+/** Starts a store with an empty table called `tableName`. Without a name, other code must create the only table. */
 export const startPlantsStore = async (tableName?: string): Promise<PlantsStore> => {
   const server = dynalite({ createTableMs: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;

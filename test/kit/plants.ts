@@ -13,7 +13,7 @@ export const plants: fc.Arbitrary<Plant> = fc.record(
   { requiredKeys: ['id', 'name'] },
 );
 
-/** Returns the same plants for the same seed, each with a different id. */
+/** Returns random plants, each with a different id. The same seed gives the same plants. */
 export const somePlants = (count: number, seed: number): Plant[] => {
   const distinct = fc.uniqueArray(plants, { selector: ({ id }) => id, minLength: count, maxLength: count });
   return fc.sample(distinct, { seed, numRuns: 1 })[0] ?? [];

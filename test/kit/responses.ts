@@ -1,4 +1,4 @@
-/** Tests every response that the service may send, however the service is reached. */
+/** Defines tests for every response of createPlant, either by invoking the function directly or over HTTP. */
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ import {
 } from './faulty-store.ts';
 import type { Item } from './plants-store.ts';
 
-/** Without `contentType`, a request has no Content-Type; a chunked request has no Content-Length. */
+/** A request to POST /plants: without `contentType`, it has no Content-Type; if chunked, it has no Content-Length. */
 export type PlantRequest = {
   body: string | Buffer | undefined;
   contentType?: string | undefined;
@@ -31,26 +31,26 @@ export type PlantResponse = { status: number; headers: Record<string, unknown>; 
 
 export type PlantService = {
   /**
-   * Sends to POST /plants, with a valid token if the service requires one, and checks the response by the contract. On
-   * a real clock, resends after a 503, as the contract advises: on a busy machine the service may run out of time.
+   * Sends to POST /plants, with a valid token if the service needs one, and checks that the response follows the
+   * contract. On a real clock, sends again after a 503, because the service may run out of time on a busy machine.
    */
   send: Send;
   /** Reads the item with this id from the store, not through the service. */
   read: (id: string) => Promise<Item | undefined>;
-  /** Set only if the service has a store that can be made to fail. */
+  /** Set only if a test can inject faults into the service's store. */
   faults?: FaultyService;
 };
 type Send = (request: PlantRequest) => Promise<PlantResponse>;
 
 export type FaultyService = Faults & {
   /**
-   * Starts a service to which a test sends one request. `hasAllRetries` is true if the service has just started: all
-   * requests of an SDK client share a retry quota of 500 tokens, and a retry costs 14, or 5 after throttling.
+   * Starts a service for one request. `hasAllRetries` is true if the service is new, because all requests of an SDK
+   * client share a retry quota of 500 tokens, and a retry costs 14 tokens, or 5 after throttling.
    */
   start: () => Promise<{ send: Send; hasAllRetries: boolean }>;
 };
 
-/** Returns a random 64-bit id, so that no earlier run has used it. */
+/** Returns a random 64-bit id, which an earlier run is most unlikely to have used. */
 export const newId = (): string => String(randomBytes(8).readBigInt64BE());
 
 const contentType = 'application/json';
@@ -66,14 +66,14 @@ export const item = (id: string, name: string, tag?: string): Item => ({
   ...(tag !== undefined && { tag: { S: tag } }),
 });
 
-/** Returns a plant in JSON with an unknown field of nested arrays and objects; the text has `levels` levels in all. */
+/** Returns JSON text with `levels` levels of nesting: a plant with an unknown field of nested arrays and objects. */
 const nested = (levels: number, number: string): string => {
   const [arrays, objects] = [Math.floor((levels - 1) / 2), Math.ceil((levels - 1) / 2)];
   const more = '['.repeat(arrays) + '{"a":'.repeat(objects) + number + '}'.repeat(objects) + ']'.repeat(arrays);
   return `{"id":ID,"name":"x","m":${more}}`;
 };
 
-/** Defines the suite. `hasFaults` says whether `service()` returns `faults`. */
+/** Defines the tests. `hasFaults` says whether `service()` will have `faults`. */
 export const testResponses = (service: () => PlantService, hasFaults: boolean): void => {
   const post = (body: PlantRequest['body']): Promise<PlantResponse> => service().send({ body, contentType });
   const read = (id: string): Promise<Item | undefined> => service().read(id);
@@ -150,7 +150,8 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
     ])('under the id %s', async (spelling, id) => {
-      // The plant's name depends only on its id, because the service may have this id from another run or spelling.
+      // The name depends only on the id, because an earlier run, or a test of another spelling, may have stored a plant
+      // with this id already.
       const name = `plant ${id}`;
       expect(await post(`{"id":${spelling},"name":"${name}"}`)).toMatchObject(ok(name));
       expect(await read(id)).toEqual(item(id, name));
@@ -189,7 +190,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
     });
 
     test('if the plant is at most 400 KB', async () => {
-      // In most AWS regions, a SET of two fields may write 41 bytes less than an item may have: docs/decisions/contract.md.
+      // In most AWS regions, an update of two fields may write only 400 KB minus 41 bytes: docs/decisions/contract.md.
       const name = 'x'.repeat(409_600 - 41 - 'name'.length - 'tag'.length - Buffer.byteLength('é'));
       expect(await post(JSON.stringify({ id: 8, name, tag: 'é' }))).toMatchObject(ok(name, 'é'));
       expect(await read('8')).toEqual(item('8', name, 'é'));
@@ -237,7 +238,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
   });
 
   describe('createPlant refuses a request and stores nothing', () => {
-    /** Bodies that are refused. Each test replaces ID in its body by a new id. */
+    /** Bodies that createPlant refuses. Each test replaces ID in the body with a new id. */
     const refused: [what: string, body: PlantRequest['body'], error: number][] = [
       ['no body', undefined, 40001],
       ['an empty body', '', 40001],
@@ -346,7 +347,8 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       refuses((id) => ({ body: `{"id":${id},"name":"Reed"}`, contentType: type }), 41501),
     );
 
-    // The gateway passes on application/json as text, with U+FFFD for each invalid byte, and application/vnd.plant+json in base64.
+    // The gateway passes application/json on as text, in which U+FFFD replaces each invalid byte.
+    // The gateway encodes application/vnd.plant+json in base64.
     const notUtf8: [what: string, bytes: string][] = [
       ['a byte that starts no sequence', 'ff'],
       ['a continuation byte alone', '80'],
@@ -401,7 +403,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
   if (hasFaults) testFaults(service);
 };
 
-/** Faults of the store that last, so that the response is 503; and how often createPlant then calls the store. */
+/** Lasting faults, which lead to a 503, each with the number of calls that createPlant makes to the store. */
 export const lastingFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
   ['answers 500', dynamoDbError(500, 'InternalServerError'), [3, 3]],
   ['answers 503', dynamoDbError(503, 'ServiceUnavailable'), [3, 3]],
@@ -430,14 +432,17 @@ const testFaults = (service: () => PlantService): void => {
     const { send } = hasAllRetries ? { send: sendOnce } : service();
     const { fail, refuseConnections } = faults;
 
-    /** Expects `least` to `most` calls of the store, or one by a shared service: its retry quota may be used up. */
+    /**
+     * Expects from `least` to `most` calls to the store; or, if earlier requests may have used up the retry quota, at
+     * least one call.
+     */
     const expectCalls = (id: string, [least, most]: [least: number, most: number]): void => {
       const calls = faults.calls(id);
       expect(calls, 'calls to the store').toBeGreaterThanOrEqual(hasAllRetries ? least : 1);
       if (hasAllRetries) expect(calls, 'calls to the store').toBeLessThanOrEqual(most);
     };
 
-    /** Checks that the same plant can be sent again safely once the store works. */
+    /** Checks that the same plant can be sent again safely once the store works again. */
     const recovers = async (id: string): Promise<void> => {
       fail(id);
       expect(await send(plant(id))).toMatchObject(ok(name));
@@ -496,7 +501,7 @@ const testFaults = (service: () => PlantService): void => {
     fail(id, hang);
     const body = (filler: string) => `{"id":${id},"name":"${name}","more":[1.5${filler}]}`;
     const slow = body(',0'.repeat((1_048_576 - body('').length) / 2));
-    // The error is 50302 instead of 50301 if a busy machine leaves no time to call the store.
+    // Do not expect the error 50301, because the error is 50302 if a busy machine leaves no time to call the store.
     expect(await sendOnce({ body: slow, contentType })).toMatchObject({ status: 503 });
     await recovers(id);
   });

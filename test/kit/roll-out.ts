@@ -1,4 +1,4 @@
-/** A stack in the middle of a roll-out: the working tree's functions, and those of the commit that they replace. */
+/** Starts a stack in the middle of a roll-out from the functions of an earlier commit to those of the working tree. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,12 +14,12 @@ import { type Changes, startTrialStack, type TrialStack } from './trial-stack.ts
 const git = async (...args: string[]): Promise<string> =>
   (await promisify(execFile)('git', args, { cwd: path.resolve(import.meta.dirname, '../..') })).stdout.trim();
 
-/** What decides a bundle, besides its packages. */
+/** Besides the npm packages in a function's bundle, these files and folders decide what the bundle contains. */
 const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml'];
 
 /**
- * Lists commits that a deployment of this one may replace, newest first: on a branch, the one at which it left `main`;
- * then those on `main` before a change of the functions.
+ * Lists commits that a deployment of the current commit may replace, newest first: on a branch, the commit at which it
+ * left `main`; then, on `main`, the commit before each of the last five changes of the functions.
  */
 const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');
@@ -59,7 +59,9 @@ const previousFunctions = async (folder: string, signal: AbortSignal): Promise<F
   throw new Error('The last changes of the functions changed no bundle, so there is nothing to roll out.');
 };
 
-/** Starts a stack in which the new version of each function gets a tenth of the events. `close` also removes its files. */
+/**
+ * Starts a stack whose new version of each function gets a tenth of the events. `close` also removes the stack's files.
+ */
 export const startRollOut = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
   const { folder, remove } = await temporaryFolder();
   try {

@@ -3,15 +3,15 @@ const isFull = process.env['TRIALS'] === 'full';
 
 export const trialSize = (full: number, small: number): number => (isFull ? full : small);
 
-/** The random seed of a trial, shown in the test's name. Set TRIAL_SEED to it to repeat the run. */
+/** The random seed of a trial, which the test's name shows. To repeat a run, set TRIAL_SEED to its seed. */
 export const seed = Number(process.env['TRIAL_SEED'] ?? (isFull ? Date.now() % 2 ** 31 : 1));
 
-/** Prints a figure if the trial runs in full. */
+/** Prints a line with a result, but only if the trials run in full. */
 export const report = (figure: string): void => {
   if (isFull) process.stderr.write(`${figure}\n`);
 };
 
-/** Reports the progress of a long trial ten times. @returns a function to call after each of the `total` steps */
+/** Prints the progress of a long trial ten times. @returns a function to call after each of the `total` steps */
 export const progress = (what: string, total: number): (() => void) => {
   let done = 0;
   return () => {
@@ -20,7 +20,7 @@ export const progress = (what: string, total: number): (() => void) => {
   };
 };
 
-/** Calls `work` for each item, `width` at a time. @returns the results, in the order of the items */
+/** Calls `work` for each item, for at most `width` items at a time. @returns the results, in the order of the items */
 export const mapConcurrently = async <T, R>(
   items: readonly T[],
   width: number,

@@ -1,9 +1,9 @@
-/** Draws values from schemas of a contract, for property tests. */
+/** Generates random values from the schemas of a contract, for property tests. */
 import fc from 'fast-check';
 import { isSchema } from '../../scripts/contract/schemas.ts';
 import { type Place, partsOf } from '../../scripts/contract/subset.ts';
 
-/** Returns all texts and numbers in a schema, such as choices and limits, with the integers beside each number. */
+/** Returns all texts and numbers in a schema, such as choices and limits; with each number n, also n - 1 and n + 1. */
 const edgesOf = (value: unknown): unknown[] => {
   if (typeof value === 'number') return [value - 1, value, value + 1];
   return value instanceof Object ? Object.values(value).flatMap(edgesOf) : [value];
@@ -13,8 +13,8 @@ const [int32, int64] = [2n ** 31n, 2n ** 63n];
 const powers = [-int64 - 1n, -int64, -int32 - 1n, -int32, int32 - 1n, int32, int64 - 1n, int64];
 
 /**
- * Draws values that mostly follow the schema of `place`, up to its limits and a little beyond.
- * @param other a schema whose limits are tried, too
+ * Generates values that mostly follow the schema of `place`, up to its limits and a little beyond.
+ * @param other another schema, whose limits are tried, too
  */
 export const valuesOf = (place: Place, other: Place): fc.Arbitrary<unknown> => {
   const edges = [place, other].flatMap(({ contract, schema }) => edgesOf([contract.components.schemas, schema]));

@@ -10,7 +10,7 @@ export const answer =
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
-/** Starts a service that sends these responses, one per request, and then repeats the last one. */
+/** Starts a service that sends these responses, one for each request, and then repeats the last one. */
 export const startScriptedService = async (...responses: [Respond, ...Respond[]]) => {
   const received: Received[] = [];
   const requests: IncomingMessage[] = [];

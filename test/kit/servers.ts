@@ -12,7 +12,7 @@ export const startServer = async (server: Server): Promise<number> => {
   return port;
 };
 
-/** Closes the server while `during` runs, so that `port` refuses connections. Then it listens there again. */
+/** Closes the server while `during` runs, so that `port` refuses connections. Then makes the server listen again. */
 export const closedDuring = async <T>(server: Server, port: number, during: () => Promise<T>): Promise<T> => {
   await closeServer(server);
   try {

@@ -8,7 +8,8 @@ Object.assign(process.env, { AWS_CONFIG_FILE: devNull, AWS_SHARED_CREDENTIALS_FI
 
 fc.configureGlobal({ numRuns: Number(process.env['FUZZ_RUNS'] ?? 200) });
 
-// The next file may run in the same worker, and Vitest undoes stubs only before its first test.
+// Undo all stubs here, because Vitest undoes them only before the next test, and this worker may load the next file
+// before that.
 afterAll(() => {
   vi.useRealTimers();
   vi.unstubAllEnvs();

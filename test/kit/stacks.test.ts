@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { missingPairs } from './stacks.ts';
 
-test('each pair of values of two different settings is in at least one stack that the tests synthesize', () => {
+test('for any two settings, each pair of their values occurs in at least one stack that the tests synthesize', () => {
   expect(missingPairs()).toEqual([]);
 });

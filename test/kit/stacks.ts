@@ -7,7 +7,7 @@ import cdkJson from '../../cdk.json' with { type: 'json' };
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { readSettings } from '../../infra/settings.ts';
 
-/** Makes the stack from the context that `cdk -c` would set. Its functions are not bundled. */
+/** Makes a stack with this CDK context and passes it to `use`. Does not bundle the functions. */
 export const withStack = <T>(context: Record<string, string>, use: (stack: PlantStoreStack) => T): T => {
   // Without `outdir`, CDK leaves a temporary folder behind for each App.
   const outdir = mkdtempSync(path.join(os.tmpdir(), 'plant-store-test-'));
@@ -33,7 +33,7 @@ export const externalIssuer = {
   jwksUri: 'https://issuer.example/keys',
 };
 
-/** Settings for an API's own domain name, and for the DNS zone of its record. */
+/** Settings that give the API a custom domain name. `zone` adds the DNS zone for the record of that name. */
 export const named = {
   domainName: 'api.example.com',
   certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/11111111-2222-3333-4444-555555555555',
@@ -42,7 +42,7 @@ export const zone = { hostedZoneId: 'ZONEEXAMPLE', hostedZoneName: 'example.com'
 
 export const allowOrigins = 'https://shop.example,http://localhost:5173';
 
-/** The kinds of stack that differ in stage and issuer only, and the context that makes each. */
+/** The CDK context for each of four kinds of stack, which differ only in stage and issuer. */
 export const kinds: Record<'prod' | 'prodWithIssuer' | 'dev' | 'devWithIssuer', Record<string, string>> = {
   prod: {},
   prodWithIssuer: externalIssuer,
@@ -50,7 +50,7 @@ export const kinds: Record<'prod' | 'prodWithIssuer' | 'dev' | 'devWithIssuer', 
   devWithIssuer: { stage: 'dev', ...externalIssuer },
 };
 
-/** The values of each setting that changes which resources a stack has. To test a new setting, add it here and below. */
+/** The values of each setting that changes which resources a stack has. Add a new setting here and to `combined`. */
 const variants = {
   stage: { prod: {}, dev: { stage: 'dev' }, 'dev-anna': { stage: 'dev-anna' } },
   domain: { own: named, inZone: { ...named, ...zone }, none: {} },
@@ -62,7 +62,7 @@ const variants = {
 
 type Variant = { [Setting in keyof typeof variants]: keyof (typeof variants)[Setting] };
 
-/** The combinations to synthesize: few, yet each pair of values of two settings is in one of them, as a test checks. */
+/** The combinations to synthesize. Each pair of values of two settings occurs in at least one, as a test checks. */
 const combined: Variant[] = [
   { stage: 'prod', domain: 'none', issuer: 'cognito', origins: 'none', mail: 'none', tracing: 'none' },
   { stage: 'prod', domain: 'own', issuer: 'cognito', origins: 'none', mail: 'none', tracing: 'none' },
@@ -75,7 +75,7 @@ const combined: Variant[] = [
   { stage: 'dev-anna', domain: 'inZone', issuer: 'cognito', origins: 'some', mail: 'none', tracing: 'none' },
 ];
 
-/** The kinds of stack with any settings: the values of the settings, and the context that sets them. */
+/** For each stack to synthesize: the values of its settings, and the CDK context that sets these values. */
 export const combinations = combined.map((variant) => {
   const contexts = Object.entries(variant).map(([setting, value]) => {
     const values: Record<string, Record<string, string>> = variants[setting as keyof Variant];
@@ -85,7 +85,10 @@ export const combinations = combined.map((variant) => {
   return { what: Object.values(variant).join(', '), ...variant, context };
 });
 
-/** Returns the pairs of two settings' values that are in no stack of `combinations`. @example ['stage dev origins some'] */
+/**
+ * Returns the pairs of values of two settings that occur in no combination.
+ * @example ['stage dev origins some']
+ */
 export const missingPairs = (): string[] => {
   const settings = Object.entries(variants).map(([setting, values]) =>
     Object.keys(values).map((value): [keyof Variant, string] => [setting as keyof Variant, value]),

@@ -1,6 +1,6 @@
 /**
- * Runs infra/app.ts for app.e2e.ts with one context after another, in one process, because loading CloudFormation's
- * rules takes 2 s.
+ * Runs infra/app.ts with one CDK context after another, for app.e2e.ts. All runs share one process, because each
+ * process takes 2 s to load CloudFormation's rules.
  */
 import cdkJson from '../../cdk.json' with { type: 'json' };
 

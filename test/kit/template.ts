@@ -1,4 +1,4 @@
-/** Reads a stack's template for tests. What is the same in all kinds of stack is tested on `prod` only. */
+/** Reads a stack's template for tests. What all kinds of stack have in common is tested only on stage `prod`. */
 import { inject } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 
@@ -19,7 +19,8 @@ export const withoutHashes = (template: object): Template => {
     .replaceAll(/(?<=[A-Za-z]\d*)[\dA-F]{8}(?:[\da-f]{32})?(?![\dA-F])/g, '');
   const plain: Template = JSON.parse(text);
   const { length } = Object.keys((template as Template).Resources);
-  if (Object.keys(plain.Resources).length !== length) throw new Error('Two resources differ only by their hashes.');
+  if (Object.keys(plain.Resources).length !== length)
+    throw new Error('Without their hashes, the logical ids of two resources are the same.');
   return plain;
 };
 
@@ -29,11 +30,11 @@ export const prod = withoutHashes(inject('template'));
 export const ofType = (type: string, template = prod): Record<string, Resource> =>
   Object.fromEntries(Object.entries(template.Resources).filter(([, { Type }]) => Type === type));
 
-/** Returns the properties of all resources of a type, by resource name. */
+/** Returns the properties of all resources of a CloudFormation type, by the name of the resource. */
 export const propertiesOf = (type: string, template = prod): Record<string, Resource['Properties']> =>
   Object.fromEntries(Object.entries(ofType(type, template)).map(([name, { Properties }]) => [name, Properties]));
 
-/** Evaluates `Ref` and `Fn::Join`. The name of a resource is its logical id. @throws Error for anything else */
+/** Turns a text, a `Ref` or an `Fn::Join` into text. A `Ref` becomes the logical id. @throws Error for anything else */
 export const resolve = (value: unknown): string => {
   if (typeof value === 'string') return value;
   const { Ref: id, 'Fn::Join': join } = Object(value) as { Ref?: string; 'Fn::Join'?: [string, unknown[]] };
@@ -45,19 +46,19 @@ export const resolve = (value: unknown): string => {
 export const ref = (name: string) => ({ Ref: name });
 export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 
-/** Names of the functions that answer requests. Tests make each list with an entry per function from these names. */
+/** The names of all functions except the smoke test. Tests use them to list what each function must have. */
 export const functionNames = Object.keys(ofType('AWS::Lambda::Function')).filter((name) => name !== 'SmokeTest');
 
-/** The function of each operation of the contract: `CreatePlant` for createPlant. */
+/** The id of each operation of the contract with the name of its function, such as createPlant with CreatePlant. */
 export const operationNames = (Object.keys(operations) as OperationId[]).map(
   (id) => [id, id.charAt(0).toUpperCase() + id.slice(1)] as const,
 );
 
-/** Joins the entries that `make` returns for each function into one record, by resource name. */
+/** Calls `make` for each function, and joins the entries that it returns into one record. */
 export const byFunction = <T>(make: (name: string) => [resource: string, value: T][]): Record<string, T> =>
   Object.fromEntries(functionNames.flatMap(make));
 
-/** Joins the entries that `make` returns for each operation into one record, by resource name. */
+/** Calls `make` for each operation, and joins the entries that it returns into one record. */
 export const byOperation = <T>(
   make: (name: string, id: OperationId) => [resource: string, value: T][],
 ): Record<string, T> => Object.fromEntries(operationNames.flatMap(([id, name]) => make(name, id)));

@@ -4,21 +4,21 @@ import type { Jwks } from 'aws-jwt-verify/jwk';
 import type { JWK } from 'jose';
 import { assemble, assembleSigned, claims, makeKey, type SigningKey, sign } from './access-tokens.ts';
 
-/** An issuer with keys of all kinds, and a stranger whose key has the same kid as one of the issuer's. */
+/** An issuer with several kinds of keys, and a stranger whose key has the same `kid` as one of the issuer's keys. */
 export type TokenIssuer = {
   issuer: string;
-  /** The URL at which a stranger's token claims that its key can be fetched. */
+  /** The URL that a stranger's token names as the place of the stranger's key. */
   foreignJwksUri: string;
   es: SigningKey;
   rs: SigningKey;
-  /** Keys whose JWKs have neither `alg` nor `use`. */
+  /** The JWKs of `bare`, `bareEs384` and `bareEs256` have neither `alg` nor `use`. */
   bare: SigningKey;
   bareEs384: SigningKey;
   bareEs256: SigningKey;
   stranger: SigningKey;
   /** The issuer's key set, which does not include the stranger's key. */
   jwks: Jwks;
-  /** Returns the claims of a valid access token. A claim that is undefined in `change` is omitted. */
+  /** Returns the claims of a valid access token, changed by `change`. A claim that becomes undefined is left out. */
   claims: (change?: Record<string, unknown>) => Record<string, unknown>;
 };
 
@@ -40,7 +40,7 @@ export const makeTokenIssuer = async (issuer: string, foreignJwksUri: string): P
   return { issuer, foreignJwksUri, es, rs, bare, bareEs384, bareEs256, stranger, jwks, claims: claimsOfIssuer };
 };
 
-/** Makes a token with the stranger's key, or with the issuer's keys, even if only a careless issuer would sign it. */
+/** Makes a valid or an invalid token, with one of the issuer's keys or with the stranger's key. */
 export type MakeToken = (from: TokenIssuer) => string | Promise<string>;
 
 /** The order of the P-256 group (NIST SP 800-186). */
@@ -67,7 +67,7 @@ export const unsigned =
   ({ claims }) =>
     assemble({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...header }, claims());
 
-/** Makes a token signed with the named key and any digest and padding, whatever its header declares. */
+/** Makes a token signed with the named key, this digest and this padding, whatever the token's header declares. */
 export const signedAs =
   (header: object, name: KeyName, digest: string, padding = constants.RSA_PKCS1_PADDING): MakeToken =>
   async (from) => {
@@ -80,7 +80,7 @@ export const signedAs =
 
 type KeyName = 'es' | 'rs' | 'bare' | 'bareEs384' | 'bareEs256' | 'stranger';
 
-/** Makes a token signed with HMAC and a secret that everyone knows. */
+/** Makes a token signed with HMAC and a secret that anybody can know, such as a public key. */
 export const hmac =
   (header: object, secretOf: (from: TokenIssuer) => string | Buffer): MakeToken =>
   (from) =>
@@ -88,25 +88,25 @@ export const hmac =
       createHmac('sha256', secretOf(from)).update(input).digest('base64url'),
     );
 
-/** Makes a token signed by the issuer, with changed claims. A claim that is undefined in `change` is omitted. */
+/** Makes a token signed by the issuer, with claims changed by `change`. A claim that becomes undefined is left out. */
 export const withClaims =
   (change: Record<string, unknown>, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>
     sign(es, claims(change), header);
 
-/** Makes a token signed by the issuer, whose `iss` is what `issuerOf` makes of the issuer's URL. */
+/** Makes a token signed by the issuer. `issuerOf` turns the issuer's URL into the `iss` of the token. */
 export const issuedBy =
   (issuerOf: (issuer: string) => unknown): MakeToken =>
   ({ es, issuer, claims }) =>
     sign(es, claims({ iss: issuerOf(issuer) }));
 
-/** Makes a token signed by the issuer, with the payload that `textOf` makes of a valid one. */
+/** Makes a token signed by the issuer. `textOf` turns a valid payload into the payload of the token. */
 export const withPayload =
   (textOf: (payload: string) => string | Uint8Array, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>
     sign(es, Buffer.from(textOf(JSON.stringify(claims()))), header);
 
-/** Makes a token signed by the issuer, with one more claim in JSON text that JSON.stringify would not write. */
+/** Makes a token signed by the issuer, with one more claim. `value` is JSON text, in any spelling that JSON allows. */
 export const withClaimText = (claim: string, value: string): MakeToken =>
   withPayload((payload) => `${payload.slice(0, -1)},"${claim}":${value}}`);
 
@@ -123,7 +123,7 @@ export const withHeader =
 export const withHeaderParameters = (change: object): MakeToken =>
   withHeader(JSON.stringify({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...change }));
 
-/** Makes a valid token and changes one part of it: 0 is the header, 1 the payload, 2 the signature. */
+/** Makes a valid token, and changes the part with this index: 0 is the header, 1 the payload, 2 the signature. */
 export const withPart =
   (index: number, change: (part: string) => string, name: 'es' | 'rs' = 'es'): MakeToken =>
   async ({ [name]: key, claims }) =>
@@ -135,7 +135,7 @@ export const withPart =
 export const withSignature = (change: (signature: Buffer) => Buffer, name: 'es' | 'rs' = 'es'): MakeToken =>
   withPart(2, (part) => base64url(change(Buffer.from(part, 'base64url'))), name);
 
-/** Makes a token whose ES256 signature (r, s) gets another r, another s, or both. */
+/** Makes a token, and replaces r, s or both in its ES256 signature (r, s). An undefined argument changes nothing. */
 export const withRAndS = (r: bigint | undefined, s: bigint | undefined): MakeToken =>
   withSignature((bytes) =>
     Buffer.concat([
@@ -144,13 +144,13 @@ export const withRAndS = (r: bigint | undefined, s: bigint | undefined): MakeTok
     ]),
   );
 
-/** Makes a token with a valid ES256 signature (r, s), in which `change` then replaces s. */
+/** Makes a token with a valid ES256 signature (r, s), and then replaces s with the result of `change`. */
 export const withChangedS = (change: (s: bigint) => bigint): MakeToken =>
   withSignature((bytes) =>
     Buffer.concat([bytes.subarray(0, 32), es256Integer(change(BigInt(`0x${bytes.toString('hex', 32)}`)))]),
   );
 
-/** Makes a token, and flips one bit in the first byte of `text`, which is in the part with this index. */
+/** Makes a token, and flips a bit of the first byte of `text` in the decoded part with this index (0 is the header). */
 export const flipBit = (index: number, text: string): MakeToken =>
   withPart(index, (part) => {
     const bytes = Buffer.from(part, 'base64url');
@@ -159,7 +159,7 @@ export const flipBit = (index: number, text: string): MakeToken =>
     return base64url(bytes);
   });
 
-/** Changes only unused bits in the last base64url character of a part, so the decoded bytes are the same. */
+/** Changes unused bits in the last base64url character of a part. The part's decoded bytes stay the same. */
 export const changeUnusedBits = (part: string): string => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const other = alphabet[alphabet.indexOf(part.slice(-1)) + 1] ?? '';

@@ -10,7 +10,7 @@ export type TrialIssuer = {
   issuer: string;
   jwksUri: string;
   certificate: string;
-  /** The key in the JWKS at the start. */
+  /** The key that the JWKS contains at the start. */
   key: SigningKey;
   /** The path of every request that the issuer received. */
   requests: string[];

@@ -19,7 +19,7 @@ import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
 
 export type Handler = (event: never, context: object) => unknown;
 
-/** Wraps a bundle's handler. Its source text is copied to a separate file, so it cannot use variables from outside. */
+/** Wraps a bundle's handler. The wrapper's source text is copied to a file, so it cannot use variables from outside. */
 type Wrapper = (handler: Handler) => Handler;
 
 type Change = { wrapper?: Wrapper; environment?: Record<string, string> };
@@ -31,15 +31,15 @@ export type TrialStack = {
   token: string;
   /** The access log entries that `npm start` would print. */
   log: AccessLogEntry[];
-  /** The invocations that the gateway made and that have ended, with the lines that the functions logged. */
+  /** The invocations that the gateway made and that have ended, each with the lines that the function logged. */
   invocations: Invocation[];
-  /** Sends to POST /plants, with `token` unless `headers` have another, and checks the response by the contract. */
+  /** Sends to POST /plants, with `token` unless `headers` has one. Checks that the response follows the contract. */
   sendOnce: Send;
-  /** Resends after a 503, as the contract advises: on a busy machine the service may run out of time. */
+  /** Works like `sendOnce`, but sends again after a 503, because the service may run out of time on a busy machine. */
   send: Send;
-  /** Sets a function's time-out for later events, in milliseconds. */
+  /** Sets the time-out of a function, in milliseconds, for later events. */
   setFunctionTimeout: (which: FunctionName, timeout: number) => void;
-  /** Sends the new version of each function this share of the events (0 to 1), and the previous version the others. */
+  /** Sets which share of events (0 to 1) each function's new version gets. The previous version gets the rest. */
   shift: (newShare: number) => void;
   /** Returns the function's name in the template, which is its logical id. */
   nameOf: (which: FunctionName) => string;
@@ -52,7 +52,7 @@ export type Invocation = { functionName: string; outcome: Outcome };
 
 type Send = (body: string, headers?: Record<string, string>) => Promise<PlantResponse>;
 
-/** The authorizer, or the function of the operation with this route. */
+/** Names a function of the stack: `authorizer`, or the route of the operation that the function handles. */
 export type FunctionName = 'authorizer' | `${string} /${string}`;
 
 /** How a trial stack differs from a deployed one: in its API, its authorizer and the function of each operation. */
@@ -60,7 +60,7 @@ export type Changes = {
   authorizer?: Change;
   operations?: Change;
   gateway?: GatewayOptions;
-  /** The functions of the version that a roll-out replaces. At first, the new version gets 10 % of the events. */
+  /** The functions that a roll-out replaces. If set, the new functions get only 10 % of the events at first. */
   previous?: FunctionSpec[];
 };
 
@@ -71,7 +71,7 @@ export const longTimeout = 300_000;
 
 const unchanged: Wrapper = (handler) => handler;
 
-/** Tells a handler that it has its deployed time-out, although the emulator lets it run longer on a busy machine. */
+/** Tells a handler how much of its deployed time-out is left. The emulator's time-out is longer, for busy machines. */
 const withTimeout =
   (handler: Handler, timeout: number): Handler =>
   (event, context) => {
@@ -79,7 +79,7 @@ const withTimeout =
     return handler(event, { ...context, getRemainingTimeInMillis: () => end - performance.now() });
   };
 
-/** The aliases of the functions, each with two versions. A function that has no previous version gets every event. */
+/** Chooses a version of a function for each event. A function without a previous version runs the new one. */
 class WeightedAliases {
   newShare = 0.1;
   readonly #events = new Map<string, number>();
@@ -89,7 +89,7 @@ class WeightedAliases {
     this.#withPrevious = withPrevious;
   }
 
-  /** Chooses the version for a function's next event at random, by the trial's seed. */
+  /** Chooses the version that handles a function's next event, at random but repeatable with the trial's seed. */
   nextVersion(functionName: string): 'new' | 'previous' {
     const count = (this.#events.get(functionName) ?? 0) + 1;
     this.#events.set(functionName, count);
@@ -160,7 +160,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
-    // The gateway answers GET /, as when deployed, because the page of the local service does not if GET / is a route.
+    // Claim a route `GET /`, so that the local service's page leaves GET / to the gateway, as in a deployed stack.
     intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
   });
   try {

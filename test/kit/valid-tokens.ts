@@ -1,4 +1,4 @@
-/** Valid tokens in unusual forms, which must be accepted: one table for the verifier alone and for the whole stack. */
+/** Valid tokens in unusual forms, which both the verifier alone and the whole stack must accept. */
 import { audience, inSeconds, scope, sign } from './access-tokens.ts';
 import {
   type MakeToken,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Contract, exampleRequest, readContract } from '../../local/contract.ts';
 
-test('the example request of the contract sends its first example of a plant', async () => {
+test('the example request sends the first example of a plant in the contract', async () => {
   expect(exampleRequest(await readContract())).toEqual({
     method: 'POST',
     path: '/plants',
@@ -26,13 +26,13 @@ test.each<[what: string, item: object, request: object]>([
     { method: 'PUT', path: '/plants/-9223372036854775808', body: '{"id":9007199254740993}' },
   ],
 ])(
-  'the example request is made of the examples of %s, with each integer exactly as in the contract',
+  'the example request contains the examples of %s, with each integer exactly as in the contract',
   (_, item, request) => {
     expect(exampleRequest({ paths: { '/plants/{id}': item } } as Contract)).toEqual(request);
   },
 );
 
-test('the example request has each required parameter and the body, wherever the contract has them and their examples', () => {
+test('the example request has each required parameter and the body, wherever the contract defines them and their examples', () => {
   const contract = {
     paths: {
       '/plants/{id}': {

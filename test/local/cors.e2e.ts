@@ -1,4 +1,4 @@
-/** What pages of other origins get from `npm start`, if the setting `allowOrigins` names some origins. */
+/** Tests what `npm start` sends to web pages of other origins if the setting `allowOrigins` names some origins. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fetchToken, readSession } from '../../local/session.ts';
 import { type LocalService, startLocalService, temporaryFolder } from '../kit/local-service.ts';
@@ -24,7 +24,10 @@ beforeAll(async () => {
 });
 afterAll(() => end());
 
-/** Sends a request as a page of `origin`. @returns the status, and the CORS headers without their prefix */
+/**
+ * Sends a request as a page of `origin` would.
+ * @returns the status, and the CORS headers, whose names are given without `access-control-`
+ */
 const request = async (origin: string, method: string, headers: Record<string, string> = {}, body?: string) => {
   const url = `${service.url}/plants`;
   const response = await fetch(url, { method, headers: { origin, ...headers }, ...(body !== undefined && { body }) });
@@ -40,8 +43,8 @@ const preflight = (origin: string) => request(origin, 'OPTIONS', { 'access-contr
 const plant = '{"id":1,"name":"Moss"}';
 const json = { 'content-type': 'application/json' };
 
-describe('with the origin of the shop in allowOrigins, the local service', () => {
-  test('tells a browser, without a token, what a page of the shop may send', async () => {
+describe('if allowOrigins names the origin of a shop, the local service', () => {
+  test("answers a preflight request, which has no token, with what the shop's page may send", async () => {
     const { status, cors } = await preflight(shop);
     expect(status).toBe(204);
     const { 'allow-methods': methods, 'allow-headers': headers, ...others } = cors;
@@ -50,7 +53,7 @@ describe('with the origin of the shop in allowOrigins, the local service', () =>
     expect(headers?.split(',')).toEqual(expect.arrayContaining(['authorization', 'content-type']));
   });
 
-  test('runs the authorizer for the request that follows, and lets the page read the response and its headers', async () => {
+  test("runs the authorizer for the request after the preflight, and lets the shop's page read the response and its headers", async () => {
     const { status, cors } = await request(shop, 'POST', { ...json, authorization: token }, plant);
     expect([status, cors['allow-origin']]).toEqual([200, shop]);
     const exposed = cors['expose-headers']?.split(',');
@@ -65,12 +68,12 @@ describe('with the origin of the shop in allowOrigins, the local service', () =>
     ['is no plant', 400, () => ({ ...json, authorization: token }), '{}'],
     ['is too large', 413, () => ({ ...json, authorization: token }), ' '.repeat(1_100_000)],
     ['has too large headers', 431, () => ({ ...json, authorization: 'a'.repeat(11_000) }), plant],
-  ])('lets the page read the error if its request %s (%i)', async (_, status, headers, body) => {
+  ])("lets the shop's page read the error if the page's request %s (%i)", async (_, status, headers, body) => {
     const response = await request(shop, 'POST', headers(), body);
     expect([response.status, response.cors['allow-origin']]).toEqual([status, shop]);
   });
 
-  test('gives a page of another origin no permission, with or without a preflight request', async () => {
+  test('sends no CORS headers to a page of another origin, with or without a preflight request', async () => {
     expect(await preflight(stranger)).toEqual({ status: 204, cors: {} });
     expect(await request(stranger, 'POST', { ...json, authorization: token }, plant)).toEqual({
       status: 200,

@@ -1,4 +1,4 @@
-/** `npm start -- --debug`, with a debugger that attaches to it. */
+/** Tests `npm start -- --debug` with a debugger that attaches to the functions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { fetchToken, readSession } from '../../local/session.ts';
@@ -7,10 +7,10 @@ import { post, programs } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { until } from '../kit/until.ts';
 
-/** In milliseconds: longer than any time limit of a function or of the SDK in this test. */
+/** A pause in milliseconds that is longer than any time limit of a function or of the SDK in this test. */
 const longerThanTheTimeOut = 6_000;
 
-test('npm start -- --debug lets a debugger pause functions at lines of their sources for longer than their time-out, and Ctrl-C ends the pause', async ({
+test('npm start -- --debug lets a debugger pause a function at a line of its source for longer than its time-out, and Ctrl-C ends the service even then', async ({
   home,
 }) => {
   const service = home.begin({}, [process.execPath, programs.start, '--debug=0']);

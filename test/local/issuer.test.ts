@@ -24,14 +24,14 @@ test('the local issuer gives its client an RFC 9068 access token, valid for an h
   expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });
 });
 
-test("a process that trusts one local issuer's certificate can trust the next issuer's, too", async () => {
+test("a process that has trusted one local issuer's certificate can also fetch a token from the next local issuer", async () => {
   await fetchToken(issuer);
   const next = await startIssuer();
   onTestFinished(next.close);
   expect(decodeJwt(await fetchToken(next)).iss).toBe(next.issuer);
 });
 
-test('the local issuer grants all scopes of the contract, or those that the client asks for, and no others', async () => {
+test('the local issuer grants all its scopes by default, fewer if a client asks for fewer, and never an unknown scope', async () => {
   expect(issuer.scope.split(' ')).toEqual([...new Set(Object.values(scopes).flat())]);
   const garden = await startIssuer('plants/create plants/read');
   onTestFinished(garden.close);
@@ -40,7 +40,7 @@ test('the local issuer grants all scopes of the contract, or those that the clie
   expect(decodeJwt(await fetchToken(garden, 'plants/delete'))).not.toHaveProperty('scope');
 });
 
-test('the local issuer grants changed scopes to the same client, with tokens of the same key', async () => {
+test('after a change of its scopes, the local issuer grants the new scopes to the same client, with tokens signed by the same key', async () => {
   const garden = await startIssuer('plants/create');
   onTestFinished(garden.close);
   const keys = createRemoteJWKSet(new URL(garden.jwksUri));
@@ -53,8 +53,8 @@ test('the local issuer grants changed scopes to the same client, with tokens of 
 });
 
 test.each([
-  ['another secret', { clientSecret: 'wrong' }],
-  ['another client', { clientId: 'stranger' }],
+  ['a wrong secret', { clientSecret: 'wrong' }],
+  ['an unknown client', { clientId: 'stranger' }],
 ])('the local issuer refuses a token request with %s', async (_, change) => {
   await expect(fetchToken({ ...issuer, ...change })).rejects.toThrow(/^The token issuer at \S+ refused/);
 });

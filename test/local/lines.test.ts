@@ -15,11 +15,11 @@ const entry = { method: 'POST', path: '/plants', status: 200, milliseconds: 1.6,
 const logging = (message: object) => ({ ...entry, log: [{ functionName: 'Worker', level: 'ERROR', message }] });
 
 describe('the line that npm start prints for a request', () => {
-  test('has method, path, status, duration and request id', () => {
+  test('has the method, path, status, duration and request id', () => {
     expect(accessLine(entry)).toBe('POST /plants 200 2 ms aBc=');
   });
 
-  test('has what the functions logged for it', () => {
+  test('includes what the functions logged for the request', () => {
     const log = [
       { functionName: 'Authorizer0123ABCD', level: 'INFO', message: { outcome: 'allowed', gatewayRequestId: 'aBc=' } },
       { functionName: 'CreatePlant89EF4567', level: 'ERROR', message: 'two\nlines' },
@@ -35,7 +35,7 @@ describe('the line that npm start prints for a request', () => {
     const trace = (file: string): string => `TypeError: oops\n    at start (${file}:1:2000)`;
     beforeAll(() => prebuildBundles());
 
-    test('with the lines of the sources', () => {
+    test('translated to the files and lines of the TypeScript sources', () => {
       const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { stack: trace(`${folder}/index.js`) } };
       const [line, ...below] = accessLine(logging({ outcome: 'failed', cause, bundle })).split('\n');
       expect(line).toBe(
@@ -49,7 +49,7 @@ describe('the line that npm start prints for a request', () => {
       ]);
     });
 
-    test('with the lines of the code that ran, even if the function logged the hash of other code', async () => {
+    test('translated for the code that ran, even if the function logged the hash of other code', async () => {
       const stack = trace(`${folder}/index.js`);
       expect(accessLine(logging({ stack, bundle: '0'.repeat(64) }))).toBe(accessLine(logging({ stack, bundle })));
       const { folder: other, remove } = await temporaryFolder();
@@ -59,14 +59,14 @@ describe('the line that npm start prints for a request', () => {
       expect(accessLine(logging({ stack: trace(file), bundle }))).toContain(`at start (${file}:1:2000)`);
     });
 
-    test('unchanged if the code that ran no longer exists', () => {
+    test('without a translation if the code that ran no longer exists', () => {
       expect(accessLine(logging({ stack: trace('/none/index.js'), bundle }))).toContain(
         'at start (/none/index.js:1:2000)',
       );
     });
   });
 
-  test('has the error that a function logged among several values', () => {
+  test('includes an error that a function logged together with other values', () => {
     const error = { errorType: 'TypeError', errorMessage: 'oops', stackTrace: ['TypeError: oops', '    at a'] };
     expect(
       accessLine({ ...entry, log: [{ functionName: 'Worker', level: 'WARN', message: 'Tried:', ...error }] }),
@@ -76,20 +76,20 @@ describe('the line that npm start prints for a request', () => {
     );
   });
 
-  test('cannot be imitated by a stack trace, and a stack trace cannot control the terminal', () => {
+  test('cannot be forged by text in a stack trace, and control characters are removed from stack traces', () => {
     const stack = 'Error: \x1b[2Jx\rPOST /plants 200\nPOST /plants 200\n    at a';
     const [, ...below] = accessLine(logging({ stack })).split('\n');
     expect(below).toEqual(['    Error: x POST /plants 200', '    POST /plants 200', '        at a']);
   });
 
-  test('has columns on a terminal, and colours unless NO_COLOR is set', () => {
+  test('is aligned in columns on a terminal, and coloured unless NO_COLOR is set', () => {
     const terminal = Object.assign(new PassThrough(), {
       isTTY: true,
       getColorDepth: () => WriteStream.prototype.getColorDepth(),
     });
     const log = [{ functionName: 'Worker', level: 'ERROR', message: 'oops' }];
     const failed = { ...entry, status: 500, log };
-    // Unset the variables by which Node.js decides how many colours a terminal has.
+    // Unset the environment variables by which Node.js decides how many colours a terminal has.
     for (const name of ['CI', 'FORCE_COLOR', 'NO_COLOR', 'TMUX']) vi.stubEnv(name, undefined);
     vi.stubEnv('TERM', 'xterm-256color');
     const coloured = accessLine(failed, terminal);
@@ -101,14 +101,14 @@ describe('the line that npm start prints for a request', () => {
     );
   });
 
-  test('is one line even if an error of the gateway has several lines', () => {
+  test("stays one line even if the gateway's error message has several lines", () => {
     expect(accessLine({ ...entry, error: 'Plants: Error: two\n  lines' })).toBe(
       'POST /plants 200 2 ms aBc= | Plants: Error: two lines',
     );
   });
 });
 
-test('the title of a function is its logical id without the hash', () => {
+test("a function's title is its CloudFormation logical id without the hash at the end", () => {
   expect(['CreatePlant0123ABCD', 'Plants', 'Api0123ABCDStage'].map(title)).toEqual([
     'CreatePlant',
     'Plants',
@@ -117,7 +117,7 @@ test('the title of a function is its logical id without the hash', () => {
 });
 
 describe('the curl command that npm start prints', () => {
-  /** Runs a command in a shell in which `curl` and `npm` only print their arguments. @returns the arguments of `curl` */
+  /** Runs `line` in a shell in which `curl` and `npm` only print their arguments. @returns the arguments of `curl` */
   const words = (line: string): string[] => {
     const print = `curl() { printf '%s\\n' "$@"; }; npm() { printf 'DATA_DIR=%s %s' "$DATA_DIR" "$*"; }\n`;
     const env = { PATH: process.env['PATH'] };
@@ -126,7 +126,7 @@ describe('the curl command that npm start prints', () => {
       .split('\n');
   };
 
-  test('has each argument on a separate line, so that it fits a terminal', () => {
+  test('has each option on a separate line, so that the command fits a terminal', () => {
     const lines = curlLine('http://127.0.0.1:3000', { ...moss, headers: { shop: 'x' } }).split('\n');
     expect(lines).toEqual([
       'curl -sSi http://127.0.0.1:3000/plants \\',
@@ -139,7 +139,7 @@ describe('the curl command that npm start prints', () => {
 
   const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
 
-  test.each([undefined, "/srv/Tom's plants"])('gets its token from the service with the data folder %s', (folder) => {
+  test.each([undefined, "/srv/Tom's plants"])('fetches a token from the service whose DATA_DIR is %s', (folder) => {
     vi.stubEnv('DATA_DIR', folder);
     vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");
     expect(words(curlLine('http://127.0.0.1:3000', moss))).toEqual([
@@ -171,7 +171,7 @@ describe('the curl command that npm start prints', () => {
     ]);
   });
 
-  test('quotes the query and the headers', () => {
+  test('quotes the query and the headers for the shell', () => {
     const request = { method: 'GET', path: "/plants?tag=a&tag=it's", headers: { shop: "Tom's" } };
     expect(words(curlLine('http://127.0.0.1:3000', request))).toEqual([
       '-sSi',

@@ -4,14 +4,14 @@ import { type AddressInfo, connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { closeServer, listen } from '../../local/listen.ts';
 
-test('a server can be reached only from this machine', async () => {
+test('a local server accepts connections only from this machine', async () => {
   const server = createServer();
   onTestFinished(() => void server.close());
   const port = await listen(server, 0);
   expect(server.address() as AddressInfo).toMatchObject({ address: '127.0.0.1', port });
 });
 
-test('closing a server ends it at once, even if clients wait for a response', async () => {
+test('closing a server ends all connections at once, even if a client still waits for a response', async () => {
   const server = createServer();
   const client = connect(await listen(server, 0), '127.0.0.1');
   client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');

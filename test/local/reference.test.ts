@@ -10,7 +10,10 @@ import { startServer } from '../kit/servers.ts';
 
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
 
-/** Starts the reference page in front of a gateway without routes; its tokens are token-1, token-2 and so on. */
+/**
+ * Serves the reference page in front of a gateway without routes. By default, the page's tokens are token-1, token-2
+ * and so on.
+ */
 const start = async (
   newToken?: () => Promise<string>,
   requests: AccessLogEntry[] = [],
@@ -44,7 +47,7 @@ const dataOf = ({ body }: Answer): { token: string; contract: object } =>
 
 const notFound = { status: 404, body: '{"message":"Not Found"}' };
 
-test("GET / redirects a browser to the page at /docs, and lists the local service's paths for other clients", async () => {
+test("GET / redirects a browser to /docs, and sends other clients a list of the local service's paths", async () => {
   const { ask } = await start();
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
   expect(await ask('/', 'GET', { accept })).toMatchObject({ status: 302, headers: { location: '/docs' } });
@@ -60,7 +63,7 @@ test.each(['GET /', 'ANY /'])(
   },
 );
 
-test('GET /docs returns a page with the contract, this address as its server, and a new token', async () => {
+test("GET /docs returns a page that contains the contract, the local service's address and a new token", async () => {
   const { port, ask } = await start();
   const first = await ask('/docs');
   expect(first).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
@@ -72,7 +75,7 @@ test('GET /docs returns a page with the contract, this address as its server, an
   expect(dataOf(await ask('/docs?again')).token).toBe('token-2');
 });
 
-test('the page at /docs has the examples of parameters and bodies as text, whose numbers Swagger UI does not round', () => {
+test('the page at /docs contains examples of parameters and bodies as text, because Swagger UI would round large numbers', () => {
   const schema = { type: 'integer', examples: [1n] };
   const parameter = { name: 'id', in: 'path', schema };
   const id = 2n ** 53n + 1n;
@@ -102,7 +105,7 @@ test('the page at /docs has the examples of parameters and bodies as text, whose
   });
 });
 
-test('the page at /docs has parameters in place of references to parameters, which Swagger UI might not follow', () => {
+test('the page at /docs contains each parameter itself instead of a $ref, because Swagger UI might not resolve the $ref', () => {
   const parameters = { Id: { name: 'id', in: 'path', example: 1n, schema: {} } };
   const item = { parameters: [{ $ref: '#/components/parameters/Id' }] as object };
   expect(forSwaggerUi({ paths: { '/plants/{id}': item }, components: { parameters } })).toMatchObject({
@@ -123,7 +126,7 @@ test.each([
   ['/docs/swagger-ui-bundle.js', 'text/javascript', 'node_modules/swagger-ui-dist/swagger-ui-bundle.js'],
   ['/docs/page.css', 'text/css', 'local/reference/page.css'],
   ['/docs/page.js', 'text/javascript', 'local/reference/page.js'],
-])('GET %s returns %s from %s', async (path, type, file) => {
+])('GET %s responds with the content type %s and the content of %s', async (path, type, file) => {
   const { ask } = await start();
   const answer = await ask(path);
   expect(answer).toMatchObject({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` } });
@@ -131,7 +134,7 @@ test.each([
 });
 
 test.each(['127.0.0.1', 'localhost'])(
-  'GET /openapi.json returns the exact contract, with the host of the request as its server: %s',
+  "GET /openapi.json returns the contract without rounded numbers, and with the request's host as the server: %s",
   async (name) => {
     const { port, ask } = await start();
     const answer = await ask('/openapi.json', 'GET', { host: `${name}:${port}` });
@@ -142,7 +145,7 @@ test.each(['127.0.0.1', 'localhost'])(
 );
 
 test.each(['/docs', '/docs/page.js', '/docs/requests.json', '/openapi.json'])(
-  'HEAD %s returns only the headers of GET',
+  'HEAD %s returns the same content-length as GET, but no body',
   async (path) => {
     const { ask } = await start();
     const [head, get] = [await ask(path, 'HEAD'), await ask(path)];
@@ -152,7 +155,7 @@ test.each(['/docs', '/docs/page.js', '/docs/requests.json', '/openapi.json'])(
 );
 
 test.each(['/docs', '/docs/page.js', '/docs/requests.json', '/openapi.json'])(
-  'only a page of this origin can read %s',
+  'only a web page of the same origin can read %s',
   async (path) => {
     const { port, ask } = await start();
     const { headers } = await ask(path, 'GET', { origin: 'http://evil.example' });
@@ -163,7 +166,7 @@ test.each(['/docs', '/docs/page.js', '/docs/requests.json', '/openapi.json'])(
       'cache-control': 'no-store',
     });
     expect(headers['content-security-policy']).not.toMatch(/https?:|\*|unsafe/);
-    // DNS rebinding: an attacker's host name may resolve to the address of this server.
+    // Other hosts are refused because of DNS rebinding: an attacker's host name may resolve to this server's address.
     for (const host of [
       '',
       'evil.example',
@@ -180,7 +183,7 @@ test.each(['/docs', '/docs/page.js', '/docs/requests.json', '/openapi.json'])(
   },
 );
 
-test('the local service requests no token if it does not show the page at /docs', async () => {
+test('the local service requests a token only when it sends the page at /docs', async () => {
   const { ask, tokens } = await start();
   await ask('/docs', 'GET', { host: 'evil.example' });
   await ask('/docs', 'OPTIONS');
@@ -213,14 +216,14 @@ test.each([
   expect(await ask(path, method)).toMatchObject(notFound);
 });
 
-test('GET /docs/requests.json returns the latest requests with what was logged for them', async () => {
+test('GET /docs/requests.json returns the latest requests, each with its log lines', async () => {
   const log = [{ functionName: 'Authorizer', level: 'INFO', message: { outcome: 'refused' } }];
   const latest = { method: 'POST', path: '/plants', status: 403, milliseconds: 1, requestId: 'aBc=', log };
   const { ask } = await start(undefined, [latest]);
   expect(JSON.parse((await ask('/docs/requests.json')).body)).toEqual([latest]);
 });
 
-test('the page at /docs escapes its data, so that no text can end the script element', async () => {
+test('the page at /docs escapes the data in its script element, so that no text can end that element', async () => {
   const token = '</script><script>alert(1)</script><!--';
   const { ask } = await start(async () => token);
   const page = await ask('/docs');
@@ -228,7 +231,7 @@ test('the page at /docs escapes its data, so that no text can end the script ele
   expect(page.body).not.toContain('alert(1)</script>');
 });
 
-test('GET /docs returns a 500 with one sentence if the local service gets no token for the page', async () => {
+test('GET /docs returns a 500 with a one-sentence message if the local service cannot get a token for the page', async () => {
   const { ask } = await start(() => Promise.reject(new Error('The token issuer does not answer')));
   expect(await ask('/docs')).toMatchObject({ status: 500, body: 'Error: The token issuer does not answer\n' });
 });

@@ -1,5 +1,5 @@
 /**
- * Tests which requests `npm start` prints while there are many. Uses no clock: the tests themselves end each second.
+ * Tests which requests `npm start` prints when many arrive. The tests call `endSecond` instead of waiting for a second.
  */
 import { beforeEach, expect, test } from 'vitest';
 import { RequestLog } from '../../local/request-log.ts';
@@ -18,14 +18,14 @@ const add = (count: number, status = 200, milliseconds = 1): void => {
     log.add({ method: 'POST', path: '/plants', status, milliseconds, requestId: `${sent}=`, log: [] });
   }
 };
-/** Ends the second. @returns what was printed in it */
+/** Ends the current second of the request log. @returns the lines printed during that second and at its end */
 const endSecond = (): string[] => {
   log.endSecond();
   return lines.splice(0);
 };
 const line = (status: number) => expect.stringMatching(`^POST /plants ${status} 1 ms \\d+=$`);
 
-test('the request log prints a line for each of 20 requests in a second', () => {
+test('the request log prints one line per request while a second has at most 20 requests', () => {
   for (const _ of [1, 2]) {
     add(20);
     expect(endSecond()).toEqual(Array(20).fill(line(200)));
@@ -36,7 +36,7 @@ test('the request log prints nothing for a second without requests', () => {
   expect(endSecond()).toEqual([]);
 });
 
-test('the request log sums up all requests after the 20th of a second in one line: their number by status, and the slowest', () => {
+test('the request log prints one line for all requests after the 20th of a second: a count for each status, and the slowest request', () => {
   add(20);
   add(3);
   add(1, 409, 35.4);
@@ -48,7 +48,7 @@ test('the request log sums up all requests after the 20th of a second in one lin
   ]);
 });
 
-test('after a second with over 20 requests, the request log prints only summaries, until a second has at most 20 requests', () => {
+test('after a second with more than 20 requests, the request log prints only summaries until a second has at most 20 requests', () => {
   add(21);
   endSecond();
   add(500);
@@ -60,7 +60,7 @@ test('after a second with over 20 requests, the request log prints only summarie
   expect(lines).toEqual([line(200)]);
 });
 
-test("the request log prints the first 3 failures of a busy second at once, and the others only in that second's summary", () => {
+test("the request log prints the first 3 failures of a busy second at once, and counts the others only in that second's summary", () => {
   add(21);
   endSecond();
   add(10);

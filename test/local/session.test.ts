@@ -1,4 +1,4 @@
-/** Tests the session file, by which other commands find the running local service. */
+/** Tests the session file, through which other commands find the running local service. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -20,7 +20,7 @@ const newFolder = async () => {
   return { folder, file: path.join(folder, 'session.json') };
 };
 
-test('a session file can be read only by its user, and is removed when the service ends', async () => {
+test('only the user who runs the local service can read the session file, which is removed when the service ends', async () => {
   const { folder, file } = await newFolder();
   const end = writeSession(folder, session);
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -30,7 +30,7 @@ test('a session file can be read only by its user, and is removed when the servi
   expect(() => readSession(folder)).toThrow(`No local service is running with its data in ${folder}.`);
 });
 
-test('writing the session file neither overwrites nor removes a file of the user', async () => {
+test("the local service neither overwrites nor removes a user's file in the place of the session file", async () => {
   const { folder, file } = await newFolder();
   const end = writeSession(folder, session);
   writeFileSync(file, 'mine');
@@ -41,7 +41,7 @@ test('writing the session file neither overwrites nor removes a file of the user
 });
 
 test.each(['', '{}', '[]', 'null', 'my notes'])(
-  'a file in the place of the session file is kept if it is not a session: %j',
+  "a file in the session file's place is kept if its content is not a session: %j",
   async (text) => {
     const { folder, file } = await newFolder();
     writeFileSync(file, text);
@@ -51,14 +51,14 @@ test.each(['', '{}', '[]', 'null', 'my notes'])(
   },
 );
 
-test.each(Object.keys(session))('a session file without %s is not accepted as a session', async (name) => {
+test.each(Object.keys(session))('a session file without the field %s is not accepted', async (name) => {
   const { folder, file } = await newFolder();
   writeFileSync(file, JSON.stringify({ ...session, [name]: undefined }));
   expect(() => readSession(folder)).toThrow('No local service is running');
   expect(() => removeStaleSession(folder)).toThrow('Move it away');
 });
 
-test('the session file of a service that was killed is removed', async () => {
+test('the session file that a killed service left behind is removed', async () => {
   const { folder } = await newFolder();
   removeStaleSession(folder);
   writeSession(folder, session);

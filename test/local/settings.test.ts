@@ -8,7 +8,7 @@ test.each<[value: string | undefined, port: number]>([
   ['', 3000],
   ['0', 0],
   ['65535', 65_535],
-])('PORT=%s sets port %i', (value, port) => {
+])('PORT=%s sets the port to %i', (value, port) => {
   vi.stubEnv('PORT', value);
   expect(readPort()).toBe(port);
 });
@@ -24,7 +24,7 @@ test.each<[value: string | undefined, folder: string]>([
   ['', path.resolve('.plant-store')],
   ['plants', path.resolve('plants')],
   ['/srv/plants', '/srv/plants'],
-])('DATA_DIR=%s sets the data folder %s', (value, folder) => {
+])('DATA_DIR=%s sets the data folder to %s', (value, folder) => {
   vi.stubEnv('DATA_DIR', value);
   expect(dataFolder()).toBe(folder);
 });

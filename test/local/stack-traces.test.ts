@@ -1,4 +1,4 @@
-/** Tests how stack traces of the bundles are found and read. */
+/** Tests how stack traces from bundled functions are found in logs, and translated to lines of the sources. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -11,13 +11,13 @@ const authorizer = inject('stack').functions.find(({ name }) => name.startsWith(
 const sha256 = authorizer?.environment['BUNDLE_SHA256'] ?? '';
 const traces = new StackTraces();
 
-/** Returns the line of a source file that a stack frame names. */
+/** Returns the line of source code to which a stack frame points. */
 const sourceLine = (frame = ''): string | undefined => {
   const [, file = '', line] = /([\w./-]+\.ts):(\d+):\d+\)?$/.exec(frame) ?? [];
   return readFileSync(file, 'utf8').split('\n')[Number(line) - 1];
 };
 
-test('a bundle that is made with a source map is byte for byte the one that is deployed', () => {
+test('a bundle built with a source map is byte for byte the same as the deployed bundle', () => {
   const [deployed] = buildSync(esbuildOptions('authorizer.lambda.ts')).outputFiles;
   const served = readFileSync(path.join(authorizer?.folder ?? '', 'index.js'));
   expect(served.equals(deployed?.contents ?? Buffer.of())).toBe(true);
@@ -34,7 +34,7 @@ describe('the stack trace of a bundle', () => {
     }
   });
 
-  test('is translated into the lines of the sources that threw and called', () => {
+  test('is translated to the source line that threw the error, and to the line that called that code', () => {
     const [message, thrown, called] = traces.toSources(stack, sha256).split('\n');
     expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
     expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);
@@ -43,7 +43,7 @@ describe('the stack trace of a bundle', () => {
     expect(sourceLine(called)).toContain("fromEnvironment('JWKS_URI')");
   });
 
-  test('is translated in whichever folder the bundle ran, and keeps function names that are not minified', () => {
+  test('is translated whatever folder the bundle ran in, and keeps function names that are not minified', () => {
     const [, , called = ''] = stack.split('\n');
     const frame = called.replace(/\(.*\//, '(/var/task/');
     const place = /functions\/.*(?=\))/.exec(traces.toSources(frame, sha256))?.[0];
@@ -53,14 +53,14 @@ describe('the stack trace of a bundle', () => {
     expect(named('new $ab')).toBe(`at ${place}`);
   });
 
-  test('is refused if the files in this folder make another bundle', () => {
+  test('is refused if the files in this folder build a different bundle', () => {
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(OtherBundle);
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(
       `The bundle ${'0'.repeat(64)} ran, but the files in this folder make ${sha256} (functions/authorizer.lambda.ts)`,
     );
   });
 
-  test('keeps stack frames that are not in a bundle', () => {
+  test('keeps stack frames of code outside the bundle unchanged', () => {
     const frame = '    at process.processTicksAndRejections (node:internal/process/task_queues:104:5)';
     expect(traces.toSources(frame, sha256)).toBe(frame);
   });
@@ -71,15 +71,15 @@ test.each([
   ['of many slashes', '/index.js'.repeat(200_000)],
   ['of many line breaks', '\n'.repeat(2_000_000)],
   ['of many spaces', ' '.repeat(2_000_000)],
-])('a long text %s, without a stack trace, is searched without delay', (_, text) => {
+])('a long text %s is searched for stack traces without delay', (_, text) => {
   expect(hasPlaces(text)).toBe(false);
   expect(takeStacks({ stack: text }).stacks).toEqual([]);
 });
 
-describe('stack traces in a line of a log', () => {
+describe('stack traces in a log line', () => {
   const [inner, outer] = ['TypeError: inner\n    at a', 'Error: outer\n    at b'];
 
-  test('are extracted, outermost first, with the hash of the bundle', () => {
+  test("are extracted together with the bundle's hash, the outermost error first", () => {
     const cause = { name: 'Error', stack: outer, cause: { stack: inner } };
     expect(takeStacks({ message: { outcome: 'failed', cause, bundle: sha256 } })).toEqual({
       rest: '{"message":{"outcome":"failed","cause":{"name":"Error","cause":{}}}}',
@@ -101,7 +101,7 @@ describe('stack traces in a line of a log', () => {
     [{ stack: 'PlantStore', bundle: 'roses' }, '{"stack":"PlantStore","bundle":"roses"}'],
     [{ stackTrace: [] }, '{"stackTrace":[]}'],
     ['Error: x\n    at a', '"Error: x\\n    at a"'],
-  ])('are not found in %j', (line, rest) => {
+  ])('are not extracted from %j', (line, rest) => {
     expect(takeStacks(line)).toEqual({ rest, stacks: [] });
   });
 });

@@ -19,7 +19,7 @@ describe('readTemplate', () => {
     'reads everything that the emulator needs to serve the stack %s',
     (kind) => {
       const { api, functions, tables } = readTemplate(templates[kind] as Template, '/assembly');
-      /** Finds a function by its construct's id: the function's logical id is that id and a hash. */
+      /** Finds a function by the id of its CDK construct, to which CDK appends a hash to make the logical id. */
       const find = (construct: string) => functions.find(({ name }) => name.replace(/[\dA-F]{8}$/, '') === construct);
       const authorizer = find('Authorizer');
       const alias = (construct: string) => ({
@@ -69,7 +69,7 @@ describe('readTemplate', () => {
   const external = combinations.filter(({ issuer }) => issuer === 'external');
 
   test.each(external)(
-    'reads the same routes from every stack with an external issuer: $what',
+    'reads the same routes from every stack that uses an external token issuer: $what',
     ({ context, origins }) => {
       const { api } = readTemplate(templateOf(context).toJSON() as Template, '/assembly');
       const served = readTemplate(templates['prodWithIssuer'] as Template, '/assembly').api;
@@ -78,13 +78,13 @@ describe('readTemplate', () => {
     },
   );
 
-  test.each(['prod', 'dev'])('rejects the stack %s, because its authorizer needs a user pool', (kind) => {
+  test.each(['prod', 'dev'])('rejects the stack %s, because Cognito user pools are not emulated', (kind) => {
     expect(() => readTemplate(templates[kind] as Template, '/assembly')).toThrow(
       /^Authorizer\w+ \(AWS::Lambda::Function\) cannot be served here: Environment\.Variables\.ISSUER refers to ProviderURL of \w+ \(AWS::Cognito::UserPool\), which is unknown here\. User pools are not emulated: give the property a literal value for another token issuer\.$/,
     );
   });
 
-  test('rejects a permission for the function itself if the API calls its alias', () => {
+  test('rejects a template in which the API calls an alias, but has permission to invoke only the function itself', () => {
     const template = structuredClone(templates['prodWithIssuer']);
     const permission = resource(template, 'AWS::Lambda::Permission')?.Properties;
     expect(permission?.['FunctionName']).toHaveProperty('Ref');

@@ -6,7 +6,7 @@ import { lockFolder, openDatabase } from '../../emulator/dynamodb/data-folder.ts
 import { programs, run } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 
-test('npm start names the folder and exits with code 1 if its data is damaged', async ({ home }) => {
+test('npm start names the data folder and exits with code 1 if the stored data is damaged', async ({ home }) => {
   const dynamodb = path.join(home.folder, 'dynamodb');
   await (await lockFolder(home.folder))();
   await (await openDatabase(dynamodb))();
@@ -14,7 +14,7 @@ test('npm start names the folder and exits with code 1 if its data is damaged', 
   expect(await home.failure()).toContain(`The data in ${dynamodb} cannot be read`);
 });
 
-test('npm start accepts --help, which lists its settings, and names an unknown option when it rejects it', async () => {
+test('npm start lists its settings with --help, and rejects an unknown option by name', async () => {
   const start = (...args: string[]) => run(process.execPath, [programs.start, ...args]).ended;
   const help = await start('--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -26,7 +26,7 @@ test('npm start accepts --help, which lists its settings, and names an unknown o
   expect((await start('--debug=none')).stderr).toContain('from 0 (any free port) to 65535');
 });
 
-test('npm run token accepts --help, and names an unknown option when it rejects it', async () => {
+test('npm run token lists its options with --help, and rejects an unknown option by name', async () => {
   const token = (...args: string[]) => run(process.execPath, [programs.token, ...args]).ended;
   expect(await token('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('--stack <name>') });
   const { code, stdout, stderr } = await token('--stak', 'PlantStore');

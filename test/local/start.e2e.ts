@@ -1,4 +1,4 @@
-/** `npm start` as a newcomer uses it, and how it stops. */
+/** Tests `npm start` as a newcomer uses the command, and how the service stops. */
 import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -13,7 +13,7 @@ import { until } from '../kit/until.ts';
 const calm = expect.not.stringMatching(/error|warning/i);
 
 describe('npm start', () => {
-  test('stores a plant with the command it prints, stops on SIGINT, keeps the plant, stops if its terminal closes, and leaves files of the user alone', async ({
+  test("prints a command that stores a plant, keeps the plant after SIGINT, stops if its terminal closes, and leaves the user's files alone", async ({
     home,
   }) => {
     const first = await home.start();
@@ -34,10 +34,10 @@ describe('npm start', () => {
       expect.stringMatching(/^GET \/other 404 \d+ ms \S+$/),
     ]);
 
-    // Open an idle connection, as browsers do: it must not keep the service from stopping.
+    // Open an idle connection, as browsers do. An open connection must not keep the service from stopping.
     const idle = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
     await once(idle, 'connect');
-    // Send SIGINT twice: with npm, a Ctrl-C arrives from the terminal, and again forwarded by npm.
+    // Send SIGINT twice: a Ctrl-C reaches the service from the terminal, and npm forwards the signal again.
     void first.stop('SIGINT');
     expect(await first.stop('SIGINT')).toMatchObject({ code: 0, stderr: calm });
     expect(first.output()).toContain('Stopping');
@@ -53,8 +53,8 @@ describe('npm start', () => {
     await writeFile(session, 'mine');
     second.child.stdout.destroy();
     second.child.stderr.destroy();
-    // Signal the whole process group, including the process that guards the service, as the system does if a terminal
-    // closes.
+    // Send SIGHUP to the whole process group, as the system does when a terminal closes. The group includes the guard
+    // process of test/kit/local-service.ts.
     const group = -(second.child.pid ?? 0);
     onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
     process.kill(group, 'SIGHUP');
@@ -63,7 +63,7 @@ describe('npm start', () => {
     expect(await readFile(session, 'utf8')).toBe('mine');
   });
 
-  test('loads the functions once the table in an external store is ready, and exits with code 1 if its output is closed', async ({
+  test('does not load the functions until the table in an external store is ready, and exits with code 1 if its output is closed', async ({
     home,
   }) => {
     const store = await startSlowStore();
@@ -79,14 +79,14 @@ describe('npm start', () => {
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
     let isOver = false;
     void ended.then(() => (isOver = true));
-    // Send several requests, because printing one line may still succeed: a process that another test forks keeps the
-    // pipe open for a moment.
+    // Send requests until the service exits. The service may still print the first lines without an error, because a
+    // process that another test forks keeps the pipe open for a moment.
     while (!isOver) await fetch(`${url}/other`).catch(() => undefined);
     expect(await ended).toMatchObject({ code: 1, stderr: calm });
     expect(await home.list()).toEqual(['lock']);
   });
 
-  test('prints no error if it is stopped while it starts', async ({ home }) => {
+  test('prints no error if SIGTERM stops it during start-up', async ({ home }) => {
     const { child, ended, output } = home.begin();
     await until(() => output().includes('Serving the stack'));
     child.kill('SIGTERM');

@@ -7,7 +7,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { compile, contract, createPlantOperation, examplesOf, type Operation, operations } from '../kit/contract.ts';
 
 describe('schemas/openapi.yaml', () => {
-  test('is a valid OpenAPI 3.1.0 document, of the version in package.json', async () => {
+  test('is a valid OpenAPI 3.1.0 document with the version in package.json', async () => {
     const text = readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8');
     const validator = new Validator();
     const result = await validator.validate(text);
@@ -24,14 +24,14 @@ describe('schemas/openapi.yaml', () => {
     expect(contract.components.securitySchemes['bearerAuth']).toMatchObject({ type: 'http', scheme: 'bearer' });
   });
 
-  test('has createPlant at POST /plants, for tokens with the scope plants/create', () => {
+  test('defines createPlant as POST /plants, which requires the scope plants/create', () => {
     expect(createPlantOperation).toMatchObject({
       operationId: 'createPlant',
       security: [{ bearerAuth: ['plants/create'] }],
     });
   });
 
-  test('says that createPlant requires a NewPlant and returns a Plant or an Error', () => {
+  test('says that createPlant requires a NewPlant as its body, and returns a Plant or an Error', () => {
     const { requestBody, responses } = createPlantOperation;
     const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
     expect(requestBody).toMatchObject({ required: true });
@@ -58,13 +58,13 @@ describe('schemas/openapi.yaml', () => {
     ['Error', { error: 40001 }, false],
     ['Error', { message: '' }, false],
     ['Error', { error: '40001', message: '' }, false],
-  ])('has a schema %s that accepts %j: %s', (name, value, valid) => {
+  ])('has a schema %s, which says whether %j is valid: %s', (name, value, valid) => {
     const validate = compile({ $ref: `#/components/schemas/${name}` });
     expect(validate(value), `${JSON.stringify(value)} is a ${name}`).toBe(valid);
   });
 });
 
-/** The examples of errors in the contract, with their statuses. */
+/** Returns the examples of errors in an operation, each with the status of its response. */
 const documentedErrors = ({ responses }: Operation): CatalogueEntry[] =>
   responses.flatMap(({ status, ...body }) =>
     examplesOf(body).flatMap((value) => {
@@ -76,8 +76,8 @@ const documentedErrors = ({ responses }: Operation): CatalogueEntry[] =>
 const { notJson, notValid, tooLarge, notJsonType, encoded, ...ofAll } = errors;
 
 /**
- * Returns the errors that an operation can send: errors of all operations with such a request, and those that the
- * operation's file exports.
+ * Returns the errors that an operation can send: errors common to all operations, errors for a bad body or bad
+ * parameters (if the operation has a body or parameters), and errors that its file exports.
  */
 const catalogueOf = async ({ id, parameters, requestBody }: Operation): Promise<CatalogueEntry[]> => {
   const file = id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -97,7 +97,7 @@ describe.each(operations)('$routeKey in schemas/openapi.yaml', (operation) => {
     expect(operation.security).toEqual([{ bearerAuth: expect.arrayContaining([expect.stringMatching(/^\S+$/)]) }]);
   });
 
-  test('has examples of each parameter and each body, and they follow its schema', () => {
+  test('has at least one example of each parameter and each body, and every example matches its schema', () => {
     const bodies = [...(requestBody ? [requestBody] : []), ...responses].filter(({ schema }) => schema !== undefined);
     const all = [
       ...parameters.map(({ schema, example }) => ({ schema, examples: [example] })),
@@ -111,7 +111,7 @@ describe.each(operations)('$routeKey in schemas/openapi.yaml', (operation) => {
     expect(faults).toEqual([]);
   });
 
-  test('has an example of every error that it can send, with its status and message, and of no other error', async () => {
+  test('has an example of every error that the operation can send, with the right status and message, and of no other error', async () => {
     const catalogue = (await catalogueOf(operation)).map(({ status, error, message }) => ({
       status,
       error,
@@ -122,12 +122,12 @@ describe.each(operations)('$routeKey in schemas/openapi.yaml', (operation) => {
     for (const error of documented) expect(catalogue).toContainEqual(error);
   });
 
-  test('declares the request id as a header of each response, including responses of the gateway', () => {
+  test('declares the request id header for each response, including responses of the gateway', () => {
     const without = responses.filter(({ headers }) => !headers.includes('apigw-requestid'));
     expect(without.map(({ status }) => status)).toEqual([]);
   });
 
-  test('declares, for each error status, exactly the headers that its errors have, besides the request id', async () => {
+  test('declares for each error status exactly the headers that errors with this status have, apart from the request id', async () => {
     const sent = (await catalogueOf(operation)).flatMap(({ status, headers = {} }) =>
       Object.keys(headers).map((name) => `${status} ${name}`),
     );

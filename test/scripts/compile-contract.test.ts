@@ -8,13 +8,13 @@ test.each([
   [-(2n ** 63n), true],
   [2n ** 63n, false],
   [-(2n ** 63n) - 1n, false],
-  // From 2^53 on, the double may be a different integer from the one in the request.
+  // From 2^53 on, JavaScript may round an integer, so that the number differs from the integer in the request.
   [Number.MAX_SAFE_INTEGER + 1, false],
   [1e18, false],
   [0.5, false],
   [Number.NaN, false],
   ['1', false],
   [null, false],
-])('the generated validator accepts only 64-bit integers that are not rounded: %s', (id, valid) => {
+])('the generated validator accepts only 64-bit integers that JavaScript cannot have rounded: %s', (id, valid) => {
   expect(validate({ body: { id, name: 'Moss' } }), `${id} is accepted`).toBe(valid);
 });

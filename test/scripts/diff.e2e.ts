@@ -1,4 +1,4 @@
-/** Runs `npm run diff` in a copy of the project, after a first commit. test/scripts/diff/ tests each of its rules. */
+/** Runs `npm run diff` in a copy of the project with one commit. The tests in test/scripts/diff/ cover each rule. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const diff = async (...args: string[]) => {
   return { code: await ended, output: output() };
 };
 
-/** Changes a file of the copy. */
+/** Changes a file in the copy of the project. */
 const edit = async (file: string, from: RegExp, to: string) => {
   const name = path.join(copy.folder, file);
   const text = await readFile(name, 'utf8');
@@ -31,7 +31,7 @@ beforeAll(async () => {
   return remove;
 });
 
-test("npm run diff names the functions with new code in one line, and prints no other difference if only a function's code has changed", async () => {
+test('npm run diff names a function with new code in one line, and prints no other difference if only that code has changed', async () => {
   await edit('functions/authorizer.lambda.ts', /$/, '\nconsole.info();\n');
   const { code, output } = await diff('HEAD');
   expect(output).toMatch(
@@ -40,7 +40,7 @@ test("npm run diff names the functions with new code in one line, and prints no 
   expect(code).toBe(0);
 });
 
-test('npm run diff fails if a change adds a permission and breaks clients, even with --allow for another rule', async () => {
+test('npm run diff fails if a change adds a permission and breaks clients, even if --allow permits another rule', async () => {
   await edit('infra/grants.ts', /: \['/, ": ['dynamodb:DeleteItem', '");
   await edit('schemas/openapi.yaml', /"409":/, '"410":');
   const { code, output } = await diff('--allow', 'route', 'HEAD');
@@ -58,7 +58,7 @@ test('npm run diff fails with a clear message if git does not know the ref', asy
   });
 });
 
-test('npm run diff leaves no file behind, even if it is interrupted', async () => {
+test('npm run diff leaves no temporary file behind, even if interrupted', async () => {
   const { child, ended } = run(process.execPath, [path.join(copy.folder, 'scripts/diff.ts'), 'HEAD'], {
     TMPDIR: copy.temporary,
   });

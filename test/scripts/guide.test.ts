@@ -1,4 +1,7 @@
-/** Tests how `npm run guide` reads and applies code blocks. .ci/run follows the guide itself, in a copy. */
+/**
+ * Tests how `npm run guide` reads and applies a guide's code blocks. .ci/run applies the real guide to a copy of the
+ * project.
+ */
 import { describe, expect, test } from 'vitest';
 import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from '../../scripts/guide/blocks.ts';
 
@@ -28,14 +31,14 @@ function never(): never {
   throw new Error('A block is missing.');
 }
 
-test('reading a guide returns a block for each code fence that names a file', () => {
+test("readBlocks returns a block for each of a guide's code fences that names a file", () => {
   expect(readBlocks(guide)).toEqual([
     { file: 'functions/create-plant.ts', kind: 'new', lines: ['export {};', ''] },
     { file: 'infra/grants.ts', kind: 'diff', lines: [' one', '-two', '+second', '', '+third'] },
   ]);
 });
 
-describe('a block', () => {
+describe("a guide's code block", () => {
   test('creates the file that it names', () => {
     expect(applyBlock(made, undefined)).toBe('export {};\n\n');
   });
@@ -44,7 +47,7 @@ describe('a block', () => {
     expect(() => applyBlock(made, '')).toThrow('functions/create-plant.ts exists already.');
   });
 
-  test('replaces the old lines by the new ones, and keeps empty lines', () => {
+  test('replaces the old lines with the new lines, and keeps empty lines', () => {
     expect(applyBlock(changed, 'zero\none\ntwo\n\nfour\n')).toBe('zero\none\nsecond\n\nthird\nfour\n');
     expect(applyBlock(changed, 'one\ntwo\n\n')).toBe('one\nsecond\n\nthird\n');
   });
@@ -53,40 +56,40 @@ describe('a block', () => {
     ['twice', 'one\ntwo\n\none\ntwo\n\n'],
     ['not at all', 'one\ntwo\nthree\n'],
     ['only as parts of longer lines', 'zero one\ntwo\n\n'],
-  ])('is refused if its file has the old lines %s', (_, text) => {
+  ])("is refused if the file contains the block's old lines %s", (_, text) => {
     expect(() => applyBlock(changed, text)).toThrow(
       /^infra\/grants\.ts must have these lines exactly once:\none\ntwo\n/,
     );
   });
 });
 
-test('a block is refused if the file that it changes does not exist', () => {
+test("a guide's code block is refused if the file that the block changes does not exist", () => {
   expect(() => applyBlock(changed, undefined)).toThrow('infra/grants.ts does not exist.');
 });
 
-describe('a block of YAML', () => {
+describe("a guide's YAML block", () => {
   const lines = ['paths:', '  /b:', '    get:', '      summary: new'];
   const block = { file: 'a.yaml', kind: 'yaml' as const, lines };
   const file = (more: string) => `info: 1\npaths:\n  /a:\n    get: { x: [1] }\n${more}other:\n  /b: 2\n`;
 
-  test('is inserted after all paths of the contract if its path is new', () => {
+  test('is inserted after all paths of the contract if the path in the block is new', () => {
     expect(applyBlock(block, file(''))).toBe(file('  /b:\n    get:\n      summary: new\n'));
   });
 
-  test('is inserted into its path if the contract already has that path with another operation', () => {
+  test('is inserted into an existing path if the contract has that path with another operation', () => {
     const put = '  /b:\n    put:\n      summary: old\n';
     expect(applyBlock(block, file(`${put}  /c: {}\n`))).toBe(file(`${put}    get:\n      summary: new\n  /c: {}\n`));
   });
 
-  test('is refused if the contract already has its operation', () => {
+  test('is refused if the contract already has the operation in the block', () => {
     expect(() => applyBlock(block, file('  /b:\n    get:\n      summary: old\n'))).toThrow('a.yaml already has');
   });
 });
 
-describe('the price of a guide', () => {
+describe("the size of a guide's changes", () => {
   const line = (file: string) => ({ file, kind: 'diff' as const, lines: ['+x', ' y'] });
 
-  test('counts each changed file once, added lines with blank ones, and no documents', () => {
+  test('counts each changed file once, counts added lines even if blank, and leaves out documents', () => {
     const price = priceOf([made, changed, line('infra/grants.ts'), line('CHANGELOG.md')]);
     expect(sentenceOf(price)).toBe('new files 1, changed files 1, lines 5, existing tests edited 0');
     expect(isWithinTarget(price), 'is within the target').toBe(true);
@@ -98,7 +101,7 @@ describe('the price of a guide', () => {
     ['five new files', ['a', 'b', 'c', 'd', 'e'].map((file) => ({ ...made, file }))],
     ['five changed files', ['a', 'b', 'c', 'd', 'e'].map(line)],
     ['151 lines', [{ ...made, lines: Array<string>(151).fill('') }]],
-  ])('is too high with %s', (_, blocks) => {
+  ])('is over the limit if the guide has %s', (_, blocks) => {
     expect(isWithinTarget(priceOf(blocks)), 'is within the target').toBe(false);
   });
 });

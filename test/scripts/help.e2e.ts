@@ -3,20 +3,23 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { run } from '../kit/local-service.ts';
 
 /**
- * The npm scripts that run a program of this project, each with the program's file. The other scripts run Vitest, Biome
- * and the like.
+ * The npm scripts that run a program of this project, each with the file of the program. The other scripts run tools
+ * such as Vitest and Biome.
  */
 const programs = Object.entries(packageJson.scripts).flatMap(([script, command]) => {
   const [, file] = /\bnode (?:\S+ )*(\S+\.ts)$/.exec(command) ?? [];
   return file === undefined ? [] : [[script, file] as const];
 });
 
-/** Node's permission model: with these options, a program that writes a file or starts a process gets an error. */
+/**
+ * Options that turn on the permission model of Node.js, so that a program that writes a file or starts a process gets
+ * an error.
+ */
 const readOnly = ['--permission', '--allow-fs-read=*', '--allow-addons', '--disable-warning=PERM0001'];
 const runReadOnly = (file: string, argument: string) => run(process.execPath, [...readOnly, file, argument]).ended;
 
 describe.each(programs)('npm run %s', (script, file) => {
-  test('accepts --help, explains how to use the command, and does nothing else', async () => {
+  test('prints how to use the command if called with --help, and does nothing else', async () => {
     const { code, stdout, stderr } = await runReadOnly(file, '--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(new RegExp(`^Usage: npm (?:run (?:-s )?)?${script} -- `));

@@ -24,7 +24,7 @@ beforeEach(async () => {
   await writeFile(path.join(folder, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n');
 });
 
-test('npm version sets the version in contract, client and changelog, adds a copy of the contract, and stages these files', async () => {
+test('npm version sets the version in the contract, the client and the changelog, copies the contract to schemas/released, and stages these files', async () => {
   expect(await release()).toEqual({ code: 0, stdout: '', stderr: '' });
   expect(await read('CHANGELOG.md')).toMatch(
     /^# Changelog\n\n## Unreleased\n\n## 7\.8\.9 – \d{4}-\d\d-\d\d\n\n### Added\n\n- A thing\.\n$/,
@@ -47,7 +47,7 @@ test('npm version sets the version in contract, client and changelog, adds a cop
 test.each<[what: string, file: string, content: string]>([
   ['the changelog has nothing to release', 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n## 1.0.0\n'],
   ['the client, which changes last, has no version', 'client/package.json', '{}\n'],
-])('npm version changes neither contract nor client nor changelog if %s', async (_, file, content) => {
+])('npm version leaves the contract, the client and the changelog unchanged if %s', async (_, file, content) => {
   await writeFile(path.join(folder, file), content);
   const before = await Promise.all([read('CHANGELOG.md'), read('schemas/openapi.yaml'), read('client/package.json')]);
   expect(await release()).toMatchObject({
@@ -58,7 +58,7 @@ test.each<[what: string, file: string, content: string]>([
   expect(after).toEqual(before);
 });
 
-test('the release script ends with code 1 if npm version does not run it', async () => {
+test('scripts/release.ts exits with code 1 unless npm version runs it', async () => {
   expect(await release({ npm_package_version: '' })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('npm version'),

@@ -1,4 +1,7 @@
-/** Tests `npm run rename` without renaming this project. .ci/run renames a copy, and tests that. */
+/**
+ * Tests `npm run rename` on short texts and a small repository. .ci/run also renames a copy of this project, and checks
+ * that copy.
+ */
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -24,12 +27,12 @@ describe('the plural', () => {
     expect(readNoun(singular)).toEqual({ singular, plural });
   });
 
-  test('of a noun is the second argument if there is one', () => {
+  test("of a noun is the command's second argument, if given", () => {
     expect(renamedPath('shop/plants/plant.ts', readNoun('person', 'people'))).toBe('shop/people/person.ts');
   });
 });
 
-describe('a noun of two words is spelled in code', () => {
+describe('in code, renaming to a noun of two words', () => {
   test.each([
     ['const plant = plants[0];', 'const customerOrder = customerOrders[0];'],
     ['class PlantsStore {}', 'class CustomerOrdersStore {}'],
@@ -51,12 +54,12 @@ describe('a noun of two words is spelled in code', () => {
       '/** Plants at a time. @see plant.e2e.ts and createPlant(plant), Plant, `npm run plant -- add` */',
       '/** Customer orders at a time. @see customer-order.e2e.ts and createCustomerOrder(customerOrder), CustomerOrder, `npm run customer-order -- add` */',
     ],
-  ])('%s becomes %s', (before, after) => {
+  ])('turns %s into %s', (before, after) => {
     expect(inCode(before)).toBe(after);
   });
 });
 
-test('a noun of two words is spelled in the contract as in the code that is generated from it', () => {
+test('in the contract, renaming to a noun of two words uses the same spellings as in the generated code', () => {
   expect(
     inYaml(
       '  /plants:\n    operationId: createPlant\n    description: The plant.\n    plant:\n      $ref: "#/Plant"\n',
@@ -79,14 +82,14 @@ test.each([
   expect(renamedSource({ file: 'x.ts', source: before }, readNoun(name))).toBe(after);
 });
 
-describe('a document', () => {
-  test('keeps its prose, and gets the new name only in names and code', () => {
+describe('renaming in a document', () => {
+  test('keeps the old noun in prose, and puts the new noun only into names and code', () => {
     expect(inDocument('A plant is stored by createPlant. `plants/` has plants, see [a plant](plant.md#a-plant).')).toBe(
       'A plant is stored by createCustomerOrder. `customer-orders/` has plants, see [a customer order](customer-order.md#a-customer-order).',
     );
   });
 
-  test('gets the new name in headings, because links refer to them, and in code blocks', () => {
+  test('replaces the noun in code blocks and in headings, so that links with the new noun still match their headings', () => {
     const before = '## Add a plant\n\nA plant.\n\n```ts\nconst plant = { name: "a plant" };\n```\n\nA plant.\n';
     expect(inDocument(before)).toBe(
       '## Add a customer order\n\nA plant.\n\n```ts\nconst customerOrder = { name: "a customer order" };\n```\n\nA plant.\n',
@@ -95,8 +98,8 @@ describe('a document', () => {
 });
 
 test.each<[what: string, nouns: string[], says: string]>([
-  ['nothing', [], 'Give a noun'],
-  ['capitals', ['Order'], 'Order is not a noun in lower case'],
+  ['missing', [], 'Give a noun'],
+  ['in capitals', ['Order'], 'Order is not a noun in lower case'],
   ['a path', ['../order'], '../order is not a noun in lower case'],
   ['a plural alone', ['orders'], 'orders looks like a plural'],
   ['a plural like the singular', ['sheep', 'sheep'], 'a plural that differs'],
@@ -118,7 +121,7 @@ describe('npm run rename', () => {
   const script = path.resolve('scripts/rename.ts');
   const renameIn = (project: string, ...nouns: string[]) =>
     run('sh', ['-c', 'cd "$0" && exec "$@"', project, process.execPath, script, ...nouns], {
-      // Without this limit, git would find a repository in a parent folder of the test's folder.
+      // Without this limit, git would search for a repository in the parents of the folder, too.
       GIT_CEILING_DIRECTORIES: path.dirname(folder),
     }).ended;
   const rename = (...nouns: string[]) => renameIn(folder, ...nouns);
@@ -150,7 +153,7 @@ describe('npm run rename', () => {
     expect(await readdir(path.join(folder, 'tool'))).toEqual(['plant.ts']);
   });
 
-  test('leaves the emulator, pictures, the license, itself and binary files alone', async () => {
+  test('does not change the emulator, pictures, the license, binary files or its own scripts', async () => {
     const files = ['emulator/README.md', 'docs/images/start.svg', 'LICENSE', 'scripts/rename/noun.ts', 'plant.png'];
     for (const file of files) await commit(file, file.endsWith('png') ? 'plant\0' : '`plant`');
     expect(await rename('order')).toMatchObject({ code: 0 });
@@ -164,13 +167,13 @@ describe('npm run rename', () => {
     ['the name of a global', 'map', 'the code uses Map'],
     ['the name of an npm script', 'bench', 'the code uses bench'],
     ['the name of a file', 'pot', 'the code uses tool/pot.ts'],
-  ])('refuses %s, and changes nothing', async (_, noun, says) => {
+  ])('refuses %s as the new noun, and changes nothing', async (_, noun, says) => {
     await commit('tool/pot.ts', '');
     expect(await rename(noun)).toEqual(refusal(says));
     expect(await git('status', '--porcelain')).toMatchObject({ stdout: '' });
   });
 
-  test('refuses uncommitted changes anywhere in the repository, a second time, and a folder without git', async () => {
+  test('refuses to run with uncommitted changes anywhere in the repository, after an earlier rename, or in a folder without git', async () => {
     await writeFile(path.join(folder, 'new.txt'), '');
     expect(await rename('order')).toEqual(refusal('git status lists changes'));
     expect(await renameIn(path.join(folder, 'tool'), 'order')).toEqual(refusal('git status lists changes'));

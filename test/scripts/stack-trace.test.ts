@@ -1,4 +1,4 @@
-/** Tests `npm run stack-trace` as a user runs it. stack-traces.test.ts tests how it reads a stack trace. */
+/** Tests `npm run stack-trace` as a user runs it. stack-traces.test.ts tests how stack traces are translated. */
 import { expect, inject, test } from 'vitest';
 import { run } from '../kit/local-service.ts';
 
@@ -10,11 +10,11 @@ const read = (input: string, ...args: string[]) => {
 
 const bundles = inject('stack').functions.map(({ environment }) => environment['BUNDLE_SHA256'] ?? '');
 const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
-/** For each function, a line of its log, as Lambda writes it. */
+/** One log line for each function, in the format that Lambda writes. */
 const records = bundles.map((bundle) => ({ level: 'ERROR', message: { cause: { stack }, bundle } }));
 const readable = 'Error: oops\n    at start (';
 
-test('npm run stack-trace prints log lines, with or without a time before them, and the translated stack traces below each', async () => {
+test('npm run stack-trace prints each log line, with or without a timestamp, and the translated stack trace below it', async () => {
   const log = records.map((record) => `2026-11-22T10:00:00Z ${JSON.stringify(record)}\n`).join('');
   const { code, stdout, stderr } = await read(`${log}END\n`);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -25,7 +25,7 @@ test('npm run stack-trace prints log lines, with or without a time before them, 
   expect(stdout).not.toContain('/var/task');
 });
 
-test('npm run stack-trace accepts a log line that the CloudWatch console shows as several lines, and a bare stack trace', async () => {
+test('npm run stack-trace accepts a log entry on several lines, as the CloudWatch console shows it, and a bare stack trace', async () => {
   const [[record], [bundle = '']] = [records, bundles];
   const pretty = await read(JSON.stringify(record, null, 2));
   const bare = await read(stack, '--bundle', bundle);
@@ -35,13 +35,13 @@ test('npm run stack-trace accepts a log line that the CloudWatch console shows a
   expect(bare.stdout).toMatch(/^Error: oops\n {4}at start \(\S+:\d+:\d+\)\n$/);
 });
 
-test('npm run stack-trace says what to do, and exits with code 1, if the bundle is of another commit', async () => {
+test('npm run stack-trace says what to do, and exits with code 1, if the bundle was built from another commit', async () => {
   const { code, stdout, stderr } = await read(stack, '--bundle', '0'.repeat(64));
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^The bundle 0{64} ran, but .*\nCheck out the commit that was deployed/);
 });
 
-test('npm run stack-trace asks for the bundle, and exits with code 1, if the input does not name the bundle', async () => {
+test('npm run stack-trace asks for the option --bundle, and exits with code 1, if the input does not name the bundle', async () => {
   const { code, stdout, stderr } = await read(stack);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain('--bundle');

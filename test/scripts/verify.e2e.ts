@@ -11,14 +11,20 @@ import { listEntries } from '../../infra/bundling.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { startServer } from '../kit/servers.ts';
 
-/** A version: the zip file with its code, or the status of a failing download; and its variable BUNDLE_SHA256. */
+/**
+ * A version of a function: `zip` is the zip file with its code, or the status of a failing download, and `declared` is
+ * its variable BUNDLE_SHA256.
+ */
 type Version = { zip: Uint8Array | number; declared?: string | undefined };
-/** A function: its versions, and the weights of those behind its alias `live`; no weights if it has no alias. */
+/**
+ * The versions of a function, and the share of calls that its alias `live` gives to each. Without an alias, `weights`
+ * is missing.
+ */
 type Fake = { versions: Record<string, Version>; weights?: Record<string, number> };
 
 const sha256 = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
 
-/** The functions that `cdk deploy` would make now: the logical id of each, and its code. */
+/** The functions that `cdk deploy` would deploy now, each with its logical id and its code. */
 const built = inject('stack').functions.map(({ name, folder }) => {
   const code = readFileSync(path.join(folder, 'index.js'));
   return { id: name, code, declared: sha256(code), zip: zipSync({ 'index.js': code }) };
@@ -30,7 +36,10 @@ const matching = (): Record<string, Fake> =>
     built.map(({ id, zip, declared }) => [id, { versions: { 7: { zip, declared } }, weights: { 7: 1 } }]),
   );
 
-/** Starts a fake AWS account with these functions in the stack PlantStore. @returns the environment to reach it */
+/**
+ * Starts a fake AWS account with these functions in the stack PlantStore. @returns the environment variables with which
+ * a command reaches the account
+ */
 const startAccount = async (functions: Record<string, Fake>): Promise<Record<string, string>> => {
   const resources = Object.entries(functions).flatMap(([id, { weights }]) => [
     ['AWS::Lambda::Function', id, `PlantStore-${id}`],
@@ -79,7 +88,7 @@ const startAccount = async (functions: Record<string, Fake>): Promise<Record<str
   return { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', ...endpoints };
 };
 
-/** A git repository with one commit, which the command reads instead of the project's because of GIT_DIR. */
+/** A git repository with one commit. GIT_DIR makes the command read this repository instead of the project's. */
 let repository: { folder: string; commit: string; environment: Record<string, string> };
 beforeAll(async () => {
   const { folder, remove } = await temporaryFolder();
@@ -111,15 +120,15 @@ const advice = expect.stringMatching(
   /^This is not what runs\. Check out the commit that was deployed, run npm ci, .*\n$/,
 );
 
-test('npm run verify prints for each function that it matches, with its version and the SHA-256 of its index.js', async () => {
+test('npm run verify lists each function that matches, with its version and the SHA-256 of its index.js', async () => {
   const said = [heading(), ...built.map(({ id, declared }) => `${id} version 7 matches: ${declared}`)];
-  // The command that docs/deploy.md names, run by npm.
+  // Run the command with npm, as docs/deploy.md says.
   const command: [string, ...string[]] = ['npm', 'run', '-s', 'verify', '--'];
   expect(await verify(matching(), {}, command)).toEqual({ code: 0, said, stderr: '' });
 });
 
 test.each(['PlantStore-dev-anna'])(
-  'npm run verify expects no smoke test in the stack %s, but all other functions',
+  'npm run verify expects all functions except the smoke test in the stack %s',
   async (stack) => {
     const { SmokeTest, ...functions } = Object.fromEntries(
       Object.entries(matching()).map(([id, fake]) => [/^SmokeTest/.test(id) ? 'SmokeTest' : id, fake]),
@@ -164,7 +173,7 @@ test('npm run verify says what differs if a function runs code of another commit
   );
 });
 
-test('npm run verify compares both versions of a function during a roll-out, and says what share of the calls each gets', async () => {
+test('npm run verify compares both versions of a function during a roll-out, and prints the share of calls that each version gets', async () => {
   const other = strToU8('old');
   const old = { zip: zipSync({ 'index.js': other }), declared: sha256(other) };
   const rolling = { versions: { 6: old, 7: first }, weights: { 6: 0.9, 7: 0.1 } };
@@ -178,13 +187,13 @@ test('npm run verify compares both versions of a function during a roll-out, and
   ]);
 });
 
-test('npm run verify reports deployed functions without an entry in functions/, and entries without a deployed function', async () => {
+test('npm run verify reports deployed functions without an entry file in functions/, and entry files without a deployed function', async () => {
   const { code, said } = await verify({ Backdoor00000000: { versions: { $LATEST: first } } });
   const entries = listEntries().map((entry) => `The stack has no function for functions/${entry}.`);
   expect([code, said.slice(1)]).toEqual([1, ['Backdoor00000000 differs: functions/ has no entry for it', ...entries]]);
 });
 
-test('npm run verify says if the folder has changes that are not committed, or is not a checkout', async () => {
+test('npm run verify tells the user if the folder has uncommitted changes or is not a git checkout', async () => {
   const file = path.join(repository.folder, 'changed');
   writeFileSync(file, '');
   onTestFinished(() => rm(file));
@@ -199,7 +208,7 @@ test('npm run verify says if the folder has changes that are not committed, or i
 test.each<[what: string, functions: Record<string, Fake>, sentence: string]>([
   ['there is no such stack', {}, 'The stack PlantStore cannot be read: Stack with id PlantStore does not exist\n'],
   [
-    'the code may not be read',
+    'reading the code is forbidden',
     { [first.id]: { versions: {}, weights: { 7: 1 } } },
     `The code of ${first.id} cannot be read: not authorized to perform: lambda:GetFunction\n`,
   ],

@@ -1,6 +1,6 @@
 /**
- * Rehearses the alarms: makes faults happen to the stack, and evaluates the template's metric filters and alarms.
- * Requests are real, but how long each takes, and how often it is repeated in which minute, is made up.
+ * Rehearses the alarms: injects faults into the stack, and evaluates the template's metric filters and alarms. Requests
+ * are real, but their durations and their repetition in each minute are simulated.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';
@@ -40,15 +40,15 @@ afterAll(async () => {
 
 const template = inject('template');
 
-/** Everything that happened in the tests so far. */
+/** What has happened to the stack so far, in all tests: responses, invocations, log lines and calls to the store. */
 const recorded: Occurrence[] = [];
 
-/** A request. `milliseconds` is how long the operation takes; by default, as long as for an everyday request. */
+/** A request. `milliseconds` is the simulated duration of the operation, by default that of an everyday request. */
 type Request = { headers?: Record<string, string>; body?: string; milliseconds?: number };
 
 const plant = (id = newId(), name = 'Moss'): string => `{"id":${id},"name":"${name}"}`;
 
-/** Sends one request, by default one that creates a plant. @returns what happened */
+/** Sends a request once; by default, the request creates a plant. @returns what happened to the stack */
 const sendOnce = async ({ headers = {}, body = plant(), milliseconds }: Request = {}): Promise<Occurrence[]> => {
   const standard = { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json' };
   const request = { method: 'POST', headers: { ...standard, ...headers }, body };
@@ -58,7 +58,7 @@ const sendOnce = async ({ headers = {}, body = plant(), milliseconds }: Request 
   return occurrences;
 };
 
-/** Sends a request, again after a 503: it gets one only if the service runs out of time on a busy machine. */
+/** Sends a request, and sends it again after a 503, because a busy machine can make the service run out of time. */
 const send = (request?: Request): Promise<Occurrence[]> =>
   retryWhile(
     () => sendOnce(request),
@@ -86,15 +86,15 @@ const whileStore = async (fault: Fault, request: () => Promise<Occurrence[]>): P
   }
 };
 
-/** Sends a request while the store answers with an error that the SDK does not retry. */
+/** Returns a function that sends a request while the store returns an error after which the SDK does not retry. */
 const whileRefusing = (error: string) => () => whileStore(dynamoDbError(400, error), send);
 
-/** Sends a request while the store answers with an error that is temporary, so that the response is a 503. */
+/** Returns a function that sends a request while the store returns a temporary error, so that the response is a 503. */
 const whileFailing = (status: number, error: string) => () => whileStore(dynamoDbError(status, error), sendOnce);
 
 const whileUnreachable = () => store.refuseConnections(sendOnce);
 
-/** Makes the store fail one call, so that the SDK's second call succeeds. */
+/** Returns a fault that fails only the first call to the store, so that the second call of the SDK succeeds. */
 const failOneCall = (): Fault => {
   let number = 0;
   return (call) => {
@@ -108,10 +108,10 @@ type Role = 'authorizer' | 'operation';
 
 const routeOf = (role: Role): FunctionName => (role === 'authorizer' ? role : createPlantRoute);
 
-/** Sends a request while a function misbehaves, or just after it has started with these environment variables. */
+/** Sends a request while a function misbehaves as `order` says or, for an object, starts anew with that environment. */
 const whileFunction = async (role: Role, order: string | object): Promise<Occurrence[]> => {
   const which = routeOf(role);
-  // A function that takes too long would use up any time-out, so it gets a short one.
+  // A function that takes too long runs until its time-out, so set a short time-out to keep the test short.
   stack.setFunctionTimeout(which, order === 'takes too long' ? 50 : longTimeout);
   try {
     return await send({ headers: { [`x-${role}`]: typeof order === 'string' ? order : JSON.stringify(order) } });
@@ -120,7 +120,7 @@ const whileFunction = async (role: Role, order: string | object): Promise<Occurr
   }
 };
 
-/** Replaces the operation's name in the names of alarms, because every operation has the same alarms. */
+/** Replaces the operation's name by `Operation` in names of alarms, because every operation has the same alarms. */
 const inRoles = (alarms: string[]): string[] => {
   const operation = stack.nameOf(createPlantRoute).replace(/[\dA-F]{8}$/, '');
   return alarms.map((alarm) => alarm.replace(operation, 'Operation'));
@@ -130,7 +130,7 @@ const inRoles = (alarms: string[]): string[] => {
 const alarmsIn20Minutes = (...requests: Occurrence[][]): string[] =>
   inRoles(raisedAlarms(template, eachMinute(0, 20, requests.flat())));
 
-/** The API's alarms if a function times out; and all alarms if the authorizer cannot fetch keys. */
+/** `timingOut`: the API's alarms if a function times out. `withoutKeys`: all alarms if no keys can be fetched. */
 const timingOut = ['Api5xxRate', 'ApiLatencyP99'];
 const withoutKeys = ['Api5xxRate', 'AuthorizerErrors', 'AuthorizerKeysNotFetched'];
 
@@ -139,7 +139,7 @@ type Fault20Minutes = [what: string, meet: () => Promise<Occurrence[]>, alarms: 
 const faults: Fault20Minutes[] = [
   ['the store throttles', whileFailing(400, 'ThrottlingException'), ['Api5xxRate', 'TableThrottles']],
   ['the store answers 500', whileFailing(500, 'InternalServerError'), ['Api5xxRate', 'TableSystemErrors']],
-  // DynamoDB counts only its responses with status 500 as SystemErrors.
+  // DynamoDB counts a response with status 500 as a SystemError, but not a 503, so TableSystemErrors does not go off.
   ['the store answers 503', whileFailing(503, 'ServiceUnavailable'), ['Api5xxRate']],
   [
     'the store answers 500 once, and 200 to the retry',
@@ -186,18 +186,18 @@ const faults: Fault20Minutes[] = [
   ['the id belongs to another plant', () => sendTwice('Fern'), ['Api4xxRate', 'ConflictRate']],
 ];
 
-describe('if every request of twenty minutes meets a fault, the right alarms go off and no others:', () => {
+describe('if a fault hits every request for twenty minutes, the expected alarms go off and no others:', () => {
   test.each(faults)('%s', async (_, meet, alarms) => {
     expect(alarmsIn20Minutes(await meet())).toEqual(alarms);
   });
 });
 
-test('a client whose plants conflict sets off ConflictRate long before Api4xxRate', async () => {
+test('if a quarter of the requests conflict, the alarm ConflictRate goes off, but not yet Api4xxRate', async () => {
   const [created, conflict] = [await send(), await sendTwice('Fern')];
   expect(alarmsIn20Minutes(created, created, created, conflict)).toEqual(['ConflictRate']);
 });
 
-test("a slow operation and Lambda's limits, both simulated because the emulator cannot produce them, set off their alarms", async () => {
+test('a slow operation, throttling and high concurrency (simulated, because the emulator cannot produce them) set off their alarms', async () => {
   const functionName = stack.nameOf(createPlantRoute);
   const throttled: Occurrence[] = [
     { kind: 'throttle', functionName },
@@ -208,7 +208,7 @@ test("a slow operation and Lambda's limits, both simulated because the emulator 
   expect(alarmsIn20Minutes(await send({ milliseconds: 4_500 }))).toEqual(['ApiLatencyP99', 'OperationDuration']);
 });
 
-test('an ordinary day sets off no alarm, although clients make mistakes and one of them gets a 503 every twelve minutes', async () => {
+test('an ordinary day sets off no alarm, although clients make mistakes, and a request gets a 503 every twelve minutes', async () => {
   const created = await send();
   const mistakes = [await send({ body: '{}' }), await sendExpiredToken(), await sendTwice('Fern')];
   const minute = [...Array<Occurrence[]>(21).fill(created), await sendTwice(), ...mistakes].flat();
@@ -217,7 +217,7 @@ test('an ordinary day sets off no alarm, although clients make mistakes and one 
   expect(raisedAlarms(template, [...eachMinute(0, 24 * 60, minute), ...hiccups.flat()])).toEqual([]);
 });
 
-/** A broken version: what is wrong, what one request makes happen, and the alarms if the version gets all requests. */
+/** A broken version: what is wrong, a request that meets the problem, and the alarms if every request meets it. */
 type BrokenVersion = [of: Role, what: string, meet: () => Promise<Occurrence[]>, alarms: string[]];
 
 const version = (of: Role, what: string, order: string | object, alarms: string[]): BrokenVersion => [
@@ -242,7 +242,10 @@ const rolledBack: BrokenVersion[] = [
   version('authorizer', 'fetches keys elsewhere', { JWKS_URI: 'https://127.0.0.1:1' }, withoutKeys),
 ];
 
-/** Versions that return no error and log no fault: only alarms of the API see them, and these roll nothing back. */
+/**
+ * Broken versions that neither throw nor log a fault. Only the API's alarms notice them, and those alarms cause no
+ * roll-back.
+ */
 const notRolledBack: BrokenVersion[] = [
   version('operation', 'returns 500 and logs nothing', 'returns 500', ['Api5xxRate']),
   ['operation', 'does not reach the store', whileUnreachable, ['Api5xxRate']],
@@ -253,7 +256,7 @@ const notRolledBack: BrokenVersion[] = [
 describe.each([
   ['is rolled back', rolledBack],
   ['is not rolled back', notRolledBack],
-])('a broken version of a function that gets one of ten requests for five minutes %s:', (verdict, versions) => {
+])('a new version that gets a tenth of the requests for five minutes %s if', (verdict, versions) => {
   test.each(versions)('the %s %s', async (of, _, meet, alarms) => {
     const earlier = await send();
     const broken = await meet();
@@ -265,10 +268,10 @@ describe.each([
   });
 });
 
-test('each metric filter matches a line that a function logged in these tests, and does not match another such line', () => {
+test('each metric filter matches some of the lines that its function logged in these tests, but not every line', () => {
   const checks = filterChecks(template, recorded);
   const patternOf = ({ pattern }: { pattern: string }): string => pattern;
-  // Every operation has the same filters, so the lines of one operation are enough.
+  // The lines of one operation are enough, because the functions of all operations have the same filters.
   expect(new Set(checks.map(patternOf))).toEqual(new Set(metricFilters(template as Template).map(patternOf)));
   for (const { pattern, lines, matching } of checks) {
     expect(matching, `lines that match ${pattern}`).not.toEqual([]);

@@ -11,7 +11,7 @@ import { type FunctionName, type Handler, startTrialStack, type TrialStack } fro
 /** The resources that a function could leak, measured after a garbage collection. Memory is in bytes. */
 type Holdings = { heap: number; buffers: number; handles: Record<string, number>; listeners: number };
 
-/** Wraps a handler so that the event 'holdings' returns the resources that the instance holds. */
+/** Wraps a handler so that, for the event 'holdings', it returns the resources that the function's instance holds. */
 const open =
   (handler: Handler): Handler =>
   (event, context) => {
@@ -29,13 +29,19 @@ const open =
   };
 
 const requests = trialSize(200_000, 1_000);
-/** Requests before the first measurement, so that the code is compiled and the caches are full. */
+/** The number of requests before the first measurement. These requests let V8 compile the code, and fill the caches. */
 const warmUp = trialSize(20_000, 500);
 
-/** How many bytes memory may grow. A leak of 6 bytes per request exceeds it in the full trial's 200,000 requests. */
+/**
+ * By how many bytes memory may grow. In the 200,000 requests of the full trial, a leak of 6 bytes per request exceeds
+ * this limit.
+ */
 const tolerance = 1024 * 1024;
 
-/** Calls `ask` for every request. @returns what the instance holds (memory, handles, listeners) at first and at the end */
+/**
+ * Warms up, then calls `ask` for each request. @returns the resources that the instance holds after the warm-up, and
+ * after the last request
+ */
 const endure = async (which: FunctionName, stack: TrialStack, ask: (turn: number) => Promise<void>) => {
   const holdings = async (): Promise<Holdings> => {
     const outcome = await stack.invoke(which, 'holdings');
@@ -62,7 +68,7 @@ const expectHeld = ({ before, after }: { before: Holdings; after: Holdings }): v
 };
 
 test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} requests`, async () => {
-  // A store that responds at once. The name of the plant selects its response.
+  // A store that responds at once. The name of the plant selects the response of the store.
   const store = createServer(async (request, response) => {
     const name = /lost|taken/.exec(Buffer.concat(await request.toArray()).toString())?.[0];
     if (name === 'lost') response.destroy();

@@ -1,4 +1,7 @@
-/** Tests the issuer's keys: fetch floods, rotation, withdrawal and outages. Each request sets the authorizer's clock. */
+/**
+ * Tests how the authorizer fetches the issuer's keys: floods of unknown keys, rotation, withdrawal and outages. Each
+ * request sets the authorizer's clock.
+ */
 import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -8,7 +11,7 @@ import { newId } from '../kit/responses.ts';
 import { mapConcurrently, report, trialSize } from '../kit/scale.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
-/** Sets the function's clock to the header x-trial-clock, and reloads the function if x-trial-start is present. */
+/** Wraps a handler: the header x-trial-clock sets the function's clock, and x-trial-start reloads the function. */
 const clocked = (handler: Handler): Handler => {
   const { now } = Date;
   let current = handler;
@@ -26,13 +29,16 @@ const clocked = (handler: Handler): Handler => {
 
 let store: PlantsStore;
 let stack: TrialStack;
-/** `key` is the issuer's, `stranger` is a foreign key with the same kid, and `next` is not published yet. */
+/**
+ * `key` is the issuer's published key, `stranger` is a foreign key with the same key id (kid), and `next` is a key that
+ * the issuer has not published yet.
+ */
 let key: SigningKey;
 let stranger: SigningKey;
 let next: SigningKey;
 let validToken: string;
 const startStack = (): Promise<TrialStack> => startTrialStack(store.endpoint, { authorizer: { wrapper: clocked } });
-/** Signs a token issued at `epoch`, the start of the trial, since the function's clock starts there in each test. */
+/** Signs a token with the issue time `epoch`, at which the function's clock starts in each test. */
 const signed = (by: SigningKey, change = {}, of = stack): Promise<string> =>
   sign(by, claims({ iss: of.issuer.issuer, iat: Math.floor(epoch / 1000), exp: inSeconds(4 * 3_600), ...change }));
 beforeAll(async () => {
@@ -51,7 +57,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The function's time, in milliseconds after `epoch`. Only the tests advance it. */
+/** The time on the function's clock, in milliseconds after `epoch`. Only the tests advance this clock. */
 let clockOffset: number;
 const epoch = Date.now();
 /** Whether the next request cold-starts the function. */
@@ -62,7 +68,7 @@ beforeEach(() => {
   isCold = true;
 });
 
-/** Sends a plant when the function's clock shows `clockOffset`. @returns the HTTP status */
+/** Sends a plant, with the function's clock set to `clockOffset`. @returns the HTTP status */
 const send = async (token: string): Promise<number> => {
   const headers = {
     authorization: `Bearer ${token}`,
@@ -78,7 +84,7 @@ const sendAt = (milliseconds: number, token = validToken): Promise<number> => {
   return send(token);
 };
 
-/** Signs a token with the foreign key `stranger`, under a kid that no key has. */
+/** Signs a token with the foreign key `stranger`, under a key id (kid) that no key has. */
 const unknownKid = (): Promise<string> => signed(stranger).then((token) => withKid(token, newId()));
 
 const withKid = (token: string, kid: string): string => {
@@ -86,7 +92,7 @@ const withKid = (token: string, kid: string): string => {
   return [header, ...token.split('.').slice(1)].join('.');
 };
 
-/** Expects the issuer to be asked only for its keys while `during` runs. @returns the number of fetches */
+/** Expects the issuer to get only requests for its keys while `during` runs. @returns the number of these requests */
 const fetchesDuring = async (during: () => Promise<void>, issuer = stack.issuer): Promise<number> => {
   const before = issuer.requests.length;
   await during();
@@ -106,14 +112,14 @@ describe('tokens with unknown key ids (kids)', () => {
     ['hangs up', hangUp],
     ['answers without a key set', (_, response) => response.end('rubbish')],
   ])(
-    `${flood} of them in 10 s while the issuer %s cause at most 4 fetches, and valid tokens are accepted`,
+    `cause at most 4 fetches, and valid tokens are accepted, if ${flood} arrive in 10 s while the issuer %s`,
     async (what, failing) => {
       expect(await send(validToken), 'status').toBe(200);
       if (failing !== undefined) stack.issuer.answer(failing);
       const tokens = await Promise.all(Array.from({ length: flood }, unknownKid));
       const fetches = await fetchesDuring(async () => {
         for (const [index, token] of tokens.entries()) {
-          // The requests are spread over the ten seconds that follow the first fetch's cooldown of ten seconds.
+          // Spread the requests over ten seconds, which start when the ten-second cooldown of the first fetch is over.
           clockOffset = 10 * second + Math.ceil((index * 10 * second) / (flood - 1));
           expect(await send(token), 'status for an unknown kid').toBe(403);
           if (index % 10 === 0) expect(await send(validToken), 'status for a valid token').toBe(200);
@@ -125,7 +131,7 @@ describe('tokens with unknown key ids (kids)', () => {
     },
   );
 
-  test(`${flood} of them in 10 s after a cold start while the issuer hangs up cause at most 4 fetches, and get 500`, async () => {
+  test(`cause at most 4 fetches, and get a 500, if ${flood} arrive in 10 s after a cold start while the issuer hangs up`, async () => {
     stack.issuer.answer(hangUp);
     const fetches = await fetchesDuring(async () => {
       for (let index = 0; index < flood; index += 1)
@@ -136,10 +142,10 @@ describe('tokens with unknown key ids (kids)', () => {
     expect(await sendAt(20 * second), 'status').toBe(200);
   });
 
-  /** Concurrent instances of the authorizer: the local service runs at most 8. */
+  /** The number of concurrent instances of the authorizer. The local service runs at most 8. */
   const instances = trialSize(8, 2);
 
-  test(`${flood} of them, ${instances} at a time, cause at most 4 fetches by each instance`, async () => {
+  test(`cause at most 4 fetches by each instance if ${flood} arrive, ${instances} at a time`, async () => {
     const other = await startStack();
     onTestFinished(other.close);
     const [good, ...tokens] = await Promise.all([
@@ -164,8 +170,8 @@ describe('tokens with unknown key ids (kids)', () => {
   });
 });
 
-describe('keys that change', () => {
-  test('a new key works within 10 seconds, even if tokens with unknown kids have just caused a fetch', async () => {
+describe('the lifetime of keys:', () => {
+  test('a new key works within 10 seconds, even if tokens with unknown key ids have already caused a fetch', async () => {
     const rotated = await signed(next);
     expect(await send(validToken), 'status').toBe(200);
     expect(await send(rotated), 'status').toBe(403);
@@ -176,14 +182,14 @@ describe('keys that change', () => {
     expect(await send(validToken), 'status').toBe(200);
   });
 
-  test('a new key works at once if the last fetch is over 10 seconds ago', async () => {
+  test('a new key works at once if the last fetch was more than 10 seconds ago', async () => {
     expect(await send(validToken), 'status').toBe(200);
     stack.issuer.publish(next);
     expect(await sendAt(4 * minute, await signed(next)), 'status').toBe(200);
     expect(await send(validToken), 'status').toBe(403);
   });
 
-  test('a key that left the JWKS stops working within 5 minutes, however often it is used', async () => {
+  test('a key that the issuer has withdrawn stops working within 5 minutes, however often clients use it', async () => {
     expect(await send(validToken), 'status').toBe(200);
     stack.issuer.publish(next);
     for (let age = 0; age < 5 * minute; age += minute) expect(await sendAt(age), 'status').toBe(200);
@@ -192,14 +198,14 @@ describe('keys that change', () => {
     expect(await send(await signed(next)), 'status').toBe(200);
   });
 
-  test('a new key under an old kid replaces the old key within 5 minutes', async () => {
+  test('a new key with the key id of an old key replaces the old key within 5 minutes', async () => {
     expect(await send(validToken), 'status').toBe(200);
     stack.issuer.publish(stranger);
     expect(await sendAt(5 * minute), 'status').toBe(403);
     expect(await send(await signed(stranger)), 'status').toBe(200);
   });
 
-  test('a key that left the JWKS stops working within an hour, even if the issuer has been down since', async () => {
+  test('a fetched key stops working within an hour if the issuer has been down since the fetch', async () => {
     expect(await send(validToken), 'status').toBe(200);
     stack.issuer.answer(hangUp);
     expect(await sendAt(hour), 'status').toBe(500);
@@ -218,7 +224,7 @@ const answering =
 const saying = (body: string | Buffer, status = 200, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(status, headers).end(body));
 
-/** Like `saying`, but with a function, since `key` does not exist when the table of tests is built. */
+/** Like `saying`, but with a function for the body, because `key` does not exist yet when the test table is built. */
 const sayingOf = (body: () => string | Buffer, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(200, headers).end(body()));
 
@@ -278,7 +284,7 @@ const noKeySet: [what: string, failing: Failing][] = [
   ['answers with a key without kty', sayingOf(() => JSON.stringify({ keys: [{ ...key.jwk, kty: undefined }] }))],
 ];
 
-/** Issuers so slow that every fetch takes 3 s: aws-jwt-verify tries it twice, for 1.5 s each. */
+/** Issuers so slow that every fetch fails after 3 s: aws-jwt-verify tries each fetch twice, for 1.5 s each time. */
 const slow: [what: string, failing: Failing][] = [
   ['never answers', answering(() => {})],
   [
@@ -302,7 +308,7 @@ const slow: [what: string, failing: Failing][] = [
   ],
 ];
 
-/** Key sets in which no key can verify the valid token. */
+/** Key sets without any key that can verify the valid token. */
 const withoutKeys: [what: string, keys: () => object[]][] = [
   ['nothing', () => []],
   ['a symmetric key', () => [{ kid: key.kid, kty: 'oct', k: 'c2VjcmV0' }]],
@@ -320,12 +326,12 @@ const withoutKeys: [what: string, keys: () => object[]][] = [
   ['a key without a kid', () => [{ ...key.jwk, kid: undefined }]],
 ];
 
-/** Expects 500 for every token while there are no keys, with at most one fetch and its retry. */
+/** Expects a 500 for every unexpired token while the authorizer has no keys, and at most one fetch and one retry. */
 const expectNoVerdict = async (): Promise<void> => {
   const others = await Promise.all([signed(next), unknownKid(), signed(stranger)]);
   const fetches = await fetchesDuring(async () => {
     for (const token of [validToken, validToken, ...others]) expect(await send(token), 'status without keys').toBe(500);
-    // An expired token is refused even without keys, since no key could make it valid.
+    // An expired token gets a 403 even if the authorizer has no keys, because no key could make the token valid.
     expect(await send(await signed(key, { scope: undefined, exp: 1 })), 'status of an expired token').toBe(403);
   });
   expect(fetches, 'fetches').toBeLessThanOrEqual(2);
@@ -343,7 +349,7 @@ const cold = async (_: string, failing: Failing): Promise<void> => {
   await expectWell();
 };
 
-/** Expects fetched keys to stay in use for an hour, and only one request per cooldown to wait for a fetch. */
+/** Expects fetched keys to stay in use for an hour, and at most one request per cooldown to wait for a fetch. */
 const warm = async (what: string, failing: Failing): Promise<void> => {
   const rotated = await signed(next);
   expect(await send(validToken), 'status').toBe(200);
@@ -362,7 +368,7 @@ const warm = async (what: string, failing: Failing): Promise<void> => {
       });
       expect(fetches, 'fetches').toBeLessThanOrEqual(2);
     }
-    // The fetched keys have expired by now, and the cooldown of the last fetch is over.
+    // By now, the fetched keys have expired, and the cooldown of the last fetch is over.
     clockOffset = hour + 10 * second;
     await expectNoVerdict();
   });
@@ -371,17 +377,14 @@ const warm = async (what: string, failing: Failing): Promise<void> => {
 
 describe('if an issuer', () => {
   test.each(noKeySet)('%s, a valid token gets a 500 after a cold start', cold);
-  test.each(noKeySet.slice(0, trialSize(noKeySet.length, 5)))(
-    '%s, keys that were fetched before stay in use for an hour',
-    warm,
-  );
+  test.each(noKeySet.slice(0, trialSize(noKeySet.length, 5)))('%s, keys fetched earlier stay in use for an hour', warm);
 
-  /** The short trial leaves out the slow issuers, since each of their tests takes many seconds. */
+  /** The short trial leaves out slow issuers, because a test with a slow issuer takes many seconds. */
   const triedSlow = slow.slice(0, trialSize(slow.length, 0));
   test.each(triedSlow)('%s, a valid token gets a 500 after a cold start', cold);
-  test.each(triedSlow)('%s, keys that were fetched before stay in use for an hour', warm);
+  test.each(triedSlow)('%s, keys fetched earlier stay in use for an hour', warm);
 
-  test('answers slowly after a cold start, a valid token is accepted once the keys have arrived', async () => {
+  test('answers slowly after a cold start, a request with a valid token waits for the keys and is accepted', async () => {
     stack.issuer.answer((_, response) => void setTimeout(() => response.end(keySet()), 100));
     expect(await send(validToken), 'status').toBe(200);
   });
@@ -395,7 +398,7 @@ describe('if the key set has', () => {
     ),
   );
 
-  test.each(withoutKeys)('%s, keys that were fetched before stop working within 5 minutes', async (_, keys) => {
+  test.each(withoutKeys)('%s, keys fetched earlier stop working within 5 minutes', async (_, keys) => {
     expect(await send(validToken), 'status').toBe(200);
     await sayingOf(() => JSON.stringify({ keys: keys() }))(async () => {
       expect(await sendAt(5 * minute - 1), 'status').toBe(200);
@@ -405,7 +408,7 @@ describe('if the key set has', () => {
     await expectWell();
   });
 
-  test.each(withoutKeys)('%s beside a usable key, only the usable one verifies tokens', async (_, keys) => {
+  test.each(withoutKeys)('%s and a usable key, only the usable key verifies tokens', async (_, keys) => {
     stack.issuer.answer((_, response) => {
       const others = keys().map((other) =>
         'kid' in other && other.kid !== undefined ? { ...other, kid: 'other' } : other,

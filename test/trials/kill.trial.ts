@@ -1,4 +1,4 @@
-/** `kill -9` of the local service, as `npm start` runs it, under load. */
+/** Kills the service of `npm start` (SIGKILL) under load, and expects every acknowledged plant to be stored. */
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../local/session.ts';
 import { type LocalService, post, startLocalService, temporaryFolder } from '../kit/local-service.ts';
@@ -8,7 +8,7 @@ import { mapConcurrently, report, seed, trialSize } from '../kit/scale.ts';
 
 const rounds = trialSize(10, 1);
 
-/** Plants acknowledged before the service is killed, while up to `width` more requests are in progress. */
+/** The number of acknowledged plants at which the service is killed, with up to `width` more requests in progress. */
 const load = trialSize(400, 50);
 const width = trialSize(8, 4);
 
@@ -22,11 +22,11 @@ const start = async (folder: string): Promise<Running> => {
   return { service, milliseconds, token: await fetchToken(readSession(folder)) };
 };
 
-/** Sends the request again after a 503, as the contract says. @returns the status */
+/** Sends a request, and sends it again after a 503, as the contract advises. @returns the status */
 const postWithRetries = (...request: Parameters<typeof post>): Promise<number> =>
   retryWhile(() => post(...request), isUnavailable);
 
-test(`npm start keeps every acknowledged plant through ${rounds} kill(s) under load (seed ${seed})`, async () => {
+test(`npm start keeps every acknowledged plant after ${rounds} SIGKILL(s) under load (seed ${seed})`, async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   let running = await start(folder);
@@ -58,8 +58,8 @@ test(`npm start keeps every acknowledged plant through ${rounds} kill(s) under l
     running = await start(folder);
     starts.push(running.milliseconds);
     const again = (plant: Plant): Promise<number> => postWithRetries(running.service.url, toJson(plant), running.token);
-    // Sends a different plant under each acknowledged id: a 409 proves that the id is taken. Sending the same plant
-    // would restore a lost one and hide the loss.
+    // Send a different plant under each acknowledged id: a 409 proves that the id is taken. The same plant would be
+    // stored again if it was lost, which would hide the loss.
     const others = await mapConcurrently(acknowledged, width, (plant) =>
       again({ ...plant, name: `not ${plant.name}` }),
     );

@@ -7,7 +7,10 @@ import { newId } from '../kit/responses.ts';
 import { report } from '../kit/scale.ts';
 import { type FunctionName, type Handler, longTimeout, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
-/** Wraps a handler so that it misbehaves as x-authorizer or x-function says. Without the header, it works as usual. */
+/**
+ * Wraps a handler so that it misbehaves as the header x-authorizer or x-function says. Without that header, it works as
+ * usual.
+ */
 const misbehaving =
   (handler: Handler): Handler =>
   async (event: { headers: Record<string, string>; type?: string }, context) => {
@@ -65,7 +68,7 @@ const post = (headers?: Record<string, string>) =>
 
 const hanging = new Set(['never answers', 'loops for ever', 'closes its message ports']);
 
-/** Posts a plant. A function that hangs would use up any time-out, so its time-out is only 400 ms. */
+/** Posts a plant while a function misbehaves. A function that hangs has a time-out of 400 ms, so the test is short. */
 const misbehave = async (which: FunctionName, misbehaviour: string, headers: Record<string, string>) => {
   if (hanging.has(misbehaviour)) stack.setFunctionTimeout(which, 400);
   const answer = await post(headers);
@@ -85,7 +88,7 @@ const postOnce = async (headers: Record<string, string> = {}): Promise<[status: 
 const served: [number, string] = [200, '{"name":"Moss"}'];
 const failed: [number, string] = [500, '{"message":"Internal Server Error"}'];
 
-/** What either function may do wrong (a name, or an expression for its result), and the gateway's response to that. */
+/** Misbehaviours of both functions (a name, or a JavaScript expression for the result), each with the response. */
 const misbehaviours: [misbehaviour: string, answer: [number, string]][] = [
   ['throws', failed],
   ['throws a value that is not an Error', failed],
@@ -113,7 +116,7 @@ test.each<[misbehaviour: string, answer: [number, string]]>([
   ['undefined', [200, 'null']],
   ['"rubbish"', [200, '"rubbish"']],
   ['{ name: "rubbish" }', [200, '{"name":"rubbish"}']],
-])('the gateway recovers from an operation that misbehaves: %s', async (misbehaviour, answer) => {
+])('the gateway responds like AWS and recovers if an operation misbehaves: %s', async (misbehaviour, answer) => {
   expect(await misbehave(createPlantRoute, misbehaviour, { 'x-function': misbehaviour })).toEqual(answer);
   expect(await post()).toEqual(served);
   report(`${createPlantRoute}: ${misbehaviour}: ${answer[0]}, the next: 200`);
@@ -132,7 +135,7 @@ test.each<[misbehaviour: string, answer: [number, string]]>([
   ['{ isAuthorized: true, context: "rubbish" }', failed],
   ['{ isAuthorized: true, context: null }', failed],
   ['{ principalId: "me", policyDocument: { Statement: [{ Effect: "Allow" }] } }', failed],
-])('the gateway recovers from an authorizer that misbehaves: %s', async (misbehaviour, answer) => {
+])('the gateway responds like AWS and recovers if the authorizer misbehaves: %s', async (misbehaviour, answer) => {
   expect(await misbehave('authorizer', misbehaviour, { 'x-authorizer': misbehaviour })).toEqual(answer);
   expect(await post()).toEqual(served);
   report(`authorizer: ${misbehaviour}: ${answer[0]}, the next: 200`);

@@ -1,4 +1,6 @@
-/** Compares the service, also during a roll-out, with a simple model of the service: a map from ids to plants. */
+/**
+ * Compares the service with a simple model (a map from ids to plants), both in normal operation and during a roll-out.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -31,10 +33,10 @@ afterAll(() => store.close());
 type Model = Map<string, Item>;
 type Command = fc.AsyncCommand<Model, object>;
 
-/** The number of ids in a run. A command refers to an id by its place in `ids`. */
+/** The number of plant ids in a run. A command refers to an id by its index in `ids`. */
 const places = 3;
 
-/** The ids of the current run; no other run has used them. */
+/** The plant ids in the current run. No other run has used these ids. */
 let ids: string[];
 
 const contents = fc.record(
@@ -52,7 +54,9 @@ const faults: Record<string, Fault> = {
   internalError: dynamoDbError(500, 'InternalServerError'),
 };
 
-/** Sends a create. @returns its status, and the status that the model expects */
+/**
+ * Sends a request that creates a plant. @returns, among other values, its status and the status that the model expects
+ */
 const create = async (model: Model, place: number, { name, tag }: Content, send = stack.send) => {
   const id = ids[place] ?? '';
   const { status } = await send(toJson({ id: BigInt(id), name, ...(tag !== undefined && { tag }) }));
@@ -83,8 +87,8 @@ class Create implements Command {
 }
 
 /**
- * A create while the store fails. The response is 503 if the fault lasts, and may be 503 if earlier requests have used
- * up the SDK's retry quota. After a 503, a new plant may or may not be stored.
+ * Creates a plant while the store fails. The status is 503 if the fault lasts, and may be 503 even after a short fault,
+ * if earlier requests have used up the SDK's retry quota. After a 503, a new plant may or may not be stored.
  */
 class CreateWithFault extends Create {
   readonly fault: string;
@@ -122,7 +126,7 @@ class Race extends Create {
     const winner = racers.find(({ status }) => status === 200);
     if (winner !== undefined) model.set(winner.id, winner.sent);
     expect(model.has(ids[this.place] ?? ''), 'one of the two was acknowledged').toBe(true);
-    // Each racer gets the status that it would get if it came after the winner.
+    // Each request must get the status that it would get if sent after the winning one: 200 for the same plant, or 409.
     for (const { id, sent, status } of racers) {
       expect(status, 'status').toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);
     }
@@ -160,7 +164,7 @@ class CreateTooLarge implements Command {
   async run(model: Model): Promise<void> {
     const id = ids[this.place] ?? '';
     const { status } = await stack.send(`{"id":${id},"name":"${'x'.repeat(409_600)}"}`);
-    // dynalite checks the condition before the size.
+    // The store (dynalite) checks whether the id is taken before the size of the item, so a taken id leads to a 409.
     expect(status, 'status').toBe(model.has(id) ? 409 : 413);
     await expectStored(model);
   }
@@ -194,14 +198,14 @@ const runs = trialSize(1_000, 10);
 
 describe.each([
   ['the service', startTrialStack],
-  ['a roll-out, whose new version gets a tenth of the events,', startRollOut],
+  ['the service during a roll-out', startRollOut],
 ])('%s', (_, start) => {
   beforeAll(async () => {
     stack = await start(store.endpoint);
   });
   afterAll(() => stack.close());
 
-  test(`responds as a simple model of the service does in ${runs} sequences of creates (seed ${seed})`, async () => {
+  test(`responds as a simple model predicts in ${runs} random sequences of creates (seed ${seed})`, async () => {
     const tick = progress('sequences', runs);
     await fc.assert(
       fc.asyncProperty(commands, async (sequence) => {

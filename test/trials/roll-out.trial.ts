@@ -1,6 +1,6 @@
 /**
- * Rehearses the roll-out of a new version, to which a tenth of each function's events go; the others go to the version
- * of the commit that it replaces. The requests are real, but the minutes and the durations are virtual.
+ * Rehearses a roll-out: the new version of each function gets a tenth of the events, and the version of an earlier
+ * commit gets the others. The requests are real, but the minutes and the durations are simulated.
  */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { eachMinute, record } from '../kit/alarm-rehearsal.ts';
@@ -26,7 +26,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** What the new version of one function does with each event. The previous version behaves well. */
+/** How the new version of one function misbehaves with each event. The previous version does not misbehave. */
 type Misbehaviour = [role: 'authorizer' | 'operation', order: string];
 
 const send = async (id: string, [role, order]: Misbehaviour): Promise<number> => {
@@ -41,8 +41,8 @@ const send = async (id: string, [role, order]: Misbehaviour): Promise<number> =>
 type Sent = { id: string; minute: number; status: number };
 
 /**
- * Rolls out for five minutes with ten or more requests each, or until a minute after the roll-back. As CodeDeploy does, it
- * rolls back if an alarm of the function goes off. @returns the requests, and the minute after which it rolled back
+ * Rolls out for five simulated minutes, with at least ten requests in each. If an alarm of the function goes off, rolls
+ * back as CodeDeploy does, and ends a minute later. @returns the requests, and the last minute before the roll-back
  */
 const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; rolledBackAfter: number | undefined }> => {
   const [role, order] = misbehaviour;
@@ -52,7 +52,7 @@ const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; roll
   const sent: Sent[] = [];
   let rolledBackAfter: number | undefined;
   stack.shift(0.1);
-  // A function that takes too long would use up any time-out, so it gets a short one.
+  // A function that takes too long runs until its time-out, so set a short time-out to keep the test short.
   stack.setFunctionTimeout(which, order === 'takes too long' ? 50 : longTimeout);
   for (const minute of Array.from({ length: 5 }).keys()) {
     for (const id of Array.from({ length: trialSize(20, 10) }, newId)) {
@@ -71,13 +71,13 @@ const expectStored = async (sent: Sent[]): Promise<void> => {
   for (const { id } of sent) expect(await store.read(id)).toEqual(item(id, 'Moss'));
 };
 
-test('a good new version is not rolled back, and then gets all events', async () => {
+test('a new version that works is not rolled back, and then gets all events', async () => {
   const { sent, rolledBackAfter } = await rollOut(['operation', '']);
   expect(rolledBackAfter).toBe(undefined);
   expect(sent.filter(({ status }) => status !== 200)).toEqual([]);
   await expectStored(sent);
   stack.shift(1);
-  // The new version, which now gets all events, must know the plants that either version has stored.
+  // The new version, which now gets all events, must recognize the plants that either version has stored.
   for (const { id } of sent) expect(await send(id, ['operation', ''])).toBe(200);
 });
 

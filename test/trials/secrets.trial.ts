@@ -1,4 +1,4 @@
-/** Puts marked secrets wherever a client or the store can: no log line and no error response may contain one. */
+/** Puts marked secrets wherever a client or the store can put text. Log lines and error responses must contain none. */
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { assemble, claims, makeKey, sign } from '../kit/access-tokens.ts';
@@ -15,13 +15,13 @@ import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { report } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
-/** Every secret contains this text. */
+/** The mark in every secret, by which the test finds a secret in a log line or a response. */
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;
 
-/** Every id begins with these digits, since an id cannot contain letters. */
+/** The mark in every id: the digits with which the id begins, because an id cannot contain letters. */
 const markedDigits = String(randomInt(10 ** 12, 10 ** 13));
 
-/** A response of the store with secrets in its headers, its error and its item, as if it quoted the request. */
+/** A response of the store with secrets in its headers, its error and its item, as if the store quoted the request. */
 const quoting =
   (status: number, type: string): Fault =>
   ({ response }) =>
@@ -44,7 +44,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Secrets in headers that a client may send, and in some that gateways add. */
+/** Headers with secrets: some that a client may send, and some that gateways add. */
 const markedHeaders = {
   cookie: `session=${mark}`,
   [`x-${mark}`]: mark,
@@ -56,7 +56,7 @@ const markedHeaders = {
   referer: `https://x.example/${mark}`,
 };
 
-/** A NewPlant with secrets in its name, its tag and in further fields. */
+/** Returns a NewPlant with secrets in its name, its tag and unknown fields, as JSON. */
 const plant = (change: Record<string, unknown> = {}, id = newMarkedId()): string =>
   JSON.stringify({ id: 'ID', name: mark, tag: mark, [mark]: { [mark]: [mark] }, id_token: mark, ...change }).replace(
     '"ID"',
@@ -129,11 +129,11 @@ test('the service writes no secret of a request to a log line or an error respon
     return answered.status;
   };
 
-  /** Sends again after a 503, as the contract says: on a busy machine the service may run out of time. */
+  /** Sends a request, and sends it again after a 503, because a busy machine can make the service run out of time. */
   const sendWithRetries = (request: Sent): Promise<number> => retryWhile(() => send(request), isUnavailable);
 
   for (const request of requests) expect(await sendWithRetries(request), 'status of a refusal').toBeLessThan(500);
-  // For failures of the store and for our own faults (500), the service logs the cause.
+  // If the store fails or the response is a 500, the service logs the cause, which could contain a secret.
   for (const fault of [
     quoting(400, 'ValidationException'),
     quoting(400, 'AccessDeniedException'),
@@ -157,13 +157,13 @@ test('the service writes no secret of a request to a log line or an error respon
     store.fail(id, fault);
     expect(await send({ body: plant({}, id), headers: authorized }), 'status of a failure').toBeGreaterThanOrEqual(400);
   }
-  // Serves a second stack, whose issuer returns a key set that is not JSON, so that the authorizer fails.
+  // Serve a second stack, whose issuer returns a key set that is not JSON, so that the authorizer fails.
   const lost = await startTrialStack(store.endpoint);
   onTestFinished(lost.close);
   lost.issuer.answer((_, response) => response.end(`${mark} { "${mark}": `));
   const withoutKeys = await lost.sendOnce(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` });
   expect(withoutKeys).toMatchObject({ status: 500 });
-  // The response to a stored plant has its name and tag, as the contract says, and nothing else.
+  // The response to a stored plant contains the plant's name and tag, as the contract says, and nothing else.
   expect(await sendWithRetries({ body: plant({ name: 'Moss', tag: '' }), headers: authorized }), 'status').toBe(200);
   const [before, marked] = [stack.log.length, { ...markedHeaders, ...authorized }];
   expect((await stack.send(plant(), marked)).body).toEqual({ name: mark, tag: mark });
@@ -172,7 +172,7 @@ test('the service writes no secret of a request to a log line or an error respon
 
   const lines = [...stack.log, ...lost.log].map((line) => JSON.stringify(line));
   expect(lines.length, 'lines of the log').toBe(answers.length + acknowledged + lost.log.length);
-  // The log must have the cause of each failure; otherwise the search for secrets in it would prove nothing.
+  // The log must contain the cause of each failure; otherwise, a search of the log for secrets would prove nothing.
   const causes = lines.filter((line) => line.includes('"outcome":"failed"')).length;
   expect(causes, 'failures in the log').toBeGreaterThanOrEqual(failed);
   expect(failed, 'failures').toBeGreaterThanOrEqual(16);

@@ -1,4 +1,4 @@
-/** Runs the smoke test on the bundles that are deployed, and on broken versions of them. */
+/** Runs the smoke test on the deployed bundles, and on broken versions of these bundles. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
@@ -11,7 +11,10 @@ import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { startTrialIssuer, type TrialIssuer } from '../kit/trial-issuer.ts';
 import { type Handler, longTimeout } from '../kit/trial-stack.ts';
 
-/** How a broken version differs from the deployed one. The wrapper must not use variables from outside. */
+/**
+ * How a broken version differs from the deployed version. `wrapper` is copied as source text, so it cannot use outer
+ * variables.
+ */
 type Change = { wrapper?: (handler: Handler) => Handler; environment?: Record<string, string>; timeout?: number };
 
 const { functions } = inject('stack');
@@ -22,7 +25,7 @@ let folder: string;
 let issuer: TrialIssuer;
 let codeDeploy: CodeDeploy;
 let smokeTest: Functions;
-/** The versions that the next smoke test tries. */
+/** The versions of the functions that the next smoke test checks. */
 let versions: Functions;
 let store: PlantsStore;
 
@@ -63,7 +66,7 @@ const brokenBy = async (spec: FunctionSpec, change: Change): Promise<FunctionSpe
   return { ...changed, folder: wrapped };
 };
 
-/** Runs the smoke test as a deployment does, on changed versions. @returns its report to CodeDeploy, and its log */
+/** Runs the smoke test on changed versions, as a deployment does. @returns the smoke test's report and log */
 const deploy = async (changes: { operations?: Change; authorizer?: Change } = {}) => {
   const ofStore = { ...codeDeploy.environment, AWS_ENDPOINT_URL_DYNAMODB: store.endpoint, TABLE_NAME: 'plants' };
   const ofIssuer = { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: audience };
@@ -91,7 +94,7 @@ const failures = (log: LogLine[]): string[] =>
 
 const [succeeded, failed] = [['d-1 hook-1 Succeeded'], ['d-1 hook-1 Failed']];
 
-test('the deployed bundles pass the smoke test every time, and it leaves exactly one item in the table', async () => {
+test('the deployed bundles pass the smoke test every time, and the smoke test leaves exactly one item in the table', async () => {
   for (let run = 0; run < 2; run++) {
     const { report, log } = await deploy();
     expect([report, failures(log)]).toEqual([succeeded, []]);
@@ -171,7 +174,7 @@ describe('a version of the authorizer fails the smoke test if it', () => {
   });
 });
 
-/** Wraps an operation so that it overwrites plants: it deletes the old plant first. */
+/** Wraps an operation so that it overwrites plants: the wrapper deletes the stored plant before each create. */
 const overwriting =
   (handler: Handler): Handler =>
   async (event: { body: string }, context) => {
@@ -189,7 +192,7 @@ const overwriting =
     return handler(event as never, context);
   };
 
-test('a version that overwrites plants fails the smoke test, and does not make the next good version fail', async () => {
+test('a version that overwrites plants fails the smoke test, and the next good version still passes', async () => {
   expect((await deploy()).report).toEqual(succeeded);
   const { report, log } = await deploy({ operations: { wrapper: overwriting } });
   expect([report, failures(log)]).toEqual([

@@ -1,4 +1,4 @@
-/** Tests createPlant with a store that fails. */
+/** Tests how createPlant responds, and what is stored, while the store fails. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -25,8 +25,8 @@ import { mapConcurrently, progress, report, seed, trialSize } from '../kit/scale
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /**
- * Fails an event that takes more than 2.5 s. A timer of the function's own thread measures the time, so that no event
- * fails because a busy machine pauses the thread.
+ * Makes the function fail if an event takes more than 2.5 s. A timer in the thread of the function counts the time, so
+ * that a pause of that thread on a busy machine does not count.
  */
 const inTime =
   (handler: Handler): Handler =>
@@ -57,7 +57,10 @@ const post = (plant: Plant): Promise<PlantResponse> => stack.sendOnce(toJson(pla
 
 const itemOf = ({ id, name, tag }: Plant) => item(String(id), name, tag);
 
-/** Concurrent requests: as many as the local service has instances of a function, so that none waits in a queue. */
+/**
+ * The number of concurrent requests. The local service has as many instances of a function, so that no request waits in
+ * a queue.
+ */
 const width = 8;
 
 /** What the store may do with a call. The seed, the plant's id and the call's number choose one of these faults. */
@@ -104,7 +107,8 @@ test(`${createPlantRoute} stores every acknowledged plant as sent, in ${creates}
   report(
     `${creates} creates: ${count(200)} × 200, ${count(503)} × 503, ${count(409)} × 409, ${store.calls() - before} calls`,
   );
-  // A failed create has status 503: 500 would mean a response after 2.5 s, and 409 a plant in conflict with itself.
+  // A failed create must get a 503. A 500 would mean that it took more than 2.5 s, and a 409 that a plant conflicted
+  // with itself.
   expect(failed.map(({ status }) => status)).toEqual(failed.map(() => 503));
   expect(failed.length, 'creates that failed').toBeGreaterThan(0);
 
@@ -129,7 +133,10 @@ test(`${createPlantRoute} stores every acknowledged plant as sent, in ${creates}
 });
 
 describe('if, during the whole request, the store', () => {
-  /** Sends a plant. @returns the `error` of the response, or else its status, and the number of calls to the store */
+  /**
+   * Sends a plant. @returns the error number in the response (or the status if there is none), and the number of calls
+   * to the store
+   */
   const outcome = async (what: string, fault: Fault, to = stack): Promise<[code: unknown, calls: number]> => {
     const id = newId();
     store.fail(id, fault);
@@ -141,14 +148,14 @@ describe('if, during the whole request, the store', () => {
     return [code, calls];
   };
 
-  /** Sends a plant to a new function with this environment. @returns the same as `outcome` */
+  /** Sends a plant to a newly started function with these environment variables. @returns the same as `outcome` */
   const outcomeIn = async (environment: Record<string, string>, what: string) => {
     const other = await startStack(environment);
     onTestFinished(other.close);
     return outcome(what, pass, other);
   };
 
-  test('fails, the response is a 503 in time, after at most three calls', async () => {
+  test('fails, the response is a 503 within 2.5 s, after at most three calls', async () => {
     await mapConcurrently(lastingFaults, width, async ([what, fault]) => {
       const [code, calls] = await outcome(what, fault);
       expect([what, code]).toEqual([what, 50301]);
@@ -161,7 +168,7 @@ describe('if, during the whole request, the store', () => {
     expect(refused).toEqual([50301, 0]);
   });
 
-  test('has an unknown host name, the response is a 503', async () => {
+  test('cannot be found because its host name is unknown, the response is a 503', async () => {
     const environment = { AWS_ENDPOINT_URL_DYNAMODB: 'http://store.invalid' };
     expect(await outcomeIn(environment, 'unknown name')).toEqual([50301, 0]);
   });
@@ -175,10 +182,10 @@ describe('if, during the whole request, the store', () => {
   });
 });
 
-describe('concurrent creates with one id', () => {
+describe('concurrent creates with the same id', () => {
   const racers = trialSize(1_000, 50);
 
-  /** Sends all bodies at once, and each again after a 503, since so many may be too much for a small machine. */
+  /** Sends all bodies at once, and each again after a 503, because a small machine may not handle so many at once. */
   const sendAll = async (bodies: string[]): Promise<number[]> => {
     let repeats = 0;
     const sendUntilAnswered = async (body: string): Promise<number> => {
@@ -202,7 +209,7 @@ describe('concurrent creates with one id', () => {
     expect(await store.read(String(id))).toEqual(winners.map(itemOf)[0]);
   });
 
-  test(`acknowledge each of ${racers} identical plants`, async () => {
+  test(`acknowledge each of ${racers} requests for the same plant`, async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
     expect(await sendAll(Array(racers).fill(toJson(plant)))).toEqual(Array(racers).fill(200));
     expect(await store.read(String(plant.id))).toEqual(itemOf(plant));

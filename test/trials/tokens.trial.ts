@@ -1,4 +1,4 @@
-/** Sends forged, damaged and unusual valid tokens to the gateway, and directly to the authorizer. */
+/** Sends forged tokens, damaged tokens and unusual valid tokens to the gateway, and directly to the authorizer. */
 import { connect, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listen } from '../../local/listen.ts';
@@ -15,12 +15,15 @@ import { validTokens } from '../kit/valid-tokens.ts';
 
 let store: PlantsStore;
 let stack: TrialStack;
-/** An issuer. At `foreignJwksUri` it serves the stranger's key; a verifier that used it would accept forgeries. */
+/**
+ * The issuer of valid tokens, which serves a foreign key at `foreignJwksUri`. A verifier that used this URL would
+ * accept forged tokens.
+ */
 let from: TokenIssuer;
-/** The same issuer, but with a `foreignJwksUri` that points to the decoy, the attacker's own server. */
+/** The same issuer, but with a `foreignJwksUri` that points to the decoy, a server of the attacker. */
 let fromDecoy: TokenIssuer;
 let decoy: Server;
-/** How many connections the decoy, the attacker's own server, has got. */
+/** How many connections have reached the decoy, a server of the attacker. */
 let looked: number;
 let validToken: string;
 beforeAll(async () => {
@@ -46,7 +49,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Concurrent requests: as many as the local service has instances of a function. */
+/** The number of concurrent requests: as many as the local service has instances of a function. */
 const width = 8;
 
 /** Sends raw bytes to the gateway, and expects one response. @returns its status */
@@ -62,20 +65,23 @@ const sendBytes = async (bytes: string | Buffer): Promise<number> => {
 
 const plant = (): string => `{"id":${newId()},"name":"Moss"}`;
 
-/** A request to create a plant with these header lines. `framed` replaces the content-length and the body. */
+/** Returns an HTTP request to create a plant with these header lines. `framed` replaces content-length and body. */
 const request = (lines: string, target = '/plants', framed?: string): string => {
   const body = plant();
   const framing = framed ?? `content-length: ${body.length}\r\n\r\n${body}`;
   return `POST ${target} HTTP/1.1\r\nhost: x\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json\r\n${framing}`;
 };
 
-/** Sends a request, and again after a 503, as the contract says. @returns the status */
+/** Sends a request, and sends it again after a 503, as the contract advises. @returns the status */
 const sendWithRetries = (bytes: string): Promise<number> => retryWhile(() => sendBytes(bytes), isUnavailable);
 
 const atGateway = (authorization: string): Promise<number> =>
   sendWithRetries(request(`authorization: ${authorization}`));
 
-/** Sends the authorizer a header that a gateway might refuse. @returns `isAuthorized` or the failure, and the reason */
+/**
+ * Sends an Authorization header directly to the authorizer, since a gateway might refuse it. @returns `isAuthorized` or
+ * the failure, and the logged reason
+ */
 const atFunction = async (authorization: string): Promise<{ verdict: unknown; reason: unknown }> => {
   const outcome = await stack.invoke('authorizer', authorizerEvent(authorization));
   const [line] = outcome.log.map(({ message }) => message as { reason?: string });
@@ -86,7 +92,10 @@ const atFunction = async (authorization: string): Promise<{ verdict: unknown; re
 /** The reasons for which the authorizer refuses a header before it decodes a token. */
 const headerReasons = ['no bearer token', 'not a signed JWT', 'encrypted token', 'too long'];
 
-/** The statuses of a refusal. The gateway itself returns 400 (bad bytes), 401 (no header) and 431 (too many bytes). */
+/**
+ * The statuses of a refusal: 403 if the authorizer refuses, and 400 (bad bytes), 401 (no header) or 431 (too long) if
+ * the gateway does.
+ */
 const refusals = [400, 401, 403, 431];
 
 test(`the service rejects ${forgedTokens.length} forged tokens, never with a 5xx, and follows no URL in them`, async () => {
@@ -97,7 +106,8 @@ test(`the service rejects ${forgedTokens.length} forged tokens, never with a 5xx
   });
   expect(statuses.filter(({ verdict }) => verdict !== false)).toEqual([]);
   expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
-  // A forged token may be refused for its own reason, as a malformed header, or for its key, which is then unknown.
+  // The reason must be the one expected for this forged token, or say that its header is malformed or its key is
+  // unknown.
   const unexpected = statuses.filter(
     ({ reason }, at) => ![forgedTokens[at]?.[0], ...headerReasons, 'unknown key'].includes(`${reason}`),
   );
@@ -121,7 +131,7 @@ test.each(validTokens)('the service accepts a valid token with %s', async (_, ma
   expect(stack.issuer.requests.slice(requests).filter((path) => path !== '/jwks')).toEqual([]);
 });
 
-/** Malformed Authorization headers around a valid token. */
+/** Malformed Authorization headers that contain a valid token. */
 const headers: [what: string, authorization: (token: string) => string][] = [
   ['no scheme', (token) => token],
   ['the scheme alone', () => 'Bearer'],
@@ -167,7 +177,7 @@ const headers: [what: string, authorization: (token: string) => string][] = [
   ['64 KB of dots', () => `Bearer ${'.'.repeat(65_536)}`],
 ];
 
-/** Headers that are sent to the function only, because HTTP would strip them or cannot carry them. */
+/** Malformed headers that are sent only to the function, because HTTP would change them or cannot carry them. */
 const headersForFunction: typeof headers = [
   ['an empty header', () => ''],
   ['a space before it', (token) => ` Bearer ${token}`],
@@ -281,7 +291,10 @@ test.each<[what: string, bytes: (token: string) => string]>([
   expect(await sendWithRetries(bytes(validToken)), 'status').toBe(200);
 });
 
-/** Returns copies of a token with one error: a character replaced, lost, doubled, swapped or cut, or a flipped bit. */
+/**
+ * Returns copies of a token with one error each: a character replaced, lost, doubled or swapped, the rest cut off, or a
+ * bit flipped.
+ */
 const damages = (token: string): string[] => {
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ~\0é'];
   const characters = [...token].flatMap((character, at) => {
@@ -303,11 +316,11 @@ const damages = (token: string): string[] => {
   return [...characters, ...bits];
 };
 
-/** The short trial tries every 149th damage: a prime number, so that every place and every kind of damage occurs. */
+/** The short trial tries every 149th damaged token: as 149 is prime, every position and kind of damage occurs. */
 const stride = trialSize(1, 149);
 const strideOverHttp = trialSize(13, 1_499);
 
-test(`the service rejects a token damaged in one place (one in ${stride} of all possible damages, seed ${seed})`, async () => {
+test(`the service rejects a token changed in one place (tries one in ${stride} of all possible changes, seed ${seed})`, async () => {
   const tokens = [validToken, await sign(from.rs, from.claims())];
   const all = tokens.flatMap(damages);
   expect(all.filter((damaged) => tokens.includes(damaged))).toEqual([]);

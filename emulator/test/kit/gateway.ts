@@ -29,7 +29,10 @@ export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(val
 /** What the two functions return. If `invoke` is set, the gateway calls `invoke` instead of both functions. */
 type Functions = { Authorizer?: unknown; Orders?: unknown; invoke?: (name: string) => Promise<Outcome> };
 
-/** Starts a gateway that serves `api` until the test ends. @returns also the functions' events and the log */
+/**
+ * Starts a gateway that serves `api` until the test ends.
+ * @returns the port, the access log, the functions' events, and `event`, which finds a function's first event by name
+ */
 export const start = async (
   functions: Functions = {},
   api: Partial<ApiSpec> = {},
@@ -49,7 +52,7 @@ export const start = async (
   return { port, log, events, event };
 };
 
-/** Sends `parts` as raw bytes over TCP. @returns the response */
+/** Sends `parts` as raw bytes over TCP, and waits until the connection is closed. @returns the response */
 export const exchange = async (port: number, ...parts: (string | Buffer)[]): Promise<Response> => {
   const socket = connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** Makes a function, with code from a test, to test the runtime with. */
+/** Makes a function with code from a test, to test the emulator's Lambda runtime. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { onTestFinished, vi } from 'vitest';
@@ -10,12 +10,11 @@ import { temporaryFolder } from './temporary-folder.ts';
 /** The function's timeout, in milliseconds: longer than any machine needs to pass an event to a worker thread. */
 export const timeout = 300_000;
 
-/** Creates a folder with files, whose contents are given by path. Removes the folder when the test has finished. */
+/** Creates a folder with `files` (contents by path). Removes the folder when the test has finished. */
 export const folderWith = async (files: Record<string, string>): Promise<string> => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  // An own package.json, because the temporary folder may be inside a project that declares ES modules, as in `npm run
-  // breaks`.
+  // With a package.json here, Node ignores one in a parent folder, which may declare ES modules.
   for (const [name, content] of Object.entries({ 'package.json': '{}', ...files })) {
     const file = path.join(folder, name);
     await mkdir(path.dirname(file), { recursive: true });

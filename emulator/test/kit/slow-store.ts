@@ -8,8 +8,8 @@ export const key = {
 };
 
 /**
- * Starts a fake DynamoDB, whose only table is CREATING until the test sets `status` to ACTIVE. It counts the calls that
- * create the table (`created`) and those that describe the table (`described`).
+ * Starts a fake DynamoDB whose only table stays CREATING until the test sets `status` to ACTIVE. `created` counts the
+ * calls of CreateTable, and `described` those of DescribeTable.
  */
 export const startSlowStore = async (status?: 'CREATING') => {
   const store: { endpoint: string; status?: 'CREATING' | 'ACTIVE' | undefined; described: number; created: number } = {

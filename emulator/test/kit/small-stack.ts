@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Template } from '../../template/read-template.ts';
 
 type SmallStack = {
-  /** The code of each function by its name. A function NAME answers GET /NAME, unless its name is Authorizer. */
+  /** The code of each function by its name. Each function except Authorizer gets the route GET /NAME. */
   functions: Record<string, string>;
   /** The statements of the functions' role. */
   role?: object[];

@@ -59,11 +59,11 @@ test.each([
   'a.b.c.d.e.f',
   '.b.c.d.e',
   '....',
-])('the Authorization header %j is refused as not a signed JWT', (other) => {
+])('the bearer token %j is refused, because it is not a signed JWT', (other) => {
   expect(bearerToken(`Bearer ${other}`)).toEqual({ refused: 'not a signed JWT' });
 });
 
-test.each(['dir', 'A256KW', 'A256GCMKW'])('a JWE with %s is refused as an encrypted token', async (alg) => {
+test.each(['dir', 'A256KW', 'A256GCMKW'])('a JWE with the alg %s is refused as an encrypted token', async (alg) => {
   const jwe = await new CompactEncrypt(Buffer.from('{}'))
     .setProtectedHeader({ alg, enc: 'A256GCM' })
     .encrypt(await generateSecret(alg === 'dir' ? 'A256GCM' : alg));
@@ -76,13 +76,13 @@ test.each<[what: string, prefix: string, refused: Refusal]>([
   ['an opaque token', 'Bearer ', 'too long'],
   ['two tokens', `Bearer ${token},`, 'too long'],
   ['another scheme', 'Basic ', 'no bearer token'],
-])('an Authorization header over 8,192 characters is refused as too long: %s', (_, prefix, refused) => {
+])('an Authorization header of more than 8,192 characters is refused: %s', (_, prefix, refused) => {
   const header = (length: number) => prefix.padEnd(length, 'c');
   expect(bearerToken(header(8_192))).not.toEqual({ refused: 'too long' });
   for (const length of [8_193, 65_536]) expect(bearerToken(header(length))).toEqual({ refused });
 });
 
-test('a signed JWT is read from an Authorization header of 8,192 characters', () => {
+test('a signed JWT is read from an Authorization header of exactly 8,192 characters', () => {
   const longest = `a.b.${'c'.repeat(8_192 - 'Bearer a.b.'.length)}`;
   expect(bearerToken(`Bearer ${longest}`)).toEqual({ token: longest });
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { type IssuerKeys, issuerKeys } from '../../../functions/auth/issuer-keys.ts';
 import { listen } from '../../../local/listen.ts';
 
-/** The base point of P-256, which is a valid public key. */
+/** A valid public key: the base point of the curve P-256. */
 const point = {
   kty: 'EC',
   crv: 'P-256',
@@ -16,7 +16,7 @@ const point = {
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.export({ format: 'jwk' });
 
-/** Encodes a number as a JWK does (Base64urlUInt, RFC 7518 section 2). */
+/** Encodes a number as in a JSON Web Key (Base64urlUInt, RFC 7518 section 2). */
 const base64urlOf = (value: number): string => {
   const hex = value.toString(16);
   return Buffer.from(hex.padStart(2 * Math.ceil(hex.length / 2), '0'), 'hex').toString('base64url');
@@ -30,7 +30,7 @@ const seconds = (count: number): void => {
   vi.advanceTimersByTime(count * 1000);
 };
 
-/** The issuer's JSON response: a key set, or anything else. If undefined, the issuer is down. */
+/** The issuer's JSON response: a key set, or something else. While this is undefined, the issuer is down. */
 let published: unknown;
 /** The issuer's response time, in seconds. */
 let delay: number;
@@ -133,7 +133,7 @@ describe('the keys of an issuer that can be reached', () => {
       'an RSA key with 2,047 bits',
       { kid: 'b', ...generateKeyPairSync('rsa', { modulusLength: 2_047 }).publicKey.export({ format: 'jwk' }) },
     ],
-  ])('leave out %s, which may not verify a token', async (_, other) => {
+  ])('exclude %s, which must not verify a token', async (_, other) => {
     published = { keys: [other, ...jwks('a').keys] };
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
@@ -153,7 +153,7 @@ describe('the keys of an issuer that can be reached', () => {
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('are dropped if its key set is empty, and fetched again after 10 seconds', async () => {
+  test('are dropped if the issuer returns an empty key set, and fetched again after 10 seconds', async () => {
     await keys.current();
     published = { keys: [] };
     seconds(300);
@@ -166,7 +166,7 @@ describe('the keys of an issuer that can be reached', () => {
 });
 
 describe('the keys of an issuer that fails', () => {
-  test('cause an error, but no flood of fetches, if none were ever fetched', async () => {
+  test('cause an error until they are fetched for the first time, which is tried at most every 10 seconds', async () => {
     published = undefined;
     for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('cannot be fetched');
     expect(fetches, 'fetches').toHaveLength(1);
@@ -189,7 +189,7 @@ describe('the keys of an issuer that fails', () => {
     expect(String(failure.mock.lastCall)).toContain('Response time-out');
   });
 
-  test('delay only one request every 10 seconds while the issuer does not respond', async () => {
+  test('make requests wait at most once in 10 seconds while the issuer does not respond', async () => {
     await keys.current();
     published = undefined;
     delay = 3;
@@ -219,7 +219,7 @@ describe('the keys of an issuer that fails', () => {
     { keys: 'secret' },
     { keys: { secret: 1 } },
     { keys: ['secret', null, {}] },
-  ])('cause a log line that quotes nothing of a response that is not a key set: %j', async (answer) => {
+  ])('cause a log line that does not quote the response if that is not a key set: %j', async (answer) => {
     published = answer;
     await expect(keys.current()).rejects.toThrow('the response is not a key set');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the response is not a key set' });
@@ -228,14 +228,14 @@ describe('the keys of an issuer that fails', () => {
   test.each([
     ['a byte order mark', `\ufeff${JSON.stringify(jwks('b'))}`, 'utf8'],
     ['another encoding', JSON.stringify({ keys: [{ ...point, kid: 'é' }] }), 'latin1'],
-  ] as const)('stay in use if the new key set comes with %s', async (_, text, encoding) => {
+  ] as const)('stay in use if the new key set cannot be read because of %s', async (_, text, encoding) => {
     const held = await keys.current();
     published = Uint8Array.from(Buffer.from(text, encoding));
     seconds(300);
     expect(await keys.current()).toBe(held);
   });
 
-  test('stay in use if the new response is not a key set', async () => {
+  test('stay in use if the new response is not a key set, or if all its keys are malformed', async () => {
     const held = await keys.current();
     for (const rubbish of [null, { keys: [{}] }, { keys: [{ ...point, kid: 7 }] }]) {
       published = rubbish;
@@ -244,7 +244,7 @@ describe('the keys of an issuer that fails', () => {
     }
   });
 
-  test('stay in use for an hour, then verify no token', async () => {
+  test('stay in use for an hour without a response from the issuer, and then cause an error', async () => {
     const held = await keys.current();
     published = undefined;
     seconds(3_599);

@@ -1,4 +1,4 @@
-/** Checks the table of well-known issuers in docs/issuers.md with imitations of their access tokens and ID tokens. */
+/** Tests what docs/issuers.md says about well-known issuers, with imitations of their access tokens and ID tokens. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type IssuerKey, usableKeys } from '../../../functions/auth/issuer-keys.ts';
 import type { Refusal } from '../../../functions/auth/unverified-token.ts';
@@ -24,7 +24,7 @@ const verify = async ({ header, claims }: Shape, rules: TokenRules) => {
   return verifyToken(token, rules, { current: async () => held, renewed: async () => held });
 };
 
-/** Makes token rules from what a deployment sets. `scopeClaim` lists claims, separated by commas. */
+/** Returns the token rules of a deployment with these settings. `scopeClaim` lists claims, separated by commas. */
 const settings = (issuer: string, audience: string | null, scope: string, scopeClaim = 'scope'): TokenRules => ({
   issuer,
   audience,
@@ -127,7 +127,7 @@ const duende = (change = {}, header: Shape['header'] = rfc9068): Shape => ({
   },
 });
 
-describe('verifyToken lets in an access token of', () => {
+describe('verifyToken accepts an access token of', () => {
   test.each<[what: string, token: Shape, rules: TokenRules]>([
     ['Cognito', cognito(), settings(cognitoIssuer, null, 'plants/create')],
     ['Okta', okta(), settings(oktaIssuer, 'api://default', 'plants.create', 'scp')],
@@ -260,13 +260,13 @@ describe('verifyToken refuses', () => {
       duende({ aud: 'client', scope: undefined }, jwt),
       settings(duendeIssuer, 'plants', 'plants.create'),
     ],
-  ])('with the reason "%s", %s', async (refused, _, token, rules) => {
+  ])('with the reason "%s": %s', async (refused, _, token, rules) => {
     expect(await verify(token, rules)).toEqual({ refused });
   });
 });
 
-// An ID token with the role looks exactly like an access token. docs/issuers.md says how to exclude ID tokens.
-test('verifyToken lets in an ID token of Entra ID with the role, if client and API are one app registration', async () => {
+// With this role, an ID token looks exactly like an access token. docs/issuers.md says how to exclude ID tokens.
+test('verifyToken accepts an ID token of Entra ID that has the required role if the client and the API share an app registration', async () => {
   const rules = settings(entraIssuer, api, 'Plants.Create', 'scp,roles');
   expect(await verify(entraIdToken({ roles: ['Plants.Create'] }), rules)).toHaveProperty('claims');
 });

@@ -33,7 +33,7 @@ beforeAll(async () => {
   held = usable(...from.jwks.keys);
 });
 
-/** The time at which the fake clock stops, in seconds since the epoch, so that no token expires during a test. */
+/** The time at which the fake clock stands still, in seconds since 1970, so that no token expires during a test. */
 const now = 1_795_255_200;
 beforeEach(() => {
   vi.useFakeTimers({ now: now * 1000, toFake: ['Date'] });
@@ -57,7 +57,7 @@ const verify = (token: string, change: Partial<TokenRules> = {}) => {
   return verifyToken(token, { ...rules, ...change }, keys);
 };
 
-describe('verifyToken lets in a token with', () => {
+describe('verifyToken accepts a token with', () => {
   test.each<[string, MakeToken]>([
     ...validTokens,
     ['an iat and nbf a minute ahead', withClaims({ iat: now + 60, nbf: now + 60 })],
@@ -66,7 +66,7 @@ describe('verifyToken lets in a token with', () => {
     expect(await verify(await make(from))).toHaveProperty('claims');
   });
 
-  test('no audience, if none is required', async () => {
+  test('no audience if no audience is required', async () => {
     expect(await verify(await sign(from.es, claims({ aud: undefined })), { audience: null })).toHaveProperty('claims');
   });
 });
@@ -76,7 +76,7 @@ describe('verifyToken refuses', () => {
     ...forgedTokens,
     ['not yet valid', 'an nbf 61 seconds ahead', withClaims({ nbf: now + 61 })],
     ['not yet valid', 'an iat 61 seconds ahead', withClaims({ iat: now + 61 })],
-  ])('a forged or unfit token, with the reason "%s": %s', async (reason, _, forge) => {
+  ])('a forged or invalid token, with the reason "%s": %s', async (reason, _, forge) => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
@@ -92,12 +92,12 @@ describe('verifyToken refuses', () => {
     ['key id', withClaims({}, { kid: undefined })],
     ['expiry', withClaims({ exp: now - 1 })],
     ['expiry, which is now', withClaims({ exp: now })],
-  ])('a token because of its %s, without fetching keys', async (_, forge) => {
+  ])("a token because of its %s, without fetching the issuer's keys", async (_, forge) => {
     expect(await verify(await forge(from))).toHaveProperty('refused');
     expect(fetches, 'fetches of keys').toBe(0);
   });
 
-  test('a token that expires while the keys are fetched', async () => {
+  test("a token that expires while the issuer's keys are fetched", async () => {
     const current = async () => {
       vi.advanceTimersByTime(1_000);
       return held;
@@ -108,7 +108,7 @@ describe('verifyToken refuses', () => {
   });
 });
 
-describe('the scope', () => {
+describe('the required scope', () => {
   const other = 'plants/read';
   const url = 'https://example.com/roles';
   const names = ['scope', 'scp', 'roles', 'permissions', url];
@@ -119,7 +119,7 @@ describe('the scope', () => {
   const lists = [[scope], [other, scope], ['two words', '', scope]];
 
   test.each(names)(
-    'is found as a word or a list element in the claim %s if the settings name that claim',
+    'is found as a word or as a list element in the claim %s, but only if the settings name that claim',
     async (name) => {
       for (const value of name === 'scope' ? words : [...words, ...lists]) {
         expect(await verifyClaims({ [name]: value }, [name])).toHaveProperty('claims');
@@ -135,7 +135,7 @@ describe('the scope', () => {
     ['the second claim', { scp: other, roles: [scope] }],
     ['the second claim, and the first is missing', { roles: [scope] }],
     ['the second claim, and the first is a number', { scp: 7, roles: [scope] }],
-  ])('is found if at least one of two claims that the settings name has it: %s', async (_, claimed) => {
+  ])('is found if at least one of the two claims in the settings contains it: %s', async (_, claimed) => {
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toHaveProperty('claims');
   });
 
@@ -172,7 +172,7 @@ describe('the scope', () => {
     },
   );
 
-  test('is not found in a property added to Object.prototype', async () => {
+  test('is not found in a property that was added to Object.prototype', async () => {
     onTestFinished(() => {
       Reflect.deleteProperty(Object.prototype, 'scp');
     });
@@ -189,21 +189,21 @@ describe('the scope', () => {
     }
   });
 
-  test('is returned only once, with all other scopes of the claims that the settings name', async () => {
+  test('is returned only once even if two claims contain it, along with all other scopes of these claims', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });
 });
 
 describe('the keys of the issuer', () => {
-  test('are fetched again for an unknown key, which may be new', async () => {
+  test('are fetched again if a token names an unknown key, which may be new', async () => {
     const fresh = await makeKey('ES256', 'fresh');
     const rotating = { current: async () => held, renewed: async () => usable(fresh.jwk) };
     const token = await sign(fresh);
     expect(await verifyToken(token, rules, rotating)).toHaveProperty('claims');
   });
 
-  test('are not fetched again for a known key, whatever the verdict', async () => {
+  test('are not fetched again if a token names a known key, whether the token is accepted or refused', async () => {
     const once = holding(...from.jwks.keys);
     expect(await verifyToken(await sign(from.es), rules, once)).toHaveProperty('claims');
     expect(await verifyToken(await sign(from.es, claims({ scope: 'other' })), rules, once)).toEqual({
@@ -218,7 +218,7 @@ describe('the keys of the issuer', () => {
 
   test('exclude an RSA key with the exponent 1, for which anybody can forge signatures', async () => {
     const weak = { ...from.rs.jwk, kid: 'weak', e: 'AQ' };
-    // RSA with exponent 1 changes nothing, so the encoded digest (RFC 8017 section 9.2) is its own signature.
+    // With the exponent 1, RSA changes nothing, so the encoded digest (RFC 8017 section 9.2) is its own signature.
     const encodedDigest = (input: string): Buffer => {
       const digest = Buffer.from(`3031300d060960864801650304020105000420${hash('sha256', input)}`, 'hex');
       return Buffer.concat([Buffer.of(0, 1), Buffer.alloc(256 - 3 - digest.length, 0xff), Buffer.of(0), digest]);
@@ -256,20 +256,20 @@ describe('the keys of the issuer', () => {
       },
     );
 
-    test('are each tried if they have the same key type', async () => {
+    test('are all tried if they have the same key type', async () => {
       for (const key of [from.es, from.bareEs256]) {
         const token = await sign(key, claims(), { kid: 'es' });
         expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([letIn, letIn]);
       }
     });
 
-    test('do not change the reason why a token is refused that one of them has signed', async () => {
+    test('do not change the reason for which a token signed by one of them is refused', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);
     });
 
-    test('verify no token that none of them has signed', async () => {
+    test('do not verify a token that none of them has signed', async () => {
       const token = await sign(from.stranger, claims());
       expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([refused, refused]);
       expect(await verdicts(await sign(from.rs, claims(), { kid: 'es' }), from.es, from.bare)).toEqual([
@@ -286,7 +286,7 @@ describe('the keys of the issuer', () => {
       expect(await verdicts(await sign(from.stranger), from.es, forEncryption)).toEqual([refused, refused]);
     });
 
-    test('are tried only for tokens with that kid', async () => {
+    test('are tried only for a token that has the same kid', async () => {
       const token = await sign(from.es, claims(), { kid: 'rs' });
       expect(await verifyToken(token, rules, holding(from.es.jwk, from.rs.jwk))).toEqual({ refused: 'algorithm' });
     });

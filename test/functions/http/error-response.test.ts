@@ -12,7 +12,7 @@ class Taken extends Error {
 
 class Busy extends Error {}
 
-/** Returns the response to a handler that throws `thrown`, and what was logged. */
+/** Returns the response of a function whose handler throws `thrown`, and what the function logs. */
 const responseTo = async (thrown: unknown, event: unknown = {}, storeCalls: OperationContext['storeCalls'] = []) => {
   const logged: unknown[] = [];
   for (const level of ['info', 'warn', 'error'] as const) {
@@ -36,7 +36,7 @@ const responseTo = async (thrown: unknown, event: unknown = {}, storeCalls: Oper
 };
 
 test.each([undefined, null, 'text', 7, {}])(
-  'errorResponse answers 50001 if the thrown value is not an Error: %j',
+  'errorResponse responds with the error 50001 if the thrown value is not an Error: %j',
   async (thrown) => {
     expect(await responseTo(thrown)).toMatchObject({
       status: 500,
@@ -46,26 +46,26 @@ test.each([undefined, null, 'text', 7, {}])(
   },
 );
 
-test('errorResponse sends Retry-After only with 503', async () => {
+test('errorResponse sends the header Retry-After only with the status 503', async () => {
   expect((await responseTo(new Busy())).headers).toEqual({ 'content-type': 'application/json', 'retry-after': '1' });
   expect((await responseTo(new Taken())).headers).toEqual({ 'content-type': 'application/json' });
 });
 
-test('errorResponse maps an error class and its subclasses to their entry in the catalogue', async () => {
+test('errorResponse maps an error class and its subclasses to the same entry in the error catalogue', async () => {
   class TakenTwice extends Taken {}
   expect(await responseTo(new Taken())).toMatchObject({ status: 413, error: 41301 });
   expect(await responseTo(new TakenTwice())).toMatchObject({ status: 413, error: 41301 });
   expect(await responseTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });
 });
 
-test('errorResponse logs causes three levels deep, even if they form a circle', async () => {
+test('errorResponse logs at most three levels of causes, even if the causes form a circle', async () => {
   const first = new Error('first');
   first.cause = new Error('second', { cause: first });
   const { logged } = await responseTo(first);
   expect(JSON.stringify(logged).match(/"name"/g)?.length, 'errors in the log line').toBe(4);
 });
 
-test('errorResponse logs the name and the code of an error if they are strings, and no cause if the error has none', async () => {
+test('errorResponse logs the name and the code of an error only if they are strings, and no cause if the error has none', async () => {
   const { logged } = await responseTo(Object.assign(new RangeError('no'), { code: 7 }));
   const cause = { name: 'RangeError', code: undefined, stack: expect.any(String) };
   const line = {
@@ -87,7 +87,7 @@ test('errorResponse logs the hash of the bundle for a failure, but not for a ref
   ]);
 });
 
-test('errorResponse logs the id that the gateway gave to the request, if the event has one', async () => {
+test("errorResponse logs the gateway's request id if the event has one", async () => {
   const requestContext = { requestId: 'JKJaXmPLvHcESHA=' };
   const entry = { gatewayRequestId: 'JKJaXmPLvHcESHA=' };
   expect((await responseTo(new Taken(), { requestContext })).logged).toEqual([
@@ -125,7 +125,7 @@ test.each<[field: string, good: string[], bad: unknown[]]>([
   ],
   ['code', ['ECONNREFUSED', 'HPE_INVALID_VERSION', 'E2BIG'], ['Moss', 'a ECONN', 'ECONN of Moss', '7E', 7, ['EPIPE']]],
   ['requestId', [id], ['Moss', `${id}A`, `a${id}`, id.toLowerCase(), id.slice(1), [id]]],
-])('errorResponse logs the %s of an error only if that value has the usual form', async (field, good, bad) => {
+])('errorResponse logs the %s of an error only if that value has the expected form', async (field, good, bad) => {
   const loggedOf = async (value: unknown): Promise<unknown> => {
     const own = field === 'requestId' ? { $metadata: { requestId: value } } : { [field]: value };
     const { logged } = await responseTo(Object.assign(new Error('no'), own));

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { parseExactly } from '../../../functions/http/exact-json.ts';
 
-/** Counts how many times `parseExactly` parses the text of a number. */
+/** Counts how many times `parseExactly` parses the text of a number again, after JSON.parse has parsed it. */
 const readings = (number: string): number => {
   const exec = vi.spyOn(RegExp.prototype, 'exec');
   parseExactly(`[${number}]`);
@@ -11,7 +11,7 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  'parseExactly parses a number only once if a double represents it exactly: %s',
+  'parseExactly parses a number only once unless it is an integer that a double may have rounded: %s',
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },
@@ -24,7 +24,7 @@ test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
   },
 );
 
-test('parseExactly keeps a number beyond 19 digits as a double, because a field of type number may have such a value', () => {
+test('parseExactly returns a number of more than 19 digits as a double, because fields with the type number may be that large', () => {
   expect(parseExactly('[1e20, -123456789012345678901]')).toEqual([1e20, -123456789012345680000]);
   expect(parseExactly('[1.0000000000000000001]'), 'a number that only rounding made whole').toEqual([Number.NaN]);
 });

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Invokes an operation that calls `handler`, with 5 s left until Lambda's time-out. */
+/** Invokes an operation with this handler, 5 s before Lambda's time-out. */
 const invoke = (handler: (signal: AbortSignal) => Promise<{ statusCode: number }>) =>
   httpOperation({ errors: [], unavailable: Unavailable }).handler((_, _context, { signal }) => handler(signal))(
     proxyEvent(undefined),
@@ -28,7 +28,7 @@ const aborted = (signal: AbortSignal): Promise<typeof ok> =>
 test.each([
   ['aborts with its signal', aborted],
   ['does not end', () => new Promise<never>(() => {})],
-])('an operation that %s is answered with 503 after 2.3 s, and logs one line', async (_, handler) => {
+])('an operation that %s responds with 503 after 2.3 s, and logs one line', async (_, handler) => {
   const answered = vi.fn();
   void invoke(handler).then(answered);
   await vi.advanceTimersByTimeAsync(2_299);
@@ -50,7 +50,7 @@ test.each([
   expect({ during, after: vi.getTimerCount() }, 'timers').toEqual({ during: 1, after: 0 });
 });
 
-test('the abort signal of a request still fires at its deadline if another request has ended before', async () => {
+test('the abort signal of a request fires at its deadline even if another request has ended earlier', async () => {
   const signals: AbortSignal[] = [];
   const requests = [true, false, true].map((waits) =>
     invoke((signal) => {

@@ -8,7 +8,10 @@ import { lambdaContext } from '../../kit/gateway-events.ts';
 
 type Change = { id?: string; query?: string; headers?: Record<string, string>; body?: unknown };
 
-/** Runs validEvent with the event of `PUT /things/{id}`. @returns the changed event, or the message for the client */
+/**
+ * Runs validEvent on an event of `PUT /things/{id}`. @returns the event with its values parsed, or the error message
+ * for the client
+ */
 const check = async (operation: Awaited<ReturnType<typeof compiled>>, { id = '1', query, headers, body }: Change) => {
   const event = {
     pathParameters: { id },
@@ -27,7 +30,7 @@ const check = async (operation: Awaited<ReturnType<typeof compiled>>, { id = '1'
   });
 };
 
-test('validEvent passes on the error of a validator that throws', async () => {
+test('validEvent rethrows an error that the validator throws', async () => {
   const validate = (() => {
     throw new TypeError('oops');
   }) as unknown as Validator<object>;
@@ -106,7 +109,7 @@ describe('validEvent, for a body with fields of all JSON Schema types,', async (
     expect(await check(operation, { body: {} })).toBe('boolean is required');
   });
 
-  test('names the first ten violations and counts the others, however many there are', async () => {
+  test('names the first ten violations and counts all others', async () => {
     const list = await compiled(contractWith(jsonBody({ type: 'array', items: { type: 'string' } })));
     const named = Array.from({ length: 10 }, (_, index) => `${index} must be a string`);
     expect(await check(list, { body: Array(50_000).fill(1) })).toBe([...named, 'and 49990 more'].join('; '));

@@ -31,7 +31,7 @@ afterAll(() => store.close());
 
 type StoreCalls = OngoingRequest['storeCalls'];
 
-/** Returns an `addPlant` with a new client, because a client that has met many faults has no retries left. */
+/** Returns an `addPlant` with a new client, because a client that has met many faults makes no more retries. */
 const adder = (config: DynamoDBClientConfig = {}) =>
   addWith(new DynamoDBClient({ ...anyCredentials, ...storeLimits, endpoint: store.endpoint, ...config }));
 
@@ -47,14 +47,14 @@ const abortAfter = (milliseconds: number): AbortSignal => {
   return controller.signal;
 };
 
-/** Returns a new plant, and injects `fault` into all calls to the store for it. */
+/** Returns a new plant, and injects `fault` into all calls to the store that this plant causes. */
 const plantWith = (fault: Fault) => {
   const id = newId();
   store.fail(id, fault);
   return { id: BigInt(id), name: 'Moss' };
 };
 
-/** Tests what cannot be seen in the service's responses; test/kit/responses.ts tests the responses. */
+/** Tests what the responses of the service do not show; test/kit/responses.ts tests the responses. */
 describe.concurrent('addPlant', () => {
   test.each([
     ['DynamoDB reports that the provisioned throughput is exceeded', 400, 'ProvisionedThroughputExceededException'],
@@ -70,7 +70,7 @@ describe.concurrent('addPlant', () => {
     ['the response has an unknown 5xx status', 599, 'Whatever'],
   ])('throws StoreUnavailable if %s', async (_, status, type) => {
     const plant = plantWith(dynamoDbError(status, type));
-    // One attempt only: with more, the deadline might end the call first and hide the response's error.
+    // Allow only one attempt: with more, the deadline might end the call first and hide the error of the response.
     await expect(adder({ maxAttempts: 1 })(plant)).rejects.toBeInstanceOf(StoreUnavailable);
   });
 
@@ -79,7 +79,7 @@ describe.concurrent('addPlant', () => {
     [200, 'StoreUnavailable', StoreUnavailable],
     [403, "the SDK's SyntaxError", SyntaxError],
     [302, "the SDK's SyntaxError", SyntaxError],
-  ])('reads a response %i in HTML, as a proxy may send, and throws %s', async (status, _, error) => {
+  ])('if a proxy responds with the status %i and an HTML page, throws %s', async (status, _, error) => {
     const plant = plantWith(({ response }) => response.writeHead(status).end('<html>'));
     await expect(adder()(plant)).rejects.toBeInstanceOf(error);
   });
@@ -110,7 +110,7 @@ describe.concurrent('addPlant', () => {
     ['ENOSPC', Error],
     ['ERR_TLS_CERT_ALTNAME_INVALID', Error],
   ])(
-    'throws StoreUnavailable if the connection fails with %s, or the error itself if our configuration is wrong',
+    'if the connection fails with %s, throws StoreUnavailable or, if the error is not temporary, the error itself',
     async (code, errorClass) => {
       const fault = Object.assign(new Error(code), { code });
       const client = new DynamoDBClient({ ...anyCredentials, ...storeLimits, maxAttempts: 1 });
@@ -122,7 +122,7 @@ describe.concurrent('addPlant', () => {
   );
 
   test.each([200, 302, 400, 403, 500])(
-    'throws StoreUnavailable if the connection breaks after the headers of a %i',
+    'throws StoreUnavailable if the connection breaks after the headers of a response with the status %i',
     async (status) => {
       const plant = plantWith(({ response }) => {
         response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'content-length': '1000' });
@@ -139,7 +139,7 @@ describe.concurrent('addPlant', () => {
     expect(error.cause.code).toMatch(/^ERR_SSL_|^EPROTO$/);
   });
 
-  test('calls the store only once per request after many calls have failed in a row, until calls succeed again', async () => {
+  test('makes no more retries after many calls have failed in a row, until calls succeed again', async () => {
     const addPlant = adder();
     const callsFor = async (fault: Fault): Promise<number> => {
       const plant = plantWith(fault);
@@ -151,12 +151,12 @@ describe.concurrent('addPlant', () => {
       calls.push(await callsFor(dynamoDbError(500, 'InternalServerError')));
     expect(calls.slice(0, 16), 'calls for each of the first 16 requests').toEqual(Array(16).fill(3));
     expect(calls.at(-1), 'calls for the 20th request').toBe(1);
-    // The SDK has a quota of 500 tokens for retries. A call that succeeds at once returns one token; a retry costs 14.
+    // The SDK has a quota of 500 tokens for retries. A retry costs 14 tokens; a call that succeeds at once returns one.
     for (let request = 1; request <= 14; request += 1) await callsFor(pass);
     expect(await callsFor(dynamoDbError(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
   });
 
-  test('waits for a connection three times, half a second each', async () => {
+  test('tries to connect three times, for half a second each', async () => {
     const sockets: Socket[] = [];
     class Unconnected extends Socket {
       override readonly connecting = true;
@@ -183,7 +183,7 @@ describe.concurrent('addPlant', () => {
     ['an error that is not temporary', dynamoDbError(400, 'AccessDeniedException'), 1],
     ['three errors', dynamoDbError(500, 'InternalServerError'), 3],
   ])(
-    'tells the request when a call began and ended, and its number of attempts, after %s',
+    'records in the request when a call began and ended, and its number of attempts, after %s',
     async (_, fault, attempts) => {
       const storeCalls: StoreCalls = [];
       const before = performance.now();
@@ -220,7 +220,7 @@ describe.concurrent('addPlant', () => {
   });
 
   test.each([10, -10])(
-    "needs a second call if the store's clock is %i minutes ahead, but only one for each later request",
+    "needs two calls for the first plant if the store's clock is %i minutes ahead, but only one for each later plant",
     async (minutes) => {
       const addPlant = adder();
       /** Adds a plant. @returns the outcome, or the class of the error, and the number of calls */
@@ -231,13 +231,13 @@ describe.concurrent('addPlant', () => {
       };
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
-      // When the store's clock is right again, the SDK undoes its correction, but does not retry the call.
+      // Once the store's clock is right again, one call fails: the SDK then drops its correction, but does not retry.
       expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
       expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
     },
   );
 
-  test("returns 'repeated' if the plant is stored, and throws PlantConflict if the id belongs to a different one", async () => {
+  test("returns 'repeated' for a plant that is already stored, and throws PlantConflict for a different plant with the same id", async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
     expect(await adder()(plant)).toBe('created');
     expect(await adder()(plant)).toBe('repeated');

@@ -24,14 +24,14 @@ afterAll(async () => {
   await store.close();
 });
 
-test('adding a stored plant again keeps stored attributes that the added plant does not have', async () => {
+test('adding a stored plant again keeps attributes in the table that are not fields of a plant', async () => {
   const Item = { id: { N: '7' }, name: { S: 'Moss' }, watered: { S: '2027-01-01' } };
   await client.send(new PutItemCommand({ TableName: 'plants', Item }));
   expect(await add({ id: 7n, name: 'Moss' })).toBe('repeated');
   expect(await store.read('7')).toEqual(Item);
 });
 
-test('a plant that has only an id can be added, and added again, but is not added over a plant with a name', async () => {
+test('a plant that has only an id can be added twice, and is not overwritten by a plant with the same id and a name', async () => {
   const bare = { ...toItem({ id: 8, name: '' }), name: undefined };
   const update = (item: Parameters<typeof addUnlessOther>[0]) =>
     client.send(new UpdateItemCommand({ TableName: 'plants', ...addUnlessOther(item) }));

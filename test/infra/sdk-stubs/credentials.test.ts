@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { defaultProvider } from '../../../infra/sdk-stubs/credentials.ts';
 
-test('the credential stub reads the credentials from the environment, only once', async () => {
+test('the credential stub reads the credentials from the environment once, and ignores later changes', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'first');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
   vi.stubEnv('AWS_SESSION_TOKEN', 'token');

@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { ReloadQueue } from '../../../local/watch/reload-queue.ts';
 
-/** The files of each reload that has begun. The test ends the last reload by settling `last`. */
+/** The files of each reload that has begun. A test ends the latest reload by resolving or rejecting `last`. */
 let reloads: string[][];
 let last: PromiseWithResolvers<string>;
 let queue: ReloadQueue;
@@ -24,7 +24,7 @@ beforeEach(() => {
 
 const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
-test('the reload queue reloads once for several changes shortly after each other', async () => {
+test('the reload queue reloads only once after several changes in quick succession', async () => {
   for (const file of ['a.ts', 'b.ts', 'a.ts', 'c.ts']) {
     queue.add(file);
     await pass(40);
@@ -45,7 +45,7 @@ test('the reload queue prints one line with what was reloaded and the time since
   expect(output).toEqual(['Reloaded CreatePlant (0.20 s).']);
 });
 
-test('the reload queue reloads a file that changes during a reload once that reload has ended', async () => {
+test('if a file changes during a reload, the reload queue reloads that file after the reload has ended', async () => {
   queue.add('a.ts');
   await pass(60);
   queue.add('b.ts');
@@ -59,7 +59,7 @@ test('the reload queue reloads a file that changes during a reload once that rel
   expect(reloads.length, 'reloads').toBe(2);
 });
 
-test('the reload queue waits until no file changes any more, even if a reload ends between two changes', async () => {
+test('the reload queue waits until no more files change, even if a reload ends between two changes', async () => {
   queue.add('a.ts');
   await pass(60);
   queue.add('b.ts');
@@ -70,7 +70,7 @@ test('the reload queue waits until no file changes any more, even if a reload en
   expect(reloads).toEqual([['a.ts'], ['b.ts', 'c.ts']]);
 });
 
-test('the reload queue prints why a reload failed, and reloads its files again with the next change', async () => {
+test('the reload queue prints why a reload failed, and after the next change reloads the files of the failed reload again', async () => {
   queue.add('a.ts');
   await pass(60);
   last.reject(new Error('a.ts:1: no'));
@@ -90,7 +90,7 @@ test('the reload queue prints nothing about its first reload unless that reload 
   expect(output).toEqual([]);
 });
 
-test('the reload queue neither starts a reload nor prints anything after it was closed', async () => {
+test('once closed, the reload queue neither starts a reload nor prints anything', async () => {
   queue.add('a.ts');
   await pass(60);
   queue.add('b.ts');

@@ -30,8 +30,8 @@ beforeEach(async () => {
 });
 
 /**
- * Waits until a file is reported. Other files may be reported as well: on a busy machine, the last report of an earlier
- * change can come late.
+ * Waits until the watcher reports the file, and ignores reports of other files: on a busy machine, the last report of
+ * an earlier change can come late.
  */
 const expectChange = async (file: string): Promise<void> => {
   await until(() => changed.includes(file));
@@ -51,11 +51,11 @@ test('the watcher reports a source file that is written, added in a new folder, 
 });
 
 test('the watcher reports a source file each time an editor replaces it', async () => {
-  // fs.watch loses every replacement after the first. Five rounds, because reports of the first can come late.
+  // fs.watch reports only the first replacement. Replace five times, because reports of the first can come late.
   for (let replacement = 0; replacement < 5; replacement++) {
     for (const file of ['schemas/openapi.yaml', 'functions/http/errors.ts']) {
       changed = [];
-      // Replace the file until the watcher reports it, because chokidar does not report a second change within 50 ms.
+      // Replace the file again until the watcher reports it: chokidar does not report a second change within 50 ms.
       await until(async () => {
         await replace(file);
         return changed.includes(file);
@@ -64,7 +64,7 @@ test('the watcher reports a source file each time an editor replaces it', async 
   }
 });
 
-test("the watcher does not report generated files, released contracts and editors' temporary files", async () => {
+test("the watcher does not report generated files, released contracts or editors' temporary files", async () => {
   for (const file of ['generated/contract.ts', '.a.ts.swp', 'a.ts~', '4913', '.#a.ts', 'http/a.ts___jb_tmp___']) {
     await write(`functions/${file}`);
   }

@@ -1,4 +1,4 @@
-/** Tests `npm start -- --watch` in a copy of the project, whose files the tests change. */
+/** Tests `npm start -- --watch` in a copy of the project, in which the tests change files. */
 import { once } from 'node:events';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const read = (file: string): Promise<string> => readFile(path.join(copy.folder, file), 'utf8');
 
-/** Changes a file as an editor does, which replaces it. The file is empty at first if it does not exist. */
+/** Changes a file by replacing it, as editors do. `change` gets an empty text if the file does not exist yet. */
 const edit = async (file: string, change: (source: string) => string): Promise<void> => {
   const source = await read(file).catch(() => '');
   const changed = change(source);
@@ -47,7 +47,7 @@ const edit = async (file: string, change: (source: string) => string): Promise<v
   await rename(temporary, path.join(copy.folder, file));
 };
 
-/** Changes a file, and waits until what the service has printed since then matches `expected`. */
+/** Changes a file, and waits until the output of the service since the change matches `expected`. */
 const editUntil = async (expected: RegExp, file: string, change: (source: string) => string): Promise<void> => {
   const start = service.output().length;
   await edit(file, change);
@@ -63,7 +63,7 @@ const post = async (body: string, route = '/plants', bearer = token): Promise<{ 
 const operation = 'functions/create-plant.ts';
 const message = 'the id belongs to a plant with other content';
 
-test('npm start -- --watch serves a changed function, accepts the old token, and replaces no other function', async () => {
+test('npm start -- --watch reloads only the function whose code has changed, and still accepts old tokens', async () => {
   const id = newId();
   expect(await post(`{"id":${id},"name":"Moss"}`)).toMatchObject({ status: 200 });
   const other = `{"id":${id},"name":"Fern"}`;
@@ -81,14 +81,14 @@ test('npm start -- --watch serves a changed function, accepts the old token, and
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'fixed' } });
 });
 
-test('npm start -- --watch prints stack traces with the lines of the running code, even while the sources cannot be bundled', async () => {
+test('npm start -- --watch prints stack traces with the line numbers of the running code, even if the changed sources cannot be bundled', async () => {
   const original = await read(operation);
   const failing = `throw new Error('oops')`;
   await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
     `// One line more.\n${source}`.replace('({\n', `({\n ...(() => { ${failing}; })(),`),
   );
   const line = (await read(operation)).split('\n').findIndex((each) => each.includes(failing)) + 1;
-  /** Sends a request that fails. @returns what the service printed for it */
+  /** Sends a request, and expects a 500. @returns what the service printed about this request */
   const fail = async (): Promise<string> => {
     const start = service.output().length;
     expect(await post(`{"id":${newId()},"name":"Moss"}`)).toMatchObject({ status: 500 });
@@ -105,7 +105,7 @@ test('npm start -- --watch prints stack traces with the lines of the running cod
   await editUntil(/^Reloaded CreatePlant/m, operation, () => original);
 });
 
-test('npm start -- --watch names a function whose new code throws while it loads, and keeps the old code', async () => {
+test('npm start -- --watch names a function whose new code cannot be loaded, and keeps running the old code', async () => {
   const thrown = "throw new Error('too early');\n";
   await editUntil(
     /CreatePlant.* cannot be loaded: .*too early.*\nNot reloaded/s,
@@ -132,7 +132,7 @@ test('npm start -- --watch serves a changed stack, and finishes a request in pro
     source.replace('{ path, methods', `{ path: ${moved}, methods`),
   );
   expect((await post('{}')).status).toBe(404);
-  // A path that is not in the contract gets a 403, because the authorizer refuses its route.
+  // The authorizer refuses every route that is not in the contract, so a request for the new path gets a 403.
   expect((await post('{}', '/v2/plants')).status).toBe(403);
   inProgress.end('{}');
   const [response] = await answered;
@@ -148,7 +148,7 @@ test('npm start -- --watch serves a changed stack, and finishes a request in pro
   expect((await post('{}')).status).toBe(400);
 });
 
-test("npm start -- --watch serves a new operation once its last file is written, and new tokens have the operation's scope", async () => {
+test("npm start -- --watch serves a new operation as soon as all its files exist, and issues tokens with the operation's scope", async () => {
   const contract = 'schemas/openapi.yaml';
   const before = await read(contract);
   await editUntil(/schemas\/openapi\.yaml: .* at line \d+.*\nNot reloaded/s, contract, (source) =>

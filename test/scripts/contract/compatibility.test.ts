@@ -5,7 +5,7 @@ import type { Contract, Schema } from '../../../scripts/contract/operations.ts';
 const text = { type: 'string' };
 const number = { type: 'integer', format: 'int64' };
 
-/** The schema of a body that a client sends. */
+/** The schema of the request body. */
 const thing: Schema = {
   type: 'object',
   required: ['name'],
@@ -35,7 +35,7 @@ const json = (schema: Schema, values: unknown[] = []) => ({
   'application/json': { schema, examples: Object.fromEntries(values.map((value, index) => [index, { value }])) },
 });
 
-/** What the cases change. */
+/** Returns the parts of the released contract. Each test case changes some of them for the new contract. */
 const released = () => ({
   id: 'putThing',
   path: '/things/{id}',
@@ -92,7 +92,7 @@ const breaksOfChange = (change: (parts: Parts) => void): string[] => {
   return breaksOf(contractOf(released()), contractOf(parts));
 };
 
-/** The schema of a field. */
+/** Returns the schema of the field `name` in the schema of an object. */
 const field = (schema: Schema, name: string): Schema => (schema['properties'] as Record<string, Schema>)[name] ?? {};
 const remove = (schema: Schema, name: string): void => {
   delete (schema['properties'] as Record<string, Schema>)[name];
@@ -323,14 +323,14 @@ describe('a contract breaks no client of a release', () => {
     expect(breaksOf(contractOf(released()), { ...today, paths })).toEqual([]);
   });
 
-  test('if the release named its scopes only in prose', () => {
+  test('if the released contract listed no scopes', () => {
     const old = contractOf(released());
     for (const { put } of Object.values(old.paths)) delete (put as { security?: unknown }).security;
     expect(breaksOf(withScopes(old), contractOf(released()))).toEqual([]);
   });
 });
 
-test('a body that has gone, or is new, breaks clients', () => {
+test("removing an operation's request body, or adding one, breaks clients", () => {
   const withBody = contractOf(released());
   const without = contractOf(released());
   for (const { put } of Object.values(without.paths)) delete (put as { requestBody?: unknown }).requestBody;

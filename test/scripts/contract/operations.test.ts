@@ -60,7 +60,7 @@ test.each<[change: object, message: string]>([
   expect(() => readOperations(contractWith(change))).toThrow(message);
 });
 
-test('the contract is refused if a path has a method that API Gateway does not have', () => {
+test('the contract is refused if a path has a method that API Gateway does not support', () => {
   expect(() => readOperations({ paths: { '/x': { trace: {} } }, components: { schemas: {} } })).toThrow(
     '/x in schemas/openapi.yaml has trace, which is not supported.',
   );
@@ -102,7 +102,7 @@ test.each<[schema: Schema, what: string]>([
   [{ ...int64, maximum: 2 ** 53 }, 'maximum with an integer beyond 2^53 - 1'],
   [{ items: { type: 'integer', enum: [2 ** 53] } }, 'enum with an integer beyond 2^53 - 1'],
   [{ const: { deep: [2 ** 53] } }, 'const with an integer beyond 2^53 - 1'],
-])('the contract is refused if the body is %j, rather than left unchecked', async (schema, what) => {
+])('the contract is refused if a body has the schema %j, which cannot be checked in full', async (schema, what) => {
   await expect(compiled(contractWith(jsonBody(schema), { Big: int64 }))).rejects.toThrow(
     `${what} in schemas/openapi.yaml is not supported.`,
   );
@@ -112,11 +112,11 @@ test.each<[schemas: Record<string, Schema>]>([
   [{ A: { $ref: '#/components/schemas/A' } }],
   [{ A: { allOf: [{ $ref: '#/components/schemas/B' }] }, B: { $ref: '#/components/schemas/A' } }],
   [{ A: { type: 'array', items: { $ref: '#/components/schemas/A' } } }],
-])('the contract is refused if a schema refers to nothing but itself: %j', (schemas) => {
+])('the contract is refused if a schema refers to itself outside the fields of an object: %j', (schemas) => {
   expect(() => readOperations(contractWith({}, schemas))).toThrow('in schemas/openapi.yaml refers to itself.');
 });
 
-test('an object may have fields of the same type as itself', async () => {
+test('the schema of an object may refer to itself in a field, as in a tree', async () => {
   const children = { type: 'array', items: { $ref: '#/components/schemas/Tree' } };
   const contract = contractWith(jsonBody({ $ref: '#/components/schemas/Tree' }), {
     Tree: { type: 'object', properties: { children } },
@@ -128,7 +128,7 @@ test('an object may have fields of the same type as itself', async () => {
 });
 
 test.each([{ type: 'object' }, { type: ['string', 'null'] }, { type: 'array', items: { type: 'object' } }])(
-  'the contract is refused if a parameter is %j, rather than left unchecked',
+  'the contract is refused if a parameter has the schema %j, which cannot be checked',
   async (schema) => {
     const contract = contractWith({ parameters: [id, { name: 'q', in: 'query', schema }] });
     await expect(compiled(contract)).rejects.toThrow(
@@ -137,14 +137,14 @@ test.each([{ type: 'object' }, { type: ['string', 'null'] }, { type: 'array', it
   },
 );
 
-test('the error numbers of an operation include those of examples that it shares with other operations', () => {
+test('the error numbers of an operation include those in examples that several operations share through a $ref', () => {
   const json = { schema: {}, examples: { gone: { $ref: '#/components/examples/Gone' } } };
   const contract = contractWith({ responses: { 410: { content: { 'application/json': json } } } });
   Object.assign(contract.components, { examples: { Gone: { value: { error: 41001 } } } });
   expect(readOperations(contract)[0]?.responses).toMatchObject([{ errorCodes: [41001] }]);
 });
 
-test('the header names of all responses are listed once, in lower case', async () => {
+test('the generated list of response headers has each header name once, in lower case', async () => {
   const responses = {
     200: { headers: { ETag: {}, 'Apigw-Requestid': {} } },
     503: { $ref: '#/components/responses/Unavailable' },
@@ -161,8 +161,8 @@ test.each<[schema: Schema, problem: string]>([
   [{ ...int64, default: 1 }, 'is not supported'],
   [{ type: 'array', items: { type: 'string' }, default: [] }, 'is not supported'],
   [{ $ref: '#/components/schemas/Word', default: 'a' }, 'is not supported'],
-  [{ type: 'integer', default: 'abc' }, 'breaks its own rules'],
-  [{ type: 'integer', maximum: 5, default: 6 }, 'breaks its own rules'],
+  [{ type: 'integer', default: 'abc' }, "does not match the parameter's schema"],
+  [{ type: 'integer', maximum: 5, default: 6 }, "does not match the parameter's schema"],
 ])('the contract is refused if a parameter has the schema %j, because its default %s', async (schema, problem) => {
   const contract = contractWith({ parameters: [id, { name: 'q', in: 'query', schema }] }, { Word: { type: 'string' } });
   await expect(compiled(contract)).rejects.toThrow(
@@ -170,7 +170,7 @@ test.each<[schema: Schema, problem: string]>([
   );
 });
 
-test("a parameter of an operation replaces the path's parameter with the same name and place", () => {
+test("a parameter of an operation replaces the path's parameter with the same name and the same `in`", () => {
   const contract = contractWith({ parameters: [{ ...id, schema: { type: 'integer' } }] });
   Object.assign(contract.paths['/things/{id}'] ?? {}, {
     parameters: [id, { name: 'q', in: 'query', schema: { type: 'boolean' } }],

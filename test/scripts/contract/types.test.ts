@@ -10,11 +10,16 @@ const schemas: Record<string, Schema> = {
 const named = { $ref: '#/components/schemas/Named' };
 const contract: Contract = { paths: {}, components: { schemas } };
 
-/** Returns the source of functions/generated/contract.ts for an operation made of `parts`. */
+/**
+ * Returns the source of functions/generated/contract.ts for a contract with one operation, which has the given `parts`.
+ */
 const typesOf = (parts: Partial<Operation>, of = contract): Promise<string> =>
   compileTypes(of, [{ id: 'tryIt', method: 'PUT', path: '/', scopes: [], parameters: [], responses: [], ...parts }]);
 
-/** Returns what functions/generated/contract.ts says about an operation made of `parts`. */
+/**
+ * Returns the entry that an operation with the given `parts` has in the constant `operations` of
+ * functions/generated/contract.ts.
+ */
 const describeOperation = async (parts: Partial<Operation>): Promise<unknown> => {
   const [, json = ''] = /^export const operations = (\{.*\}) as const;$/ms.exec(await typesOf(parts)) ?? [];
   return JSON.parse(json).tryIt;
@@ -33,19 +38,19 @@ test.each<[fields: object, body: Schema]>([
     { id: 'int64', name: 'string' },
     { allOf: [{ properties: { id: int64 } }, named], additionalProperties: false },
   ],
-  // If the contract does not list a body's fields, the client sends the body as it is, so that no field is lost.
+  // If the generated contract lists no fields of a body, the client sends the body unchanged, so that no field is lost.
   [{}, { properties: { a: int64 }, additionalProperties: true }],
   [{}, { allOf: [named, { anyOf: [named, { properties: { a: int64 } }] }] }],
   [{}, { type: 'array', items: named }],
-])('the contract for clients lists the fields %j of the body %j', async (fields, body) => {
+])('the generated contract for clients lists the fields %j for a body with the schema %j', async (fields, body) => {
   expect(await describeOperation({ body })).toHaveProperty('body', fields);
 });
 
-test('the contract for clients has no body for an operation without one', async () => {
+test('the generated contract for clients lists no body fields for an operation without a request body', async () => {
   expect(await describeOperation({})).not.toHaveProperty('body');
 });
 
-test('an int64 in a body that is not a named schema may be a bigint', async () => {
+test('in the generated types, an int64 may be a bigint even if the schema of the body has no name', async () => {
   const inline = { type: 'object', required: ['a'], properties: { a: int64 }, additionalProperties: false };
   const source = await typesOf({
     body: inline,
@@ -73,7 +78,7 @@ test("a generated type has the name of its schema, whatever the schema's title i
   expect(await typesOf({}, titled)).toContain('export type Plant = string');
 });
 
-test("the contract for clients has the types of a response, and the fields that repeat the request's, except readOnly fields", async () => {
+test("the generated contract for clients lists each response's types, its required fields, and those of its fields that repeat a field of the request and are not readOnly", async () => {
   const schema = { $ref: '#/components/schemas/Known' };
   const properties = { name: { type: 'string' }, since: { type: 'integer', readOnly: true } };
   schemas['Known'] = { type: 'object', properties, required: ['name', 'since'] };
@@ -112,6 +117,6 @@ test.each<[what: string, comment: string, parts: Partial<Operation>]>([
     { parameters: [{ name: 'a', in: 'query', required: true, schema: int64, example: 2 ** 53 }] },
   ],
   ['no end of a comment inside it', 'Try *\\/ it: `PUT /`', { summary: 'Try */ it', body: named }],
-])("the generated comment on a client's operation contains %s", async (_, comment, parts) => {
+])('the comment generated for an operation of the client contains %s', async (_, comment, parts) => {
   expect(await typesOf(parts)).toContain(`  /** ${comment} */\n  tryIt: {`);
 });

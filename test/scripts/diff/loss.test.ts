@@ -3,7 +3,7 @@ import { findLosses } from '../../../scripts/diff/loss.ts';
 import type { Resource, Template } from '../../../scripts/diff/template.ts';
 import { templateOf } from '../../kit/stacks.ts';
 
-/** The template of stage prod, with a user pool. */
+/** The template of the stack for stage prod, which has a Cognito user pool. */
 const before = templateOf().toJSON() as Template;
 
 const find = (type: string, template: Template): [id: string, resource: Resource] =>
@@ -20,7 +20,7 @@ const lossesOf = (change: (template: Template) => void): string[] => {
   return findLosses(stack(before), stack(template)).map(({ what }) => what);
 };
 
-/** Returns a change of a template: it replaces text in the JSON of the first resource with this type. */
+/** Returns a function that replaces `from` by `to` in the JSON of a template's first resource with this type. */
 const edit = (type: string, from: string | RegExp, to: string) => (template: Template) => {
   const [id, resource] = find(type, template);
   const text = JSON.stringify(resource);
@@ -40,7 +40,10 @@ const rename = (type: string) => (template: Template) => {
   template.Resources[`Other${id}`] = resource;
 };
 
-/** The properties of a table with deletion protection, or without, in one region or two. */
+/**
+ * Returns a table's properties with one replica for each argument, which says whether the replica has deletion
+ * protection.
+ */
 const replicas = (...isProtected: boolean[]) => ({
   Replicas: isProtected.map((DeletionProtectionEnabled, index) => ({
     Region: ['eu-central-1', 'eu-west-1'][index],
@@ -49,7 +52,7 @@ const replicas = (...isProtected: boolean[]) => ({
   })),
 });
 
-describe('a change loses something', () => {
+describe('findLosses reports a loss', () => {
   test.each<[what: string, type: string, says: string, change: (template: Template) => void]>([
     [
       "the table's key changes",
@@ -193,7 +196,7 @@ describe('findLosses reports no loss', () => {
     expect(lossesOf(change)).toEqual([]);
   });
 
-  test('if a protection was off already before the change', () => {
+  test('if a protection was already off before the change', () => {
     const open = structuredClone(before);
     edit(table, '"DeletionProtectionEnabled":true', '"DeletionProtectionEnabled":false')(open);
     const stack = { template: open, isProtected: false };

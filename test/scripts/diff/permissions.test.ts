@@ -16,7 +16,9 @@ const invoke = {
   Principal: 'apigateway.amazonaws.com',
 };
 
-/** A role that may read and put items, and a function that an API may invoke. */
+/**
+ * Returns a template with a role that may read and put items, and with a permission for an API to invoke a function.
+ */
 const template = ({
   statements = [allow(['dynamodb:GetItem', 'dynamodb:PutItem'], table)] as object[],
   role = {} as object,
@@ -48,7 +50,7 @@ const trustOf = (...services: string[]) => ({
   },
 });
 
-/** A second role, and a function or two. */
+/** Returns a second role, which may read from S3, and the given functions, each with its role. */
 const reader = (...functions: [id: string, role: unknown][]): Template['Resources'] => ({
   Reader: {
     Type: 'AWS::IAM::Role',
@@ -79,7 +81,7 @@ const onlyIf = (Action: string) => ({ 'Fn::If': ['IsProd', allow(Action, '*'), {
 
 const onlyOwn = { Condition: { StringEquals: { 'aws:SourceAccount': '1' } } };
 
-describe('a permission is new', () => {
+describe('findPermissions reports a new permission', () => {
   test.each<[what: string, says: string, after: Parts, before?: Parts]>([
     [
       'a statement has one action more',
@@ -247,7 +249,7 @@ describe('a permission is new', () => {
   });
 });
 
-describe('no permission is new', () => {
+describe('findPermissions reports no new permission', () => {
   test.each<[what: string, after: Parts, before?: Parts]>([
     ['nothing changes', {}],
     [
@@ -282,7 +284,7 @@ describe('no permission is new', () => {
   });
 });
 
-test('what a role may do now is not said again of the function that has the role', () => {
+test("findPermissions does not repeat a role's new permission for the function that has the role", () => {
   const more = reader(['First', arnOf('Role')]);
   expect(added({ more, statements: [allow('dynamodb:*', table)] }, { more })).toEqual([
     'Role may now dynamodb:* on Table.Arn.',

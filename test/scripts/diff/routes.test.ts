@@ -60,18 +60,18 @@ test.each<[what: string, rule: string, says: string, after: Template]>([
     stack({ Url: url('NONE') }),
   ],
   [
-    'is made together with its API',
+    'a new route is made together with its API',
     'open-route',
     '$default of Api would be open to everyone.',
     stack({ Api: api({ Target: 'arn:function' }) }),
   ],
   [
-    'can be reached by an address that was disabled',
+    'an address of the API is no longer disabled',
     'route',
     'The execute-api address of Api would be new.',
     stack({ Api: api({ DisableExecuteApiEndpoint: false }) }),
   ],
-])('a route is found if it %s', (_, rule, what, after) => {
+])('findRoutes reports a change if %s', (_, rule, what, after) => {
   expect(findRoutes(stack(), after)).toEqual([{ rule, what }]);
 });
 

@@ -8,7 +8,7 @@ test('a change without findings is allowed', () => {
   expect(verdictOn([], [], '')).toEqual({ lines: ['Nothing needs more than a review.'], isGood: true });
 });
 
-test('a new permission is forbidden until somebody allows it', () => {
+test('a new permission is forbidden unless the rule iam is allowed', () => {
   expect(verdictOn(found('iam', 'iam'), ['route'], '')).toEqual({
     lines: ['FORBIDDEN: iam (--allow iam or the label allow-iam allows it)', '- What iam says.', '- What iam says.'],
     isGood: false,
@@ -16,19 +16,19 @@ test('a new permission is forbidden until somebody allows it', () => {
   expect(verdictOn(found('iam'), ['iam'], '')).toEqual({ lines: ['allowed: iam', '- What iam says.'], isGood: true });
 });
 
-test('a change is allowed only if the rules of all its findings are allowed', () => {
+test('a change is allowed only if the rule of each finding is allowed', () => {
   expect(verdictOn(found('iam', 'route'), ['iam'], '').isGood).toBe(false);
   expect(verdictOn(found('iam', 'route'), ['iam', 'route'], '').isGood).toBe(true);
 });
 
-test.each<Finding['rule']>(['loss', 'open-route', 'contract'])('--allow does not allow the rule %s', (rule) => {
+test.each<Finding['rule']>(['loss', 'open-route', 'contract'])('--allow has no effect on the rule %s', (rule) => {
   const { lines, isGood } = verdictOn(found(rule), ['iam', 'route', rule], 'the advice');
   expect(isGood).toBe(false);
   expect(lines[0]).toBe(`FORBIDDEN: ${rule} (nothing allows it)`);
   expect(lines.includes('the advice')).toBe(rule === 'contract');
 });
 
-test('new code of a function is one finding, whatever hashes change with the code', () => {
+test("a function's new code is reported once, and the hashes that change with the code are ignored", () => {
   const template = (digit: string) => ({
     Resources: {
       Create: {

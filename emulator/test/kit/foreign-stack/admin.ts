@@ -1,4 +1,7 @@
-/** The handlers of an authorizer and of a function behind it. The function's role does not let it read the orders. */
+/**
+ * The handlers of an authorizer and of the function that it protects. The function's role does not allow reading
+ * orders.
+ */
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { APIGatewayProxyEventV2WithLambdaAuthorizer, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
 

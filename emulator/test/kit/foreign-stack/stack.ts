@@ -1,4 +1,4 @@
-/** A stack that the emulator was not made for: three functions, an authorizer for some routes, two tables, an index. */
+/** A sample stack for the emulator's tests: three functions, an authorizer for one route, two tables, an index. */
 import path from 'node:path';
 import { App, type AppProps, CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { CorsHttpMethod, HttpApi, HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
@@ -8,7 +8,10 @@ import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { buildSync } from 'esbuild';
 
-/** Makes the CDK app of the stack, with bundles and assembly in `folder`. `grant: false` leaves out one permission. */
+/**
+ * Makes the CDK app of the stack, which writes its output to `folder`. `grant: false` leaves out the permission to
+ * write to the audit table.
+ */
 export const foreignApp = (folder: string, { grant = true } = {}): App => {
   const props: AppProps = { outdir: path.join(folder, 'cdk.out'), builtinCloudFormationValidation: false };
   const app = new App(props);
