@@ -4,9 +4,10 @@
  */
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
+import { ConfigurationError } from './context.ts';
 import { GitHubStack, readGitHub } from './github.ts';
 import { PlantStoreStack } from './plant-store-stack.ts';
-import { ConfigurationError, readSettings } from './settings.ts';
+import { readSettings } from './settings.ts';
 
 const app = new App();
 try {

@@ -1,4 +1,5 @@
 import type { Node } from 'constructs';
+import { nothing, number, partner, refused, stages, text } from './context.ts';
 
 /** The OpenID Connect issuer whose access tokens the API accepts. */
 export type TrustedIssuer = {
@@ -39,9 +40,6 @@ export type Settings = {
   tracing: boolean;
 };
 
-/** An error that the person who deploys must fix in the settings or in the contract. Its message is one sentence. */
-export class ConfigurationError extends Error {}
-
 /**
  * Reads and checks the settings in the CDK context.
  * @throws ConfigurationError whose message names the key, its value and what is allowed
@@ -61,9 +59,6 @@ export const readSettings = (node: Node): Settings => {
   };
 };
 
-// A stage's name must be short: CloudFormation makes the names of functions and roles from it, which have at most 64
-// characters and must also say what each function or role is for.
-const stages = /^(prod|dev|dev-[a-z\d]([a-z\d-]{0,18}[a-z\d])?)$/;
 const allowedStages = 'prod, dev, or dev-<name> with a name of 1 to 20 lower-case letters, digits and inner dashes';
 
 const readIssuer = (node: Node): TrustedIssuer | undefined => {
@@ -121,61 +116,6 @@ const origin = /^(https:\/\/[^*]+|http:\/\/(localhost|127\.0\.0\.1)(:\d+)?)$/;
 const allowedOrigins =
   'origins such as https://shop.example or http://localhost:5173, separated by commas, without * or a path';
 
-/** Matches no text: a pattern for keys that must not be set. */
-export const nothing = /(?!)/;
-
 const url = (scheme: RegExp) => ({
   test: (text: string): boolean => scheme.test(text) && /^[^\s?#@]+$/.test(text) && URL.canParse(text),
 });
-
-/** Returns a setting's value. In cdk.json, a setting may be an object that has a value per stage: `{ "prod": 50 }`. */
-const settingOf = (node: Node, key: string): unknown => {
-  const value: unknown = node.tryGetContext(key);
-  if (key === 'stage' || Array.isArray(value) || !(value instanceof Object)) return value;
-  if (!Object.keys(value).every((stage) => stages.test(stage))) {
-    throw refused(key, value, 'one value, or an object that has a value for each of some stages');
-  }
-  return (value as Record<string, unknown>)[node.tryGetContext('stage') ?? 'prod'];
-};
-
-/**
- * Reads a setting that is a text, or returns undefined if the setting is missing.
- * @throws ConfigurationError if the text is empty, has spaces around it or does not fit the pattern
- */
-export const text = (
-  node: Node,
-  key: string,
-  pattern: Pick<RegExp, 'test'> = /^/,
-  allowed = '',
-): string | undefined => {
-  const value = settingOf(node, key);
-  if (value === undefined) return undefined;
-  // `-c audience=$AUDIENCE` passes an empty string if the variable is not set. That must not mean "no audience".
-  if (typeof value !== 'string' || value === '' || value !== value.trim()) {
-    throw refused(key, value, 'a string that is not empty, without spaces around it');
-  }
-  if (!pattern.test(value)) throw refused(key, value, allowed);
-  return value;
-};
-
-/** Reads a text that must be set because the key `other` is set. */
-const partner = (node: Node, key: string, other: string, allowed: string, pattern?: Pick<RegExp, 'test'>): string => {
-  const value = text(node, key, pattern, allowed);
-  if (value === undefined) throw refused(key, value, `set together with ${other}: to ${allowed}`);
-  return value;
-};
-
-/** Reads a positive integer, which is a string on the command line and may be a number in cdk.json. */
-const number = (node: Node, key: string): number | undefined => {
-  const value = settingOf(node, key);
-  if (value === undefined) return undefined;
-  if (!/^[1-9]\d{0,8}$/.test(String(value)) || !['string', 'number'].includes(typeof value)) {
-    throw refused(key, value, 'a whole number from 1 to 999999999');
-  }
-  return Number(value);
-};
-
-const refused = (key: string, value: unknown, allowed: string): ConfigurationError =>
-  new ConfigurationError(
-    `The context value ${key} is ${JSON.stringify(value) ?? 'not set'}, but it must be ${allowed}.`,
-  );

@@ -2,7 +2,8 @@ import { Aws, Duration, Fn, RemovalPolicy } from 'aws-cdk-lib';
 import { Mfa, OAuthScope, ResourceServerScope, UserPool } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { ConfigurationError, type TrustedIssuer } from './settings.ts';
+import { ConfigurationError } from './context.ts';
+import type { TrustedIssuer } from './settings.ts';
 
 /** A Cognito user pool without users. Its one machine client gets tokens with the client_credentials grant. */
 export class TokenIssuer extends Construct implements TrustedIssuer {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
+import { ConfigurationError } from '../../infra/context.ts';
 import { listOperations } from '../../infra/operations.ts';
-import { ConfigurationError } from '../../infra/settings.ts';
 
 describe('listOperations', () => {
   test('returns the function name, the entry file and the route of createPlant', () => {
