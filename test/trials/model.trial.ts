@@ -194,7 +194,7 @@ const commands = fc.commands(
   { maxCommands: 25 },
 );
 
-const runs = trialSize(1_000, 10);
+const runs = trialSize(1_000, 5);
 
 describe.each([
   ['the service', startTrialStack],
