@@ -39,7 +39,7 @@ test('docs/cost.md adds up the cost of a month correctly, and README.md has the 
   const [quiet, used] = rows.at(-1)?.numbers ?? [];
   expect(sumOf(parts, 0, least)).toBeCloseTo(most(quiet ?? []), 2);
   expect([sumOf(parts, 1, least), sumOf(parts, 1, most)].map(Math.round)).toEqual(used);
-  expect(read('README.md').replaceAll('\n', ' ')).toContain(`a month with one client costs ${used?.join(' to ')}`);
+  expect(read('README.md').replaceAll('\n', ' ')).toContain(`plus ${used?.join(' to ')} a month`);
 });
 
 test('docs/cost.md computes the cost of Lambda with the memory size that the functions have', () => {
