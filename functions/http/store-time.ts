@@ -3,7 +3,7 @@ import type { Context } from 'aws-lambda';
 /** A call to the store, with times from performance.now(). `endedAt` and `attempts` are missing until the call ends. */
 type StoreCall = { startedAt: number; endedAt?: number; attempts?: number | undefined };
 
-/** A request's Lambda context. functions/plants/ adds to `storeCalls` each call to the store for this request. */
+/** The Lambda context of a request, and the calls to the store that functions/plants/ has made for this request. */
 export type OperationContext = Context & { storeCalls: StoreCall[] };
 
 /**

@@ -19,8 +19,8 @@ const partsOfCode = (file: string, source: string): Parts => {
 };
 
 /**
- * Separates a document's headings, links and code from its prose, in which only names such as createPlant are renamed.
- * Links must be renamed, because they refer to headings and files.
+ * Separates a document's headings, links and code from its prose. In prose, names such as createPlant are renamed, but
+ * not the word plant; in all else, both are. A link is renamed because its heading or file is.
  */
 const partsOfDocument = (source: string): Parts => {
   const kinds = new Array<Kind>(source.length).fill('prose');

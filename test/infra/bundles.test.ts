@@ -10,7 +10,7 @@ import { externalIssuer } from '../kit/stacks.ts';
 
 /** The limits for the bundle of an operation: its size, and the packages that it may contain. */
 const operation = {
-  // createPlant has a smaller limit, in the first test, because bench/README.md promises how fast it starts.
+  // A test below has a smaller size limit for createPlant, because bench/README.md promises how fast it starts.
   bytes: 195_000,
   packages: [
     '@aws-sdk/client-dynamodb',

@@ -1,4 +1,4 @@
-/** Computes which CloudWatch metrics get which values from what happens in a stack, for the rehearsal of the alarms. */
+/** Computes the values that CloudWatch metrics get from given events in a stack, for the rehearsal of the alarms. */
 import { logMetrics, metricName, type Value } from './log-metrics.ts';
 import { propertiesOf, resolve, type Template } from './template.ts';
 

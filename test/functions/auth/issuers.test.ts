@@ -265,7 +265,8 @@ describe('verifyToken refuses', () => {
   });
 });
 
-// With this role, an ID token looks exactly like an access token. docs/issuers.md says how to exclude ID tokens.
+// If Entra ID puts the required role into an ID token, nothing in that token differs from an access token.
+// docs/issuers.md says how to exclude ID tokens.
 test('verifyToken accepts an ID token of Entra ID that has the required role if the client and the API share an app registration', async () => {
   const rules = settings(entraIssuer, api, 'Plants.Create', 'scp,roles');
   expect(await verify(entraIdToken({ roles: ['Plants.Create'] }), rules)).toHaveProperty('claims');
