@@ -7,7 +7,7 @@ export const options = {
   testTimeout: 300_000,
   hookTimeout: 300_000,
   teardownTimeout: 300_000,
-  // Threads start faster than processes.
+  // Run test files in threads, which start faster than processes.
   pool: 'threads' as const,
   // By default, Vitest leaves one core idle, which is half of a machine with two cores.
   maxWorkers: '100%',
@@ -46,18 +46,20 @@ export default defineConfig({
     ...options,
     globalSetup: 'test/kit/bundled-stack.ts',
     projects: [
-      // Without isolation, a worker loads each module only once, not again for each file. Loading the CDK and the SDK
-      // takes most of a file's time.
+      // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and the
+      // SDK takes most of the running time of a test file.
       { test: { name: 'shared', include: include.shared, isolate: false } },
       { test: { name: 'isolated', include: include.isolated } },
     ],
     coverage: {
+      // Code in the worker threads of emulator/lambda/ counts as not run, because these threads do not get the
+      // environment variables that turn on the coverage.
       include: ['{cli,client,emulator,functions,infra,local}/**/*.ts'],
       exclude: ['**/generated/**', '**/*.d.ts', 'emulator/test/**'],
       reporter: ['text', 'html'],
       reportOnFailure: true,
-      // Count child processes, too. If a file also runs in Vitest, its lines are merged, but its functions and branches
-      // count twice. Code in the threads of emulator/lambda/, which have a separate environment, counts as not run.
+      // Measure the coverage in child processes, too. If a source file runs both in Vitest and in a child process, the
+      // report merges the file's lines, but counts its functions and branches twice.
       autoAttachSubprocess: true,
     },
   },

@@ -21,7 +21,10 @@ const phases: { what: string; from: keyof ColdTimes; to: keyof ColdTimes }[] = [
   { what: 'code after the call', from: 'finish', to: 'end' },
 ];
 
-/** The phase `what` of the function `of`. `share` is its part of the whole request's time, from 0 to 1. */
+/**
+ * One phase (`what`) of a cold request, in the function `of`. `share` is the phase's part of the time that the whole
+ * request takes (0 to 1).
+ */
 export type ColdPhase = { of: string; what: string; milliseconds: number; share: number };
 
 /**

@@ -115,7 +115,6 @@ const measure = async (clients: number): Promise<Figures> => {
   return { median: quantile(times, 0.5), p99: quantile(times, 0.99), perSecond, megabytes };
 };
 
-/** Returns the median of each figure over several runs. */
 const medianFigures = (runs: Figures[]): Figures => {
   const of = (name: keyof Figures): number =>
     quantile(

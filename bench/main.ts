@@ -1,6 +1,6 @@
 /**
- * `npm run bench` compares what the service's functions and other handlers cost, as ratios of interleaved runs. It
- * prints a table, and writes bench/results.json and two pictures. bench/README.md describes handlers and method.
+ * `npm run bench` runs the service's functions and other handlers in turn, and compares their cost. It prints a table
+ * of ratios, and writes bench/results.json and two pictures. bench/README.md describes the handlers and the method.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,10 @@ new Command('npm run bench --')
 /** The number of rounds. A round measures the bundles one after another; their order changes from round to round. */
 const rounds = 20;
 
-/** Each task is measured in every n-th round: warm requests only in every second, as they take most of the time. */
+/**
+ * A task with the number n is measured in every n-th round. Warm requests take most of the time, so they are measured
+ * only in every second round.
+ */
 const roundsPerMeasurement = { import: 1, first: 1, warm: 2 };
 
 /**
@@ -120,8 +123,8 @@ const events: Record<string, string> = {
 const isOther = (name: string): boolean => others.some((bundle) => bundle.name === name);
 
 /**
- * The bundles to measure: the handlers to compare with (the bare one twice), the authorizer once per signature
- * algorithm, and only one of the service's operations (`measured`).
+ * The bundles to measure: those of other handlers, of which the bare one is measured twice, the authorizer's for each
+ * signature algorithm, and that of one operation of the service (`measured`).
  */
 const contenders: Bundle[] = [...own, ...others].flatMap((bundle) => {
   if (bundle.name === 'bare') return [bundle, { ...bundle, name: 'again' }];
@@ -172,8 +175,8 @@ const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
- * Returns false if a figure is not needed: the bundling does not affect warm requests, the algorithm does not affect
- * the import, and nothing is compared with the authorizer's first response.
+ * Returns whether to measure a task (`import`, `first` or `warm`) for a bundle. Left out are figures that would only
+ * repeat another bundle's, and the authorizer's first response, which no target or table uses.
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'
@@ -190,7 +193,7 @@ for (const bundle of contenders.filter(({ name }) => events[name] === undefined)
   answers.set(bundle.name, await check(bundle.name, ask));
 }
 
-/** The measured figures by measure and bundle, such as `warm bare`: one figure per round. */
+/** All figures, one per round, under a key such as `warm bare`: the measure `warm` of the bundle `bare`. */
 const figures = new Map<string, number[]>();
 const of = (measure: Measure, name: string): number[] => figures.get(`${measure} ${name}`) ?? [];
 
@@ -254,10 +257,10 @@ const rows: (Omit<Target, 'measure'> & { measure?: Measure; median: number; min?
 const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
   isLeast ? median >= bound : median <= bound;
 
-/** The noise of each measure: each round measures the bare handler twice, and this is the median ratio of the two. */
+/** For each measure, its noise: the median ratio between the two measurements of the bare handler in a round. */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 
-/** Whether a target is certainly met or missed. False if the median differs from the bound by less than the noise. */
+/** Whether it is certain that a target is met, or missed: the median differs from the bound by more than the noise. */
 const isDecided = ({ measure, median, bound }: (typeof rows)[number]): boolean =>
   measure === undefined || Math.abs(median / bound - 1) >= Math.abs((noise[measure] ?? 1) - 1);
 

@@ -7,8 +7,8 @@ import { explain, region } from './aws.ts';
 export type DeployedFunction = { id: string; name: string; live: string | undefined };
 
 /**
- * A version of a function. `version` is a number or $LATEST; `share` (from 0 to 1) is the version's part of the calls.
- * `declared` is its variable BUNDLE_SHA256; `files` has the content of index.js and the names of all files.
+ * `version` is a number or $LATEST; `share` (from 0 to 1) is the share of a function's calls that this version gets.
+ * `declared` is the environment variable BUNDLE_SHA256; `files` has the content of index.js and the names of all files.
  */
 export type DeployedVersion = {
   version: string;

@@ -12,8 +12,8 @@ export type FailedLine = { source: string; number: number; bytes: Buffer; failur
 const comment = /^\s*# .*:\d+ \(.*\): /;
 
 /**
- * A file of the lines that an import could not store, each below a comment with the reason. The user can correct and
- * import this file; lines leave it only when it is imported.
+ * A file of the lines that an import could not store, each below a comment with the reason. The user can correct the
+ * lines and import this file. Only importing this file removes lines from it.
  */
 export class FailedLines {
   readonly file: string;
@@ -48,7 +48,8 @@ export class FailedLines {
   }
 
   async add({ source, number, bytes, failure: { error, message, requestId } }: FailedLine): Promise<void> {
-    // Skip a line that the file already has. If somebody has changed the file since, the line may be gone, so add it.
+    // Do not add a line that the file already had when this import began. But if somebody has changed the file since
+    // then, add the line, because it may have been deleted.
     if (this.#present.has(digest(bytes.toString('latin1'))) && (await this.#isUnchanged())) return;
     const request = requestId === undefined ? '' : ` [request ${requestId}]`;
     // The message may come from any server at the service's address: replace line breaks, which would end the comment.
@@ -60,9 +61,12 @@ export class FailedLines {
     this.#added += text.length;
   }
 
-  /** Removes `first` bytes from the start, which were there before this import. Deletes the file if no bytes remain. */
+  /**
+   * Removes the lines before the byte offset `first`, all of which were in the file before this import. Deletes the
+   * file if no bytes remain.
+   */
   async remove(first: number): Promise<void> {
-    // If somebody else has changed the file meanwhile, keep all of it.
+    // If somebody else has changed the file since this import began, remove nothing.
     if (first === 0 || !(await this.#isUnchanged())) return;
     if (first === this.earlier + this.#added) return rm(this.file);
     // If the file is a symbolic link, replace its target, not the link. Keep the permissions, which may be restricted.

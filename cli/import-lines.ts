@@ -8,7 +8,6 @@ type Line = { number: number; end: number; bytes: Buffer };
 /** What happened to a line. `already there` means that the service had stored the same plant before. */
 export type Outcome = 'new' | 'already there' | 'failed';
 
-/** A line of the imported file and its outcome. */
 export type ImportedLine = Line & ({ outcome: Exclude<Outcome, 'failed'> } | { outcome: 'failed'; failure: Failure });
 
 /**
@@ -19,7 +18,7 @@ export type Failure = { error: number | string; message: string; requestId?: str
 
 export type Create = (plant: NewPlant) => Promise<Result<'createPlant'>>;
 
-/** The most requests in progress at the same time: far fewer than a deployment accepts per second. */
+/** How many requests may be in progress at the same time: far fewer than the default `burstLimit` of a deployment. */
 const concurrency = 16;
 
 /** How many finished lines may wait for a slower line before them, since results are yielded in the file's order. */
@@ -49,7 +48,7 @@ export class ImportEnded extends Error {
  * comments, which begin with #.
  * @param from the number of the first line to import
  * @throws ImportEnded if no response comes, or if the response means that every other line would fail too
- * @throws any error of reading the file or of `create`, except a RangeError of `create`: only its line fails
+ * @throws any error of reading the file or of `create`, except a RangeError of `create`, which fails only one line
  */
 export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 1): AsyncIterable<ImportedLine> =>
   pMapIterable(

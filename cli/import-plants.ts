@@ -91,7 +91,10 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   process.exitCode = failed > 0 || problem !== undefined ? 1 : 0;
 };
 
-/** Removes the finished lines from an imported file of failed lines. @returns a sentence for the user if that fails */
+/**
+ * If the input is a file of failed lines, removes from that file the lines that this import has finished.
+ * @returns a sentence for the user if the removal fails
+ */
 const removeDone = async ({ kind, failures }: Input, end: number): Promise<string | undefined> => {
   if (kind !== 'failed lines') return undefined;
   try {

@@ -2,7 +2,6 @@ import { readSession } from '../local/session.ts';
 import { dataFolder } from '../local/settings.ts';
 import type { TracedRequest } from './traced-request.ts';
 
-/** A request as the running local service remembers it. */
 type Entry = {
   method: string;
   path: string;

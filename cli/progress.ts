@@ -11,7 +11,7 @@ export const secondsLeft = (done: number, total: number, secondsSoFar: number): 
 /** Counts the lines of an import by their outcomes, and shows the counts on a terminal. */
 export class Progress {
   readonly counts: Record<Outcome, number> = { new: 0, 'already there': 0, failed: 0 };
-  /** The number of the last line that is done. The file's first line has the number 1. */
+  /** The number of the last completed line. The lines of a file are numbered from 1. */
   lastLine = 0;
   /** The byte offset at which the line `lastLine` ends. */
   end = 0;
@@ -50,7 +50,9 @@ export class Progress {
     });
   }
 
-  /** The text of the first line if no line so far is a plant; otherwise undefined. */
+  /**
+   * The first line's text if no line so far is a valid plant; otherwise undefined. Helps to explain the file format.
+   */
   get firstMisfit(): string | undefined {
     return this.#misfits > 0 && this.#misfits === this.lines ? this.#first : undefined;
   }

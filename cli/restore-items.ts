@@ -19,7 +19,10 @@ export type Tables = { from: string; to: string };
 /** What happened to one item. `already there`: the target table has an item with the same key, whatever its content. */
 export type Restored = { outcome: 'restored' | 'already there' } | { outcome: 'failed'; reason: string };
 
-/** The most items written at the same time. DynamoDB allows far more, but the service uses the table meanwhile. */
+/**
+ * How many items may be written at the same time. DynamoDB allows far more, but the service uses the same table during
+ * the restore.
+ */
 const concurrency = 32;
 
 /**

@@ -1,4 +1,7 @@
-/** `npm run -s restore -- --from restored --to <TableName>` copies to the second table the items that it lacks. */
+/**
+ * `npm run -s restore -- --from restored --to <TableName>` copies missing items from the table `restored` to the table
+ * <TableName>. Items that <TableName> already has stay unchanged.
+ */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
@@ -20,7 +23,7 @@ const command: Command = new Command('npm run -s restore --')
   .parse();
 
 const { from, to } = command.opts<Partial<Tables>>();
-// Checked here, because Commander would report a missing required option even if the user only mistyped its name.
+// --from and --to are required, but not declared so: Commander would then call a mistyped option missing.
 if (from === undefined || to === undefined) command.error('error: name two tables, with --from and --to');
 if (from === to) command.error('error: --from and --to are the same table');
 

@@ -13,7 +13,7 @@ export type TracedRequest = {
   lines: LoggedLine[];
 };
 
-/** Why the gateway responds with a status without calling a function. No function logs the reason then. */
+/** For each status that the gateway sends before it calls any function, the reason, which no log line contains. */
 const beforeFunctions: Record<number, string> = {
   400: 'the request is not valid HTTP',
   401: 'the request has no Authorization header',

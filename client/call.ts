@@ -25,7 +25,7 @@ export type Token = string | ((hint: { refused: boolean }) => string | Promise<s
  */
 export type Options = { signal?: AbortSignal };
 
-/** The types of an operation, which `Operations` in functions/generated/contract.ts lists. */
+/** The types of one operation's arguments and results. functions/generated/contract.ts has them for each operation. */
 type OperationTypes = { parameters: object; body: unknown; response: unknown; errorCode: number };
 
 export type Call<Types extends OperationTypes> = (
@@ -53,7 +53,10 @@ type OrUndefined<Parameters> = {
 
 type BodyArgument<Body> = [Body] extends [undefined] ? [] : [body: Body];
 
-/** Returns the function that calls the operation at `baseUrl`. The type `Call` describes the function's arguments. */
+/**
+ * Returns a function that calls an operation of the service at `baseUrl`. The type `Call` describes the function's
+ * arguments.
+ */
 export const callOf =
   (operation: Operation, baseUrl: string, token: Token) =>
   async (...args: unknown[]): Promise<Outcome<unknown, number>> => {

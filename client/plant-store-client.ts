@@ -6,7 +6,7 @@ export type * from '../functions/generated/contract.ts';
 export type { Options, Token };
 
 /**
- * The permanent error numbers of an operation, as listed in schemas/openapi.yaml.
+ * The error numbers of an operation, as listed in schemas/openapi.yaml. The meaning of a number never changes.
  * @example
  * const taken: ErrorCode<'createPlant'> = 40901;
  */

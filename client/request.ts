@@ -83,7 +83,7 @@ const mustBeExactWithin = (name: string, value: unknown): void => {
     for (const [key, field] of Object.entries(value)) mustBeExactWithin(`${name}.${key}`, field);
 };
 
-/** Encodes a path parameter. Refuses an empty text, `.` and `..`, which would change the path of the URL. */
+/** Encodes a path parameter. Refuses an empty string, `.` and `..`, which would change the path of the URL. */
 const segment = (name: string, text = ''): string => {
   if (['', '.', '..'].includes(text)) throw new RangeError(`The path parameter ${name} must not be '${text}'.`);
   return encodeURIComponent(text);

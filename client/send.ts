@@ -98,8 +98,8 @@ const outcome = (operation: Operation, received: Response, text: string, sent = 
 };
 
 /**
- * Whether a value has a JSON Schema type. Any number counts as an integer, because a service may write the integer 1 as
- * 1.0.
+ * Whether a value has a JSON Schema type. The types `integer` and `number` are checked alike, because a service may
+ * write the integer 1 as 1.0.
  */
 const isOfType = (type: string, value: unknown): boolean => {
   if (type === 'array') return Array.isArray(value);

@@ -12,8 +12,8 @@ import { StackVersions } from './stack-versions.ts';
 import { readTemplate, type Template } from './template/read-template.ts';
 
 /**
- * A CDK app, or any object with a `synth` method that returns the folder of the assets, and the stacks with their
- * templates.
+ * A CDK app, or any object with a `synth` method. `synth` returns the folder of the assets (`directory`), and the
+ * stacks with their templates.
  */
 type App = { synth: () => { directory: string; stacks: { stackName: string; template: Template }[] } };
 
@@ -59,8 +59,8 @@ export type Emulator = {
    */
   swap: (functionName: string, folder: string) => Promise<void>;
   /**
-   * Serves a changed stack at the same address, with the same store; unchanged functions keep running. Requests in
-   * progress finish with the old stack, which stays if the new one cannot be served (rejects with the reason).
+   * Serves a changed stack at the same address, with the same store. Unchanged functions keep running, and requests in
+   * progress finish with the old stack. Rejects, and serves the old stack, if the new stack cannot be served.
    */
   reload: (source: Source) => Promise<void>;
   /** Waits up to two seconds for requests in progress, then stops everything that `serve` started. */

@@ -45,5 +45,5 @@ const verdictOn = async ({ routeKey, headers }: APIGatewayRequestAuthorizerEvent
   return verifyToken(bearer.token, { ...rules, requiredScopes: scopes[routeKey] ?? [] }, keys);
 };
 
-/** Returns a claim that is a string, or else an empty string: the gateway's context values must be flat. */
+/** Returns a claim that is a string, or else an empty string, so that the request's context contains only strings. */
 const text = (claim: unknown): string => (typeof claim === 'string' ? claim : '');

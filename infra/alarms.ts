@@ -9,17 +9,17 @@ import type { PlantsTable } from './plants-table.ts';
 import type { ServiceFunction } from './service-function.ts';
 
 /**
- * An alarm that goes off above `limit`. Its name ends with `of` (a function's id, or empty) followed by `kind` (a
- * heading of the runbook).
+ * An alarm that goes off above `limit`. Its name ends with `of` and `kind`, as in AuthorizerErrors: `of` is a
+ * function's id or empty, and `kind` is a heading of the runbook.
  */
 export type AlarmRow = [of: string, kind: string, says: string, Metric | MathExpression, limit: number, when: Timing];
 
 type Timing = { period: Duration; evaluationPeriods: number };
-/** Fast enough to notice errors during the five minutes in which a roll-out tries a new version. */
+/** The timing of alarms that must go off within the five minutes in which a roll-out tries a new version. */
 const atOnce: Timing = { period: Duration.minutes(1), evaluationPeriods: 1 };
-/** For problems that matter even if they show in only one period of five minutes. */
+/** The timing of alarms for problems that matter even if they last for only one period of five minutes. */
 const soon: Timing = { period: Duration.minutes(5), evaluationPeriods: 1 };
-/** For problems that matter only if they last, because a single client may cause them for a while. */
+/** The timing of alarms for problems that matter only if they last 15 minutes: one client may cause shorter ones. */
 const lasting: Timing = { period: Duration.minutes(5), evaluationPeriods: 3 };
 
 export const sum = { statistic: Stats.SUM };
@@ -60,7 +60,8 @@ const ofFunction = ({ node: { id }, live, timeout }: ServiceFunction): AlarmRow[
 export const ofTable = (table: PlantsTable): AlarmRow[] => {
   const invocations = LambdaFunction.metricAllConcurrentExecutions(maximum);
   const refused = table.metricConditionalCheckFailedRequests(sum);
-  // DynamoDB operations that can have a condition. The sample count of their latency is the number of successful calls.
+  // Conditional calls that succeed count in SuccessfulRequestLatency, whose sample count is their number. Those whose
+  // condition does not hold count in ConditionalCheckFailedRequests.
   const conditional = /^(Put|Update|Delete)Item$/;
   const written = byOperation(table, 'SuccessfulRequestLatency', Stats.SAMPLE_COUNT, conditional);
   const conflicts = percentage(refused, total({ some: refused, ...written }));
@@ -76,8 +77,8 @@ export const ofTable = (table: PlantsTable): AlarmRow[] => {
 };
 
 /**
- * Returns a metric for each DynamoDB operation that functions may call and that matches `matching`. The keys are ids
- * for use in math expressions.
+ * Returns an object with a metric for each DynamoDB operation that functions may call and whose name fits the pattern
+ * `matching`. The object's keys are the metrics' ids in math expressions.
  */
 export const byOperation = (table: PlantsTable, metric: string, statistic: string, matching = /./) => {
   const used = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));

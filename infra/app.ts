@@ -19,6 +19,7 @@ try {
   console.error(error.message);
   process.exit(1);
 }
-// A finding that is not acknowledged makes synthesis fail. The template lists acknowledged findings with their reasons.
+// A finding of cdk-nag makes synthesis fail unless the finding is acknowledged. The template lists the acknowledged
+// findings with their reasons.
 const audit = { writeSuppressionsToCloudFormation: true };
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app, audit), new ServerlessChecks(app, audit));

@@ -18,8 +18,8 @@ const stubs = {
 };
 
 /**
- * Returns esbuild's options for an entry file. The bundle contains the AWS SDK of the lock file, so the function does
- * not depend on the SDK in the Lambda runtime.
+ * Returns esbuild's options for an entry file. The bundle contains the AWS SDK, in the version that package-lock.json
+ * names, so the function does not depend on the SDK in the Lambda runtime.
  */
 export const esbuildOptions = (entry: string) =>
   ({

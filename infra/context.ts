@@ -4,11 +4,11 @@ import type { Node } from 'constructs';
 /** An error that the person who deploys must fix in the settings or in the contract. Its message is one sentence. */
 export class ConfigurationError extends Error {}
 
-// A stage's name must be short: CloudFormation makes the names of functions and roles from it, which have at most 64
-// characters and must also say what each function or role is for.
+// A stage's name must be short, because CloudFormation makes it part of the names of functions and roles. Those names
+// have at most 64 characters, and must also say what each function or role is for.
 export const stages = /^(prod|dev|dev-[a-z\d]([a-z\d-]{0,18}[a-z\d])?)$/;
 
-/** Matches no text: a pattern for keys that must not be set. */
+/** A pattern that matches no string. For a key that must not be set, this pattern makes `text` refuse every value. */
 export const nothing = /(?!)/;
 
 /** Returns a setting's value. In cdk.json, a setting may be an object that has a value per stage: `{ "prod": 50 }`. */
@@ -22,8 +22,8 @@ const settingOf = (node: Node, key: string): unknown => {
 };
 
 /**
- * Reads a setting that is a text, or returns undefined if the setting is missing.
- * @throws ConfigurationError if the text is empty, has spaces around it or does not fit the pattern
+ * Reads a setting that must be a string, or returns undefined if the setting is missing.
+ * @throws ConfigurationError if the string is empty, has spaces around it or does not fit the pattern
  */
 export const text = (
   node: Node,
@@ -41,7 +41,7 @@ export const text = (
   return value;
 };
 
-/** Reads a text that must be set because the key `other` is set. */
+/** Reads the string of a key that must be set whenever the key `other` is set. */
 export const partner = (
   node: Node,
   key: string,

@@ -67,9 +67,7 @@ export class GitHubStack extends Stack {
     }
   }
 
-  /**
-   * Grants what the jobs of deploy.yml need for `cdk deploy`, for `npm run verify` and, in dev, for the journey tests.
-   */
+  /** Grants what deploy.yml's jobs need for `cdk deploy`, for `npm run verify` and, in dev, for the journey tests. */
   #grant(role: Role, environment: Environment): void {
     const { DEFAULT_DEPLOY_ROLE_ARN, DEFAULT_FILE_ASSET_PUBLISHING_ROLE_ARN } = DefaultStackSynthesizer;
     const Qualifier = this.synthesizer.bootstrapQualifier ?? DefaultStackSynthesizer.DEFAULT_QUALIFIER;
@@ -88,7 +86,7 @@ export class GitHubStack extends Stack {
   }
 }
 
-/** Allows actions on all resources whose names match a pattern, because AWS makes up a part of these names. */
+/** Allows actions on all resources whose names match a pattern, because AWS generates parts of these names. */
 const allow = (role: Role, actions: string[], service: string, pattern: string): void => {
   const arn = (partition: string, region: string, account: string) =>
     `arn:${partition}:${service}:${region}:${account}:${pattern}`;

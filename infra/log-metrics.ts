@@ -4,7 +4,7 @@ import { type IMetric, MathExpression, type Metric, Stats, Unit } from 'aws-cdk-
 import { FilterPattern, type MetricFilterOptions } from 'aws-cdk-lib/aws-logs';
 import type { ServiceFunction } from './service-function.ts';
 
-/** Matches log lines with an outcome. Lambda's JSON log format puts the object that a function logs into `message`. */
+/** Matches log lines with this `outcome`. Lambda puts the object that a function logs into the field `message`. */
 const outcomeIs = (outcome: string): string => `$.message.outcome = "${outcome}"`;
 
 /**
@@ -57,7 +57,10 @@ const count = ({ log, node }: ServiceFunction, kind: string, lines: string, more
     })
     .metric({ statistic: Stats.SUM });
 
-/** Counts log lines by the value of one field. @returns a search, which also finds values that first occur later */
+/**
+ * Counts log lines by the value of one field.
+ * @returns a CloudWatch search, which also finds values that first occur after the deployment
+ */
 const countBy = (field: string, of: ServiceFunction, kind: string, lines: string): IMetric => {
   const { namespace, metricName } = count(of, kind, lines, { dimensions: { [field]: `$.message.${field}` } });
   const search = `{"${namespace}","${field}"} MetricName="${metricName}"`;

@@ -11,7 +11,10 @@ import type { ServiceFunction } from './service-function.ts';
 
 type Parts = { api: PlantApi; operations: ServiceFunction[]; authorizer: ServiceFunction; table: PlantsTable };
 
-/** The alarms, and a dashboard with the state of all alarms, graphs, and each alarm's metric with its limit. */
+/**
+ * The alarms and a dashboard. The dashboard shows the state of all alarms, then graphs from the gateway to the table,
+ * and then the metric of each alarm with the alarm's limit.
+ */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
   // Do not change these two ids, which the logical ids of deployed alarms and dashboards contain. Otherwise, an update

@@ -30,7 +30,7 @@ export class PlantApi extends HttpApi {
       apiName: stackName,
       createDefaultStage: false,
       ...(allowOrigins.length > 0 && { corsPreflight: corsFor(operations, allowOrigins) }),
-      // If the API has a custom domain, close the address that AWS makes up, which would otherwise stay open, too.
+      // If the API has a custom domain, disable the API's default address, which would otherwise stay open as well.
       ...(domain && { disableExecuteApiEndpoint: true }),
       defaultAuthorizer: new HttpLambdaAuthorizer('BearerAuth', authorizer, {
         responseTypes: [HttpLambdaResponseType.SIMPLE],
@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway adds each log group to one policy of the account, for ever; once full, the policy stops deployments.
-    // Names with this prefix share one entry. In `prod`, AWS makes up the name, as the log group outlives the stack.
+    // API Gateway adds each log group to the account's log policy for ever. Names with this prefix share one entry, so
+    // the policy does not fill up. A log group that outlives its stack (`prod`) gets a name from AWS, to avoid clashes.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {

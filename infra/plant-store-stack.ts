@@ -13,9 +13,7 @@ import type { Settings } from './settings.ts';
 import { SmokeTest } from './smoke-test.ts';
 import { TokenIssuer } from './token-issuer.ts';
 
-/**
- * The whole service: an API with an authorizer, a function for each operation of the contract, a table, and monitoring.
- */
+/** The whole service: an API with an authorizer, a function for each operation, a table, alarms and a dashboard. */
 export class PlantStoreStack extends Stack {
   constructor(app: Construct, settings: Settings) {
     const { stage, externalIssuer, alarmEmail, tracing } = settings;
@@ -37,7 +35,7 @@ export class PlantStoreStack extends Stack {
         AUDIENCE: issuer.audience,
         SCOPE_CLAIM: issuer.scopeClaim,
       },
-      // Less than the 10 s that API Gateway waits for an authorizer, more than the 3 s for fetching the issuer's keys.
+      // API Gateway waits 10 s for an authorizer, and fetching the issuer's keys takes at most 3 s of that time.
       timeout: Duration.seconds(9),
       stage,
       tracing,
@@ -48,7 +46,7 @@ export class PlantStoreStack extends Stack {
       const made = new ServiceFunction(this, name, {
         entry,
         environment: { TABLE_NAME: table.tableName },
-        // functions/http/ answers each request at least 2.7 s before this time-out, which means within 2.3 s.
+        // functions/http/ answers each request 2.7 s before this time-out at the latest.
         timeout: Duration.seconds(5),
         stage,
         tracing,

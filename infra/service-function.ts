@@ -27,7 +27,7 @@ export class BundledFunction extends lambda.Function {
 
   constructor(scope: Construct, id: string, { entry, environment, timeout, stage, tracing }: ServiceFunctionProps) {
     const log = new ServiceLog(scope, `${id}Logs`, stage);
-    // CDK's default role can write to every log group of the account; this role, only to the function's log group.
+    // This role can write only to the function's log group. CDK's default role could write to every log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     log.grantWrite(role);
     super(scope, id, {
@@ -35,7 +35,7 @@ export class BundledFunction extends lambda.Function {
       handler: 'index.handler',
       runtime: lambda.Runtime.NODEJS_24_X,
       architecture: lambda.Architecture.ARM_64,
-      // 1,769 MB are one whole core. docs/decisions/function-settings.md explains size, log format and no pre-warming.
+      // 1,769 MB give the function one core. docs/decisions/function-settings.md explains this and the log format.
       memorySize: 1_769,
       timeout,
       // The functions log this hash of their bundle with each failure: docs/decisions/function-settings.md.
@@ -72,9 +72,7 @@ export class BundledFunction extends lambda.Function {
 
 /** A function that answers requests to the API. */
 export class ServiceFunction extends BundledFunction {
-  /**
-   * The alias that callers invoke. It points to the current version or, during a roll-out, to the old and the new one.
-   */
+  /** The alias that callers invoke. It points to the current version or, during a roll-out, to the old and the new. */
   readonly live: lambda.IFunction;
 
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
@@ -97,14 +95,14 @@ export class ServiceFunction extends BundledFunction {
     // Do not take the ARN from the alias: the alias depends on this role, so the role must not refer to the alias.
     const liveArn = `${this.functionArn}:live`;
     const role = new Role(this, 'RollOutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
-    // The managed policy AWSCodeDeployRoleForLambdaLimited covers all functions; this policy, only this function.
+    // AWS's policy AWSCodeDeployRoleForLambdaLimited covers all functions. This policy covers only this function.
     role.addToPolicy(
       new PolicyStatement({
         actions: ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
         resources: [this.functionArn, liveArn],
       }),
     );
-    // CDK grants this, too, but `withoutPolicyUpdates` below drops CDK's grant without a warning.
+    // Allow the role to invoke the smoke test. CDK does that, too, but `withoutPolicyUpdates` below undoes it.
     role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [smokeTest.functionArn] }));
     role.addToPolicy(new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }));
     acknowledge(
@@ -117,7 +115,7 @@ export class ServiceFunction extends BundledFunction {
       deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
       alarms,
       preHook: smokeTest,
-      // Without `withoutPolicyUpdates`, CDK would attach the managed policy to the role.
+      // `withoutPolicyUpdates` keeps CDK from attaching AWSCodeDeployRoleForLambdaLimited to the role.
       role: role.withoutPolicyUpdates(),
     });
     // Deploy the role's policy and the new smoke test before the alias changes: CodeDeploy needs both for that change.
@@ -125,14 +123,12 @@ export class ServiceFunction extends BundledFunction {
   }
 }
 
-/**
- * Makes a function's code: one file, index.js. CDK's NodejsFunction does the same, but through npx, which is slower.
- */
+/** Makes a function's code: one file, index.js. CDK's NodejsFunction does so, too, but through npx, which is slower. */
 const bundled = (entry: string): lambda.Code =>
   lambda.Code.fromAsset(functions, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // CDK demands a Docker image for the case that `tryBundle` returns false, which never happens.
+      // CDK demands a Docker image that it would use if `tryBundle` returned false, which never happens.
       image: DockerImage.fromRegistry('none'),
       // CDK reuses an asset if source folder and options are the same, so each entry needs a different `command`.
       command: [entry],

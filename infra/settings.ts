@@ -5,9 +5,7 @@ import { nothing, number, partner, refused, stages, text } from './context.ts';
 export type TrustedIssuer = {
   issuer: string;
   jwksUri: string;
-  /**
-   * The `aud` that a token must have. `none` turns the check off: tokens for the issuer's other APIs are then accepted.
-   */
+  /** The `aud` that a token must have. `none` turns the check off, so the issuer's tokens for other APIs pass. */
   audience: string;
   /** Names of the claims that can contain scopes, separated by commas. */
   scopeClaim: string;
@@ -16,7 +14,7 @@ export type TrustedIssuer = {
 /** `prod` rolls out in steps, and keeps its data even if the stack is deleted; other stages leave nothing behind. */
 export type Stage = 'prod' | 'dev' | `dev-${string}`;
 
-/** A custom domain name for the API, instead of the name that AWS makes up. */
+/** A custom domain name for the API, instead of the default name that AWS generates. */
 export type Domain = {
   domainName: string;
   /** An ACM certificate for the domain name, in the region of the stack. */
@@ -36,7 +34,7 @@ export type Settings = {
   allowOrigins: string[];
   domain?: Domain;
   alarmEmail?: string | undefined;
-  /** Whether X-Ray traces the functions: docs/decisions/tracing.md. */
+  /** Whether X-Ray traces the functions. docs/decisions/tracing.md says why the default is off. */
   tracing: boolean;
 };
 
@@ -46,7 +44,8 @@ export type Settings = {
  */
 export const readSettings = (node: Node): Settings => {
   const [externalIssuer, domain] = [readIssuer(node), readDomain(node)];
-  // Refuse `scope`, a key of older versions. CDK would ignore it, but whoever sets it may mean it to keep callers out.
+  // Refuse `scope`: in older versions, this key named the scope that a token must have. CDK would ignore the key, but
+  // whoever sets it may rely on it to keep callers out.
   text(node, 'scope', nothing, 'left out: schemas/openapi.yaml has the scopes of each operation');
   return {
     stage: (text(node, 'stage', stages, allowedStages) as Stage | undefined) ?? 'prod',
@@ -105,9 +104,7 @@ const readDomain = (node: Node): Domain | undefined => {
 const hostName = /^(?=.{1,253}$)([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/;
 const certificate = /^arn:aws[a-z-]*:acm:[a-z\d-]+:\d{12}:certificate\/[\w-]+$/;
 
-/**
- * Matches origins written as browsers send them, because API Gateway compares text. docs/deploy.md says why not `*`.
- */
+/** Matches origins as browsers send them, because API Gateway compares text. docs/deploy.md says why not `*`. */
 const origins = {
   test: (text: string): boolean =>
     text.split(',').every((each) => origin.test(each) && URL.parse(each)?.origin === each),

@@ -29,8 +29,8 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     }
     const pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
-      // The pool has no users. If someone adds users by hand, these rules protect them, though the tokens of such users
-      // lack our scopes.
+      // The pool has no users. If someone adds users by hand, these MFA and password rules protect the users' accounts.
+      // Even so, these users cannot call the API, because their tokens lack our scopes.
       mfa: Mfa.REQUIRED,
       mfaSecondFactor: { otp: true, sms: false },
       passwordPolicy: {

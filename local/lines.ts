@@ -13,7 +13,7 @@ type Output = NodeJS.WritableStream & { isTTY?: boolean };
 export const title = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');
 
 /**
- * Describes a request in one line, whatever text the functions logged. Stack traces follow below, indented. On a
+ * Describes a request in one line, even if the functions logged line breaks. Stack traces follow below, indented. On a
  * terminal, the line has columns, and colours unless NO_COLOR is set.
  */
 export const accessLine = (entry: AccessLogEntry, output: Output = process.stdout): string => {

@@ -8,7 +8,10 @@ import { type Contract, readContract, toJson } from './contract.ts';
 type Content = { type: string; body: string | Buffer; location?: string };
 type Source = (origin: string, own: Own, headers: IncomingHttpHeaders) => Promise<Content>;
 
-/** What the pages show about the running service. `requests` returns the latest requests, for `npm run request`. */
+/**
+ * What the local service's pages need from it. `requests` returns the latest requests, which /docs/requests.json lists
+ * for `npm run request`.
+ */
 type Own = {
   newToken: () => Promise<string>;
   requests: () => readonly AccessLogEntry[];
@@ -115,8 +118,8 @@ const contractOf = async (origin: string): Promise<Contract & { servers: object[
 type WithExamples = { in?: string; schema: object; example?: unknown; examples?: Record<string, { value: unknown }> };
 
 /**
- * Returns whether a value in the contract is a parameter, a header or a media type with examples beside its schema.
- * Examples inside a schema do not count, so `forSwaggerUi` does not change them.
+ * Returns whether a value in the contract has examples beside its schema, as a parameter, a header or a media type may.
+ * Examples inside a schema do not count, so `forSwaggerUi` leaves them unchanged.
  */
 const hasExamples = (value: unknown): value is WithExamples =>
   value instanceof Object && 'schema' in value && ('example' in value || 'examples' in value);

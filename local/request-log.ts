@@ -2,12 +2,14 @@ import type { AccessLogEntry } from 'http-api-emulator';
 import { accessLine } from './lines.ts';
 
 /**
- * How many requests get a line each in one second. A second with more requests is called busy: the further requests
+ * How many requests get a line each in one second. A second with more requests is called busy: the remaining requests
  * share one summary line.
  */
 const readable = 20;
 
-/** How many failed requests (5xx) get a line each in a busy second. The summary line covers the further failures. */
+/**
+ * How many failed requests (5xx) per busy second still get a line each. The summary line covers the remaining failures.
+ */
 const failureLines = 3;
 
 /**
@@ -59,7 +61,8 @@ export class RequestLog {
   }
 
   /**
-   * Ends the current second, and prints its summary if some requests were not printed. Must be called once a second.
+   * Starts counting a new second. If some requests of the past second were not printed, prints the past second's
+   * summary. Must be called once a second.
    */
   endSecond(): void {
     const summary = this.#second.summary();

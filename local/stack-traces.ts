@@ -28,15 +28,16 @@ export const splitOutput = (entry: string, files: OutputFile[]): { code: OutputF
 export const sha256Of = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
 
 /**
- * Thrown if the bundle of a stack trace was not built from the files in this folder, but from another commit, say.
+ * Thrown if the bundle of a stack trace was not built from the files in the project's folder but, for example, from
+ * another commit.
  */
 export class OtherBundle extends Error {
   override readonly name = 'OtherBundle';
 }
 
 /**
- * Translates stack traces of the bundles that are built from the files in this folder. Builds these bundles once, when
- * they are first needed.
+ * Translates stack traces of the bundles that are built from the files in the project's folder. Builds these bundles
+ * once, when they are first needed.
  */
 export class StackTraces {
   #made: { entry: string; sha256: string; map: SourceMap }[] | undefined;
@@ -49,7 +50,7 @@ export class StackTraces {
   /**
    * Replaces the positions in a stack trace by positions in the source files.
    * @param sha256 is the hash of the bundle that ran
-   * @throws OtherBundle if the files in this folder do not make that bundle
+   * @throws OtherBundle if the files in the project's folder do not make that bundle
    */
   toSources(stack: string, sha256: string): string {
     const map = this.#bundles.find((each) => each.sha256 === sha256)?.map;
@@ -105,7 +106,7 @@ export const takeStacks = (logged: unknown, omitted: string[] = []): Unfolded =>
       return undefined;
     }
     if (omitted.includes(key)) return undefined;
-    // An error that our code logs has `stack`, a text. An error that Lambda itself logs has `stackTrace`, an array of
+    // An error that our code logs has `stack`, a string. An error that Lambda itself logs has `stackTrace`, an array of
     // lines.
     const stack = key === 'stackTrace' && Array.isArray(value) ? value.join('\n') : key === 'stack' ? value : undefined;
     if (typeof stack !== 'string' || !/^[ \t]+at /m.test(stack)) return value;

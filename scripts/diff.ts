@@ -41,7 +41,7 @@ const { allow, context } = command.opts<{ allow: Finding['rule'][]; context: str
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-/** Prints CDK's diff of a stack. @returns the changes that need more than a code review */
+/** Prints CDK's diff of a stack. @returns the changes that `npm run diff` forbids unless --allow names their rule */
 const compareStack = (name: string, before: StackTemplate, after: StackTemplate): Finding[] => {
   const then = { ...before, template: withoutHashes(before.template) };
   const now = { ...after, template: withoutHashes(after.template) };

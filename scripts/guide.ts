@@ -18,7 +18,7 @@ const command = new Command('npm run guide --')
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-/** Tests that are left out, because a new operation does not change what they test. */
+/** Tests that do not run on the copy with the guide's changes, because these changes do not affect what they test. */
 const unaffected = [
   'emulator/**',
   'test/scripts/**',

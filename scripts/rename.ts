@@ -43,7 +43,7 @@ const readFiles = (): ProjectFile[] =>
     .split('\0')
     .filter((file) => file !== '' && !untouched.test(file))
     .map((file) => ({ file, source: readFileSync(file, 'utf8') }))
-    // Skip binary files, which contain zero bytes.
+    // Skip binary files, which contain NUL characters.
     .filter(({ source }) => !source.includes('\0'));
 
 try {

@@ -15,7 +15,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^functions\/[^/]+\.lambda\.ts$/,
     may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/],
   },
-  // The other files directly in functions/ are the operations, and the module that reads the environment.
+  // Besides the entry files, functions/ itself contains the operations, and the module that reads the environment.
   { of: /^functions\/[^/.]+\.ts$/, may: [/^functions\/plants\//] },
   {
     of: /^functions\/http\//,
@@ -41,7 +41,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^node:/,
     ],
   },
-  // The stubs replace modules of the AWS SDK in the functions' bundles, so they must not import code of the stack.
+  // The stubs replace modules in the functions' bundles, so they must not import the stack's code or the CDK.
   { of: /^infra\/sdk-stubs\//, may: [/^@aws-sdk\/credential-provider-env$/, /^@smithy\/core\/config$/] },
   {
     of: /^infra\/[^/]+$/,
@@ -60,7 +60,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^emulator\/(?!test\/)/,
       /^(aws-lambda|dynalite(\/db\/index\.js)?|level|@aws-sdk\/client-dynamodb)$/,
       /^node:/,
-      // The emulator imports the handlers of functions from paths that it computes.
+      // Allow `import()` of a computed path, because the emulator loads the functions' handlers in this way.
       /^a computed path$/,
     ],
   },
@@ -128,7 +128,7 @@ const importsOf = (file: string): string[] => {
 };
 
 describe('the import rules', () => {
-  test('have exactly one rule for each source file', () => {
+  test('have exactly one rule that applies to each source file', () => {
     const kindsOf = (file: string): string[] =>
       importRules.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));
     const unclear = files.map((file) => [file, kindsOf(file)] as const).filter(([, kinds]) => kinds.length !== 1);
@@ -172,14 +172,14 @@ describe('the folder test/', () => {
     expect(others).toEqual([]);
   });
 
-  test('gives a separate worker to each file that replaces modules, environment variables or the clock', () => {
+  test('has only tests that run in separate workers if they replace modules, environment variables or the clock', () => {
     const lasting =
       /\bvi\.(?:mock|doMock|resetModules)\b|\bstart(?:InProcess|EventLoopClock)\b|\bprocess\.env(?:\[.+?\] =|,)/;
     const shared = include.shared.flatMap((pattern) => globSync(pattern, { cwd: root }));
     expect(shared.filter((file) => lasting.test(readFileSync(path.join(root, file), 'utf8')))).toEqual([]);
   });
 
-  test('is imported from no other folder except bench/', () => {
+  test('is not imported by files in other folders, except in bench/', () => {
     const outside = globSync(
       ['*.ts', '.ci/**/*.{ts,mjs}', '{cli,client,emulator,functions,infra,local,scripts}/**/*.{ts,js}'],
       {

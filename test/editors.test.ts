@@ -8,7 +8,7 @@ import packageJson from '../package.json' with { type: 'json' };
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Returns all strings in a value, and each command with its arguments (such as `runtimeArgs`) as one more string. */
+/** Lists all strings in a configuration. Also joins each command and its arguments into a string, and lists that. */
 const stringsIn = (value: unknown): string[] => {
   if (typeof value === 'string') return [value];
   const strings = Object.values(Object(value)).flatMap(stringsIn);

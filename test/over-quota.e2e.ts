@@ -91,7 +91,8 @@ test('npm run journey passes behind a gateway that accepts at most ten requests 
     }
     inProgress += 1;
     response.on('close', () => (inProgress -= 1));
-    // The journey sends twenty plants at once. The first ten wait here until the gateway has refused one of the others.
+    // `npm run journey` sends twenty requests at once. The first ten wait here until one of the others has been
+    // refused.
     if (body.includes('"racer ')) await quotaUsedUp.promise;
     pass(request, response, body);
   });
@@ -100,7 +101,7 @@ test('npm run journey passes behind a gateway that accepts at most ten requests 
   expect(refused, 'requests refused').toBeGreaterThan(20);
 });
 
-test('npm run journey fails at once if the service itself returns a 500', async () => {
+test('npm run journey fails without a retry if a 500 comes from the service instead of the gateway', async () => {
   let number = 0;
   const { code, output } = await runJourney(
     (request, response, body) => {

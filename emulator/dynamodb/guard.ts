@@ -14,8 +14,8 @@ export type Guard = (headers: IncomingHttpHeaders, body: string) => Refusal | un
 export type Caller = { principal: string; role: Role };
 
 /**
- * Makes a guard that allows each caller what its role allows, and everything to the emulator, whose access key id is
- * `ownKey`. The guard does not check signatures.
+ * Makes a guard that allows a caller only what the caller's role allows, but allows the emulator, whose access key id
+ * is `ownKey`, everything. The guard does not check signatures.
  * @param callers the callers by access key id; callers may be added to the map later
  */
 export const makeGuard =

@@ -3,7 +3,7 @@ import type { Statement } from '../served-stack.ts';
 /** What IAM decides about one action on one resource. */
 type Decision = 'allowed' | 'explicitly denied' | 'implicitly denied';
 
-/** Decides, by the policies of one role, about an action (such as dynamodb:PutItem) on a resource (an ARN or `*`). */
+/** Decides whether a role's policies allow an action (such as dynamodb:PutItem) on a resource (an ARN or `*`). */
 export type Role = (action: string, resource: string) => Decision;
 
 /**

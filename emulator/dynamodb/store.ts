@@ -18,7 +18,10 @@ export type Store = {
   description: string;
   /** Whether the store enforces the functions' roles. */
   enforcesRoles: boolean;
-  /** Returns the environment variables that make the SDK in a function call this store, with the function's role. */
+  /**
+   * Returns the environment variables that give a function's SDK the address of this store, and credentials. If the
+   * store enforces roles, the credentials stand for the function's role.
+   */
   environmentOf: (spec: FunctionSpec) => Record<string, string>;
   /** Creates the tables that are missing. @throws Error with a one-sentence message for the user */
   createTables: (tables: TableSpec[]) => Promise<void>;

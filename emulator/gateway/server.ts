@@ -15,7 +15,7 @@ export type AccessLogEntry = {
   status: number;
   milliseconds: number;
   requestId: string;
-  /** The reason, if the gateway itself responded instead of a function. */
+  /** Why the gateway itself sent an error response instead of a function's response. */
   error?: string;
   log: LogLine[];
 };

@@ -32,7 +32,6 @@ export class TokenBucket {
   }
 }
 
-/** Makes a token bucket for each route that has a throttle. */
 export const bucketsOf = (routes: RouteSpec[], clock: Clock): Map<RouteSpec, TokenBucket> =>
   new Map(
     routes.flatMap((route) => (route.throttle ? [[route, new TokenBucket(route.throttle, clock)] as const] : [])),

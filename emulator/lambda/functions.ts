@@ -11,7 +11,7 @@ export class Functions {
 
   /**
    * `certificates` are certificate authorities (PEM) that the functions trust besides Node's default ones. With
-   * `debug`, nothing times out. A function of `earlier` that has the same spec and code is reused.
+   * `debug`, nothing times out. Functions of the previous stack (`earlier`) are reused if spec and code are unchanged.
    */
   constructor(specs: FunctionSpec[], certificates: string[] = [], debug = false, earlier?: Functions) {
     this.#functions = new Map(

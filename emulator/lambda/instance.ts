@@ -40,8 +40,8 @@ export const payloadLimit = 6_291_556;
 const initTimeout = 10_000;
 
 /**
- * How much memory, in megabytes, an instance may use for new objects. V8's default is about 100 MB, and each instance
- * under load would sooner or later use that much.
+ * The maximum size of V8's young generation in an instance, in megabytes. With V8's default of about 100 MB, each
+ * instance under load would sooner or later use that much memory.
  */
 const maxYoungGenerationSizeMb = 16;
 

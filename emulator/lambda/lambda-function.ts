@@ -30,7 +30,10 @@ export class LambdaFunction {
     this.#folder = spec.folder;
   }
 
-  /** Invokes the function. The returned log includes lines of instances that ended after the previous event. */
+  /**
+   * Invokes the function. If an instance has ended since the last event, the returned log begins with the instance's
+   * last lines, which no other outcome contains.
+   */
   async invoke(target: Target, event: unknown): Promise<Outcome> {
     const payload = JSON.stringify(event);
     if (Buffer.byteLength(payload) >= payloadLimit)
@@ -45,8 +48,8 @@ export class LambdaFunction {
   }
 
   /**
-   * Whether the function has exactly this spec, and runs the code in the spec's folder: `swap` may have replaced that
-   * code.
+   * Whether the function has exactly this spec, and still runs the code in the spec's folder. After a call of `swap`,
+   * the function may run the code in another folder.
    */
   runs(spec: FunctionSpec): boolean {
     return this.#folder === spec.folder && isDeepStrictEqual(this.#spec, spec);

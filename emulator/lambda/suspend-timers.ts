@@ -1,6 +1,6 @@
 /**
- * In milliseconds. A running thread notes the time every `interval`. If the time since the last note is longer than
- * `pause`, a debugger has paused the thread.
+ * A running thread notes the time every `interval` milliseconds. If the last note is more than `pause` milliseconds
+ * old, a debugger has paused the thread.
  */
 const limits = { interval: 50, pause: 100 };
 
@@ -38,8 +38,8 @@ type Timer = NodeJS.Timeout & { _repeat: number | null };
 type Callback = ((...values: unknown[]) => void) | null;
 
 /**
- * Keeps time-outs from firing because of a debugger's pause: a timer that was running during the pause starts again,
- * and `performance.now()` stands still. `Date` goes on, because signatures and tokens need the true time.
+ * Keeps a debugger's pauses from using up time-outs: a timer that was running during a pause starts again instead of
+ * firing. `performance.now()` leaves out pauses. `Date` does not, because signatures and tokens need the true time.
  */
 export const suspendTimers = (): void => {
   const pauses = new Pauses();

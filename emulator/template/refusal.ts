@@ -1,4 +1,3 @@
-/** A resource that an error message names. */
 export type Named = { logicalId: string; type: string };
 
 /** Returns the text by which error messages name a resource: Orders (AWS::Lambda::Function). */

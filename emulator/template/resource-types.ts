@@ -30,7 +30,7 @@ const table = {
     'ProvisionedThroughput',
     'TableClass',
     'Tags',
-    // Only AWS::DynamoDB::GlobalTable has the properties from here on. Its replicas in other regions are not served.
+    // Only AWS::DynamoDB::GlobalTable has the following properties. Its replicas in other regions are not served.
     'GlobalTableWitnesses',
     'MultiRegionConsistency',
     'ReadOnDemandThroughputSettings',
@@ -223,7 +223,8 @@ export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',
   'AWS::SNS::Subscription': 'Endpoint',
   'AWS::SNS::Topic': 'Subscription',
-  // Alarms and roll-outs are not on this list. They may refer to functions, because they do not run here.
+  // Alarms and CodeDeploy roll-outs may refer to functions, so `invokers` does not list them. In the emulator, no alarm
+  // goes off and nothing is rolled out, so none of their calls is missed.
 };
 
 export const onlyFromApi = 'functions get events from the HTTP API only';

@@ -92,7 +92,7 @@ const check = (logicalId: string, templateResource: TemplateResource): Error[] =
 const referredIds = /(?<="Ref":"|"Fn::GetAtt":\[?"|\$\{)\w+/g;
 
 /**
- * Refuses a resource whose type has no effect here if, on AWS, the resource would invoke a function of the template.
+ * Refuses a resource that has no effect in the emulator, but that would invoke a function of the template on AWS.
  */
 const checkInvoker = (logicalId: string, { Type: type, Properties }: TemplateResource, template: Template): Error[] => {
   const property = own(Properties, own(invokers, type) ?? '');

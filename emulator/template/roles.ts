@@ -76,7 +76,7 @@ const readDocument = (holder: PolicyHolder, path: string, document: unknown): St
 };
 
 /**
- * Returns a policy's statement if it is about DynamoDB, and otherwise an empty list. Statements about other services
+ * Reads one statement of a policy. Returns an empty list for a statement about other services only: these statements
  * are not evaluated, because they may refer to resources that the emulator does not know.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_statement.html
  */

@@ -46,8 +46,8 @@ test.each<[name: string, files: Record<string, string>, first: string]>([
   ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-  // Valid LevelDB files in `dynamodb`, but no lock: the emulator did not create these files, because it creates the
-  // lock first.
+  // Valid LevelDB files in `dynamodb`, but no folder `lock`. The emulator creates `lock` first, so these files must be
+  // the user's own.
   ['dynamodb', { CURRENT: 'MANIFEST-000777\n', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
 ])(
   "lockFolder rejects a data folder whose subfolder %s has the user's own files, and leaves them unchanged: %j",

@@ -51,7 +51,7 @@ const startTimers = `
   };`;
 
 describe('with the option debug', () => {
-  test('timers that were running during a pause start again after the pause', async () => {
+  test('a timer that becomes due while the debugger pauses the thread fires, but not at once after the pause', async () => {
     const fn = await functionOf(startTimers, {}, [], true);
     expect(resultOf(await fn.invoke())).toEqual({ early: [], fired: kinds });
   });
@@ -121,7 +121,7 @@ describe('with the option debug', () => {
     expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining('Runtime.NodeJsExit') });
   });
 
-  test('the gateway waits for an authorizer and an integration without a time limit', async () => {
+  test('the gateway waits without a time limit for an authorizer and for an integration', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const invoke = async (name: string) => {
@@ -148,7 +148,7 @@ describe('with the option debug', () => {
   });
 });
 
-test('without the option debug, timers that became due during a pause fire at once', async () => {
+test('without the option debug, a timer that becomes due while the debugger pauses the thread fires at once after the pause', async () => {
   expect(resultOf(await (await functionOf(startTimers)).invoke())).toMatchObject({
     early: ['cleared', ...kinds].sort(),
   });

@@ -1,4 +1,3 @@
-/** Tests how a function's code is replaced. */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -46,7 +45,7 @@ test('swap() lets an event in progress finish with the old code, and then ends t
   expect(resultOf(await fn.invoke())).toBe('new');
 });
 
-test('swap() runs the events that wait for a free instance with the new code', async () => {
+test('after swap(), events that were waiting for a free instance run with the new code', async () => {
   const fn = await functionOf('exports.handler = () => new Promise(() => setInterval(() => {}, 1e6))');
   const outcomes = Array.from({ length: 10 }, () => fn.invoke());
   await fn.swap(await folderOf(returning('new')));
@@ -71,7 +70,7 @@ test('if two calls of swap() overlap, the function then runs the code of the sec
   expect(resultOf(await fn.invoke())).toBe('last');
 });
 
-test('swap() rejects if the function was closed before, and does not load the new code', async () => {
+test('swap() rejects, without loading the new code, if the function is already closed', async () => {
   const { server, port } = await startServer();
   const connections: Socket[] = [];
   server.on('connection', (socket) => connections.push(socket));

@@ -37,7 +37,7 @@ test.each([
   expect(resultOf(await fn.invoke())).toBe(dies ? 1 : 3);
 });
 
-test("an instance's memory limit is the function's memory size for old objects, and 16 MB for new ones", async () => {
+test("an instance limits V8's old generation to the function's memory size, and V8's young generation to 16 MB", async () => {
   const fn = await functionOf("exports.handler = async () => require('node:worker_threads').resourceLimits", {
     memoryMegabytes: 512,
   });
@@ -138,7 +138,7 @@ test('an invocation of a function that does not exist is rejected', async () => 
   await expect(functions.invokeByName('Other', {})).rejects.toThrow('The stack has no function Other. It has Fn.');
 });
 
-test('close() ends the events in progress, and rejects an event that waits for a free instance', async () => {
+test('close() aborts the events in progress, and rejects an event that waits for a free instance', async () => {
   const fn = await functionOf('exports.handler = () => new Promise(() => setInterval(() => {}, 1e6))');
   await fn.functions.warmUp();
   // Eight events are in progress, and one waits for a free instance.

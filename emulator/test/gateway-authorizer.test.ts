@@ -49,14 +49,14 @@ describe('the authorizer', () => {
     expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual(['Bearer t,Bearer u']);
   });
 
-  test('makes the gateway respond 403, without calling the function, if it refuses the request', async () => {
+  test('makes the gateway respond 403, without calling the function, if the authorizer refuses the request', async () => {
     const { port, events } = await start({ Authorizer: { isAuthorized: false } });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 403, body: '{"message":"Forbidden"}' });
     expect(events.map(({ name }) => name)).toEqual(['Authorizer']);
   });
 
   test.each([null, 'yes', {}, { isAuthorized: 'true' }, { isAuthorized: true, context: 'x' }])(
-    'makes the gateway respond 500 if it returns %j',
+    'makes the gateway respond 500 if the authorizer returns %j',
     async (response) => {
       const { port, events } = await start({ Authorizer: response });
       expect(await post(port, '{}', [token])).toMatchObject({
@@ -67,13 +67,13 @@ describe('the authorizer', () => {
     },
   );
 
-  test('makes the gateway respond 500 if it fails', async () => {
+  test('makes the gateway respond 500 if the authorizer fails', async () => {
     const { port, log } = await start({ invoke: async () => ({ failure: 'keys gone', log: [] }) });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 500 });
     expect(log).toMatchObject([{ status: 500, error: 'Authorizer: keys gone' }]);
   });
 
-  test('makes the gateway respond 500 if it does not return within 10 seconds', async () => {
+  test('makes the gateway respond 500 if the authorizer does not return within 10 seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { port, events, log } = await start({ invoke: () => new Promise<never>(() => {}) });

@@ -68,7 +68,7 @@ describe('a preflight request', () => {
     },
   );
 
-  // AWS documents this for an API with a $default route and an authorizer:
+  // AWS documents that preflight requests to such an API, with an authorizer on its route $default, need a token:
   // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html
   test('must pass the authorizer if the most specific matching route has an authorizer', async () => {
     const routes = [{ ...route, routeKey: '$default' }];
@@ -92,7 +92,7 @@ describe('a preflight request', () => {
     },
   );
 
-  test('is an ordinary request if the API has no CORS configuration', async () => {
+  test('is treated as an ordinary request if the API has no CORS configuration', async () => {
     const { port } = await start();
     const response = await send(port, 'OPTIONS /orders', preflight(shop));
     expect(response).toMatchObject({ status: 404 });

@@ -57,7 +57,7 @@ describe('the response of a function', () => {
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   });
 
-  test("is sent without the function's headers about the connection, such as Transfer-Encoding", async () => {
+  test("is sent without the function's connection-specific headers, such as Transfer-Encoding", async () => {
     const headers = { 'Transfer-Encoding': 'chunked', trailer: 'x', connection: 'upgrade', 'content-length': '99' };
     const { port } = await start({ Orders: { statusCode: 200, headers, body: 'ok' } });
     const response = await post(port, '{}', [token]);

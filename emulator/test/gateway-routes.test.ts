@@ -14,7 +14,6 @@ const select = async (routeKeys: string[], requestLine: string): Promise<Selecte
   return status === 200 ? event<APIGatewayProxyEventV2>('Orders') : status;
 };
 
-/** Returns all permutations of the items. */
 const permutations = <T>(items: T[]): T[][] =>
   items.length === 0
     ? [[]]
@@ -70,9 +69,12 @@ describe('the gateway selects the most specific route', () => {
     ['GET /orders/', 'GET /orders/{proxy+}'],
     ['GET /', 'ANY /{proxy+}'],
     ['OPTIONS *', 'ANY /'],
-  ])('among those that match: the request %s does not match the route %s', async (requestLine, routeKey) => {
-    expect(await select([routeKey], requestLine)).toBe(404);
-  });
+  ])(
+    'only among those that match the request: the request %s does not match the route %s',
+    async (requestLine, routeKey) => {
+      expect(await select([routeKey], requestLine)).toBe(404);
+    },
+  );
 });
 
 describe('path parameters', () => {

@@ -11,7 +11,6 @@ import { temporaryFolder } from './kit/temporary-folder.ts';
 const counting = (text: string): string => `let calls = 0; exports.handler = async () => \`${text} \${++calls}\``;
 const saying = (text: string): string => `exports.handler = async () => ${JSON.stringify(text)}`;
 
-/** Serves a small stack until the test ends. */
 const start = async (stack: Parameters<typeof smallStack>[1]) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);

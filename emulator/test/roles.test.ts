@@ -78,7 +78,7 @@ const headersOf = (operation: string, key = spec.name) => ({
   authorization: `AWS4-HMAC-SHA256 Credential=${key}/20261122/us-east-1/dynamodb/aws4_request, Signature=abc`,
 });
 
-/** Makes a guard for the store. The name of each function is also its access key id. */
+/** Makes a guard that applies the functions' roles to calls to the store. A function's access key id is its name. */
 const guardOf = (...specs: FunctionSpec[]) =>
   makeGuard(new Map(specs.map((each) => [each.name, callerOf(each)])), 'own');
 
@@ -180,7 +180,7 @@ describe('a request to the store', () => {
     // An operation of DynamoDB's old API of 2011: dynalite would accept it, but the emulator does not.
     ['DynamoDB_20111205.PutItem', 'DynamoDB_20111205.PutItem'],
     [undefined, 'operations without a name'],
-  ])('for the unsupported target %s is refused with advice', (target, name) => {
+  ])('for the unsupported target %s is refused, and the error message says what to use instead', (target, name) => {
     const guard = guardOf({ ...spec, role: [allow('*', '*')] });
     expect(guard({ ...headersOf(''), 'x-amz-target': target }, '{}')).toEqual({
       __type: 'com.amazon.coral.service#UnknownOperationException',

@@ -66,7 +66,7 @@ describe('the context of a handler', () => {
 });
 
 describe('the environment of a function', () => {
-  test("has the function's variables and those that Lambda sets, but none of the emulator's process", async () => {
+  test("has the function's variables and those that Lambda sets, but none of the variables of the emulator's process", async () => {
     vi.stubEnv('NODE_COMPILE_CACHE', await folderWith({}));
     const fn = await functionOf('exports.handler = async () => ({ ...process.env })', {
       environment: { TABLE_NAME: 't', AWS_LAMBDA_FUNCTION_NAME: 'reserved' },
@@ -92,7 +92,7 @@ describe('the environment of a function', () => {
     });
   });
 
-  test('has the trace id in the request header x-amzn-trace-id, or a new trace id if that header is missing', async () => {
+  test('has the trace id from the request header x-amzn-trace-id, or a new trace id if that header is missing', async () => {
     const fn = await functionOf(
       'exports.handler = async (_, context) => [process.env._X_AMZN_TRACE_ID, context.xRayTraceId]',
     );

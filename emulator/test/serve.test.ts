@@ -5,7 +5,6 @@ import { type ServeOptions, serve } from '../index.ts';
 import { startServer } from './kit/servers.ts';
 import { temporaryFolder } from './kit/temporary-folder.ts';
 
-/** A CloudFormation template of an HTTP API without routes. */
 const template = {
   Resources: {
     Api: { Type: 'AWS::ApiGatewayV2::Api', Properties: { ProtocolType: 'HTTP' } },

@@ -31,11 +31,11 @@ const allowOn = (action: string, resource: string) => ({
   resources: [resource],
 });
 
-describe('a store that the user runs', () => {
+describe('the emulator with a store that the user runs', () => {
   test.each<[what: string, status: 'CREATING' | undefined, created: number]>([
     ['the emulator creates the table', undefined, 1],
     ['another process is creating the table', 'CREATING', 0],
-  ])('is not ready until its table is active: %s', async (_, status, created) => {
+  ])("is not ready until the store's table is active: %s", async (_, status, created) => {
     const slow = await startSlowStore(status);
     const store = await openStore(slow);
     const ready = vi.fn();
@@ -48,7 +48,7 @@ describe('a store that the user runs', () => {
     await store.close();
   });
 
-  test('stops the emulator from starting if its table has another key than in the stack, and leaves that table unchanged', async () => {
+  test("does not start if the store's table has another key than in the stack, and leaves that table unchanged", async () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
     const store = await openStore(slow);
@@ -68,7 +68,7 @@ describe('a store that the user runs', () => {
     ['made-up credentials if the environment has none', {}, anybody],
     ['made-up credentials if the environment has no secret', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
   ])(
-    "is called by the functions without the user's AWS configuration files, and with %s",
+    "makes the functions ignore the user's AWS configuration files, and call the store with %s",
     async (_, environment, expected) => {
       const { endpoint } = await startSlowStore();
       for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
@@ -84,7 +84,7 @@ describe('a store that the user runs', () => {
   );
 
   test.each([[{ endpoint: 'nonsense' }], [{ endpoint: 'localhost:8000' }], [{ endpoint: '' }], [{}]])(
-    'stops the emulator from starting, before any call, if its address is not an http or https URL: %j',
+    "does not start, and calls nothing, if the store's address is not an http or https URL: %j",
     async (location) => {
       const { endpoint } = location as { endpoint: string };
       await expect(openStore({ endpoint })).rejects.toThrow(
@@ -94,7 +94,7 @@ describe('a store that the user runs', () => {
     },
   );
 
-  test('stops the emulator from starting, with a reason and a remedy, if nothing listens at its address', async () => {
+  test("does not start if nothing listens at the store's address, and reports the reason and a remedy", async () => {
     const endpoint = 'http://127.0.0.1:9';
     await expect(openStore({ endpoint })).rejects.toThrow(
       `The store (${endpoint}) cannot be used: connect ECONNREFUSED 127.0.0.1:9. Start it, or correct its address.`,
@@ -106,7 +106,7 @@ describe('a store that the user runs', () => {
     [404, 'application/json', '{"message":"Not Found"}'],
     [400, 'text/plain', ''],
   ])(
-    'stops the emulator from starting, and says why, if a web site at its address responds with %i %s %s',
+    "does not start, and says why, if a web site at the store's address responds with %i %s %s",
     async (status, type, body) => {
       const site = createServer((request, response) => {
         request.resume();
@@ -119,7 +119,7 @@ describe('a store that the user runs', () => {
     },
   );
 
-  test("stops the emulator from starting, with the store's message, if the store refuses the credentials", async () => {
+  test("does not start if the store refuses the credentials, and reports the store's message", async () => {
     const __type = 'com.amazon.coral.service#UnrecognizedClientException';
     const strict = createServer((request, response) => {
       request.resume();
@@ -132,7 +132,7 @@ describe('a store that the user runs', () => {
     );
   });
 
-  test('stops the emulator from starting, and says why, if it does not respond within 5 seconds', async () => {
+  test('does not start, and says why, if the store does not respond within 5 seconds', async () => {
     const server = createServer();
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -314,7 +314,7 @@ describe('the embedded store', () => {
     await store.createTables([{ ...table, GlobalSecondaryIndexes: [byNight, reversed] }]);
   });
 
-  test('stops the emulator from starting, with advice, if dynalite, its database, does not support an index', async () => {
+  test('stops the emulator from starting if dynalite cannot create a secondary index, and advises the use of another DynamoDB', async () => {
     const folder = await newFolder();
     const twoHashKeys = { ...byDay, KeySchema: keySchema('day', 'total', 'HASH') };
     await expect(open(folder, [{ ...table, GlobalSecondaryIndexes: [twoHashKeys] }])).rejects.toThrow(
@@ -324,7 +324,7 @@ describe('the embedded store', () => {
     );
   });
 
-  test('stops the emulator from starting, and says why, if two tables have the same name', async () => {
+  test('stops the emulator from starting if two tables have the same name, and the error message says what to do', async () => {
     await expect(open(await newFolder(), [items, items])).rejects.toThrow(
       'it is already creating a table Items. If two tables of the stack have this name, rename one; otherwise start again.',
     );
@@ -387,7 +387,7 @@ test.each<[what: string, damage: (dynamodb: string) => Promise<void>, reason: st
     'Check its permissions, or choose another folder.',
   ],
 ])(
-  'a data folder that %s is not opened, and the message says to delete the folder only if it is damaged',
+  'a data folder that %s is not opened; only the message for a damaged folder says to delete the folder',
   async (_, damage, why, advice) => {
     const { folder, remove } = await temporaryFolder();
     onTestFinished(remove);

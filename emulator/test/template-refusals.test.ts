@@ -15,13 +15,11 @@ const messageOf = (template: Template): string => {
   return 'nothing was refused';
 };
 
-/** Returns a change that sets properties of a resource. */
 const set =
   (logicalId: string, properties: object): Change =>
   (resources) =>
     Object.assign(resources[logicalId]?.Properties ?? {}, properties);
 
-/** Returns a change that adds a resource. */
 const add =
   (logicalId: string, Type: string, Properties: Record<string, unknown> = {}): Change =>
   (resources) => {

@@ -153,7 +153,7 @@ describe('readTemplate', () => {
     ['AWS::Cognito::UserPool', { LambdaConfig: { PreSignUp: 'arn:aws:lambda:eu-west-3:1:function:theirs' } }],
     ['AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'Shop@example.com' }],
   ])(
-    'ignores a resource of the type %s with the properties %j, which invokes no function of the template',
+    'ignores a resource that invokes no function of the template, for example %s with the properties %j',
     (Type, Properties) => {
       expect(() => read((resources) => Object.assign(resources, { Other: { Type, Properties } }))).not.toThrow();
     },

@@ -14,12 +14,12 @@ const freshFor = 5 * 60_000;
 const usableFor = 60 * 60_000;
 
 /**
- * Milliseconds after a fetch in which no other starts. Otherwise, tokens with made-up key ids would flood the issuer
- * with requests and, while the issuer hangs, nearly every request would wait for it.
+ * Milliseconds that must pass after a fetch before the next fetch starts. Otherwise, tokens with made-up key ids would
+ * flood the issuer with requests and, while the issuer hangs, nearly every request would wait for the issuer.
  */
 const cooldown = 10_000;
 
-/** Milliseconds to wait for the issuer, in each of two attempts. API Gateway's JWT authorizers wait as long. */
+/** Milliseconds that each of two attempts waits for the issuer. API Gateway's JWT authorizers wait the same time. */
 const responseTimeout = 1_500;
 
 export type IssuerKeys = {
@@ -37,8 +37,7 @@ export type IssuerKeys = {
 
 /** Caches an issuer's key set (RFC 7517) across invocations. @example issuerKeys('https://issuer.example/jwks.json') */
 export const issuerKeys = (jwksUri: string): IssuerKeys => {
-  // SimpleFetcher uses only https, and retries once. docs/decisions/key-cache.md says why we do not use
-  // aws-jwt-verify's cache.
+  // SimpleFetcher uses only https, and retries once. Why not aws-jwt-verify's cache: docs/decisions/key-cache.md
   const fetcher = new SimpleFetcher({ defaultRequestOptions: { responseTimeout } });
   let cached: { keys: IssuerKey[]; fetchedAt: number } | undefined;
   let failure: string | undefined;

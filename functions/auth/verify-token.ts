@@ -8,13 +8,12 @@ export type TokenRules = {
   issuer: string;
   /** The expected `aud`. Null skips the check, for issuers such as Cognito, whose tokens have no `aud`. */
   audience: string | null;
-  /** A token must have all of these scopes. */
   requiredScopes: readonly string[];
   /** The names of the claims that can contain scopes. The names differ from issuer to issuer. */
   scopeClaims: readonly string[];
 };
 
-/** The claims of a valid token, with the scopes in its `scopeClaims`; or the reason for refusing the token. */
+/** A valid token's claims, and the scopes in those that `scopeClaims` names; or the reason for refusing the token. */
 export type Verdict = { claims: JwtPayload; scopes: string[] } | { refused: Refusal };
 
 /**
@@ -52,7 +51,7 @@ const verifyWith = ({ jwk, publicKey }: IssuerKey, token: string, rules: TokenRu
   } catch (error) {
     if (error instanceof JwtExpiredError) return { refused: 'expired' };
     if (error instanceof JwtInvalidAudienceError) return { refused: 'audience' };
-    // Any other error means a wrong signature, whatever the error's class: `readUnverified` has refused all else.
+    // `readUnverified` and the checks above leave only a wrong signature as the cause, whatever the error's class.
     return { refused: 'signature' };
   }
 };
@@ -69,6 +68,7 @@ const grantedScopes = (claims: JwtPayload, names: readonly string[]): string[] =
     if (typeof claim === 'string') return claim.split(' ');
     return Array.isArray(claim) && claim.every((each) => typeof each === 'string') ? claim : [];
   });
-  // Drop list elements with a space: they are not scopes (RFC 6749 section 3.3), and joined, each would look like two.
+  // Drop list elements that contain a space. Such an element is not a scope (RFC 6749 section 3.3), and would look like
+  // two scopes once the authorizer joins all scopes with spaces.
   return [...new Set(scopes)].filter((scope) => scope !== '' && !scope.includes(' '));
 };

@@ -10,11 +10,14 @@ export type HttpEvent = Pick<APIGatewayProxyEventV2, 'requestContext'>;
 
 export type ErrorClass = new (...args: never[]) => Error;
 
-/** An error class from outside functions/http/, and the catalogue entry that makes the response to such an error. */
+/**
+ * An error class from outside functions/http/, and the entry of the error catalogue (errors.ts) that says how to
+ * respond to errors of this class.
+ */
 export type Translation = readonly [errorClass: ErrorClass, entry: CatalogueEntry];
 
 /**
- * Turns a thrown error into the catalogue's response, without the cause. Logs one line, which for a 5xx has the cause.
+ * Turns a thrown error into a response from the error catalogue. Logs one line, which for a 5xx includes the cause.
  * Register this middleware first: Middy runs `onError` hooks in reverse order, so this hook then runs last.
  * @example .use(errorResponse([[StoreUnavailable, errors.storeUnavailable]]))
  */
@@ -55,8 +58,8 @@ const evidence = (thrown: unknown, depth = 0): object => {
   if (!(thrown instanceof Error)) return { name: typeof thrown };
   const { name, cause, code, stack, $metadata } = thrown as Error & { code?: unknown; $metadata?: ServiceMetadata };
   const { httpStatusCode, attempts, requestId } = $metadata ?? {};
-  // Log neither `code` nor the stack of DynamoDB's errors and SyntaxErrors: `code` may quote text from the network, and
-  // so may the message, with which the stack starts.
+  // DynamoDB's errors and SyntaxErrors may quote text from the network in their `code` and in their message. The stack
+  // starts with the message, so log neither `code` nor the stack of these errors.
   const isQuote = '$response' in thrown || thrown instanceof SyntaxError;
   return {
     name: ifMatches(errorName, name),

@@ -16,8 +16,8 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
 };
 
 /**
- * Returns `value`, or the integer in `source` as a bigint if it has at most 19 digits and rounding may have changed it.
- * Returns NaN, which no check accepts, if rounding made a fraction a safe integer, such as 1.0000000000000000001.
+ * Returns the number `value`, whose JSON text is `source`. Returns a bigint if this is an integer of at most 19 digits
+ * that rounding may have changed, and NaN, which no check accepts, if rounding made a fraction an integer.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
   // A double holds any 15 digits exactly, but rounds 1e-400 to 0. So 0 is exact only if `source` has no digit 1 to 9.

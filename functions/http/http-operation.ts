@@ -5,8 +5,8 @@ import { CatalogueError, errors } from './errors.ts';
 import type { OperationContext } from './store-time.ts';
 
 /**
- * Milliseconds before Lambda's time-out (5 s, infra/plant-store-stack.ts) at which an unfinished request gets a 503 and
- * the handler's `signal` aborts: docs/decisions/contract.md promises a response within 2.5 s, even if the store hangs.
+ * Milliseconds before Lambda's time-out (5 s, infra/plant-store-stack.ts), so after 2.3 s. An unfinished request then
+ * gets a 503, and the handler's `signal` aborts: docs/decisions/contract.md promises 2.5 s even if the store hangs.
  */
 const timeoutEarlyInMillis = 2_700;
 
@@ -28,8 +28,8 @@ export const httpOperation = (operation: { errors: readonly Translation[]; unava
     });
 
 /**
- * Fails a request if parsing its body took nearly all the time: while a body is parsed, no time-out can fire. Register
- * this middleware last.
+ * Fails a request if parsing its body has nearly used up the time, because no time-out can fire during the parsing.
+ * Register this middleware last.
  * @throws CatalogueError noTimeLeft
  * @example .use(timeLeft())
  */

@@ -5,7 +5,10 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { CatalogueError, errors } from './errors.ts';
 import { mayRound, parseExactly } from './exact-json.ts';
 
-/** The most bytes in a body: a plant of 400 KB with JSON escapes fits. Parsing takes at most 0.4 s of CPU time. */
+/**
+ * The maximum size of a body in bytes. A plant of 400 KB fits, even with JSON escapes. Parsing a body of this size
+ * takes at most 0.4 s of CPU time.
+ */
 const maxBodyBytes = 1024 * 1024;
 
 /** Matches `application/json` or `application/*+json`, with any parameters (RFC 6839, RFC 9110 section 8.3.1). */
@@ -17,14 +20,10 @@ const identityCoding = /^\s*(?:identity\s*(?:,\s*identity\s*)*)?$/i;
 const ambiguousReplacement =
   'the request body has bytes that are not UTF-8; if U+FFFD is meant, send a Content-Length or write \\ufffd';
 
-/**
- * The maximum depth of nesting in a body. JSON.parse's limit is the size of the stack, which differs between threads.
- */
+/** The maximum nesting depth of a body. JSON.parse's limit is the size of the stack, which differs between threads. */
 const maxDepth = 2_000;
 
-/**
- * An API Gateway event (payload 2.0). Its body is text until `jsonBody` has run, and can be any JSON value afterwards.
- */
+/** An API Gateway event (payload 2.0). Its body is text until `jsonBody` has run, and then any JSON value. */
 type HttpEvent = Omit<APIGatewayProxyEventV2, 'body'> & { body?: unknown };
 
 /**
@@ -56,7 +55,10 @@ export const jsonBody = (): MiddlewareObj<HttpEvent> => {
   };
 };
 
-/** Returns the body as the client sent it. API Gateway encodes a body in base64 unless its type is known as text. */
+/**
+ * Returns the body as the client sent it. API Gateway encodes a body in base64 unless the gateway recognizes the body's
+ * content type as text.
+ */
 const decode = ({ headers, body, isBase64Encoded }: HttpEvent): string => {
   if (typeof body !== 'string') throw new CatalogueError(errors.notJson);
   const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');

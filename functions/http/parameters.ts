@@ -14,9 +14,7 @@ type HttpEvent = { rawQueryString?: string } & { [Property in EventParameter['pr
 const integer = /^(?:0|-?[1-9]\d*)$/;
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/**
- * Parses a parameter's text by its type. Text that does not fit the type stays text, which the validator then refuses.
- */
+/** Parses a parameter's text by its type. Text that does not fit the type stays text, which the validator refuses. */
 const values: Record<EventParameter['type'], (text: string) => unknown> = {
   string: (text) => text,
   integer: (text) => (integer.test(text) ? Number(text) : text),
@@ -30,7 +28,8 @@ const values: Record<EventParameter['type'], (text: string) => unknown> = {
  * @throws CatalogueError notValid if the operation has query parameters and the query string is not UTF-8
  */
 export const parseParameters = (event: HttpEvent, parameters: readonly EventParameter[]): void => {
-  // Parse rawQueryString, because API Gateway joins repeated parameters with commas, which values may contain, too.
+  // Parse rawQueryString, because `queryStringParameters` cannot be split again: API Gateway joins the values of a
+  // repeated parameter with commas, and a value may contain commas as well.
   const query = parameters.some(({ property }) => property === 'queryStringParameters') ? queryOf(event) : undefined;
   for (const { name, property, type, isList, default: standard } of parameters) {
     event[property] ??= {};

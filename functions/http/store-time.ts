@@ -7,8 +7,8 @@ type StoreCall = { startedAt: number; endedAt?: number; attempts?: number | unde
 export type OperationContext = Context & { storeCalls: StoreCall[] };
 
 /**
- * Returns two figures for a log line: the time from the start of the request's first call to the store until all calls
- * have ended (until now if one has not), and the number of attempts of all calls (undefined if one has not ended).
+ * Returns two figures for a log line: the time from a request's first call to the store until all calls have ended, and
+ * the number of attempts of all calls. If a call has not ended, the time is until now, and `attempts` is undefined.
  * @returns undefined if the request did not call the store
  */
 export const storeTime = (calls: readonly StoreCall[] = []) => {

@@ -30,9 +30,7 @@ export const validEvent = <Event>(contract: {
   };
 };
 
-/**
- * Limits of an error message. A body of 1 MiB can break half a million rules, but Lambda cannot return more than 6 MB.
- */
+/** Limits of an error message. A body of 1 MiB can break half a million rules, but Lambda returns at most 6 MB. */
 const limits = { violations: 10, nameLength: 200 };
 
 const sentence = (violations: ErrorObject[]): string => {

@@ -10,9 +10,7 @@ export class StoreUnavailable extends Error {
 /** A DynamoDB table, with the SDK client that calls it. */
 export type Table = { name: string; client: DynamoDBClient };
 
-/**
- * Limits of the DynamoDB client. By default, the SDK waits forever; `requestTimeout` alone makes it only log a warning.
- */
+/** Limits of the DynamoDB client. By default, the SDK waits forever; `requestTimeout` alone only logs a warning. */
 export const storeLimits = {
   // One attempt and two retries, for broken connections, lost responses and throttling. After about 17 failing requests
   // in a row, an instance has used up the SDK's retry quota (docs/operate/runbook.md) and no longer retries.
@@ -69,9 +67,7 @@ export const answered = async <Output extends Answer>(
   }
 };
 
-/**
- * Throws if a response has no request id: such a response is not from DynamoDB, so it proves nothing about the item.
- */
+/** Throws if a response has no request id: such a response is not from DynamoDB, and proves nothing about the item. */
 const assertDynamoDB = ({ $metadata }: Answer): void => {
   if ($metadata.requestId === undefined) throw new StoreUnavailable('The response is not from DynamoDB');
 };
@@ -79,16 +75,17 @@ const assertDynamoDB = ({ $metadata }: Answer): void => {
 /** Names of temporary errors besides those that the SDK retries: aborted at the deadline, wrong clock, busy item. */
 const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionConflictException)$/;
 
-/** Codes, besides those that the SDK retries, of connections that failed, broke off, or did not speak HTTP or TLS. */
+/**
+ * Codes of connection errors besides those that the SDK retries: the connection failed or was lost, or the other side
+ * did not speak HTTP or TLS.
+ */
 const connectionErrors =
   /^(?:E(?:ADDRNOTAVAIL|CONNABORTED|HOSTDOWN|NET(?:DOWN|RESET)|PROTO)|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
 
 /** An error that the SDK may throw. If the error comes from Node.js, it has a `code`. */
 type SdkError = Parameters<typeof isTransientError>[0] & { code?: string };
 
-/**
- * Returns whether an error is temporary. All others are our faults: denied access, no table, no credentials, EMFILE.
- */
+/** Returns whether an error is temporary. Others are our faults: denied access, no table, no credentials, EMFILE. */
 const isTemporary = (error: SdkError): boolean =>
   isThrottlingError(error) ||
   isTransientError(error) ||

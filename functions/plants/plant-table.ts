@@ -51,9 +51,7 @@ const isItemTooLarge = (error: unknown): boolean =>
 /** A plant in DynamoDB's format. A field that the plant does not have is undefined. */
 type PlantItem = { [Field in keyof NewPlant]-?: AttributeValue | (Field extends 'id' ? never : undefined) };
 
-/**
- * Converts a plant to DynamoDB's format. The compiler refuses this function if it leaves out a field of the contract.
- */
+/** Converts a plant to DynamoDB's format. The compiler refuses this function if it omits a field of the contract. */
 export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
   id: { N: String(id) },
   name: { S: name },

@@ -9,5 +9,5 @@ export type AllFields<T> = T extends readonly (infer Item)[]
     ? { [Field in keyof Required<T>]: AllFields<T[Field]> }
     : T;
 
-/** Returns the part of a plant that responses contain, without `id`. JSON leaves out a `tag` that is undefined. */
+/** Returns a plant as responses contain it: without its `id`. JSON leaves out a `tag` that is undefined. */
 export const toPlant = ({ name, tag }: NewPlant): AllFields<Plant> => ({ name, tag });

@@ -1,6 +1,4 @@
-/**
- * The smoke test's calls to AWS: it invokes function versions, and tells CodeDeploy whether to continue the deployment.
- */
+/** The smoke test's calls to AWS: it invokes function versions, and tells CodeDeploy whether to continue. */
 import { setTimeout } from 'node:timers/promises';
 import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@aws-sdk/client-codedeploy';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';

@@ -29,9 +29,7 @@ export const authorizerEvent = (token: string, requestId: string): object => {
   return { version: '2.0', type: 'REQUEST', routeKey, headers, requestContext: { requestId } };
 };
 
-/**
- * Returns a token in which only the key id and the signature are wrong, so the authorizer must fetch the issuer's keys.
- */
+/** Returns a token that is valid except for its key id and signature, so that the authorizer fetches the keys. */
 export const forgedToken = (issuer: string): string => {
   const inAMinute = Math.floor(Date.now() / 1_000) + 60;
   const parts = [

@@ -50,7 +50,8 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
 const problemOfRefusal = ({ result, failure, log }: Answer): string | undefined => {
   if (failure !== undefined) return `it failed: ${failure}`;
   if (result['isAuthorized'] !== false) return 'it does not refuse';
-  // An authorizer that refuses good tokens too would log another reason. Without a log from Lambda, accept the refusal.
+  // An authorizer that also refuses good tokens would log a reason other than "unknown key". If Lambda returns no log,
+  // the reason cannot be checked, so the refusal is enough.
   const reason = /"reason":"([\w ]+)"/.exec(log)?.[1] ?? 'unknown key';
   return reason === 'unknown key' ? undefined : `the reason is "${reason}", not "unknown key"`;
 };

@@ -62,8 +62,8 @@ export class ReloadQueue {
       const seconds = (performance.now() - changedAt) / 1_000;
       if (files.length > 0 && !this.#isClosed) console.log(`Reloaded ${what} (${seconds.toFixed(2)} s).`);
     } catch (error) {
-      // Include these files in the next reload. A reload may fail only because another file is not written yet, for
-      // example while somebody adds an operation.
+      // Include these files in the next reload, which may succeed: perhaps this reload failed because another file had
+      // not been written yet, for example while somebody adds an operation.
       for (const file of files) this.#files.add(file);
       if (!this.#isClosed) {
         console.error(error instanceof Error ? error.message : error);

@@ -1,10 +1,13 @@
-/** `npm start -- --watch`: serves changed source files without a restart. */
+/** `npm start -- --watch`: makes the local service use changed source files without a restart. */
 
 import { ReloadQueue } from './reload-queue.ts';
 import { Reloader, root, type Service } from './reloader.ts';
 import { watchSources } from './sources.ts';
 
-/** From now on, makes the service use each source file that changes. @returns a function that stops the watching */
+/**
+ * Starts watching the source files. Files that change are then reloaded into the running service.
+ * @returns a function that stops the watching
+ */
 export const startWatching = async (service: Service): Promise<() => Promise<void>> => {
   const reloader = new Reloader(service);
   const queue = new ReloadQueue((files) => reloader.reload(files));

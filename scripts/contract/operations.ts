@@ -5,7 +5,10 @@ import { type Contract, resolve, type Schema } from './schemas.ts';
 
 export type { Contract, Schema };
 
-/** The places of parameters, each with the property of API Gateway's event (payload format 2.0) that contains them. */
+/**
+ * Maps the place of a parameter (`in` in OpenAPI) to the property of API Gateway's event (payload format 2.0) that
+ * contains the parameter's value.
+ */
 export const eventProperties = { path: 'pathParameters', query: 'queryStringParameters', header: 'headers' } as const;
 
 export type Parameter = {
@@ -16,7 +19,7 @@ export type Parameter = {
   example?: unknown;
 };
 
-/** A response header, with its name in lower case. `required` is true if every such response has the header. */
+/** A header of a response. `name` is in lower case. `required` is true if the response always has the header. */
 export type Header = { name: string; required: boolean; schema: Schema };
 
 /**
@@ -56,8 +59,8 @@ type OperationObject = {
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 
 /**
- * The keys that a path item may have besides `methods`. Neither list has `trace`, because API Gateway does not support
- * it.
+ * The keys that a path item may have besides the HTTP methods in the list `methods`. Neither list has `trace`, because
+ * API Gateway does not support that method.
  */
 const otherKeys = ['summary', 'description', 'parameters'];
 
@@ -168,7 +171,7 @@ class OperationReader {
 
   #parameters(shared: NonNullable<OperationObject['parameters']>): Parameter[] {
     const byKey = new Map<string, Parameter>();
-    // An operation's parameter overrides a parameter of its path item that has the same place and name.
+    // An operation's parameter overrides a parameter of its path item that has the same `in` and `name`.
     for (const each of [...shared, ...(this.#object.parameters ?? [])]) {
       const parameter = this.#parameter(resolve(this.#contract, each));
       byKey.set(`${parameter.in} ${parameter.name}`, parameter);
@@ -228,7 +231,6 @@ class OperationReader {
     });
   }
 
-  /** The example bodies of a request or a response. */
   #examples(of: (Content & Reference) | undefined): unknown[] {
     const { content } = resolve(this.#contract, of ?? {});
     const { example, examples = {} } = content?.['application/json'] ?? {};

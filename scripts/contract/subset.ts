@@ -133,7 +133,9 @@ class Comparison {
   }
 }
 
-/** The keywords that limit a number, each with the end of the range that it sets. */
+/**
+ * The keywords that limit a number. The value says whether the keyword sets the lower or the upper end of the range.
+ */
 const boundKeywords = { minimum: 'lower', exclusiveMinimum: 'lower', maximum: 'upper', exclusiveMaximum: 'upper' };
 
 type Bound = { side: string; limit: number | bigint; isExclusive: boolean };

@@ -35,7 +35,6 @@ const checkNames = (schemas: string[], interfaces: string[]): void => {
     throw new Error(`The schema ${wrong} in schemas/openapi.yaml needs another name, which must be like NewPlant.`);
 };
 
-/** Returns the source code of functions/generated/contract.ts. */
 export const compileTypes = async (contract: Contract, operations: Operation[]): Promise<string> => {
   const schemas = Object.fromEntries(
     Object.entries(contract.components.schemas).map(([name, schema]) => [name, { ...schema, title: typeName(name) }]),

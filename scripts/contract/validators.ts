@@ -20,14 +20,15 @@ type Range = { integer: boolean; int64: boolean; orNull: boolean; condition: str
 const range: CodeKeywordDefinition = {
   keyword: 'range',
   schemaType: 'object',
-  // Run before Ajv's own keywords that compare values, so that they compare the converted number.
+  // Ajv runs this keyword before `const` and `enum`, because they must compare the number, not the bigint from which
+  // this keyword makes it.
   before: 'const',
   code(context: KeywordCxt) {
     const { integer, int64, orNull, condition } = context.schema as Range;
     const { gen, data, it } = context;
     if (!int64) {
-      // An integer that a double would round stays a bigint, so that other branches of an `anyOf` still get the exact
-      // value.
+      // An integer that a double would round stays a bigint: this check then refuses it, but another schema of an
+      // `anyOf` may accept the exact value.
       const isExact = integer ? _`Number.isSafeInteger(Number(${data}))` : _`true`;
       gen.if(_`typeof ${data} === "bigint" && ${isExact}`, () => {
         gen.assign(data as Name, _`Number(${data})`);

@@ -8,7 +8,7 @@ import type { StackTemplate, Template } from './template.ts';
 export type Stacks = Map<string, StackTemplate>;
 
 /**
- * Synthesizes a project as `cdk synth` does, but skips the checks of the templates, which CI makes separately.
+ * Synthesizes a project as `cdk synth` does, but does not check the templates, because CI checks them separately.
  * @param name is what the error message calls the project
  * @param context has settings such as `stage=dev`, in addition to those of the project's cdk.json
  * @throws Error with the output of the project's CDK app if the app fails

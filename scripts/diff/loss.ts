@@ -1,7 +1,7 @@
 import { fullDiff, ResourceImpact } from '@aws-cdk/cloudformation-diff';
 import { type Finding, type Resource, type StackTemplate, textOf } from './template.ts';
 
-/** Resources that nobody can make again: they hold items, or the names, addresses and secrets that clients use. */
+/** Resources that cannot be recreated, because they hold items, or names, addresses or secrets that clients use. */
 const irreplaceable = new RegExp(
   `^AWS::(${[
     'DynamoDB::(Global)?Table',
@@ -12,8 +12,8 @@ const irreplaceable = new RegExp(
 );
 
 /**
- * Whether the loss of a resource matters: if the resource is irreplaceable, or if it outlives its stack. Versions of
- * functions do not count, because each deployment replaces them.
+ * Returns whether a resource must not be lost, because it is irreplaceable or because it outlives its stack. Versions
+ * of functions do not count, because each deployment replaces them.
  */
 const isKept = ({ Type, DeletionPolicy = '' }: Resource): boolean =>
   irreplaceable.test(Type) || (/^(Retain|Snapshot)/.test(DeletionPolicy) && Type !== 'AWS::Lambda::Version');
@@ -33,8 +33,8 @@ type Part = {
 };
 
 /**
- * Lists the parts of a resource: the whole resource, and each replica of a table. The key is the end of a message about
- * the part: `''` for the whole resource, or for example ` in eu-west-1` for a replica.
+ * Maps the parts of a resource: the whole resource, and each replica of a table. A key is the text with which a message
+ * about the part ends: `''` for the whole resource, or for example ` in eu-west-1` for a replica.
  */
 const partsOf = ({ Properties = {} }: Resource): Map<string, Part> => {
   const { Replicas = [] } = Properties as { Replicas?: (Part & { Region?: unknown })[] };
@@ -106,7 +106,7 @@ export const findLosses = (before: StackTemplate, after: StackTemplate): Finding
 type Attribute = { AttributeName?: string; AttributeType?: string };
 
 /**
- * Whether a key attribute gets another type: CloudFormation then replaces the table, which CDK's diff does not know.
+ * Whether a key attribute changes its type. CloudFormation then replaces the table, but CDK's diff does not say so.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-dynamodb-globaltable.html
  */
 const hasRetypedKey = (then: Resource, now: Resource): boolean => {

@@ -2,8 +2,8 @@
 import { type Finding, type Resource, type Template, textOf } from './template.ts';
 
 /**
- * One action that a policy allows or denies, unconditionally if `condition` is empty. `role` is set if `who` has the
- * permission because of that role or group.
+ * One action that a policy allows or denies, unconditionally if `condition` is empty. If `who` has the permission
+ * through a role or group in the template, `role` names that role or group.
  */
 type Permission = { effect: string; who: string; action: string; resource: string; condition: string; role?: string };
 
@@ -77,7 +77,8 @@ const parsed = (text: string): unknown => {
 };
 
 /**
- * The fields of a permission that the template does not spell out. The caller adds `action`, a description in words.
+ * Returns a permission whose actions the template does not list. The caller adds an `action` in words, such as
+ * `do what arn:aws:iam::aws:policy/ReadOnlyAccess allows`.
  */
 const unread = (effect: string, who: string) => ({ effect, who, resource: 'any resource', condition: '' });
 
@@ -103,8 +104,8 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
 };
 
 /**
- * Whether a value only stands for a policy statement, as a parameter or an `Fn::If` does. The statement of a firewall
- * rule has no `Effect` either, but does not count.
+ * Whether a policy statement cannot be read because it is a parameter, an `Fn::If` or the like. A statement without
+ * `Effect` that is none of these is not a policy statement: firewall rules, for example, have a `Statement`, too.
  */
 const isUnreadable = (found: unknown): boolean => {
   if (!(found instanceof Object)) return true;
@@ -137,7 +138,7 @@ const managedPolicies = (id: string, { Properties = {} }: Resource): Permission[
 
 /**
  * Reads an AWS::Lambda::Permission. Properties such as SourceArn limit who may invoke the function, so they become the
- * condition.
+ * permission's `condition`.
  */
 const ofPermission = ({ Properties = {} }: Resource): Permission => {
   const { Principal, Action, FunctionName, LayerVersionArn, ...limits } = Properties;
@@ -150,7 +151,7 @@ const ofPermission = ({ Properties = {} }: Resource): Permission => {
   return { effect: 'Allow', who, action, resource, condition: condition.sort().join(' and ') };
 };
 
-/** Whether `wide` allows, or denies, everything that `narrow` allows or denies. */
+/** Whether `wide` has the same effect (Allow or Deny) as `narrow`, for at least the same calls. */
 const covers = (wide: Permission, narrow: Permission): boolean =>
   wide.effect === narrow.effect &&
   wide.who === narrow.who &&
@@ -159,8 +160,8 @@ const covers = (wide: Permission, narrow: Permission): boolean =>
   (wide.condition === '' || wide.condition === narrow.condition);
 
 /**
- * Whether a policy's pattern, in which * stands for any text, covers another one. Our own descriptions, which begin
- * with `all but` or the like, are not patterns.
+ * Whether a policy's pattern, in which * stands for any text, covers another pattern. A description in words, such as
+ * `all but …`, is not a pattern, so it covers only itself.
  */
 const matches = (pattern: string, text: string): boolean => {
   if (/^(all but|do what|what) /.test(pattern)) return pattern === text;

@@ -5,12 +5,12 @@
 import { isMap, parseDocument } from 'yaml';
 
 /**
- * A code block. A line of a `diff` begins with a space (kept), a minus (removed) or a plus (added). A `yaml` block is
- * inserted into its file.
+ * A code block that changes or creates `file`. A line of a `diff` begins with a space (kept), a minus (removed) or a
+ * plus (added). A `yaml` block is inserted into `file`.
  */
 export type Block = { file: string; kind: 'new' | 'diff' | 'yaml'; lines: string[] };
 
-/** Returns the blocks of a document that name a file. */
+/** Returns those code blocks of a Markdown document that have the name of a file after the language. */
 export const readBlocks = (markdown: string): Block[] =>
   [...markdown.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)].map(([, language, file = '', text = '']) => ({
     file,
@@ -46,7 +46,7 @@ export const applyBlock = (block: Block, text: string | undefined): string => {
 
 const applyDiff = (block: Block, text: string): string => {
   const before = side(block, '-');
-  // Search with a line break before the text, so that only whole lines match.
+  // Begin the search with a line break, so that a match begins at the start of a line. `before` ends with a line break.
   const whole = `\n${text}`;
   const start = whole.indexOf(`\n${before}`);
   if (start === -1 || whole.includes(`\n${before}`, start + 1)) {
@@ -81,7 +81,7 @@ const insertYaml = ({ file, lines }: Block, text: string): string => {
  */
 export type Price = { newFiles: number; changedFiles: number; lines: number; testsEdited: number };
 
-/** The most that the guide's operation may cost. Above that, `npm run guide` fails. */
+/** How many files and lines the guide may make a developer add or change. `npm run guide` fails above these limits. */
 const target: Price = { newFiles: 4, changedFiles: 4, lines: 150, testsEdited: 0 };
 
 export const priceOf = (blocks: Block[]): Price => {

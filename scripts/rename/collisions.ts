@@ -21,8 +21,8 @@ const takenNames = (names: string[], rename: (name: string) => string, others: s
 };
 
 /**
- * Refuses a noun if the code already uses a name that the renaming would make of it.
- * @throws Error with a sentence for the user, also if no name in the code contains `plant`
+ * Checks that a rename to `noun` would create no name that the code already uses, and no reserved word.
+ * @throws Error with a sentence for the user if it would, or if no name in the code contains `plant`
  */
 export const refuseCollisions = (files: ProjectFile[], noun: Noun): void => {
   const namesByFile = files.map((file) => [...identifiersIn(file)]);

@@ -19,8 +19,8 @@ const partsOfCode = (file: string, source: string): Parts => {
 };
 
 /**
- * Separates a document's headings, links and code from its prose. In prose, names such as createPlant are renamed, but
- * not the word plant; in all else, both are. A link is renamed because its heading or file is.
+ * Separates a document's headings, links and code from its prose. Names such as createPlant are renamed everywhere, the
+ * word plant only outside prose. A link is renamed because the heading or file that it points to is renamed.
  */
 const partsOfDocument = (source: string): Parts => {
   const kinds = new Array<Kind>(source.length).fill('prose');

@@ -1,7 +1,7 @@
 import { type Noun, styles, takesAn } from './noun.ts';
 
 /**
- * What a character of a file is part of. In prose, names such as createPlant are renamed, but the word plant is not.
+ * The part of a file to which a character belongs. In `prose`, a rename changes createPlant, but not the word plant.
  */
 export type Kind = 'code' | 'text' | 'prose';
 
@@ -38,8 +38,8 @@ const styleOf = (word: string, before: string, after: string, kind: Kind): keyof
 };
 
 /**
- * Replaces the words plant and plants by the noun, in any spelling. `kindAt` returns the kind of the character at an
- * index.
+ * Replaces the words plant and plants, however they are spelled, with the new noun. `kindAt` tells whether the
+ * character at an index belongs to code, text or prose.
  */
 export const respell = (text: string, noun: Noun, kindAt: (index: number) => Kind): string => {
   let respelled = '';

@@ -11,7 +11,7 @@ export type Break = {
   broken: string;
   /** What goes wrong because of the break, in one sentence. */
   says: string;
-  /** Only for a break that `npm test` cannot notice: the reason, and which test notices it. */
+  /** Says why `npm test` cannot notice this break, and which test outside `npm test` does. Absent from other breaks. */
   unseen?: string;
 };
 

@@ -65,7 +65,7 @@ const failureIn = async (copy: ProjectCopy, part: string, milliseconds: number):
   return failed[0]?.replace(`${copy.folder}/`, '') ?? 'the set-up of the tests';
 };
 
-/** Deletes and generates functions/generated, as in a fresh clone. @returns a description of the failure, if any */
+/** Deletes functions/generated, and generates it again. @returns a description of the failure, if any */
 const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promise<string | undefined> => {
   await rm(path.join(copy.folder, 'functions/generated'), { recursive: true, force: true });
   return (await run(copy, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';

@@ -32,7 +32,7 @@ test('a web page can call the service, and read its errors and headers, only if 
   const service = await startLocalService(folder, context);
   onTestFinished(async () => void (await service.stop()));
   const goodToken = await fetchToken(readSession(folder));
-  // Nothing listens at this proxy address, because the pages need no host except this machine.
+  // The browser reaches this machine without the proxy, but no other machine: nothing listens at the proxy's address.
   const browser = await startChromium('http://127.0.0.1:1');
   onTestFinished(() => browser.close());
 

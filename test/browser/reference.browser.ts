@@ -75,7 +75,7 @@ const test = base
     onCleanup(async () => {
       await page.setViewportSize(desktop);
       await page.emulateMedia({ colorScheme: 'light' });
-      // Select the example by its name, because the first option may be the text that a test has typed.
+      // Select the example by its name: after a test has typed a body, the first option is that body, not an example.
       await createPlant(page).locator(requestExamples).selectOption('plant');
       for (const { id } of operations) await clearResponse(blockOf(page, id));
       complaints.length = 0;
@@ -254,7 +254,7 @@ describe.each(exactOperations)('the reference page, for $routeKey,', (operation)
     expect(complaints).toEqual([]);
   });
 
-  test('sends the examples of its parameters and body exactly, and gets a status that the contract has', async ({
+  test('sends the example parameters and the example body unchanged, and gets a status that the contract documents', async ({
     docs: { page },
     url,
   }) => {

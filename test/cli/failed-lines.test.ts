@@ -31,7 +31,7 @@ test('the file of failed lines keeps the lines of an earlier import above the ne
   expect(await readdir(folder)).toEqual(['failed.ndjson']);
 });
 
-test('an import keeps a symbolic link to the file of failed lines a link, and the permissions of the file', async () => {
+test('if the file of failed lines is a symbolic link, an import does not replace the link, and keeps the permissions of its target', async () => {
   const { file, folder, failures } = await importAgain();
   const target = path.join(folder, 'target');
   await rename(file, target);
@@ -45,7 +45,7 @@ test('an import keeps a symbolic link to the file of failed lines a link, and th
 });
 
 test.each([texts(1, 2), ''])(
-  'an import without failures leaves no file of failed lines behind if the content before the import was %j',
+  'an import without failures that removes all earlier lines leaves no file of failed lines: %j',
   async (earlier) => {
     const { folder, failures } = await importAgain(earlier);
     await failures.remove(failures.earlier);
@@ -53,7 +53,7 @@ test.each([texts(1, 2), ''])(
   },
 );
 
-test('a line is not added again to a file of failed lines that already has it, unless somebody has deleted the file in the meantime', async () => {
+test('a line is not added to a file of failed lines that already contains the line, but is added if somebody deletes the file during the import', async () => {
   const earlier = Buffer.from('# plants.ndjson:1 (40901): taken\n{"name":"\xe9"}\n', 'latin1');
   const { file, failures } = await importAgain(earlier);
   await failures.skipPresent();
@@ -116,6 +116,6 @@ test.each([
   [texts(1), false],
   ['{"id":7,"name":"Moss"}\n', true],
   ['# my plants\n{"id":7,"name":"Moss"}\n', true],
-])("whether the content %j counts as a user's own file, not as failed lines: %j", async (content, isForeign) => {
+])('a file with the content %j counts as written by the user, not by an import: %j', async (content, isForeign) => {
   expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
 });

@@ -173,7 +173,7 @@ const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
 };
 
 describe('npm run request, with the id of a request to the local service, shows the cause of', () => {
-  test('every error that the contract has: each has a test below', () => {
+  test('every error in the contract and the 404 of the gateway, each in a test below', () => {
     const ofContract = Object.entries(createPlantOperation.responses).flatMap(([status, { content }]) =>
       examplesOf(content['application/json']).map(
         (example) => `${status} ${(example as { error?: number }).error ?? 'gateway'}`,
@@ -210,7 +210,7 @@ describe('npm run request, with the id of a request to the local service, shows 
     expect(errors).toEqual([expect.stringContaining('keys of the token issuer cannot be fetched')]);
   });
 
-  test('a conflict that the API client has returned', async () => {
+  test('a conflict that the TypeScript client got', async () => {
     const { createPlant } = createPlantStoreClient({ baseUrl: stack.url, token: stack.token });
     const id = BigInt(newId());
     await createPlant({ id, name: 'Moss' });
@@ -223,11 +223,11 @@ describe('npm run request, with the id of a request to the local service, shows 
   });
 });
 
-test('looking up an unknown request says how many requests the local service keeps', async () => {
+test('npm run request with an unknown id says how many requests the local service keeps', async () => {
   await expect(findLocalRequest('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
 });
 
-test('looking up a request says that the local service was probably killed if the service does not answer', async () => {
+test('if the local service does not answer, npm run request says that the service was probably killed', async () => {
   await makeLocal('http://127.0.0.1:9');
   await expect(findLocalRequest('x')).rejects.toThrow(/does not answer; it was probably killed/);
 });

@@ -37,8 +37,8 @@ const start = (...args: string[]) => startIn({}, ...args);
 const plant = (...args: string[]) => start(...args).ended;
 
 /**
- * Runs `plant add` against the local service, for which the command must ignore ACCESS_TOKEN. Runs it again after a
- * 503, as the contract advises: on a busy machine the service may run out of time.
+ * Runs `plant add` against the local service, with an ACCESS_TOKEN that this command must ignore. Runs it again after
+ * the error 50301, as the contract advises: on a busy machine, the store may not answer in time.
  */
 const add = (...args: string[]) =>
   retryWhile(
@@ -48,9 +48,7 @@ const add = (...args: string[]) =>
 
 const earlierFailure = '# plants.ndjson:7 (40901): taken\n{}\n';
 
-/**
- * Writes the file for an import into a new folder, and `earlier`, unless empty, into a `.failed.ndjson` file beside it.
- */
+/** Writes a file for an import and, unless `earlier` is empty, a file of failed lines with the text `earlier`. */
 const ndjson = async (content: string, { earlier = '' } = {}) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -127,7 +125,8 @@ describe('plant import', () => {
     const { code, stdout, stderr } = await plant('import', file);
     const failures = await failed();
     const text = await failedText();
-    // Except in line 11, ignore the error 50301 (no answer from the store), which any line may get on a busy machine.
+    // On a busy machine, any line of the imported file may fail with 50301 (no answer from the store), so ignore this
+    // error. But line 11 must fail with it.
     const late = failures.filter(({ line, error }) => line !== 11 && error === '50301');
     const notSentAgain = late.filter(({ line }) => line > 40 && line <= 50);
     expect(notSentAgain.length, 'lines that failed at their first request only').toBeLessThan(10);
@@ -141,8 +140,8 @@ describe('plant import', () => {
     expect(countsIn(stdout)).toEqual({ stored: 195 - late.length, failed: 4 + late.length });
     expect(stdout).toContain(`: see ${file}.failed.ndjson\n`);
 
-    // Import the first 20 lines and the ignored ones again, from the folder of the file: no plant is stored twice, and
-    // the file of failed lines keeps its lines.
+    // Import some lines a second time, now from the file's folder: the first 20 lines, and the lines in `late`, whose
+    // error was ignored. No plant is stored twice, and the file of failed lines keeps its lines.
     store.fail(unavailable);
     const again = [...lines.slice(0, 20), ...late.map((failure) => failure.text)];
     await writeFile(file, again.join('\n'));

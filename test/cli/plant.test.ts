@@ -121,7 +121,7 @@ describe('plant import', () => {
     expect(await failed()).toBe(earlier);
   });
 
-  test('exits with code 1 if a line fails, and adds that line to the file of failed lines only once in two imports', async () => {
+  test('exits with code 1 if a line fails, and adds that line to the file of failed lines only once, even if it fails again', async () => {
     const { baseUrl } = await startScriptedService(stored, repeated);
     const { begin, failed } = await importing(`${line.repeat(3)}no JSON`, baseUrl);
     const stdout = expect.stringMatching(/^1 new, 2 already there, 1 failed: see /);
@@ -131,7 +131,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('does not change a line that the user has corrected in the file of failed lines, and adds the original line if that fails again', async () => {
+  test('keeps a line that the user has corrected in the file of failed lines, and adds the uncorrected line if it is imported and fails again', async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);
@@ -151,7 +151,6 @@ describe('plant import', () => {
     const command = `npm run -s plant -- import plants.ndjson --from 3 --url ${baseUrl} --token ...`;
     const stderr = `Stopped: 2 new, 0 already there, 0 failed so far. To go on: ${command}\n`;
     expect(await ended).toEqual({ code: 130, stdout: '', stderr });
-    // The import has sent no more plants after Ctrl-C.
     expect(received).toHaveLength(18);
     expect(await failed()).toBe(earlier);
   });
@@ -206,7 +205,7 @@ describe('plant import', () => {
       expect(await list()).toEqual(['plants.ndjson', failedFile]);
     });
 
-    test('if the user stops the import, keeps in the file the lines that are not yet imported', async () => {
+    test('keeps the remaining lines in the file if the user stops the import', async () => {
       const { baseUrl, received } = await startScriptedService(stored, () => {});
       const { begin, failed } = await importing(line, baseUrl, { [failedFile]: earlier.repeat(20) });
       const { child, ended } = begin(failedFile);
@@ -217,7 +216,8 @@ describe('plant import', () => {
       expect(await failed()).toBe(earlier.repeat(19));
     });
 
-    // The import cannot make its temporary folder beside this file, because the folder's even longer name is too long.
+    // The import cannot make its temporary folder beside this file: the folder's name begins with the file's name, and
+    // is too long.
     const stuckFile = `${'x'.repeat(236)}.failed.ndjson`;
     const stuck = `The lines that are done are still in .*/${stuckFile} \\(ENAMETOOLONG: .*\\)\\. Make sure .*\\.\\n$`;
 
@@ -252,7 +252,7 @@ describe('plant import', () => {
     });
   });
 
-  test('never changes a file that no import has made, even if its name ends in .failed.ndjson', async () => {
+  test('changes no file that the user has made, even if its name ends in .failed.ndjson', async () => {
     const { baseUrl } = await startScriptedService(stored);
     const own = { 'own.failed.ndjson': line, 'plants.ndjson.failed.ndjson': line, 'stdin.failed.ndjson': line };
     const { begin, failed, list } = await importing(line, baseUrl, own);

@@ -91,7 +91,7 @@ test('a restore never overwrites an item in the target table, and keeps items th
   expect(await store.size()).toBe(3);
 });
 
-test('a second restore completes a first one that broke off', async () => {
+test('a second restore completes a restore that was interrupted', async () => {
   await createSource();
   await putMany();
   store.fail('50', hangUp);

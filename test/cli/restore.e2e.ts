@@ -58,7 +58,7 @@ test('npm run restore restores the other items if one fails, prints the reason, 
 });
 
 test('npm run restore waits and tries again if DynamoDB throttles a call', async () => {
-  // This test made the first call, to fill the source table. The second call is the first attempt of the restore.
+  // The first call wrote item 2 into the source table. The second call is the first attempt of the restore.
   store.fail('2', (call) => (call.number === 2 ? dynamoDbError(400, 'ThrottlingException')(call) : pass(call)));
   expect(await start(both).ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^3 restored/) });
 });
@@ -89,7 +89,7 @@ test.each<[what: string, args: string[], environment: Record<string, string>, st
   expect([code, stdout, stderr.startsWith(sentence)]).toEqual([1, '', true]);
 });
 
-test('npm run restore stops and says how to go on if every other item would fail with the same error', async () => {
+test('npm run restore stops and says how to go on if all further items would fail with the same error', async () => {
   store.fail('1', dynamoDbError(400, 'AccessDeniedException'));
   const { code, stderr } = await start(both).ended;
   expect(code).toBe(1);

@@ -10,7 +10,7 @@ import { answer, startScriptedService } from '../kit/scripted-service.ts';
 const token = async (folder: string, ...args: string[]) =>
   run(process.execPath, [path.resolve('cli/token.ts'), ...args], { DATA_DIR: folder }).ended;
 
-test('npm run token prints a token and nothing else, but says what to do if no local service is running', async () => {
+test('npm run token prints only a token or, if no local service is running, only what to do', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const issuer = await startIssuer();

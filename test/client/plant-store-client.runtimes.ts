@@ -1,4 +1,4 @@
-/** Tests the client's npm package on other runtimes, which may behave differently, and with linters for packages. */
+/** Tests the client's npm package on Node.js 20, Deno and Bun, and checks the package with linters for npm packages. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -67,7 +67,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   };
   const call = (file: string, how: Call): Promise<unknown> => execute(file, JSON.stringify(how));
 
-  test('is tested on the installed version of that runtime', async () => {
+  test('is tested on the runtime that npm has installed in .ci/runtimes, not on another one in PATH', async () => {
     const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
     expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
   });

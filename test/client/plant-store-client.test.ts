@@ -31,9 +31,7 @@ const stopTimers = () => {
   onTestFinished(() => void vi.useRealTimers());
 };
 
-/**
- * Returns whether the client waits before a retry. With a fixed token, it listens to `signal` only during that wait.
- */
+/** Returns whether the client waits before a retry: with a fixed token, it listens to `signal` only while it waits. */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
 test('the client sends a plant with the token, and returns the stored plant', async () => {
@@ -353,7 +351,7 @@ describe('if no complete response arrives, the client', () => {
     ['its code, if it has no message', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
     ['its name, if it has neither message nor code', new RangeError(), 'RangeError'],
     ['its text, if it is not an Error', 'the cable is out', 'the cable is out'],
-  ])('describes the cause by %s', async (_, cause, message) => {
+  ])('returns a message that describes the cause: %s', async (_, cause, message) => {
     stopTimers();
     vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('fetch failed', { cause }));
     const result = createPlantStoreClient({ baseUrl: 'http://plants.example', token }).createPlant(moss);
@@ -439,7 +437,7 @@ describe('an abort signal ends', () => {
     expect(received, 'requests').toHaveLength(1);
   });
 
-  test('the last of three requests', async () => {
+  test('the last of the three requests of a call', async () => {
     const end = new AbortController();
     const { baseUrl } = await startScriptedService(unavailable, unavailable, () => end.abort(new Error('enough')));
     const result = createPlantStoreClient({ baseUrl, token }).createPlant(moss, { signal: end.signal });
@@ -511,7 +509,7 @@ describe('an abort signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('no call unless the signal is aborted, and has no listeners left after the call', async () => {
+  test('no call if it is not aborted, and then has no listeners left', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });

@@ -64,7 +64,7 @@ const responseTo = async (
 };
 
 describe('the authorizer', () => {
-  test("accepts a valid token, and passes on the token's subject, client and scope as flat strings", async () => {
+  test("accepts a valid token, and passes on the token's subject, client and scope as strings", async () => {
     const handler = await load();
     expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({
       isAuthorized: true,
@@ -87,7 +87,7 @@ describe('the authorizer', () => {
     expect(logged).toEqual([{ outcome: 'refused', reason, gatewayRequestId }]);
   });
 
-  test('passes on nothing but flat strings to the function, even if the claims client_id and azp are not strings', async () => {
+  test('passes only strings on to the function, even if the claims client_id and azp are not strings', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo(change);
       return 'context' in response && response.context;

@@ -21,13 +21,13 @@ test("createPlant's DynamoDB client makes three attempts, whatever the environme
 });
 
 test.each([
-  ['in AWS_REGION', {}, 'dynamodb.us-east-2.amazonaws.com'],
+  ['in the region AWS_REGION', {}, 'dynamodb.us-east-2.amazonaws.com'],
   [
-    'at its FIPS endpoint if AWS_USE_FIPS_ENDPOINT is true',
+    'that complies with FIPS, if AWS_USE_FIPS_ENDPOINT is true',
     { AWS_USE_FIPS_ENDPOINT: 'true' },
     'dynamodb-fips.us-east-2.amazonaws.com',
   ],
-])("createPlant's DynamoDB client calls DynamoDB %s", async (_, environment, host) => {
+])("createPlant's DynamoDB client sends its calls to the DynamoDB endpoint %s", async (_, environment, host) => {
   const client = await clientOf({
     AWS_REGION: 'us-east-2',
     AWS_ACCESS_KEY_ID: 'test',

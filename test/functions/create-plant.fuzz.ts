@@ -89,7 +89,7 @@ test('createPlant stores any valid plant exactly, however its JSON is spelled, a
   );
 });
 
-/** Generates a JSON value of any type except `type`. */
+/** Generates a JSON value of any kind, but no number or no string, depending on `type`. */
 const anyJsonBut = (gen: GeneratorValue, type: 'number' | 'string'): string => {
   const json = gen(anyJson);
   return typeof JSON.parse(json) === type ? `[${json}]` : json;
@@ -129,7 +129,7 @@ const spellNearlyPlant = (gen: GeneratorValue): string => {
   return spellObject(gen, [...fields, ...moreFields(gen)]);
 };
 
-test('createPlant rejects JSON that is not a valid plant with the error 40002, and does not call the store', async () => {
+test('createPlant responds with the error 40002, and does not call the store, if the JSON is not a valid plant', async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
       const body = below(gen, 3) > 0 ? spellNearlyPlant(gen) : gen(anyJson);
@@ -142,8 +142,7 @@ test('createPlant rejects JSON that is not a valid plant with the error 40002, a
 });
 
 /**
- * Generates JSON with N in place of each number, and with nested or repeated keys, some of which parsers treat
- * specially.
+ * Generates JSON in which N stands for each number, with objects that nest, repeat keys, or have keys like __proto__.
  */
 const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   const inner = () => spellWatchedKeys(gen, depth - 1);
@@ -164,7 +163,7 @@ const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   ])();
 };
 
-test('createPlant gives the same response whether each number in a body is written as 1 or as 1.0', async () => {
+test('createPlant gives the same response if the numbers in a body are written differently, such as 1.0 instead of 1', async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (gen) => {
       const watched = (): [string, string] => [
@@ -198,16 +197,16 @@ test('createPlant responds to any bytes, with any content type, as the contract 
       const { status } = await service.send({ body: sent, contentType: type, isChunked });
       expect(status, 'status').toBeLessThan(500);
       if (status !== 200 || isUtf8(sent)) return;
-      // Known limit: the service notices invalid UTF-8 only if decoding changes the length. U+FFFD does not if it
-      // replaces a four-byte character without its last byte, because U+FFFD also has three bytes.
+      // Known limit: the service notices invalid UTF-8 only if decoding changes the number of bytes. A four-byte
+      // character without its last byte has three bytes, as many as U+FFFD, which replaces it.
       const decodedBytes = Buffer.from(sent.toString()).length;
       expect({ isChunked, decodedBytes }).toEqual({ isChunked: false, decodedBytes: sent.length });
     }),
   );
 });
 
-// The slowest bodies (only numbers, the first with a fraction) are not among these, because on a slow machine the
-// service may not read them in time.
+// This test does not send the slowest bodies (only numbers, the first with a fraction), because a slow machine might
+// not parse them in time.
 test('createPlant responds to any large body as the contract says, and never with a 5xx', async () => {
   const { numRuns = 0 } = fc.readConfigureGlobal();
   await fc.assert(

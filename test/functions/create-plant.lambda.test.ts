@@ -41,7 +41,7 @@ describe('the log of createPlant', () => {
     expect(await outcomeOf(`{"id":${hung},"name":"Moss"}`)).toMatchObject(info('created'));
   });
 
-  describe('says how long the store took and how many attempts it needed,', () => {
+  describe('says how long the calls to the store took, and how many attempts they needed,', () => {
     const milliseconds = expect.any(Number);
     const storeTimeOf = async (body: string): Promise<unknown> => Object(await outcomeOf(body))[0].entry.store;
 
@@ -71,7 +71,7 @@ describe('the log of createPlant', () => {
       expect(await storeTimeOf(`{"id":${id},"name":"Moss"}`)).toEqual({ milliseconds: 2_300 });
     });
 
-    test('but says neither if the store is not called', async () => {
+    test('only if createPlant calls the store', async () => {
       expect(await storeTimeOf('{"name":"Moss"}')).toBeUndefined();
     });
   });
@@ -124,7 +124,7 @@ test.each([
   '1234567890123456,"name":"Moss"',
   '1E1,"name":"Moss"',
   '1,"name":"Moss","height":1.5',
-])('createPlant parses a body only once if a double holds each of its numbers exactly: {"id":%s}', async (rest) => {
+])('createPlant parses a body only once if its numbers fit exactly in JavaScript numbers: {"id":%s}', async (rest) => {
   const body = `{"id":${rest}}`;
   const parse = vi.spyOn(JSON, 'parse');
   await service.invoke(proxyEvent(body));
@@ -156,7 +156,7 @@ test('createPlant decodes a body in base64, whatever its content type', async ()
   expect(await service.invoke(invalid)).toMatchObject({ body: { error: 40001 } });
 });
 
-test('createPlant limits the size of a body in bytes as the client sent them, not in characters of text or base64', async () => {
+test('createPlant limits the number of bytes in a body before base64 encoding, not the number of characters', async () => {
   const body = (more: string): string => `{"id":${newId()},"name":"Moss","more":"${more}"}`;
   expect((await service.invoke(proxyEvent(body('ü'.repeat(524_288))))).body).toMatchObject({ error: 41301 });
   const encoded = Buffer.from(body('x'.repeat(1_048_000))).toString('base64');

@@ -116,7 +116,7 @@ test('the compiler names each file that must handle new fields; once these files
   for (const place of places) expect(named).toContainEqual([place, fields]);
 
   for (const edit of handled) await apply(edit);
-  // Only errors in the code of other operations may remain, because this test adds the new fields only to createPlant.
+  // Compiler errors may remain only in the code of other operations, to which this test does not add the new fields.
   expect(await namedByCompiler()).toHaveLength(named.length - places.length);
   const plant = { name: 'Moss', evergreen: false, colours: ['green', ''], light: 12.5 };
   expect(await create({ id: 1, ...plant })).toBe(`200 ${JSON.stringify(plant)}\n`);

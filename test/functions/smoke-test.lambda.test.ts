@@ -1,4 +1,4 @@
-/** Tests the smoke test of new versions with scripted functions; smoke-test.trial.ts runs it on the bundles. */
+/** Tests the smoke test with fake functions, whose answers each test chooses. smoke-test.trial.ts uses the bundles. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 import { checks } from '../../functions/smoke-test/checks.ts';
@@ -15,7 +15,7 @@ const names = [...(Object.keys(operations) as OperationId[]), 'authorizer'] as c
 const arnOf = (name: string) => `arn:aws:lambda:us-east-1:123456789012:function:${name}:7`;
 const result = (value: unknown, log: object[] = []): Answer => ({ result: JSON.stringify(value), log: log as never });
 
-/** What each function answers. By default, an operation gives each of its checks the expected answer. */
+/** How each function answers. By default, an operation gives the answers that the smoke test expects. */
 let answers: Record<string, (event: Event) => Answer>;
 let asked: { name: string; event: Event }[];
 let codeDeploy: CodeDeploy;
@@ -60,7 +60,7 @@ const asExpected = (all: readonly object[]) => {
 
 const event = { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'hook-1' };
 
-/** @param time that is left before Lambda's time-out, in milliseconds */
+/** Runs the smoke test. @param time the milliseconds that are left before Lambda's time-out */
 const run = (time = 120_000) => handler(event, { ...lambdaContext, getRemainingTimeInMillis: () => time });
 
 const problems = () => logged.flatMap(({ line }) => (Object(line).problem === undefined ? [] : Object(line).problem));
@@ -85,7 +85,7 @@ describe('if all new versions are good, the smoke test', () => {
     ]);
   });
 
-  test('sends requests to routes of the contract, with the id of the deployment and every digit of the plant id', async () => {
+  test('sends requests to routes of the contract, with a request id from the deployment id, and with an exact plant id', async () => {
     await run();
     const routes = Object.values(operations).map(({ method, path }) => `${method} ${path}`);
     for (const { event } of asked) {

@@ -8,11 +8,11 @@ const soon = (threshold: number): string => `GreaterThanThreshold ${threshold}, 
 const lasting = (threshold: number): string => `GreaterThanThreshold ${threshold}, 3 of 3 periods of 300 s`;
 const atOnce = 'GreaterThanThreshold 0, 1 of 1 periods of 60 s';
 
-/** The DynamoDB operations that the functions may call, and (`conditional`) those of them that can have a condition. */
+/** DynamoDB operations that the functions may call. `conditional` lists those that can have a ConditionExpression. */
 const called = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));
 const conditional = called.filter((operation) => ['PutItem', 'UpdateItem', 'DeleteItem'].includes(operation));
 
-/** Lists one metric of the table, once for each of these DynamoDB operations. */
+/** Lists a metric of the table for each DynamoDB operation in `operations`. */
 const each = (operations: string[], metric: string): string[] =>
   operations.map((operation) => `on${operation}: ${metric}, Operation=${operation}, TableName=Plants`);
 const filled = (operations: string[]): string[] => operations.map((operation) => `FILL(on${operation}, 0)`);

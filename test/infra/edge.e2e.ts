@@ -1,4 +1,7 @@
-/** Tests that the command in docs/operate/limits.md synthesizes docs/operate/edge.ts, without a finding of cdk-nag. */
+/**
+ * Tests that docs/operate/edge.ts, run with the command in docs/operate/limits.md, synthesizes without cdk-nag
+ * findings.
+ */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -18,7 +21,6 @@ const settings: Record<string, string> = {
   clientCertificateArn: certificate('client'),
 };
 
-/** Runs docs/operate/edge.ts as `npx cdk` would. */
 const synthesize = async (context: Record<string, string>) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);

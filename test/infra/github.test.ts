@@ -1,4 +1,4 @@
-/** Tests what GitHub's workflows may do in the AWS account. app.e2e.ts tests that `cdk` can synthesize this stack. */
+/** Tests what the stack for GitHub lets GitHub's workflows do. app.e2e.ts tests that `cdk` synthesizes this stack. */
 import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -39,7 +39,7 @@ const joined = (value: unknown): unknown => {
 
 type Statement = { Effect: string; Action: string | string[]; Resource: unknown };
 
-/** Returns the statements of a role's policy, each as a text such as `Allow lambda:GetAlias: <resource>`. */
+/** Returns the statements of a role's policy, each as a string such as `Allow lambda:GetAlias: <resource>`. */
 const permissionsOf = (role: string, template: Awaited<ReturnType<typeof synthesize>>): string[] => {
   const { PolicyDocument } = propertiesOf('AWS::IAM::Policy', template)[`${role}DefaultPolicy`] ?? {};
   const { Statement } = PolicyDocument as { Statement: Statement[] };
@@ -126,7 +126,7 @@ describe('the stack for GitHub', () => {
     });
   });
 
-  test('if the context says so, uses the existing identity provider, and makes a role for one stage only', async () => {
+  test('uses the existing identity provider, and makes a role for only one stage, if the CDK context says so', async () => {
     const template = await synthesize({ github: 'acme/plants', githubProvider: 'existing', stage: 'prod' });
     expect(ofType('AWS::IAM::OIDCProvider', template)).toEqual({});
     const roles = propertiesOf('AWS::IAM::Role', template);
@@ -139,7 +139,7 @@ describe('the stack for GitHub', () => {
     expect(document).toEqual(trust(expect.anything(), 'repo:acme/plants:environment:prod'));
   });
 
-  test('has the same environments as deploy.yml, in which each environment deploys the stage with the same name', () => {
+  test('has the same environments as deploy.yml, where each job deploys the stage that has the name of its environment', () => {
     const workflow = readFileSync(new URL('../../.github/workflows/deploy.yml', import.meta.url), 'utf8');
     type Job = { environment?: string; steps?: { run?: string }[] };
     const { jobs } = parse(workflow) as { jobs: Record<string, Job> };
@@ -158,7 +158,7 @@ describe('the settings for GitHub', () => {
     expect(read({ stage: 'dev' })).toBeUndefined();
   });
 
-  test('refuse githubProvider without github, because cdk would then deploy the service', () => {
+  test('refuse githubProvider without github, because `cdk deploy` would deploy the service instead of the stack for GitHub', () => {
     expect(() => read({ githubProvider: 'existing' })).toThrow(
       'The context value githubProvider is "existing", but it must be set only together with github.',
     );
@@ -183,7 +183,7 @@ describe('the settings for GitHub', () => {
     ['github', 'acme/plants\n'],
     ['githubProvider', 'arn:aws:iam::123456789012:oidc-provider/token.actions.githubusercontent.com'],
     ['stage', 'test'],
-  ])('refuse a wrong %s in a sentence that says what is allowed: %j', (key, value) => {
+  ])('refuse a wrong %s with an error message that says what is allowed: %j', (key, value) => {
     expect(() => read({ github, [key]: value })).toThrow(
       expect.objectContaining({
         message: expect.stringMatching(new RegExp(`^The context value ${key} is .* but it must be .*\\.$`)),

@@ -1,4 +1,4 @@
-/** Tests the texts of alarms and dashboard, which operators read. alarms.test.ts tests what triggers an alarm. */
+/** Tests what operators read in the alarms and in the dashboard. alarms.test.ts tests what triggers an alarm. */
 import { CfnAlarm, CfnDashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import { describe, expect, test } from 'vitest';
 import { kinds, templateOf, withStack } from '../kit/stacks.ts';
@@ -27,7 +27,7 @@ test('a log metric has the default value 0 only if it counts lines and has no di
   for (const [isWhole, value] of defaults) expect(value).toBe(isWhole ? 0 : undefined);
 });
 
-test('alarms and the dashboard keep the logical ids that deployed stacks have, because their names are unique in AWS', () => {
+test('alarms and the dashboard keep their logical ids, because an update cannot make a second alarm or dashboard with the same name', () => {
   // CDK makes a logical id from the path of the construct. With another id, an update would fail: CloudFormation makes
   // the new alarm before it deletes the old one, which has the same name.
   const named = withStack(kinds.prod, ({ node }) =>

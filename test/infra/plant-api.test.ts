@@ -143,7 +143,7 @@ describe('an API with a domain name', () => {
     expect(ofType('AWS::Route53::RecordSet', template)).toEqual({});
   });
 
-  test('has an IPv4 record in the DNS zone that the context names, so that nobody has to make a record by hand', () => {
+  test('has an IPv4 record in the DNS zone that the CDK context names, so that nobody has to make a record by hand', () => {
     const inZone = templateWith({ ...named, ...zone });
     expect(propertiesOf('AWS::Route53::RecordSet', inZone)).toEqual({
       ApiDomainRecord: {
@@ -157,7 +157,7 @@ describe('an API with a domain name', () => {
     expect(inZone.Outputs).not.toHaveProperty('DomainTarget');
   });
 
-  test('may have the same name as the DNS zone', () => {
+  test('can use the name of the DNS zone itself as its domain name', () => {
     const apex = templateWith({ ...named, ...zone, domainName: zone.hostedZoneName });
     expect(propertiesOf('AWS::Route53::RecordSet', apex)['ApiDomainRecord']).toMatchObject({ Name: 'example.com.' });
   });

@@ -18,8 +18,8 @@ const differences = (original: unknown, changed: unknown, path: string[] = []): 
 };
 
 /**
- * Returns a template with STACK instead of the stack's name. `name` must match it without its dash, too, because
- * logical ids omit the dash.
+ * Returns a template with STACK instead of the stack's name. The pattern `name` must match both `PlantStore-dev` and
+ * `PlantStoredev`, because logical ids contain no dash.
  */
 const templateFor = (context: Record<string, string>, name: RegExp): Template =>
   JSON.parse(JSON.stringify(withoutHashes(templateOf(context).toJSON())).replaceAll(name, 'STACK'));
@@ -62,7 +62,8 @@ const devDiffers = {
   'Resources.Plants.DeletionPolicy': 'Delete',
   'Resources.Plants.UpdateReplacePolicy': 'Delete',
   'Resources.Plants.Properties.Replicas.0.DeletionProtectionEnabled': false,
-  // Point-in-time recovery is off, because DynamoDB would keep a backup for 35 days after the table is deleted.
+  // A dev stage must leave nothing behind, but with point-in-time recovery, DynamoDB would keep a backup of the deleted
+  // table for 35 days.
   'Resources.Plants.Properties.Replicas.0.PointInTimeRecoverySpecification': 'absent',
   // This prefix saves room in the account's log policy, whose size is limited, because all log groups with the prefix
   // share one entry in it.

@@ -35,7 +35,7 @@ test('each new version of a function is smoke-tested before it gets requests, ro
   );
 });
 
-test('an alias is updated only after the smoke test has been told the new versions and all permissions that it needs have been created', () => {
+test('an alias is updated only after the smoke test knows the new versions, and after the permissions for the smoke test and the roll-out exist', () => {
   const before = byFunction((name) => [[`${name}Live`, ['SmokeTest', `${name}RollOutRoleDefaultPolicy`]]]);
   for (const [name, all] of Object.entries(before)) {
     expect(prod.Resources[name]?.DependsOn, name).toEqual(expect.arrayContaining(all));

@@ -323,7 +323,7 @@ describe('the settings', () => {
     ['scope', { scope: '' }, '""'],
     ['scope', { issuer: 'https://a.example', audience: 'none', scope: 'a b' }, '"a b"'],
     ['scope', { scope: ['plants/create'] }, '["plants/create"]'],
-  ])('refuse a wrong %s, in a sentence with the key, the value and what is allowed: %j', (key, context, value) => {
+  ])('refuse a wrong %s with an error that names the key, the value and what is allowed: %j', (key, context, value) => {
     expect(() => read(context)).toThrow(
       expect.objectContaining({ message: expect.stringMatching(/^The context value .* must be .*\.$/) }),
     );

@@ -1,4 +1,4 @@
-/** Tests whose tokens the authorizer trusts: those of the issuer in the CDK context, or of the stack's user pool. */
+/** Tests that the authorizer trusts the issuer in the CDK context or, if that has none, the stack's user pool. */
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
@@ -13,7 +13,7 @@ const withIssuer = (context: Record<string, string>) =>
 
 const variables = (template: Template): unknown => template.Resources['Authorizer']?.Properties['Environment'];
 
-test('the authorizer trusts the external issuer that the context names', () => {
+test('the authorizer trusts the external issuer that the CDK context names', () => {
   const template = withIssuer({});
   expect(variables(template)).toEqual({
     Variables: {
@@ -28,7 +28,7 @@ test('the authorizer trusts the external issuer that the context names', () => {
   expect(template.Outputs['Issuer']?.Value).toBe(externalIssuer.issuer);
 });
 
-test("the authorizer trusts the stack's own user pool and any audience if the context names no issuer", () => {
+test("the authorizer trusts the stack's own user pool and any audience if the CDK context names no issuer", () => {
   const issuer = { 'Fn::GetAtt': ['TokenIssuerPool', 'ProviderURL'] };
   expect(variables(cognito)).toEqual({
     Variables: {
@@ -41,11 +41,11 @@ test("the authorizer trusts the stack's own user pool and any audience if the co
   });
 });
 
-test('the authorizer gets AUDIENCE=none if the context sets the audience `none` for an external issuer', () => {
+test('the authorizer gets AUDIENCE=none if the CDK context sets the audience `none` for an external issuer', () => {
   expect(variables(withIssuer({ audience: 'none' }))).toMatchObject({ Variables: { AUDIENCE: 'none' } });
 });
 
-test('the authorizer looks for the scope in the claims that the context names', () => {
+test('the authorizer looks for the scope in the claims that the CDK context names', () => {
   expect(variables(withIssuer({ scopeClaim: 'scp,roles' }))).toMatchObject({ Variables: { SCOPE_CLAIM: 'scp,roles' } });
 });
 
@@ -79,7 +79,7 @@ test.each([
   ['plants/create', 'plantsX/read'],
   ['plants/create/all'],
   ['create:plants'],
-])('TokenIssuer throws an error of one sentence for scopes that a Cognito user pool cannot have: %j', (...scopes) => {
+])('TokenIssuer throws a one-sentence error for scopes that a Cognito user pool cannot have: %j', (...scopes) => {
   expect(() => poolFor(scopes)).toThrow(
     `Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has ${scopes.join(' ')}.`,
   );
@@ -126,7 +126,7 @@ test('nobody can sign up in the user pool, and users added by hand need a strong
   });
 });
 
-test("the name of the user pool's domain contains the stack's UUID, so that no other stack has the same name", () => {
+test("the name of the user pool's domain contains the stack's UUID, so that no other stack's domain has the same name", () => {
   const uuid = { 'Fn::Select': [2, { 'Fn::Split': ['/', ref('AWS::StackId')] }] };
   expect(propertiesOf('AWS::Cognito::UserPoolDomain', cognito)).toEqual({
     TokenIssuerPoolDomain: { Domain: { 'Fn::Join': ['', ['plants-', uuid]] }, UserPoolId: ref('TokenIssuerPool') },

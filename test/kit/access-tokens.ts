@@ -27,7 +27,7 @@ export const claims = (change: Record<string, unknown> = {}): Record<string, unk
   ...change,
 });
 
-/** Signs any payload as a compact JWS. `header` changes the usual header; a parameter that is undefined is left out. */
+/** Signs any payload as a compact JWS. `header` changes fields of the usual header; an undefined field is left out. */
 export const sign = (
   key: SigningKey,
   payload: unknown = claims(),

@@ -81,7 +81,7 @@ const fail = (message: string): never => {
   throw new Error(message);
 };
 
-/** Examples of the outcomes of a call that DynamoDB counts in different metrics; undefined stands for a success. */
+/** Errors of calls to DynamoDB that cover all metrics in which it counts calls. Undefined stands for a success. */
 const storeErrors = [undefined, 'ConditionalCheckFailedException', 'ThrottlingException', 'InternalServerError'];
 
 /** Returns the names of all metrics that can get a value, from an AWS service or from a log through a metric filter. */

@@ -9,7 +9,7 @@ import type { Invocation, TrialStack } from './trial-stack.ts';
 /** The assumed duration of an ordinary invocation, in milliseconds. */
 const usual = 20;
 
-/** Repeats the occurrences in every minute, from the minute `from` to the minute before `to`. */
+/** Simulates the same `occurrences` in every minute, from the minute `from` to the minute before `to`. */
 export const eachMinute = (from: number, to: number, occurrences: readonly Occurrence[]): Happening[] =>
   Array.from({ length: to - from }, (_, index) => from + index).flatMap((minute) =>
     occurrences.map((occurrence) => ({ minute, occurrence })),
@@ -59,8 +59,8 @@ const deployedTimeout = (functionName: string): number =>
 export type FilterCheck = { pattern: string; lines: string[]; matching: number[] };
 
 /**
- * Returns a check for each metric filter whose function logged anything. A check has one line of each kind; lines that
- * differ only in details, or in numbers other than `error`, are of one kind.
+ * Returns a check for each metric filter whose function logged anything. Of several log lines that `withoutFigures`
+ * makes equal, a check contains only one.
  */
 export const filterChecks = (template: object, occurrences: readonly Occurrence[]): FilterCheck[] =>
   metricFilters(template as Template).flatMap(({ functionName, pattern, matches }) => {
@@ -73,11 +73,11 @@ export const filterChecks = (template: object, occurrences: readonly Occurrence[
     return lines.length > 0 ? [{ pattern, lines, matching }] : [];
   });
 
-/** A replacer for JSON.stringify that omits details that are long or differ in each run, and that no filter reads. */
+/** A JSON.stringify replacer that omits details that are long or differ in each run. No metric filter reads them. */
 const withoutDetails = (key: string, value: unknown): unknown =>
   /^(?:gatewayRequestId|bundle|stack|stackTrace|\$metadata)$/.test(key) ? undefined : value;
 
-/** Works like `withoutDetails`, but also sets numbers except `error` to 0, so that lines of one kind become equal. */
+/** Like `withoutDetails`, but also replaces each number, except an error number, with 0: similar lines become equal. */
 const withoutFigures = (key: string, value: unknown): unknown =>
   typeof value === 'number' && key !== 'error' ? 0 : withoutDetails(key, value);
 

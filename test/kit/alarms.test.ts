@@ -10,7 +10,7 @@ const functionNames = Object.values(propertiesOf('AWS::Lambda::Alias', template)
 );
 const [functionName = ''] = functionNames;
 
-/** Repeats the occurrences in every minute, from the minute `from` to the minute before `to`. */
+/** Simulates the same `occurrences` in every minute, from the minute `from` to the minute before `to`. */
 const each = (from: number, to: number, ...occurrences: Occurrence[]): Happening[] =>
   Array.from({ length: to - from }, (_, index) => from + index).flatMap((minute) =>
     occurrences.map((occurrence) => ({ minute, occurrence })),

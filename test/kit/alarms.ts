@@ -1,5 +1,6 @@
 /**
- * Computes which alarms of a template go off because of what happened. Supports only what the stack's alarms use.
+ * Computes which alarms of a template go off because of given requests, invocations, log lines and store calls.
+ * Supports only the features that the stack's alarms use.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html
  */
 import { type Data, possibleMetrics, readWatched, type Watched } from './alarm-metrics.ts';
@@ -23,7 +24,7 @@ const known = new Set([
 
 /**
  * Returns the names of the alarms that go off, without the stack's name, such as Api5xxRate.
- * @param template the stack's template; `happened` names functions by their logical ids in this template
+ * @param happened what happened in the stack, with functions named by their logical ids in the template
  * @throws Error if an alarm uses a feature that is not supported here, or a metric that never gets a value
  */
 export const raisedAlarms = (template: object, happened: readonly Happening[]): string[] => {

@@ -20,7 +20,7 @@ const clients: Record<string, Record<string, unknown>> = {
 /** Options that every AWS CLI command has. */
 const globalOptions = ['--no-cli-pager', '--output', '--profile', '--query', '--region'];
 
-/** Replaces a value that the reader of a document fills in, such as `<TableName>`. */
+/** Stands for a value that the reader of a document must fill in, such as `<TableName>`. */
 const placeholder = 'PLACEHOLDER';
 
 /** Finds the `aws` commands in the shell blocks and the inline code of a Markdown document. */
@@ -62,7 +62,7 @@ const kebab = (name: string): string =>
     .replaceAll(/([a-z\d])([A-Z])/g, '$1-$2')
     .toLowerCase();
 
-/** The first element of the SDK's schema of an operation: [9, namespace, name, traits, input, output]. */
+/** The number with which the SDK's schema of an operation begins: [9, namespace, name, traits, input, output]. */
 const operationKind = 9;
 
 const operationsOf = (client: Record<string, unknown>): Map<string, Shape> =>

@@ -3,7 +3,10 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Starts the Chromium at CHROMIUM, or the first on PATH, without a time limit. @throws Error if none is executable */
+/**
+ * Starts Chromium, however long the start takes: the program that the environment variable CHROMIUM names or, if
+ * CHROMIUM is not set, the first `chromium` in PATH. @throws Error if no such program is found
+ */
 export const startChromium = async (proxy: string): Promise<Browser> => {
   const { CHROMIUM, PATH = '' } = process.env;
   const places = CHROMIUM ? [CHROMIUM] : PATH.split(path.delimiter).map((folder) => path.join(folder, 'chromium'));

@@ -6,8 +6,8 @@ import process from 'node:process';
 import { createPlantStoreClient } from '../../client/plant-store-client.ts';
 
 /**
- * `token` is the kind of token; `endless` stands for a function that never resolves, and aborts the call after 1 ms.
- * `abort`, if given, aborts the call: `at once`, or after a GET of the URL that it names.
+ * If `token` is `endless`, the token function never resolves, and the call is aborted after 1 ms. If `abort` is given,
+ * the call is aborted `at once`, or after a GET of the URL in `abort`.
  */
 export type Call = { baseUrl: string; token?: 'text' | 'function' | 'endless'; abort?: string };
 

@@ -6,7 +6,6 @@ import { closeServer, listen } from '../../local/listen.ts';
 /** What Lambda answers: the outcome of the invocation, or the error with which it refuses to invoke the function. */
 type Invocation = Outcome | { refused: string };
 
-/** Invokes the function that `arn` names. */
 type Invoke = (arn: string, event: unknown) => Promise<Invocation>;
 
 export type CodeDeploy = {

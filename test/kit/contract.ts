@@ -42,7 +42,6 @@ export type Contract = {
   components: { schemas: Record<string, object>; securitySchemes: Record<string, object> };
 };
 
-/** The parsed schemas/openapi.yaml. */
 export const contract = parse(readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
 
 /** Replaces each reference in a contract with its target, except for references to schemas. */
@@ -85,7 +84,6 @@ export const operationsOf = (document: Contract): Operation[] =>
       })),
   );
 
-/** Every operation of the contract. */
 export const operations = operationsOf(contract);
 
 const ajv = new Ajv2020({ allErrors: true, strictTypes: false, keywords: ['components', 'example'] });

@@ -38,7 +38,7 @@ export class Thread {
     else this.frame = frame;
   }
 
-  /** Calls a method of the protocol. @throws Error with the thread's message if the call fails */
+  /** Calls a method of the Chrome DevTools Protocol. @throws Error with the response's message if the call fails */
   call(method: string, params: object = {}): Promise<unknown> {
     const id = this.#calls.size + 1;
     const call = Promise.withResolvers<unknown>();

@@ -7,13 +7,19 @@ import { closedDuring } from './servers.ts';
 /** A call that reaches the proxy: for one plant (PutItem, GetItem, DeleteItem, ...) or for none (Scan, Query). */
 type Call = {
   response: ServerResponse;
-  /** Which call for the same plant this is, from 1. Calls for no plant are counted together. */
+  /** 1 for the first call for this call's plant, 2 for the second, and so on. Counts calls without a plant together. */
   number: number;
-  /** Which SDK request for the same plant this is, from 1. One request may make several calls, as the SDK retries. */
+  /**
+   * The number of the SDK request to which this call belongs, counting the requests for the same plant from 1. A retry
+   * by the SDK is a new call, but not a new request.
+   */
   request: number;
   /** The time of the call's signature, by the sender's clock, in milliseconds since the epoch. */
   signedAt: number;
-  /** Passes the call on to the store. @returns the store's response, without sending it to the caller */
+  /**
+   * Passes the call on to the store.
+   * @returns the store's response, which the SDK does not get unless the fault sends it
+   */
   perform: () => Promise<StoreResponse>;
   /** Adds the outcome of this call to `performed`. `perform` does that, too, so call only one of the two. */
   note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
@@ -30,13 +36,12 @@ export type FaultyStore = PlantsStore & Faults;
 export type Faults = {
   /**
    * Injects `fault` into all later calls for the plant with this id. Without `fault`, these calls succeed again. If
-   * `id` is undefined, this applies to all calls that have no fault for their plant, such as a Scan.
+   * `id` is undefined, `fault` applies to every call without a fault for its plant, and to calls such as Scan.
    */
   fail: (id: string | undefined, fault?: Fault) => void;
   /** Returns the number of calls for the plant with this id, or of all calls if `id` is undefined. */
   calls: (id?: string) => number;
   performed: PerformedCall[];
-  /** Refuses connections while `during` runs. */
   refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
 };
 
@@ -181,7 +186,8 @@ export const onFirstCall =
     (call.number === 1 ? fault : pass)(call);
 
 /**
- * Injects `fault` into the first request for each plant, with its retries, so that the caller must send a second one.
+ * Injects `fault` into the first SDK request for each plant and into the SDK's retries of that request, so that the
+ * caller must send a second request.
  */
 export const onFirstRequest =
   (fault: Fault): Fault =>

@@ -1,4 +1,4 @@
-/** Tokens that the verifier alone and the whole stack must refuse, each with the reason. */
+/** Tokens that must be refused both by `verifyToken` and by the whole stack, each with the reason. */
 import { constants, createSign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { CompactEncrypt, type JWK } from 'jose';

@@ -70,7 +70,6 @@ export const event = (request: Request): APIGatewayProxyEventV2 => {
   };
 };
 
-/** Returns an event for createPlant. */
 export const proxyEvent = (body: string | undefined, change: Pick<Request, 'headers' | 'isBase64Encoded'> = {}) =>
   event({ routeKey: createPlantRoute, body, ...change });
 

@@ -10,7 +10,6 @@ export const git = (folder: string, ...args: string[]): string => {
   return execFileSync('git', [...options, ...args], { cwd: folder, encoding: 'utf8', stdio }).trim();
 };
 
-/** Commits all files in a folder. */
 export const commitAll = (folder: string): void => {
   git(folder, 'add', '--all');
   git(folder, 'commit', '--quiet', '--message', 'a commit');

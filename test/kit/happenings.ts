@@ -1,4 +1,7 @@
-/** Computes the values that CloudWatch metrics get from given events in a stack, for the rehearsal of the alarms. */
+/**
+ * Computes the metric values that CloudWatch gets when something happens in a stack, such as a response, an invocation
+ * or a log line. alarms.ts needs these values to compute which alarms go off.
+ */
 import { logMetrics, metricName, type Value } from './log-metrics.ts';
 import { propertiesOf, resolve, type Template } from './template.ts';
 
@@ -20,8 +23,8 @@ export type Occurrence =
 export type Happening = { minute: number; occurrence: Occurrence };
 
 /**
- * Returns a function that lists the metric values that an occurrence adds. If AWS may leave a metric out instead of
- * sending 0, the list leaves it out, too, because missing data are the harder case for an alarm.
+ * Returns a function that lists the metric values of one occurrence, such as a response or a log line. If AWS may omit
+ * a metric instead of sending 0, the list omits the metric, too, because missing data are the harder case for an alarm.
  * @throws Error unless the template has exactly one API and one table, and only metric filters that can be computed
  * here
  */
@@ -77,7 +80,8 @@ const ofCall = ({ operation, status, error }: Occurrence & { kind: 'call' }): [.
   if (error === undefined) return [['SuccessfulRequestLatency', 5, { Operation: operation }]];
   if (error === 'ConditionalCheckFailedException') return [['ConditionalCheckFailedRequests', 1]];
   if (throttling.test(error)) return [[reading.test(operation) ? 'ReadThrottleEvents' : 'WriteThrottleEvents', 1]];
-  // AWS documents that SystemErrors counts only responses with status 500. Other errors add to no metric of the table.
+  // AWS documents that SystemErrors counts only responses with status 500. No metric of a DynamoDB table counts errors
+  // other than these and the ones above.
   return status === 500 ? [['SystemErrors', 1, { Operation: operation }]] : [];
 };
 

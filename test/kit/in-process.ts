@@ -11,7 +11,6 @@ import { startFaultyStore } from './faulty-store.ts';
 import { lambdaContext, proxyEvent } from './gateway-events.ts';
 import type { FaultyService, PlantRequest, PlantResponse, PlantService } from './responses.ts';
 
-/** A log line: its level and what the function logged. */
 export type Line = { level: string; entry: unknown };
 
 /**
@@ -94,7 +93,10 @@ export const invoker =
 const routeKeyOf = (event: unknown): string | undefined =>
   operations.map(({ routeKey }) => routeKey).find((each) => each === Object(event).routeKey);
 
-/** Rejects after the time bound, by the same fake clock as the function's timers, so that timers fire in order. */
+/**
+ * Rejects if the response takes longer than `timeBound`, measured by the same fake clock as the function's timers, so
+ * that the timers fire in order.
+ */
 const inTime = <T>(response: Promise<T>): Promise<T> => {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`There is no response after ${timeBound} ms.`)), timeBound);
@@ -113,7 +115,7 @@ const lineOf = (status: number, error: number | undefined, gatewayRequestId: unk
   return { level, entry: { outcome: 'failed', error, cause: expect.any(Object), store, gatewayRequestId } };
 };
 
-/** The error numbers of responses that the function sends without calling the store. */
+/** The error numbers, such as 40001, of responses that the function sends without calling the store. */
 const beforeStore: number[] = (['notJson', 'notValid', 'notJsonType', 'encoded', 'noTimeLeft'] as const).map(
   (name) => errors[name].error,
 );

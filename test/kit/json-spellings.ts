@@ -1,10 +1,12 @@
 /** Writes values as JSON text, in random spellings that RFC 8259 allows. */
 import fc, { type GeneratorValue } from 'fast-check';
 
-/** Returns a random integer from 0 to `end` - 1. `fc.nat` gets no bound, because fast-check would cache every bound. */
+/**
+ * Returns a random integer from 0 to `end` - 1. Does not pass `end` to `fc.nat`, because fast-check would cache a
+ * generator for each `end`, and search all of these generators at each call.
+ */
 export const below = (gen: GeneratorValue, end: number): number => gen(fc.nat) % end;
 
-/** Returns one of the choices, at random. */
 export const pick = <T>(gen: GeneratorValue, choices: readonly [T, ...T[]]): T =>
   choices[below(gen, choices.length)] ?? choices[0];
 
@@ -39,7 +41,7 @@ const shortEscapes: Record<string, string> = {
   '\t': '\\t',
 };
 
-/** Writes a JSON string in which each character is raw or escaped, at random, if JSON allows both. */
+/** Writes a JSON string. Where JSON allows both, a random choice decides whether a character is escaped. */
 export const spellString = (gen: GeneratorValue, value: string): string => {
   const escaped = (unit: string): string => {
     const hexadecimal = unit.charCodeAt(0).toString(16).padStart(4, '0');

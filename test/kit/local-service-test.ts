@@ -62,8 +62,8 @@ const makeHome = async () => {
 };
 
 /**
- * A stand-in for `curl`, for machines without it. The stand-in knows only the options of the printed command, and
- * prints status and body.
+ * A stand-in for `curl`, for machines without curl. The stand-in knows only the options in the curl command that
+ * `npm start` prints, and prints the response's status and body.
  */
 const curl = `#!${process.execPath}
 const { values, positionals } = require('node:util').parseArgs({ allowPositionals: true, options: {

@@ -30,7 +30,7 @@ const runTest = async (folder: string, body: string) => {
   return { ...runner, group: -started() };
 };
 
-test('a service that a test starts through npm ends when the test runner is killed', async ({ home }) => {
+test('when the test runner is killed, a service that a test started through npm ends, too', async ({ home }) => {
   await writeFile(path.join(home.folder, 'package.json'), '{"scripts":{"start":"node service.cjs"}}');
   await writeFile(
     path.join(home.folder, 'service.cjs'),
@@ -53,7 +53,7 @@ test('a service that a test starts through npm ends when the test runner is kill
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test('a command that a test leaves running ends when the test runner ends', async ({ home }) => {
+test('when the test runner ends, a command that a test left running ends, too', async ({ home }) => {
   const { ended, group } = await runTest(
     home.folder,
     `printGroup(run('sh', ['-c', 'sleep 1000 & sleep 1000']).child);`,
@@ -62,7 +62,7 @@ test('a command that a test leaves running ends when the test runner ends', asyn
   await until(() => !isRunning(group));
 });
 
-test('a process started by a command ends when the command ends', async () => {
+test('when a command ends, a process that the command started ends, too', async () => {
   const { child, ended } = run('sh', ['-c', 'sleep 1000 & echo started']);
   expect(await ended).toMatchObject({ code: 0, stdout: 'started\n' });
   await until(() => !isRunning(-(child.pid ?? 0)));

@@ -19,12 +19,11 @@ export const programs = {
   restore: programOf('restore'),
 };
 
-/** The exit code and the output of a command that has ended. */
 export type CommandResult = { code: number | null; stdout: string; stderr: string };
 
 /**
- * A shell script that runs its arguments beside a guard, which kills the process group when file descriptor 3 closes,
- * as when the test's process ends, even by SIGKILL. A SIGHUP to the group (a closed terminal) ends the guard, too.
+ * A shell script that runs a command and a guard. When the test's process ends, even by SIGKILL, file descriptor 3
+ * closes, and the guard kills the process group. A SIGHUP to the group (a closed terminal) ends the guard, too.
  */
 const guarded = '(read -r _; kill -KILL 0) <&3 >/dev/null 2>&1 & exec "$@" 3<&-';
 
@@ -44,7 +43,7 @@ export const run = (
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   child.on('error', () => {});
-  // Close file descriptor 3, to end processes that the command started and left running.
+  // Close file descriptor 3, so that the guard process kills the processes that the command started and left running.
   child.on('exit', () => child.stdio[3]?.destroy());
   let stdout = '';
   let stderr = '';
@@ -79,7 +78,8 @@ export const startLocalService = async (
   [command, ...args]: [string, ...string[]] = [process.execPath, programs.start],
   signal?: AbortSignal,
 ): Promise<LocalService> => {
-  // A killed service leaves its temporary folder behind. TMPDIR puts that folder where the test removes it.
+  // A killed service leaves its temporary folder behind. Because of TMPDIR, the service creates this folder in the data
+  // folder, which the test removes.
   const settings = { PORT: '0', DATA_DIR: dataFolder, TMPDIR: dataFolder, ...environment };
   const { child, ended, output } = run(command, args, settings, signal);
   const serving = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** Computes the metric values that a template's metric filters make of log lines. */
+/** Computes the metric values that the metric filters of a CloudFormation template derive from log lines. */
 import { type FilterPattern, parseFilterPattern, valueAt } from './filter-pattern.ts';
 import { propertiesOf, type Template } from './template.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Computes a metric math expression of CloudWatch, but only with what the alarms use: numbers, ids, `+`, `*`, `/`, `>`,
- * FILL(id, number) and IF(condition, then, else).
+ * Computes a CloudWatch metric math expression. Supports only the syntax that the alarms use: numbers, ids, `+`, `*`,
+ * `/`, `>`, FILL(id, number) and IF(condition, then, else).
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
  */
 

@@ -1,10 +1,12 @@
 /** Recognizes responses that API Gateway sends if its rate limit or the account's Lambda concurrency is used up. */
 
-/** Returns whether the response is a 429, 500 or 503 of the gateway. Those of the service have the field `error`. */
+/**
+ * Whether a response is a 429, 500 or 503 from the gateway. If the service sends these, they have the field `error`.
+ */
 export const isOverQuota = (status: number, body: unknown): boolean =>
   [429, 500, 503].includes(status) && !(body instanceof Object && 'error' in body);
 
-/** Returns whether the status is 503, as when the service or the gateway could not respond in time. */
+/** Returns whether the status is 503, whatever the cause, such as a used-up quota or a service that is too slow. */
 export const isUnavailable = (status: number): boolean => status === 503;
 
 /** Sends a request up to eight times in 13 seconds, with growing pauses, until the response is not a refusal. */

@@ -15,7 +15,6 @@ export type PlantsStore = {
   endpoint: string;
   /** Returns the item with this id as DynamoDB stores it. */
   read: (id: string) => Promise<Item | undefined>;
-  /** Returns the number of items. */
   size: () => Promise<number>;
   close: () => Promise<void>;
 };
@@ -24,7 +23,10 @@ export type Item = Record<string, AttributeValue>;
 /** A region and credentials, because the SDK makes no call without them. The store checks neither. */
 export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
-/** Starts a store with an empty table called `tableName`. Without a name, other code must create the only table. */
+/**
+ * Starts an empty DynamoDB emulator, and creates the table `tableName`, if given. Otherwise, other code must create
+ * exactly one table, which `read` and `size` then use.
+ */
 export const startPlantsStore = async (tableName?: string): Promise<PlantsStore> => {
   const server = dynalite({ createTableMs: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;

@@ -1,4 +1,3 @@
-/** Generates plants that follow the contract. */
 import fc from 'fast-check';
 
 export type Plant = { id: bigint; name: string; tag?: string };
@@ -19,5 +18,4 @@ export const somePlants = (count: number, seed: number): Plant[] => {
   return fc.sample(distinct, { seed, numRuns: 1 })[0] ?? [];
 };
 
-/** Returns the plant as a JSON request body. */
 export const toJson = ({ id, ...texts }: Plant): string => `{"id":${id},${JSON.stringify(texts).slice(1)}`;

@@ -1,4 +1,7 @@
-/** Defines tests for every response of createPlant, either by invoking the function directly or over HTTP. */
+/**
+ * Defines tests for every response of createPlant. The caller chooses whether the tests invoke the function directly or
+ * send HTTP requests.
+ */
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -31,8 +34,8 @@ export type PlantResponse = { status: number; headers: Record<string, unknown>; 
 
 export type PlantService = {
   /**
-   * Sends to POST /plants, with a valid token if the service needs one, and checks that the response follows the
-   * contract. On a real clock, sends again after a 503, because the service may run out of time on a busy machine.
+   * Sends the request to POST /plants, with a valid token if the service needs a token. Checks that the response
+   * follows the contract. Without a fake clock, sends again after a 503, because a busy machine may be too slow.
    */
   send: Send;
   /** Reads the item with this id from the store, not through the service. */
@@ -44,8 +47,8 @@ type Send = (request: PlantRequest) => Promise<PlantResponse>;
 
 export type FaultyService = Faults & {
   /**
-   * Starts a service for one request. `hasAllRetries` is true if the service is new, because all requests of an SDK
-   * client share a retry quota of 500 tokens, and a retry costs 14 tokens, or 5 after throttling.
+   * Starts a service for one request. `hasAllRetries` is true if no earlier request has used the service's SDK client:
+   * all requests of a client share a retry quota of 500 tokens, and a retry costs 14 tokens, or 5 after throttling.
    */
   start: () => Promise<{ send: Send; hasAllRetries: boolean }>;
 };
@@ -73,7 +76,7 @@ const nested = (levels: number, number: string): string => {
   return `{"id":ID,"name":"x","m":${more}}`;
 };
 
-/** Defines the tests. `hasFaults` says whether `service()` will have `faults`. */
+/** Defines tests of createPlant's responses. If `hasFaults`, some need faults of the store: `service().faults`. */
 export const testResponses = (service: () => PlantService, hasFaults: boolean): void => {
   const post = (body: PlantRequest['body']): Promise<PlantResponse> => service().send({ body, contentType });
   const read = (id: string): Promise<Item | undefined> => service().read(id);
@@ -150,8 +153,8 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
     ])('under the id %s', async (spelling, id) => {
-      // The name depends only on the id, because an earlier run, or a test of another spelling, may have stored a plant
-      // with this id already.
+      // An earlier run, or the test with another spelling of this id, may have stored a plant with this id already.
+      // The name depends only on the id, so that plant is the same one, and the service returns 200 again.
       const name = `plant ${id}`;
       expect(await post(`{"id":${spelling},"name":"${name}"}`)).toMatchObject(ok(name));
       expect(await read(id)).toEqual(item(id, name));
@@ -190,7 +193,8 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
     });
 
     test('if the plant is at most 400 KB', async () => {
-      // In most AWS regions, an update of two fields may write only 400 KB minus 41 bytes: docs/decisions/contract.md.
+      // In most AWS regions, an update of two fields may write at most 400 KB minus 41 bytes, as
+      // docs/decisions/contract.md explains.
       const name = 'x'.repeat(409_600 - 41 - 'name'.length - 'tag'.length - Buffer.byteLength('é'));
       expect(await post(JSON.stringify({ id: 8, name, tag: 'é' }))).toMatchObject(ok(name, 'é'));
       expect(await read('8')).toEqual(item('8', name, 'é'));

@@ -30,8 +30,9 @@ const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
 };
 
 /**
- * Bundles the functions of a commit, as the stack of that commit does. @throws Error with the output if that fails
- * @param folder gets a checkout and the bundles; the caller removes it
+ * Bundles the functions of a commit in the same way as the commit's stack does.
+ * @throws Error with the output of the synthesis if the stack cannot be synthesized
+ * @param folder gets a checkout and the bundles; the caller removes the folder
  */
 const functionsOf = async (commit: string, folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   const project = await checkOut(folder, commit, signal);
@@ -60,7 +61,8 @@ const previousFunctions = async (folder: string, signal: AbortSignal): Promise<F
 };
 
 /**
- * Starts a stack whose new version of each function gets a tenth of the events. `close` also removes the stack's files.
+ * Starts a stack in which the new version of each function gets a tenth of the events. `close` also removes the stack's
+ * files.
  */
 export const startRollOut = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
   const { folder, remove } = await temporaryFolder();

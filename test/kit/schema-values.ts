@@ -13,7 +13,8 @@ const [int32, int64] = [2n ** 31n, 2n ** 63n];
 const powers = [-int64 - 1n, -int64, -int32 - 1n, -int32, int32 - 1n, int32, int64 - 1n, int64];
 
 /**
- * Generates values that mostly follow the schema of `place`, up to its limits and a little beyond.
+ * Generates values that mostly follow the schema `place.schema`, up to the limits in the schema and a little beyond.
+ * @param place a schema to follow, and the contract that contains the schema
  * @param other another schema, whose limits are tried, too
  */
 export const valuesOf = (place: Place, other: Place): fc.Arbitrary<unknown> => {

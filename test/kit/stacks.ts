@@ -62,7 +62,10 @@ const variants = {
 
 type Variant = { [Setting in keyof typeof variants]: keyof (typeof variants)[Setting] };
 
-/** The combinations to synthesize. Each pair of values of two settings occurs in at least one, as a test checks. */
+/**
+ * The combinations of settings whose stacks are synthesized. For any two settings, each pair of their values occurs in
+ * at least one combination; stacks.test.ts checks this.
+ */
 const combined: Variant[] = [
   { stage: 'prod', domain: 'none', issuer: 'cognito', origins: 'none', mail: 'none', tracing: 'none' },
   { stage: 'prod', domain: 'own', issuer: 'cognito', origins: 'none', mail: 'none', tracing: 'none' },
@@ -86,8 +89,8 @@ export const combinations = combined.map((variant) => {
 });
 
 /**
- * Returns the pairs of values of two settings that occur in no combination.
- * @example ['stage dev origins some']
+ * Lists the pairs of values of two settings that no combination in `combined` contains.
+ * @example ['stage dev origins some'] if no combination has both the stage `dev` and the origins `some`
  */
 export const missingPairs = (): string[] => {
   const settings = Object.entries(variants).map(([setting, values]) =>

@@ -34,7 +34,7 @@ export const ofType = (type: string, template = prod): Record<string, Resource> 
 export const propertiesOf = (type: string, template = prod): Record<string, Resource['Properties']> =>
   Object.fromEntries(Object.entries(ofType(type, template)).map(([name, { Properties }]) => [name, Properties]));
 
-/** Turns a text, a `Ref` or an `Fn::Join` into text. A `Ref` becomes the logical id. @throws Error for anything else */
+/** Returns a string, a `Ref` (its logical id) or an `Fn::Join` as a string. @throws Error for anything else */
 export const resolve = (value: unknown): string => {
   if (typeof value === 'string') return value;
   const { Ref: id, 'Fn::Join': join } = Object(value) as { Ref?: string; 'Fn::Join'?: [string, unknown[]] };
@@ -46,7 +46,7 @@ export const resolve = (value: unknown): string => {
 export const ref = (name: string) => ({ Ref: name });
 export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 
-/** The names of all functions except the smoke test. Tests use them to list what each function must have. */
+/** The names of all functions but the smoke test. Tests use them to expect, say, a log group for each function. */
 export const functionNames = Object.keys(ofType('AWS::Lambda::Function')).filter((name) => name !== 'SmokeTest');
 
 /** The id of each operation of the contract with the name of its function, such as createPlant with CreatePlant. */

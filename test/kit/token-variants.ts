@@ -4,10 +4,13 @@ import type { Jwks } from 'aws-jwt-verify/jwk';
 import type { JWK } from 'jose';
 import { assemble, assembleSigned, claims, makeKey, type SigningKey, sign } from './access-tokens.ts';
 
-/** An issuer with several kinds of keys, and a stranger whose key has the same `kid` as one of the issuer's keys. */
+/**
+ * An issuer with several kinds of keys, and an attacker's key (`stranger`) with the same `kid` as one of the issuer's
+ * keys.
+ */
 export type TokenIssuer = {
   issuer: string;
-  /** The URL that a stranger's token names as the place of the stranger's key. */
+  /** The URL at which, according to a forged token, the attacker's key `stranger` can be found. */
   foreignJwksUri: string;
   es: SigningKey;
   rs: SigningKey;
@@ -16,7 +19,7 @@ export type TokenIssuer = {
   bareEs384: SigningKey;
   bareEs256: SigningKey;
   stranger: SigningKey;
-  /** The issuer's key set, which does not include the stranger's key. */
+  /** The issuer's key set, which does not include the attacker's key `stranger`. */
   jwks: Jwks;
   /** Returns the claims of a valid access token, changed by `change`. A claim that becomes undefined is left out. */
   claims: (change?: Record<string, unknown>) => Record<string, unknown>;
@@ -40,7 +43,7 @@ export const makeTokenIssuer = async (issuer: string, foreignJwksUri: string): P
   return { issuer, foreignJwksUri, es, rs, bare, bareEs384, bareEs256, stranger, jwks, claims: claimsOfIssuer };
 };
 
-/** Makes a valid or an invalid token, with one of the issuer's keys or with the stranger's key. */
+/** Makes a valid or an invalid token. `from` has the issuer's keys and the attacker's key `stranger`. */
 export type MakeToken = (from: TokenIssuer) => string | Promise<string>;
 
 /** The order of the P-256 group (NIST SP 800-186). */
@@ -67,7 +70,9 @@ export const unsigned =
   ({ claims }) =>
     assemble({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...header }, claims());
 
-/** Makes a token signed with the named key, this digest and this padding, whatever the token's header declares. */
+/**
+ * Makes a token signed with the key `name`, with the given digest and padding, whatever algorithm `header` declares.
+ */
 export const signedAs =
   (header: object, name: KeyName, digest: string, padding = constants.RSA_PKCS1_PADDING): MakeToken =>
   async (from) => {
@@ -150,7 +155,9 @@ export const withChangedS = (change: (s: bigint) => bigint): MakeToken =>
     Buffer.concat([bytes.subarray(0, 32), es256Integer(change(BigInt(`0x${bytes.toString('hex', 32)}`)))]),
   );
 
-/** Makes a token, and flips a bit of the first byte of `text` in the decoded part with this index (0 is the header). */
+/**
+ * Makes a token, finds `text` in the decoded part number `index` (0 is the header), and flips a bit of its first byte.
+ */
 export const flipBit = (index: number, text: string): MakeToken =>
   withPart(index, (part) => {
     const bytes = Buffer.from(part, 'base64url');

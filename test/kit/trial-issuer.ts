@@ -14,11 +14,9 @@ export type TrialIssuer = {
   key: SigningKey;
   /** The path of every request that the issuer received. */
   requests: string[];
-  /** Replaces the keys in the JWKS. */
   publish: (...keys: SigningKey[]) => void;
   /** Responds to all later requests with `listener`. */
   answer: (listener: RequestListener) => void;
-  /** Refuses connections while `during` runs. */
   refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
   /** Presents an untrusted certificate while `during` runs. */
   useUntrustedCertificate: <T>(during: () => Promise<T>) => Promise<T>;

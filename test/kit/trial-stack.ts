@@ -27,13 +27,15 @@ type Change = { wrapper?: Wrapper; environment?: Record<string, string> };
 export type TrialStack = {
   url: string;
   issuer: TrialIssuer;
-  /** A valid access token. */
   token: string;
   /** The access log entries that `npm start` would print. */
   log: AccessLogEntry[];
   /** The invocations that the gateway made and that have ended, each with the lines that the function logged. */
   invocations: Invocation[];
-  /** Sends to POST /plants, with `token` unless `headers` has one. Checks that the response follows the contract. */
+  /**
+   * Sends `body` to POST /plants, with `token` unless `headers` contains the header `authorization`. Checks that the
+   * response follows the contract.
+   */
   sendOnce: Send;
   /** Works like `sendOnce`, but sends again after a 503, because the service may run out of time on a busy machine. */
   send: Send;
@@ -71,7 +73,7 @@ export const longTimeout = 300_000;
 
 const unchanged: Wrapper = (handler) => handler;
 
-/** Tells a handler how much of its deployed time-out is left. The emulator's time-out is longer, for busy machines. */
+/** Makes a handler see the time-out that it has when deployed. The emulator's time-out is longer, for busy machines. */
 const withTimeout =
   (handler: Handler, timeout: number): Handler =>
   (event, context) => {
@@ -160,7 +162,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
-    // Claim a route `GET /`, so that the local service's page leaves GET / to the gateway, as in a deployed stack.
+    // Pretend that the API has a route `GET /`. Otherwise, the local service would answer GET / with its own page, but
+    // a deployed stack passes GET / to the gateway.
     intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
   });
   try {

@@ -1,4 +1,4 @@
-/** Valid tokens in unusual forms, which both the verifier alone and the whole stack must accept. */
+/** Valid tokens in unusual forms, which must be accepted both by `verifyToken` and by the whole stack. */
 import { audience, inSeconds, scope, sign } from './access-tokens.ts';
 import {
   type MakeToken,

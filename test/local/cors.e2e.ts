@@ -44,7 +44,7 @@ const plant = '{"id":1,"name":"Moss"}';
 const json = { 'content-type': 'application/json' };
 
 describe('if allowOrigins names the origin of a shop, the local service', () => {
-  test("answers a preflight request, which has no token, with what the shop's page may send", async () => {
+  test("answers a preflight request, which has no token, and lists the methods and headers that the shop's page may send", async () => {
     const { status, cors } = await preflight(shop);
     expect(status).toBe(204);
     const { 'allow-methods': methods, 'allow-headers': headers, ...others } = cors;

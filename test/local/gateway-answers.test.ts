@@ -2,15 +2,15 @@ import { describe, test } from 'vitest';
 import { responses } from '../../emulator/gateway/response.ts';
 import { expectInContract, operations } from '../kit/contract.ts';
 
-/** The gateway's responses to requests that reach no operation: another path, another method or malformed HTTP. */
+/** The gateway's responses to requests for no operation: the path or method is unknown, or the HTTP is malformed. */
 const ofOtherRequests = ['badRequest', 'notFound', 'noContent', 'expectationFailed'];
 
-describe.each(operations)('$routeKey', ({ routeKey, requestBody }) => {
+describe.each(operations)('the contract of $routeKey', ({ routeKey, requestBody }) => {
   // An operation without a request body need not document `bodyTooLarge`, because only an unexpected body leads to it.
   const others = [...ofOtherRequests, ...(requestBody ? [] : ['bodyTooLarge'])];
 
   test.each(Object.entries(responses).filter(([name]) => !others.includes(name)))(
-    "can get the gateway's response %s, which the contract documents",
+    'documents the response %s, which the gateway may send instead of calling the function',
     (_, { status, headers, body }) => {
       expectInContract(status, String(headers['content-type']), String(body), routeKey);
     },

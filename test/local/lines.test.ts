@@ -1,4 +1,3 @@
-/** Tests the lines that `npm start` prints. */
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -49,7 +48,7 @@ describe('the line that npm start prints for a request', () => {
       ]);
     });
 
-    test('translated for the code that ran, even if the function logged the hash of other code', async () => {
+    test('translated with the source map of the file in the stack trace, even if the log line has the hash of another bundle', async () => {
       const stack = trace(`${folder}/index.js`);
       expect(accessLine(logging({ stack, bundle: '0'.repeat(64) }))).toBe(accessLine(logging({ stack, bundle })));
       const { folder: other, remove } = await temporaryFolder();
@@ -59,7 +58,7 @@ describe('the line that npm start prints for a request', () => {
       expect(accessLine(logging({ stack: trace(file), bundle }))).toContain(`at start (${file}:1:2000)`);
     });
 
-    test('without a translation if the code that ran no longer exists', () => {
+    test('with positions in the bundle instead of the TypeScript sources if the file of the bundle no longer exists', () => {
       expect(accessLine(logging({ stack: trace('/none/index.js'), bundle }))).toContain(
         'at start (/none/index.js:1:2000)',
       );
@@ -126,7 +125,7 @@ describe('the curl command that npm start prints', () => {
       .split('\n');
   };
 
-  test('has each option on a separate line, so that the command fits a terminal', () => {
+  test('has each option on a separate line, so that the command fits the width of a terminal', () => {
     const lines = curlLine('http://127.0.0.1:3000', { ...moss, headers: { shop: 'x' } }).split('\n');
     expect(lines).toEqual([
       'curl -sSi http://127.0.0.1:3000/plants \\',

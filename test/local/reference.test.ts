@@ -183,7 +183,7 @@ test.each(['/docs', '/docs/page.js', '/docs/requests.json', '/openapi.json'])(
   },
 );
 
-test('the local service requests a token only when it sends the page at /docs', async () => {
+test('the local service gets a new token from its issuer only when it sends the page at /docs', async () => {
   const { ask, tokens } = await start();
   await ask('/docs', 'GET', { host: 'evil.example' });
   await ask('/docs', 'OPTIONS');

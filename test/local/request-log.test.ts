@@ -18,7 +18,10 @@ const add = (count: number, status = 200, milliseconds = 1): void => {
     log.add({ method: 'POST', path: '/plants', status, milliseconds, requestId: `${sent}=`, log: [] });
   }
 };
-/** Ends the current second of the request log. @returns the lines printed during that second and at its end */
+/**
+ * Tells the request log that a second is over, instead of waiting.
+ * @returns the lines that the log printed during that second and at its end
+ */
 const endSecond = (): string[] => {
   log.endSecond();
   return lines.splice(0);
@@ -32,11 +35,11 @@ test('the request log prints one line per request while a second has at most 20 
   }
 });
 
-test('the request log prints nothing for a second without requests', () => {
+test('the request log prints nothing at the end of a second in which no request arrived', () => {
   expect(endSecond()).toEqual([]);
 });
 
-test('the request log prints one line for all requests after the 20th of a second: a count for each status, and the slowest request', () => {
+test('if a second has more than 20 requests, the request log prints one line for all others: a count for each status, and the slowest request', () => {
   add(20);
   add(3);
   add(1, 409, 35.4);

@@ -30,7 +30,7 @@ test('only the user who runs the local service can read the session file, which 
   expect(() => readSession(folder)).toThrow(`No local service is running with its data in ${folder}.`);
 });
 
-test("the local service neither overwrites nor removes a user's file in the place of the session file", async () => {
+test("the local service neither overwrites nor removes a user's file that has the path of the session file", async () => {
   const { folder, file } = await newFolder();
   const end = writeSession(folder, session);
   writeFileSync(file, 'mine');
@@ -41,7 +41,7 @@ test("the local service neither overwrites nor removes a user's file in the plac
 });
 
 test.each(['', '{}', '[]', 'null', 'my notes'])(
-  "a file in the session file's place is kept if its content is not a session: %j",
+  'a file that has the path of the session file is kept if its content is not a session: %j',
   async (text) => {
     const { folder, file } = await newFolder();
     writeFileSync(file, text);

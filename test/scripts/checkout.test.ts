@@ -1,4 +1,4 @@
-/** Tests in a small git repository how scripts/checkout.ts checks out a commit into a separate folder. */
+/** Tests how scripts/checkout.ts checks out a commit of a small git repository into a separate folder. */
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';

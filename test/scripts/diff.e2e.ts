@@ -15,7 +15,6 @@ const diff = async (...args: string[]) => {
   return { code: await ended, output: output() };
 };
 
-/** Changes a file in the copy of the project. */
 const edit = async (file: string, from: RegExp, to: string) => {
   const name = path.join(copy.folder, file);
   const text = await readFile(name, 'utf8');

@@ -47,7 +47,7 @@ describe("a guide's code block", () => {
     expect(() => applyBlock(made, '')).toThrow('functions/create-plant.ts exists already.');
   });
 
-  test('replaces the old lines with the new lines, and keeps empty lines', () => {
+  test('replaces old lines of the file with new lines, and keeps empty lines', () => {
     expect(applyBlock(changed, 'zero\none\ntwo\n\nfour\n')).toBe('zero\none\nsecond\n\nthird\nfour\n');
     expect(applyBlock(changed, 'one\ntwo\n\n')).toBe('one\nsecond\n\nthird\n');
   });
@@ -56,7 +56,7 @@ describe("a guide's code block", () => {
     ['twice', 'one\ntwo\n\none\ntwo\n\n'],
     ['not at all', 'one\ntwo\nthree\n'],
     ['only as parts of longer lines', 'zero one\ntwo\n\n'],
-  ])("is refused if the file contains the block's old lines %s", (_, text) => {
+  ])('is refused if the file contains the lines to replace %s', (_, text) => {
     expect(() => applyBlock(changed, text)).toThrow(
       /^infra\/grants\.ts must have these lines exactly once:\none\ntwo\n/,
     );
@@ -81,12 +81,12 @@ describe("a guide's YAML block", () => {
     expect(applyBlock(block, file(`${put}  /c: {}\n`))).toBe(file(`${put}    get:\n      summary: new\n  /c: {}\n`));
   });
 
-  test('is refused if the contract already has the operation in the block', () => {
+  test('is refused if the contract already has the operation that the block would add', () => {
     expect(() => applyBlock(block, file('  /b:\n    get:\n      summary: old\n'))).toThrow('a.yaml already has');
   });
 });
 
-describe("the size of a guide's changes", () => {
+describe('the size of the changes that a guide tells readers to make', () => {
   const line = (file: string) => ({ file, kind: 'diff' as const, lines: ['+x', ' y'] });
 
   test('counts each changed file once, counts added lines even if blank, and leaves out documents', () => {
@@ -101,7 +101,7 @@ describe("the size of a guide's changes", () => {
     ['five new files', ['a', 'b', 'c', 'd', 'e'].map((file) => ({ ...made, file }))],
     ['five changed files', ['a', 'b', 'c', 'd', 'e'].map(line)],
     ['151 lines', [{ ...made, lines: Array<string>(151).fill('') }]],
-  ])('is over the limit if the guide has %s', (_, blocks) => {
+  ])('is over the limit if the changes include %s', (_, blocks) => {
     expect(isWithinTarget(priceOf(blocks)), 'is within the target').toBe(false);
   });
 });

@@ -27,7 +27,7 @@ test.each(programs)(
   },
 );
 
-// All programs leave unknown options to Commander, so one program is enough.
+// A test of one program is enough, because all programs leave unknown options to Commander.
 test('npm start names an unknown option, exits with code 1, and does nothing else', async () => {
   const { code, stdout, stderr } = await runReadOnly('local/main.ts', '--nonsense');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -59,7 +59,7 @@ describe('in code, renaming to a noun of two words', () => {
   });
 });
 
-test('in the contract, renaming to a noun of two words uses the same spellings as in the generated code', () => {
+test('in the contract, renaming to a noun of two words spells names such as createCustomerOrder in the same way as the generated code', () => {
   expect(
     inYaml(
       '  /plants:\n    operationId: createPlant\n    description: The plant.\n    plant:\n      $ref: "#/Plant"\n',
@@ -82,14 +82,14 @@ test.each([
   expect(renamedSource({ file: 'x.ts', source: before }, readNoun(name))).toBe(after);
 });
 
-describe('renaming in a document', () => {
+describe('renaming the noun plant to customer-order in a document', () => {
   test('keeps the old noun in prose, and puts the new noun only into names and code', () => {
     expect(inDocument('A plant is stored by createPlant. `plants/` has plants, see [a plant](plant.md#a-plant).')).toBe(
       'A plant is stored by createCustomerOrder. `customer-orders/` has plants, see [a customer order](customer-order.md#a-customer-order).',
     );
   });
 
-  test('replaces the noun in code blocks and in headings, so that links with the new noun still match their headings', () => {
+  test('replaces the old noun in code blocks, and in headings, to which renamed links must still lead', () => {
     const before = '## Add a plant\n\nA plant.\n\n```ts\nconst plant = { name: "a plant" };\n```\n\nA plant.\n';
     expect(inDocument(before)).toBe(
       '## Add a customer order\n\nA plant.\n\n```ts\nconst customerOrder = { name: "a customer order" };\n```\n\nA plant.\n',
@@ -104,7 +104,7 @@ test.each<[what: string, nouns: string[], says: string]>([
   ['a plural alone', ['orders'], 'orders looks like a plural'],
   ['a plural like the singular', ['sheep', 'sheep'], 'a plural that differs'],
   ['a name with the old one in it', ['power-plant'], 'must not contain "plant"'],
-])('a noun cannot be %s', (_, nouns, says) => {
+])('npm run rename refuses a new noun that is %s', (_, nouns, says) => {
   expect(() => readNoun(...nouns)).toThrow(says);
 });
 

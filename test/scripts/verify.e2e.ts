@@ -12,8 +12,8 @@ import { run, temporaryFolder } from '../kit/local-service.ts';
 import { startServer } from '../kit/servers.ts';
 
 /**
- * A version of a function: `zip` is the zip file with its code, or the status of a failing download, and `declared` is
- * its variable BUNDLE_SHA256.
+ * A version of a function. `zip` is the zip file with the version's code, or the HTTP status of a failed download.
+ * `declared` is the version's environment variable BUNDLE_SHA256.
  */
 type Version = { zip: Uint8Array | number; declared?: string | undefined };
 /**
@@ -120,7 +120,7 @@ const advice = expect.stringMatching(
   /^This is not what runs\. Check out the commit that was deployed, run npm ci, .*\n$/,
 );
 
-test('npm run verify lists each function that matches, with its version and the SHA-256 of its index.js', async () => {
+test('npm run verify lists each deployed function that runs the code of the local folder, with its version and the SHA-256 of its index.js', async () => {
   const said = [heading(), ...built.map(({ id, declared }) => `${id} version 7 matches: ${declared}`)];
   // Run the command with npm, as docs/deploy.md says.
   const command: [string, ...string[]] = ['npm', 'run', '-s', 'verify', '--'];
@@ -128,7 +128,7 @@ test('npm run verify lists each function that matches, with its version and the 
 });
 
 test.each(['PlantStore-dev-anna'])(
-  'npm run verify expects all functions except the smoke test in the stack %s',
+  'npm run verify expects the stack %s to have every function except the smoke test',
   async (stack) => {
     const { SmokeTest, ...functions } = Object.fromEntries(
       Object.entries(matching()).map(([id, fake]) => [/^SmokeTest/.test(id) ? 'SmokeTest' : id, fake]),
@@ -141,7 +141,7 @@ test.each(['PlantStore-dev-anna'])(
   },
 );
 
-test('npm run verify says what differs if a function runs code of another commit, changed code, or other files', async () => {
+test('npm run verify says what is wrong if a deployed function has code of another commit, code that does not match its BUNDLE_SHA256, or other files', async () => {
   const other = strToU8('exports.handler = () => {};');
   const zip = zipSync({ 'index.js': other });
   const twice = Buffer.from(zipSync({ 'index.js': first.code, 'index.jt': other }));

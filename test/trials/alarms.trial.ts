@@ -48,7 +48,10 @@ type Request = { headers?: Record<string, string>; body?: string; milliseconds?:
 
 const plant = (id = newId(), name = 'Moss'): string => `{"id":${id},"name":"${name}"}`;
 
-/** Sends a request once; by default, the request creates a plant. @returns what happened to the stack */
+/**
+ * Sends a request once; by default, it creates a plant.
+ * @returns the responses, invocations, log lines and store calls
+ */
 const sendOnce = async ({ headers = {}, body = plant(), milliseconds }: Request = {}): Promise<Occurrence[]> => {
   const standard = { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json' };
   const request = { method: 'POST', headers: { ...standard, ...headers }, body };
@@ -86,7 +89,7 @@ const whileStore = async (fault: Fault, request: () => Promise<Occurrence[]>): P
   }
 };
 
-/** Returns a function that sends a request while the store returns an error after which the SDK does not retry. */
+/** Returns a function that sends a request while the store returns an error that the SDK does not retry. */
 const whileRefusing = (error: string) => () => whileStore(dynamoDbError(400, error), send);
 
 /** Returns a function that sends a request while the store returns a temporary error, so that the response is a 503. */
@@ -108,7 +111,10 @@ type Role = 'authorizer' | 'operation';
 
 const routeOf = (role: Role): FunctionName => (role === 'authorizer' ? role : createPlantRoute);
 
-/** Sends a request while a function misbehaves as `order` says or, for an object, starts anew with that environment. */
+/**
+ * Sends a request that makes a function misbehave. `order` is the name of a misbehaviour, or an object with environment
+ * variables, with which the function then starts anew.
+ */
 const whileFunction = async (role: Role, order: string | object): Promise<Occurrence[]> => {
   const which = routeOf(role);
   // A function that takes too long runs until its time-out, so set a short time-out to keep the test short.
@@ -130,7 +136,10 @@ const inRoles = (alarms: string[]): string[] => {
 const alarmsIn20Minutes = (...requests: Occurrence[][]): string[] =>
   inRoles(raisedAlarms(template, eachMinute(0, 20, requests.flat())));
 
-/** `timingOut`: the API's alarms if a function times out. `withoutKeys`: all alarms if no keys can be fetched. */
+/**
+ * `timingOut`: the API's alarms that go off if a function times out. `withoutKeys`: all alarms that go off if no keys
+ * can be fetched.
+ */
 const timingOut = ['Api5xxRate', 'ApiLatencyP99'];
 const withoutKeys = ['Api5xxRate', 'AuthorizerErrors', 'AuthorizerKeysNotFetched'];
 
@@ -192,7 +201,7 @@ describe('if a fault hits every request for twenty minutes, the expected alarms 
   });
 });
 
-test('if a quarter of the requests conflict, the alarm ConflictRate goes off, but not yet Api4xxRate', async () => {
+test('if a quarter of the requests conflict, the alarm ConflictRate goes off, but the alarm Api4xxRate does not go off yet', async () => {
   const [created, conflict] = [await send(), await sendTwice('Fern')];
   expect(alarmsIn20Minutes(created, created, created, conflict)).toEqual(['ConflictRate']);
 });
@@ -208,7 +217,7 @@ test('a slow operation, throttling and high concurrency (simulated, because the 
   expect(alarmsIn20Minutes(await send({ milliseconds: 4_500 }))).toEqual(['ApiLatencyP99', 'OperationDuration']);
 });
 
-test('an ordinary day sets off no alarm, although clients make mistakes, and a request gets a 503 every twelve minutes', async () => {
+test('an ordinary day sets off no alarm, even though clients make mistakes and one request in twelve minutes gets a 503', async () => {
   const created = await send();
   const mistakes = [await send({ body: '{}' }), await sendExpiredToken(), await sendTwice('Fern')];
   const minute = [...Array<Occurrence[]>(21).fill(created), await sendTwice(), ...mistakes].flat();
@@ -217,7 +226,10 @@ test('an ordinary day sets off no alarm, although clients make mistakes, and a r
   expect(raisedAlarms(template, [...eachMinute(0, 24 * 60, minute), ...hiccups.flat()])).toEqual([]);
 });
 
-/** A broken version: what is wrong, a request that meets the problem, and the alarms if every request meets it. */
+/**
+ * A broken version of a function: what is wrong, how to send a request to this version, and which alarms go off if this
+ * version gets every request.
+ */
 type BrokenVersion = [of: Role, what: string, meet: () => Promise<Occurrence[]>, alarms: string[]];
 
 const version = (of: Role, what: string, order: string | object, alarms: string[]): BrokenVersion => [
@@ -256,8 +268,8 @@ const notRolledBack: BrokenVersion[] = [
 describe.each([
   ['is rolled back', rolledBack],
   ['is not rolled back', notRolledBack],
-])('a new version that gets a tenth of the requests for five minutes %s if', (verdict, versions) => {
-  test.each(versions)('the %s %s', async (of, _, meet, alarms) => {
+])('a new version of a function gets a tenth of the requests for five minutes and %s', (verdict, versions) => {
+  test.each(versions)('if the new %s %s', async (of, _, meet, alarms) => {
     const earlier = await send();
     const broken = await meet();
     const minute = [...Array<Occurrence[]>(9).fill(earlier), broken].flat();

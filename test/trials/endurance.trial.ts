@@ -81,7 +81,10 @@ test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} req
     operations: { wrapper: open },
   });
   onTestFinished(stack.close);
-  /** Unusual requests: body and expected status, by the last two or three digits of the request's number. */
+  /**
+   * Unusual requests, each with its body and the expected status. Requests 1 to 5 of every hundred, and request 501 of
+   * every thousand, are unusual.
+   */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],
     2: ['{"id":1}', 400],

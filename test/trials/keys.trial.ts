@@ -112,14 +112,15 @@ describe('tokens with unknown key ids (kids)', () => {
     ['hangs up', hangUp],
     ['answers without a key set', (_, response) => response.end('rubbish')],
   ])(
-    `cause at most 4 fetches, and valid tokens are accepted, if ${flood} arrive in 10 s while the issuer %s`,
+    `cause at most 4 fetches if ${flood} arrive in 10 s while the issuer %s, and valid tokens are still accepted`,
     async (what, failing) => {
       expect(await send(validToken), 'status').toBe(200);
       if (failing !== undefined) stack.issuer.answer(failing);
       const tokens = await Promise.all(Array.from({ length: flood }, unknownKid));
       const fetches = await fetchesDuring(async () => {
         for (const [index, token] of tokens.entries()) {
-          // Spread the requests over ten seconds, which start when the ten-second cooldown of the first fetch is over.
+          // Begin these requests when the cooldown of the first fetch (10 s) is over, and spread the requests over the
+          // next 10 s.
           clockOffset = 10 * second + Math.ceil((index * 10 * second) / (flood - 1));
           expect(await send(token), 'status for an unknown kid').toBe(403);
           if (index % 10 === 0) expect(await send(validToken), 'status for a valid token').toBe(200);
@@ -131,7 +132,7 @@ describe('tokens with unknown key ids (kids)', () => {
     },
   );
 
-  test(`cause at most 4 fetches, and get a 500, if ${flood} arrive in 10 s after a cold start while the issuer hangs up`, async () => {
+  test(`cause at most 4 fetches, and get a 500, if the authorizer has no keys yet, ${flood} arrive in 10 s, and the issuer hangs up`, async () => {
     stack.issuer.answer(hangUp);
     const fetches = await fetchesDuring(async () => {
       for (let index = 0; index < flood; index += 1)
@@ -224,7 +225,10 @@ const answering =
 const saying = (body: string | Buffer, status = 200, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(status, headers).end(body));
 
-/** Like `saying`, but with a function for the body, because `key` does not exist yet when the test table is built. */
+/**
+ * Makes the issuer respond with 200 and the result of `body`. `body` is a function, because `key`, which most bodies
+ * contain, does not exist yet when the test table is built.
+ */
 const sayingOf = (body: () => string | Buffer, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(200, headers).end(body()));
 
@@ -349,7 +353,10 @@ const cold = async (_: string, failing: Failing): Promise<void> => {
   await expectWell();
 };
 
-/** Expects fetched keys to stay in use for an hour, and at most one request per cooldown to wait for a fetch. */
+/**
+ * Expects that, while the issuer fails, fetched keys stay in use for an hour, and that at most one request waits for a
+ * fetch in each cooldown (10 s after a fetch).
+ */
 const warm = async (what: string, failing: Failing): Promise<void> => {
   const rotated = await signed(next);
   expect(await send(validToken), 'status').toBe(200);
@@ -376,22 +383,22 @@ const warm = async (what: string, failing: Failing): Promise<void> => {
 };
 
 describe('if an issuer', () => {
-  test.each(noKeySet)('%s, a valid token gets a 500 after a cold start', cold);
+  test.each(noKeySet)('%s, a valid token gets a 500 after a cold start of the authorizer', cold);
   test.each(noKeySet.slice(0, trialSize(noKeySet.length, 5)))('%s, keys fetched earlier stay in use for an hour', warm);
 
   /** The short trial leaves out slow issuers, because a test with a slow issuer takes many seconds. */
   const triedSlow = slow.slice(0, trialSize(slow.length, 0));
-  test.each(triedSlow)('%s, a valid token gets a 500 after a cold start', cold);
+  test.each(triedSlow)('%s, a valid token gets a 500 after a cold start of the authorizer', cold);
   test.each(triedSlow)('%s, keys fetched earlier stay in use for an hour', warm);
 
-  test('answers slowly after a cold start, a request with a valid token waits for the keys and is accepted', async () => {
+  test('answers slowly after a cold start of the authorizer, a request with a valid token waits for the keys and is accepted', async () => {
     stack.issuer.answer((_, response) => void setTimeout(() => response.end(keySet()), 100));
     expect(await send(validToken), 'status').toBe(200);
   });
 });
 
 describe('if the key set has', () => {
-  test.each(withoutKeys)('%s, a valid token gets a 500 after a cold start', (what, keys) =>
+  test.each(withoutKeys)('%s, a valid token gets a 500 after a cold start of the authorizer', (what, keys) =>
     cold(
       what,
       sayingOf(() => JSON.stringify({ keys: keys() })),

@@ -40,7 +40,8 @@ const misbehaving =
       case undefined:
         break;
       default:
-        // Any other value of x-authorizer or x-function is a JavaScript expression for the function's result.
+        // If the value of the header x-authorizer or x-function is not one of the names above, this value is a
+        // JavaScript expression for the result that the function returns.
         return require('node:vm').runInThisContext(`(${misbehaviour})`);
     }
     return handler(event as never, context);
@@ -88,7 +89,10 @@ const postOnce = async (headers: Record<string, string> = {}): Promise<[status: 
 const served: [number, string] = [200, '{"name":"Moss"}'];
 const failed: [number, string] = [500, '{"message":"Internal Server Error"}'];
 
-/** Misbehaviours of both functions (a name, or a JavaScript expression for the result), each with the response. */
+/**
+ * Misbehaviours of both functions, each with the expected response. A misbehaviour is a name from `misbehaving`, or a
+ * JavaScript expression for the result that the function returns.
+ */
 const misbehaviours: [misbehaviour: string, answer: [number, string]][] = [
   ['throws', failed],
   ['throws a value that is not an Error', failed],

@@ -88,7 +88,7 @@ class Create implements Command {
 
 /**
  * Creates a plant while the store fails. The status is 503 if the fault lasts, and may be 503 even after a short fault,
- * if earlier requests have used up the SDK's retry quota. After a 503, a new plant may or may not be stored.
+ * if earlier requests have used up the SDK's retry quota. After a 503, the plant may or may not have been stored.
  */
 class CreateWithFault extends Create {
   readonly fault: string;
@@ -126,7 +126,8 @@ class Race extends Create {
     const winner = racers.find(({ status }) => status === 200);
     if (winner !== undefined) model.set(winner.id, winner.sent);
     expect(model.has(ids[this.place] ?? ''), 'one of the two was acknowledged').toBe(true);
-    // Each request must get the status that it would get if sent after the winning one: 200 for the same plant, or 409.
+    // Each of the two concurrent requests must get the status that it would get after the plant was stored: 200 if the
+    // request has that plant, or 409 if the request has a different plant.
     for (const { id, sent, status } of racers) {
       expect(status, 'status').toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);
     }
@@ -205,7 +206,7 @@ describe.each([
   });
   afterAll(() => stack.close());
 
-  test(`responds as a simple model predicts in ${runs} random sequences of creates (seed ${seed})`, async () => {
+  test(`responds as a simple model predicts in ${runs} random sequences of requests (seed ${seed})`, async () => {
     const tick = progress('sequences', runs);
     await fc.assert(
       fc.asyncProperty(commands, async (sequence) => {

@@ -1,6 +1,6 @@
 /**
  * Rehearses a roll-out: the new version of each function gets a tenth of the events, and the version of an earlier
- * commit gets the others. The requests are real, but the minutes and the durations are simulated.
+ * commit gets the others. Requests are really sent, but their times and durations are simulated.
  */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { eachMinute, record } from '../kit/alarm-rehearsal.ts';
@@ -92,7 +92,7 @@ test.each<Misbehaviour>([
   const isBefore = ({ minute }: Sent): boolean => rolledBackAfter !== undefined && minute <= rolledBackAfter;
   expect(failed, 'requests that failed').not.toEqual([]);
   expect(failed.every(isBefore), 'all failed before the roll-back').toBe(true);
-  // The new version gets only a tenth of the events, so most requests succeed.
+  // Only the new version fails, and this version gets only a tenth of the events, so most requests succeed.
   expect(failed.length).toBeLessThan(sent.filter(isBefore).length / 2);
   await expectStored(sent.filter(({ status }) => status === 200));
   for (const { id } of failed) expect(await send(id, misbehaviour), 'sent again').toBe(200);

@@ -18,7 +18,10 @@ import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 /** The mark in every secret, by which the test finds a secret in a log line or a response. */
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;
 
-/** The mark in every id: the digits with which the id begins, because an id cannot contain letters. */
+/**
+ * The digits with which every id begins, and by which the test finds an id in a log line or a response. Other
+ * secrets contain `mark` instead, whose letters an id cannot have.
+ */
 const markedDigits = String(randomInt(10 ** 12, 10 ** 13));
 
 /** A response of the store with secrets in its headers, its error and its item, as if the store quoted the request. */
@@ -103,7 +106,6 @@ test('the service writes no secret of a request to a log line or an error respon
       `Bearer ${await sign(stack.issuer.key, claims({ iss: stack.issuer.issuer, exp: mark }))}`,
       `Bearer ${await sign(stack.issuer.key, `"${mark}"`)}`,
     ].map((authorization) => ({ body: plant(), headers: { authorization } })),
-    // Bodies that POST /plants refuses.
     ...[
       mark,
       `{"${mark}`,
@@ -163,7 +165,7 @@ test('the service writes no secret of a request to a log line or an error respon
   lost.issuer.answer((_, response) => response.end(`${mark} { "${mark}": `));
   const withoutKeys = await lost.sendOnce(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` });
   expect(withoutKeys).toMatchObject({ status: 500 });
-  // The response to a stored plant contains the plant's name and tag, as the contract says, and nothing else.
+  // If the service stores a plant, the response contains the plant's name and tag, as the contract says, and no more.
   expect(await sendWithRetries({ body: plant({ name: 'Moss', tag: '' }), headers: authorized }), 'status').toBe(200);
   const [before, marked] = [stack.log.length, { ...markedHeaders, ...authorized }];
   expect((await stack.send(plant(), marked)).body).toEqual({ name: mark, tag: mark });

@@ -92,7 +92,7 @@ const failAtRandom =
 
 const creates = trialSize(1_000, 60);
 
-test(`${createPlantRoute} stores every acknowledged plant as sent, in ${creates} creates with a store that fails at random (seed ${seed})`, async () => {
+test(`${createPlantRoute} stores every acknowledged plant as sent, even if the store fails at random (${creates} requests, seed ${seed})`, async () => {
   const plants = somePlants(creates, seed);
   for (const { id } of plants) store.fail(String(id), failAtRandom(String(id)));
   const [before, size] = [store.calls(), await store.size()];
@@ -182,7 +182,7 @@ describe('if, during the whole request, the store', () => {
   });
 });
 
-describe('concurrent creates with the same id', () => {
+describe('when requests with the same id arrive at the same time, the service', () => {
   const racers = trialSize(1_000, 50);
 
   /** Sends all bodies at once, and each again after a 503, because a small machine may not handle so many at once. */
@@ -199,7 +199,7 @@ describe('concurrent creates with the same id', () => {
     return statuses;
   };
 
-  test(`store and acknowledge exactly one of ${racers} different plants`, async () => {
+  test(`stores and acknowledges exactly one of ${racers} different plants`, async () => {
     const id = BigInt(newId());
     const plants = Array.from({ length: racers }, (_, index) => ({ id, name: `racer ${index}` }));
     const statuses = await sendAll(plants.map(toJson));
@@ -209,7 +209,7 @@ describe('concurrent creates with the same id', () => {
     expect(await store.read(String(id))).toEqual(winners.map(itemOf)[0]);
   });
 
-  test(`acknowledge each of ${racers} requests for the same plant`, async () => {
+  test(`acknowledges all ${racers} requests if their plants are identical`, async () => {
     const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
     expect(await sendAll(Array(racers).fill(toJson(plant)))).toEqual(Array(racers).fill(200));
     expect(await store.read(String(plant.id))).toEqual(itemOf(plant));

@@ -20,10 +20,13 @@ let stack: TrialStack;
  * accept forged tokens.
  */
 let from: TokenIssuer;
-/** The same issuer, but with a `foreignJwksUri` that points to the decoy, a server of the attacker. */
+/**
+ * Like `from`, but its tokens name a URL of the decoy as the place of their key. The decoy acts as an attacker's
+ * server.
+ */
 let fromDecoy: TokenIssuer;
 let decoy: Server;
-/** How many connections have reached the decoy, a server of the attacker. */
+/** How many connections the decoy has accepted. A correct verifier never connects to the decoy. */
 let looked: number;
 let validToken: string;
 beforeAll(async () => {
@@ -49,7 +52,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** The number of concurrent requests: as many as the local service has instances of a function. */
+/** How many requests are sent at the same time. The local service has the same number of instances of a function. */
 const width = 8;
 
 /** Sends raw bytes to the gateway, and expects one response. @returns its status */
@@ -65,7 +68,10 @@ const sendBytes = async (bytes: string | Buffer): Promise<number> => {
 
 const plant = (): string => `{"id":${newId()},"name":"Moss"}`;
 
-/** Returns an HTTP request to create a plant with these header lines. `framed` replaces content-length and body. */
+/**
+ * Returns the text of an HTTP request to create a plant, with the header lines `lines`. The text `framed`, if given,
+ * replaces the header content-length and the body.
+ */
 const request = (lines: string, target = '/plants', framed?: string): string => {
   const body = plant();
   const framing = framed ?? `content-length: ${body.length}\r\n\r\n${body}`;
@@ -114,7 +120,8 @@ test(`the service rejects ${forgedTokens.length} forged tokens, never with a 5xx
   expect(unexpected).toEqual([]);
   expect(looked, 'connections to the decoy').toBe(0);
   expect(new Set(stack.issuer.requests)).toEqual(new Set(['/jwks']));
-  // This request proves that the decoy counts connections.
+  // The decoy, a server of the attacker, must count this request. Otherwise, the count of 0 connections above would
+  // prove nothing.
   await expect(fetch(fromDecoy.foreignJwksUri)).rejects.toThrow();
   expect(looked, 'connections to the decoy').toBe(1);
   const counts = Object.entries(Object.groupBy(statuses, ({ status }) => status)).map(

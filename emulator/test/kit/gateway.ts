@@ -20,13 +20,12 @@ export const route: RouteSpec = {
   authorizer: { target: targetOf('Authorizer'), identitySources: ['$request.header.Authorization'] },
 };
 
-/** A route to the function Orders, without an authorizer. */
 export const openRoute = (routeKey: string): RouteSpec => ({ routeKey, target: targetOf('Orders'), timeout: 30_000 });
 
 export const allow = { isAuthorized: true, context: { sub: 'me' } };
 export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(value), log: [] });
 
-/** What the two functions return. If `invoke` is set, the gateway calls `invoke` instead of both functions. */
+/** The results of the functions Authorizer and Orders. If `invoke` is set, its results are used for both functions. */
 type Functions = { Authorizer?: unknown; Orders?: unknown; invoke?: (name: string) => Promise<Outcome> };
 
 /**

@@ -7,11 +7,10 @@ import type { Template } from '../../template/read-template.ts';
 type SmallStack = {
   /** The code of each function by its name. Each function except Authorizer gets the route GET /NAME. */
   functions: Record<string, string>;
-  /** The statements of the functions' role. */
   role?: object[];
-  /** Properties of the API besides its protocol. */
+  /** Properties to add to the API, besides its protocol. */
   api?: object;
-  /** Resources besides the API, its functions and their role. */
+  /** Resources to add to the stack, besides the API, its functions and their role. */
   resources?: object;
 };
 

@@ -138,7 +138,7 @@ describe('the keys of an issuer that can be reached', () => {
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('include RSA keys of at least 2,048 bits with an exponent of at least 65,537', async () => {
+  test('include an RSA key of 2,048 bits whose exponent is 65,537 or larger', async () => {
     published = { keys: [65_537, 65_539, 2 ** 31 + 11].map((e) => ({ kid: String(e), ...rsa, e: base64urlOf(e) })) };
     expect(kidsOf(await keys.current())).toEqual(['65537', '65539', String(2 ** 31 + 11)]);
   });
@@ -166,7 +166,7 @@ describe('the keys of an issuer that can be reached', () => {
 });
 
 describe('the keys of an issuer that fails', () => {
-  test('cause an error until they are fetched for the first time, which is tried at most every 10 seconds', async () => {
+  test('cannot be read until a fetch succeeds, and a fetch starts at most every 10 seconds', async () => {
     published = undefined;
     for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('cannot be fetched');
     expect(fetches, 'fetches').toHaveLength(1);
@@ -175,7 +175,7 @@ describe('the keys of an issuer that fails', () => {
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('cause an error after two attempts of 1.5 seconds if the issuer accepts connections but never responds', async () => {
+  test('cannot be read after two attempts of 1.5 seconds to which the issuer does not respond', async () => {
     vi.mocked(SimpleFetcher.prototype.fetch).mockRestore();
     const silent = createServer();
     onTestFinished(() => void silent.close());
@@ -189,7 +189,7 @@ describe('the keys of an issuer that fails', () => {
     expect(String(failure.mock.lastCall)).toContain('Response time-out');
   });
 
-  test('make requests wait at most once in 10 seconds while the issuer does not respond', async () => {
+  test('are fetched at most every 10 seconds, and no request waits for them between two fetches', async () => {
     await keys.current();
     published = undefined;
     delay = 3;
@@ -205,7 +205,7 @@ describe('the keys of an issuer that fails', () => {
     expect(fetches, 'fetches').toHaveLength(2);
   });
 
-  test('cause an error, and a log line with the reason, if they cannot be fetched', async () => {
+  test('cannot be read, and a log line says why they could not be fetched', async () => {
     published = undefined;
     await expect(keys.current()).rejects.toThrow('the issuer is down');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the issuer is down' });
@@ -219,11 +219,17 @@ describe('the keys of an issuer that fails', () => {
     { keys: 'secret' },
     { keys: { secret: 1 } },
     { keys: ['secret', null, {}] },
-  ])('cause a log line that does not quote the response if that is not a key set: %j', async (answer) => {
-    published = answer;
-    await expect(keys.current()).rejects.toThrow('the response is not a key set');
-    expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the response is not a key set' });
-  });
+  ])(
+    'cannot be read if the response is not a key set, and the log line does not quote the response: %j',
+    async (answer) => {
+      published = answer;
+      await expect(keys.current()).rejects.toThrow('the response is not a key set');
+      expect(console.warn).toHaveBeenCalledWith({
+        outcome: 'keys not fetched',
+        cause: 'the response is not a key set',
+      });
+    },
+  );
 
   test.each([
     ['a byte order mark', `\ufeff${JSON.stringify(jwks('b'))}`, 'utf8'],
@@ -244,7 +250,7 @@ describe('the keys of an issuer that fails', () => {
     }
   });
 
-  test('stay in use for an hour without a response from the issuer, and then cause an error', async () => {
+  test('stay in use for an hour without a response from the issuer, and cannot be read after that', async () => {
     const held = await keys.current();
     published = undefined;
     seconds(3_599);

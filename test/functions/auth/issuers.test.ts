@@ -260,7 +260,7 @@ describe('verifyToken refuses', () => {
       duende({ aud: 'client', scope: undefined }, jwt),
       settings(duendeIssuer, 'plants', 'plants.create'),
     ],
-  ])('with the reason "%s": %s', async (refused, _, token, rules) => {
+  ])('a token with the reason "%s": %s', async (refused, _, token, rules) => {
     expect(await verify(token, rules)).toEqual({ refused });
   });
 });

@@ -80,7 +80,7 @@ describe('verifyToken refuses', () => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
-  test('a token for another API, even if the required audience has the name "none"', async () => {
+  test('a token for another API, or without an audience, if the required audience is the string "none", which has no special meaning here', async () => {
     for (const aud of ['urn:payroll', undefined]) {
       expect(await verify(await sign(from.es, claims({ aud })), { audience: 'none' })).toEqual({ refused: 'audience' });
     }
@@ -189,7 +189,7 @@ describe('the required scope', () => {
     }
   });
 
-  test('is returned only once even if two claims contain it, along with all other scopes of these claims', async () => {
+  test('is returned together with all other scopes in the named claims, each only once, even if two claims contain it', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });
@@ -211,7 +211,7 @@ describe('the keys of the issuer', () => {
     });
   });
 
-  test('cause an error, not a refusal, if they cannot be fetched', async () => {
+  test('make verifyToken throw, instead of refusing the token, if they cannot be fetched', async () => {
     const none = { current: () => Promise.reject(new Error('down')), renewed: () => Promise.reject(new Error('down')) };
     await expect(verifyToken(await sign(from.es), rules, none)).rejects.toThrow('down');
   });
@@ -263,13 +263,13 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('do not change the reason for which a token signed by one of them is refused', async () => {
+    test('have no effect on the reason if a token that one of them has signed is refused', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);
     });
 
-    test('do not verify a token that none of them has signed', async () => {
+    test('are not enough for a token that another key has signed', async () => {
       const token = await sign(from.stranger, claims());
       expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([refused, refused]);
       expect(await verdicts(await sign(from.rs, claims(), { kid: 'es' }), from.es, from.bare)).toEqual([

@@ -13,7 +13,7 @@ test('storeTime rounds the duration of a call to whole milliseconds', () => {
 test.each([
   ['one after the other', 1_008, 1_011],
   ['at the same time', 1_001, 1_002],
-])('for calls %s, storeTime adds up the attempts, and measures until the last call ends', (_, startedAt, endedAt) => {
+])('for two calls %s, storeTime returns their total attempts, and the time until both end', (_, startedAt, endedAt) => {
   const calls = [
     { startedAt: 1_000, endedAt: 1_007, attempts: 1 },
     { startedAt, endedAt, attempts: 3 },

@@ -40,7 +40,7 @@ test('validEvent rethrows an error that the validator throws', async () => {
   await expect(handler({}, lambdaContext)).rejects.toThrow(TypeError);
 });
 
-describe('validEvent, for a body with fields of all JSON Schema types,', async () => {
+describe('if an operation has a body, validEvent', async () => {
   const fields: Record<string, Schema> = {
     array: { type: 'array', items: { type: 'string', maxLength: 3 }, maxItems: 2, uniqueItems: true },
     boolean: { type: 'boolean' },
@@ -104,7 +104,7 @@ describe('validEvent, for a body with fields of all JSON Schema types,', async (
     expect(said).not.toMatch(/undefined|NOT/);
   });
 
-  test('says that the body is not an object, and names a field that is missing', async () => {
+  test('says that the body must be an object if the body is a list, and names the missing field if the body is an empty object', async () => {
     expect(await check(operation, { body: [] })).toBe('the request body must be an object');
     expect(await check(operation, { body: {} })).toBe('boolean is required');
   });
@@ -147,7 +147,7 @@ describe('validEvent, for a body with fields of all JSON Schema types,', async (
   });
 });
 
-describe('validEvent, for parameters,', async () => {
+describe('if an operation has parameters, validEvent', async () => {
   const query = (name: string, schema: Schema, required = false) => ({ name, in: 'query', required, schema });
   const parameters = [
     { name: 'id', in: 'path', required: true, schema: { $ref: '#/components/schemas/Id' } },
@@ -166,7 +166,7 @@ describe('validEvent, for parameters,', async () => {
     return { pathParameters, queryStringParameters, headers };
   };
 
-  test('replaces the text of parameters with exact values, and fills in defaults', async () => {
+  test('replaces the text of each parameter with the parsed value, without rounding numbers, and fills in defaults', async () => {
     expect(await parsed({ id: '9223372036854775807', query: 'all=true', headers: { 'x-trace': '7' } })).toEqual({
       pathParameters: { id: 9223372036854775807n },
       queryStringParameters: { all: true, limit: 20 },
@@ -197,7 +197,7 @@ describe('validEvent, for parameters,', async () => {
 
   const idRange = 'the path parameter id must be an integer from -9223372036854775808 to 9223372036854775807';
   test.each(['', 'x', '1.0', '1e3', '007', '-', '+1', '-0', ' 1', '0x1', '9223372036854775808', '１'])(
-    'refuses %j as an int64 in the path',
+    'refuses the text %j as the value of an int64 parameter in the path',
     async (id) => {
       expect(await check(operation, { id, query: 'all=true' })).toBe(idRange);
     },

@@ -183,7 +183,7 @@ describe.concurrent('addPlant', () => {
     ['an error that is not temporary', dynamoDbError(400, 'AccessDeniedException'), 1],
     ['three errors', dynamoDbError(500, 'InternalServerError'), 3],
   ])(
-    'records in the request when a call began and ended, and its number of attempts, after %s',
+    'records when its call to DynamoDB began and ended, and how many attempts it took, after %s',
     async (_, fault, attempts) => {
       const storeCalls: StoreCalls = [];
       const before = performance.now();
@@ -195,7 +195,7 @@ describe.concurrent('addPlant', () => {
     },
   );
 
-  test('throws StoreUnavailable if something other than DynamoDB reports that the id is taken', async () => {
+  test('throws StoreUnavailable if the response says that the id is taken, but has no request id, so it is not from DynamoDB', async () => {
     const plant = plantWith(dynamoDbError(400, 'ConditionalCheckFailedException'));
     const error = await adder()(plant).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
@@ -214,7 +214,7 @@ describe.concurrent('addPlant', () => {
     },
   );
 
-  test("returns 'stored' if the response is lost after the write, and 'created' if the store hangs before the write", async () => {
+  test("returns 'stored' if the first attempt may have stored the plant, because its response was lost, but 'created' if DynamoDB hung before writing", async () => {
     expect(await adder()(plantWith(onFirstCall(loseResponse)))).toBe('stored');
     expect(await adder()(plantWith(onFirstCall(hang)))).toBe('created');
   });
@@ -231,7 +231,8 @@ describe.concurrent('addPlant', () => {
       };
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
-      // Once the store's clock is right again, one call fails: the SDK then drops its correction, but does not retry.
+      // When the store's clock is right again, the next call fails, because the SDK still adds the clocks' difference
+      // to its signatures. The SDK learns from the failure, but does not retry this call.
       expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
       expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
     },

@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const read = (file: string): Promise<string> => readFile(path.join(copy.folder, file), 'utf8');
 
-/** Changes a file by replacing it, as editors do. `change` gets an empty text if the file does not exist yet. */
+/** Replaces a file, as editors do. The callback `change` gets an empty string if the file does not exist yet. */
 const edit = async (file: string, change: (source: string) => string): Promise<void> => {
   const source = await read(file).catch(() => '');
   const changed = change(source);

@@ -5,7 +5,6 @@ import type { Contract, Schema } from '../../../scripts/contract/operations.ts';
 const text = { type: 'string' };
 const number = { type: 'integer', format: 'int64' };
 
-/** The schema of the request body. */
 const thing: Schema = {
   type: 'object',
   required: ['name'],
@@ -92,7 +91,7 @@ const breaksOfChange = (change: (parts: Parts) => void): string[] => {
   return breaksOf(contractOf(released()), contractOf(parts));
 };
 
-/** Returns the schema of the field `name` in the schema of an object. */
+/** Returns the schema of one field, given the schema of an object and the field's name. */
 const field = (schema: Schema, name: string): Schema => (schema['properties'] as Record<string, Schema>)[name] ?? {};
 const remove = (schema: Schema, name: string): void => {
   delete (schema['properties'] as Record<string, Schema>)[name];
@@ -101,7 +100,7 @@ const add = (schema: Schema, name: string, value: Schema): void => {
   Object.assign(schema['properties'] as object, { [name]: value });
 };
 
-describe('a contract breaks clients of a release', () => {
+describe('a new contract breaks clients built for the released contract', () => {
   const refuses = 'may refuse a body that it accepted:';
   const answers = 'may answer 200 with what the release rules out:';
   test.each<[what: string, says: string, change: (parts: Parts) => void]>([
@@ -146,17 +145,17 @@ describe('a contract breaks clients of a release', () => {
       ({ body }) => remove(field(body, 'owner'), 'since'),
     ],
     [
-      'a text must be shorter',
+      'a string must be shorter',
       `${refuses} name: maxLength 9`,
       ({ body }) => Object.assign(field(body, 'name'), { maxLength: 9 }),
     ],
     [
-      'a text needs a least length',
+      'a string needs a least length',
       `${refuses} name: minLength 1`,
       ({ body }) => Object.assign(field(body, 'name'), { minLength: 1 }),
     ],
     [
-      'a text needs a pattern',
+      'a string needs a pattern',
       `${refuses} name: pattern "^a"`,
       ({ body }) => Object.assign(field(body, 'name'), { pattern: '^a' }),
     ],
@@ -267,7 +266,7 @@ describe('a contract breaks clients of a release', () => {
   });
 });
 
-describe('a contract breaks no client of a release', () => {
+describe('a new contract does not break clients built for the released contract', () => {
   test.each<[what: string, change: (parts: Parts) => void]>([
     ['nothing changes', () => {}],
     ['a scope is no longer required', ({ scopes }) => scopes.pop()],
@@ -277,8 +276,8 @@ describe('a contract breaks no client of a release', () => {
     ],
     ['a field of the body is new and optional', ({ body }) => add(body, 'weight', number)],
     ['a field of the body becomes optional', ({ body }) => Object.assign(body, { required: [] })],
-    ['a text may be longer', ({ body }) => Object.assign(field(body, 'name'), { maxLength: 11 })],
-    ['a text may have any length', ({ body }) => add(body, 'name', text)],
+    ['a string may be longer', ({ body }) => Object.assign(field(body, 'name'), { maxLength: 11 })],
+    ['a string may have any length', ({ body }) => add(body, 'name', text)],
     [
       'a number may be smaller and larger',
       ({ body }) => Object.assign(field(body, 'size'), { minimum: 0, maximum: 10 }),
@@ -300,7 +299,7 @@ describe('a contract breaks no client of a release', () => {
         delete body['properties'];
       },
     ],
-    ['a text gets a least length of 0', ({ body }) => Object.assign(field(body, 'name'), { minLength: 0 })],
+    ['a string gets a least length of 0', ({ body }) => Object.assign(field(body, 'name'), { minLength: 0 })],
     ['words change', ({ body }) => Object.assign(body, { description: 'a thing', title: 'Thing' })],
     ['an error number is new', ({ numbers }) => numbers.push(40403)],
     ['an error status is new', ({ statuses }) => statuses.push(503)],
@@ -323,7 +322,7 @@ describe('a contract breaks no client of a release', () => {
     expect(breaksOf(contractOf(released()), { ...today, paths })).toEqual([]);
   });
 
-  test('if the released contract listed no scopes', () => {
+  test('if it lists scopes, and the released contract listed none', () => {
     const old = contractOf(released());
     for (const { put } of Object.values(old.paths)) delete (put as { security?: unknown }).security;
     expect(breaksOf(withScopes(old), contractOf(released()))).toEqual([]);

@@ -137,7 +137,7 @@ test.each([{ type: 'object' }, { type: ['string', 'null'] }, { type: 'array', it
   },
 );
 
-test('the error numbers of an operation include those in examples that several operations share through a $ref', () => {
+test("readOperations finds an operation's error numbers, such as 41001, even in examples that operations share through a $ref", () => {
   const json = { schema: {}, examples: { gone: { $ref: '#/components/examples/Gone' } } };
   const contract = contractWith({ responses: { 410: { content: { 'application/json': json } } } });
   Object.assign(contract.components, { examples: { Gone: { value: { error: 41001 } } } });

@@ -20,7 +20,7 @@ const lossesOf = (change: (template: Template) => void): string[] => {
   return findLosses(stack(before), stack(template)).map(({ what }) => what);
 };
 
-/** Returns a function that replaces `from` by `to` in the JSON of a template's first resource with this type. */
+/** Returns a function that replaces `from` with `to` in the JSON of a template's first resource with type `type`. */
 const edit = (type: string, from: string | RegExp, to: string) => (template: Template) => {
   const [id, resource] = find(type, template);
   const text = JSON.stringify(resource);
@@ -41,8 +41,8 @@ const rename = (type: string) => (template: Template) => {
 };
 
 /**
- * Returns a table's properties with one replica for each argument, which says whether the replica has deletion
- * protection.
+ * Returns the properties of a table that has one replica for each argument. Each argument says whether its replica has
+ * deletion protection.
  */
 const replicas = (...isProtected: boolean[]) => ({
   Replicas: isProtected.map((DeletionProtectionEnabled, index) => ({

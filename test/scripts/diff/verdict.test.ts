@@ -4,11 +4,11 @@ import { verdictOn } from '../../../scripts/diff/verdict.ts';
 
 const found = (...rules: Finding['rule'][]): Finding[] => rules.map((rule) => ({ rule, what: `What ${rule} says.` }));
 
-test('a change without findings is allowed', () => {
+test('a change that breaks no rule is allowed', () => {
   expect(verdictOn([], [], '')).toEqual({ lines: ['Nothing needs more than a review.'], isGood: true });
 });
 
-test('a new permission is forbidden unless the rule iam is allowed', () => {
+test('a new permission is forbidden unless --allow iam lifts the rule against new permissions', () => {
   expect(verdictOn(found('iam', 'iam'), ['route'], '')).toEqual({
     lines: ['FORBIDDEN: iam (--allow iam or the label allow-iam allows it)', '- What iam says.', '- What iam says.'],
     isGood: false,
@@ -16,7 +16,7 @@ test('a new permission is forbidden unless the rule iam is allowed', () => {
   expect(verdictOn(found('iam'), ['iam'], '')).toEqual({ lines: ['allowed: iam', '- What iam says.'], isGood: true });
 });
 
-test('a change is allowed only if the rule of each finding is allowed', () => {
+test('a change that breaks several rules is allowed only if --allow lifts each of these rules', () => {
   expect(verdictOn(found('iam', 'route'), ['iam'], '').isGood).toBe(false);
   expect(verdictOn(found('iam', 'route'), ['iam', 'route'], '').isGood).toBe(true);
 });
