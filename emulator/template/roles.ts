@@ -8,7 +8,7 @@ type PolicyHolder = Resource<'AWS::IAM::Role' | 'AWS::IAM::Policy' | 'AWS::IAM::
 
 type RoleSpec = Pick<FunctionSpec, 'role' | 'roleName'>;
 
-/** AWS managed policies that a role may have here, because they allow nothing in DynamoDB. */
+/** AWS managed policies that the emulator accepts in a role, because they allow nothing in DynamoDB. */
 const withoutDynamoDb = ['service-role/AWSLambdaBasicExecutionRole', 'AWSXRayDaemonWriteAccess'].map(
   (name) => `arn:aws:iam::aws:policy/${name}`,
 );

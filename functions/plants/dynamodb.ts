@@ -18,7 +18,7 @@ export const storeLimits = {
   requestHandler: {
     // Milliseconds to wait for a connection. TCP resends a lost packet only after a second, so a new attempt is faster.
     connectionTimeout: 500,
-    // Milliseconds to wait for the response headers: 100 times the usual, yet three attempts fit before the deadline.
+    // Milliseconds to wait for the response headers: 100 times the usual wait, but three attempts fit into 2.3 s.
     requestTimeout: 700,
     throwOnRequestTimeout: true,
   },

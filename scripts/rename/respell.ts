@@ -6,7 +6,7 @@ import { type Noun, styles, takesAn } from './noun.ts';
 export type Kind = 'code' | 'text' | 'prose';
 
 const found = /[pP]lant(?:s(?![a-z]))?|PLANT(?:S(?![A-Z]))?/g;
-/** Matches the article `a` right before the noun. In a comment, the article may be on the line before. */
+/** Matches the article `a` right before the word plant. In a comment, the article may be on the line before. */
 const article = /\ba(?:[\s-]+|\s+(?:\*|\/\/)\s+)["'(`]?$/i;
 const fileName = /^(?:\.\w+)*\.(?:c?js|mjs|ts|json|ndjson|ya?ml|md)\b/;
 

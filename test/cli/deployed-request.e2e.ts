@@ -134,7 +134,7 @@ test("npm run request -- --stack prints the functions' log lines even if the acc
   expect(stdout).toMatch(/^The access log has no line of this request yet\.\nAuthorizer INFO .*\n$/);
 });
 
-test('npm run request -- --stack says that log lines arrive late if it finds none about the request', async () => {
+test('if npm run request -- --stack finds no log lines about the request, it says that they may arrive later', async () => {
   const { environment } = await startAccount([]);
   const sentence = `The logs of the stack PlantStore have no request ${id} in the last day. Lines arrive some seconds after a request: try again, or search further back with --days.\n`;
   expect(await requestOf([id, '--stack', 'PlantStore'], environment)).toEqual({

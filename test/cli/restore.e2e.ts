@@ -50,7 +50,7 @@ test('npm run restore copies a table, prints the counts and the speed, and skips
 });
 
 test('npm run restore restores the other items if one fails, prints the reason, and exits with code 1', async () => {
-  // The SDK does not retry after this error; after a server error, it would.
+  // The SDK does not retry a ValidationException, but would retry a server error.
   store.fail('2', dynamoDbError(400, 'ValidationException'));
   const { code, stdout, stderr } = await start(both).ended;
   expect([code, stderr]).toEqual([1, `Not complete: no secret Moss\n${again}`]);
