@@ -64,8 +64,8 @@ describe('every package of a lock file', () => {
 
   test('is linked to a folder of this repository only if the package is the emulator', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    // The emulator's package.json has no `engines`, which would make npm warn users about an older Node.js although
-    // only npm runs on it. `npm pack` adds `engines` to the packed emulator.
+    // The entry has no `engines`. With `engines`, `npm ci` would print a warning on an older Node.js, although only npm
+    // itself runs on that Node.js.
     const { name, version, license, dependencies } = emulatorPackage;
     expect(emulator).toEqual({ name, version, license, dependencies });
   });

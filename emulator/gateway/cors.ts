@@ -14,7 +14,7 @@ const corsHeaders = new Set([
   'access-control-allow-headers',
 ]);
 
-/** The values of AllowOrigins that, as AWS documents, allow every origin with the scheme https or http. */
+/** The values of AllowOrigins that allow every https origin, or every http origin, as AWS documents. */
 const schemes = ['https://*', 'http://*'];
 
 export class Cors {

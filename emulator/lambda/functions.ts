@@ -51,7 +51,7 @@ export class Functions {
     await this.#find(functionName).swap(folder);
   }
 
-  /** Closes every function, except those that are also in one of `others`. */
+  /** Closes every function, except those that another stack in `others` shares. */
   async close(others: Functions[] = []): Promise<void> {
     const shared = new Set(others.flatMap((each) => [...each.#functions.values()]));
     await Promise.all([...this.#functions.values()].map((each) => shared.has(each) || each.close()));

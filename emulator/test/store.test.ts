@@ -48,7 +48,7 @@ describe('the emulator with a store that the user runs', () => {
     await store.close();
   });
 
-  test("does not start if the store's table has another key than in the stack, and leaves that table unchanged", async () => {
+  test("does not start if the key of the store's table differs from the key in the stack, and leaves that table unchanged", async () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
     const store = await openStore(slow);

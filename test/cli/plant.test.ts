@@ -221,7 +221,7 @@ describe('plant import', () => {
     const stuckFile = `${'x'.repeat(236)}.failed.ndjson`;
     const stuck = `The lines that are done are still in .*/${stuckFile} \\(ENAMETOOLONG: .*\\)\\. Make sure .*\\.\\n$`;
 
-    test('says what to do and exits with code 1 if the stored lines cannot be removed from the file', async () => {
+    test('says what to do and exits with code 1 if the lines that are now stored cannot be removed from the file', async () => {
       const { baseUrl } = await startScriptedService(stored);
       const { begin, failed } = await importing(line, baseUrl, { [stuckFile]: `${earlier}no JSON\n` });
       const { code, stdout, stderr } = await begin(stuckFile).ended;

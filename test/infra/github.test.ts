@@ -139,7 +139,7 @@ describe('the stack for GitHub', () => {
     expect(document).toEqual(trust(expect.anything(), 'repo:acme/plants:environment:prod'));
   });
 
-  test('has the same environments as deploy.yml, where each job deploys the stage that has the name of its environment', () => {
+  test('trusts the same environments that deploy.yml uses, and each job there deploys the stage with the name of the environment', () => {
     const workflow = readFileSync(new URL('../../.github/workflows/deploy.yml', import.meta.url), 'utf8');
     type Job = { environment?: string; steps?: { run?: string }[] };
     const { jobs } = parse(workflow) as { jobs: Record<string, Job> };

@@ -8,7 +8,7 @@ test('the functions are the authorizer and one for each operation of the contrac
   expect(functionNames.sort()).toEqual(['Authorizer', ...operationNames.map(([, name]) => name)].sort());
 });
 
-test('every function runs on Node 24 and arm64, and logs JSON to a separate log group', () => {
+test('every function runs on Node 24 and arm64, and logs JSON to a log group that no other function uses', () => {
   expect(functions).toMatchObject(
     byFunction((name) => [
       [

@@ -28,7 +28,7 @@ export type TrialStack = {
   url: string;
   issuer: TrialIssuer;
   token: string;
-  /** The access log entries that `npm start` would print. */
+  /** The gateway's access log: an entry for each request so far. */
   log: AccessLogEntry[];
   /** The invocations that the gateway made and that have ended, each with the lines that the function logged. */
   invocations: Invocation[];

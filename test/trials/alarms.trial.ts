@@ -148,7 +148,7 @@ type Fault20Minutes = [what: string, meet: () => Promise<Occurrence[]>, alarms: 
 const faults: Fault20Minutes[] = [
   ['the store throttles', whileFailing(400, 'ThrottlingException'), ['Api5xxRate', 'TableThrottles']],
   ['the store answers 500', whileFailing(500, 'InternalServerError'), ['Api5xxRate', 'TableSystemErrors']],
-  // DynamoDB counts a response with status 500 as a SystemError, but not a 503, so TableSystemErrors does not go off.
+  // The alarm TableSystemErrors does not go off here: DynamoDB counts a response 500 as a SystemError, but not a 503.
   ['the store answers 503', whileFailing(503, 'ServiceUnavailable'), ['Api5xxRate']],
   [
     'the store answers 500 once, and 200 to the retry',
