@@ -32,7 +32,7 @@ const [newline, space, hash] = [0x0a, 0x20, 0x23];
 /** Gateway statuses that concern one request only. After any other status, every line would fail in the same way. */
 const perRequest = new Set([413, 429, 500, 502, 503, 504]);
 
-/** Thrown to end an import if every other line would fail for the same reason. */
+/** Thrown to end an import if all remaining lines would fail for the same reason. */
 export class ImportEnded extends Error {
   override readonly name = 'ImportEnded';
   readonly result: Result<'createPlant'> & { ok: false };
@@ -47,8 +47,9 @@ export class ImportEnded extends Error {
  * Creates the plants in a file, several at a time. Yields the outcomes in the file's order. Skips blank lines and
  * comments, which begin with #.
  * @param from the number of the first line to import
- * @throws ImportEnded if no response comes, or if the response means that every other line would fail too
- * @throws any error of reading the file or of `create`, except a RangeError of `create`, which fails only one line
+ * @throws ImportEnded if no response comes, or if the response means that all remaining lines would fail too
+ * @throws any error from reading the file or from `create`, except a RangeError from `create`, which fails only one
+ * line
  */
 export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 1): AsyncIterable<ImportedLine> =>
   pMapIterable(
@@ -130,6 +131,9 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
   return value as NewPlant;
 };
 
-/** Makes JSON.parse return an integer written in digits as a bigint, because a number would round a large one. */
+/**
+ * Makes JSON.parse return an integer written in digits as a bigint, because a large integer would be rounded as a
+ * number.
+ */
 const exactInteger = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
   typeof value === 'number' && /^-?\d+$/.test(source) ? BigInt(source) : value;

@@ -47,7 +47,7 @@ export const checkTables = async (client: DynamoDBClient, { from, to }: Tables) 
 /**
  * Puts each item of one table into the other, unchanged, unless the other has an item with the same key. No item is
  * ever overwritten or deleted, so repeating a copy is safe.
- * @throws the SDK's error if every other item would fail for the same reason
+ * @throws the SDK's error if all remaining items would fail for the same reason
  */
 export const restoreItems = (
   client: DynamoDBClient,

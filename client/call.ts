@@ -1,4 +1,4 @@
-/** Makes the function that calls an operation: types its arguments, gets the access token, and sends the request. */
+/** Makes the typed function that calls an operation. Each call gets the access token, and then sends the request. */
 import { type Operation, requestOf } from './request.ts';
 import { type Outcome, send } from './send.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The AWS account and region that the emulator pretends to run in. ARNs contain both. Functions find the
- * region in AWS_REGION.
+ * The AWS account and region that the emulator pretends to run in. ARNs contain both. Functions find the region in
+ * AWS_REGION.
  */
 export const account = { id: '000000000000', region: process.env['AWS_REGION'] || 'us-east-1' };
 

@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway adds each log group to the account's log policy for ever. Names with this prefix share one entry, so
-    // the policy does not fill up. A log group that outlives its stack (`prod`) gets a name from AWS, to avoid clashes.
+    // API Gateway never removes a log group from the account's log policy, and a full policy would stop deployments.
+    // Names with this prefix share one entry. In `prod`, the log group outlives its stack; AWS's name avoids clashes.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {

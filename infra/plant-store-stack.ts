@@ -46,7 +46,7 @@ export class PlantStoreStack extends Stack {
       const made = new ServiceFunction(this, name, {
         entry,
         environment: { TABLE_NAME: table.tableName },
-        // functions/http/ answers each request 2.7 s before this time-out at the latest.
+        // functions/http/ answers each request at least 2.7 s before this time-out.
         timeout: Duration.seconds(5),
         stage,
         tracing,

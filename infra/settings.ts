@@ -7,7 +7,7 @@ export type TrustedIssuer = {
   jwksUri: string;
   /** The `aud` that a token must have. `none` turns the check off, so the issuer's tokens for other APIs pass. */
   audience: string;
-  /** Names of the claims that can contain scopes, separated by commas. */
+  /** The names of the claims that can contain scopes, in one string such as `scope,roles`. */
   scopeClaim: string;
 };
 
@@ -104,7 +104,7 @@ const readDomain = (node: Node): Domain | undefined => {
 const hostName = /^(?=.{1,253}$)([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/;
 const certificate = /^arn:aws[a-z-]*:acm:[a-z\d-]+:\d{12}:certificate\/[\w-]+$/;
 
-/** Matches origins as browsers send them, because API Gateway compares text. docs/deploy.md says why not `*`. */
+/** Matches origins as browsers spell them, because API Gateway compares their text. docs/deploy.md says why not `*`. */
 const origins = {
   test: (text: string): boolean =>
     text.split(',').every((each) => origin.test(each) && URL.parse(each)?.origin === each),

@@ -12,7 +12,7 @@ export type Contract = {
   components?: { parameters?: Record<string, unknown>; requestBodies?: object; examples?: object };
 };
 
-/** Reads the contract. Integers become bigints, because a JavaScript number would round an example beyond ±2^53. */
+/** Reads the contract. Integers become bigints, so that the digits of an example beyond ±2^53 do not change. */
 export const readContract = async (): Promise<Contract> => {
   // Import the package yaml here, not at the top of this file, so that `npm start` can load it during other work.
   const { parse } = await import('yaml');
@@ -27,8 +27,8 @@ export const toJson = (value: unknown, indent?: number): string =>
 export type ExampleRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
 
 /**
- * Makes a request from the examples of the first operation with a request body, which works even with an empty store,
- * or else of the first operation. Returns undefined if the contract lacks an example that the request needs.
+ * Makes a request from the examples of an operation: the first with a request body, because adding data works even with
+ * an empty store, or else the first. Returns undefined if an example that the request needs is missing.
  */
 export const exampleRequest = (contract: Contract): ExampleRequest | undefined => {
   const operations = operationsOf(contract);

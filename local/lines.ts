@@ -42,7 +42,7 @@ const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
   level === 'ERROR' || level === 'FATAL' ? 'red' : level === 'WARN' ? 'yellow' : 'dim';
 
 /**
- * Returns what a function logged: the message, and also the error if the function logged an error among several values.
+ * Returns what a function logged: the message. If it logged several values, one of which is an error, adds that error.
  */
 const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };

@@ -151,6 +151,7 @@ const examplesAsText = ({ in: place, example, examples = {} }: WithExamples): Pa
 };
 
 /**
- * A parameter's example as text. A list becomes a list of texts, because Swagger UI shows an input for each element.
+ * A parameter's example as a string. A list becomes a list of strings, because Swagger UI shows an input for each
+ * element.
  */
 const parameterText = (value: unknown): unknown => (Array.isArray(value) ? value.map(String) : String(value));

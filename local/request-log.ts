@@ -2,7 +2,7 @@ import type { AccessLogEntry } from 'http-api-emulator';
 import { accessLine } from './lines.ts';
 
 /**
- * How many requests get a line each in one second. A second with more requests is called busy: the remaining requests
+ * How many requests per second get a line each. A second with more requests is called busy: its remaining requests
  * share one summary line.
  */
 const readable = 20;
@@ -61,8 +61,8 @@ export class RequestLog {
   }
 
   /**
-   * Starts counting a new second. If some requests of the past second were not printed, prints the past second's
-   * summary. Must be called once a second.
+   * Ends the current second, and begins the next. If some requests of the ended second were not printed, prints a
+   * summary of them. Must be called once a second.
    */
   endSecond(): void {
     const summary = this.#second.summary();

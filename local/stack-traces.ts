@@ -36,8 +36,8 @@ export class OtherBundle extends Error {
 }
 
 /**
- * Translates stack traces of the bundles that are built from the files in the project's folder. Builds these bundles
- * once, when they are first needed.
+ * Translates stack traces of bundles to lines of the source files. To do so, builds all bundles from the project's
+ * folder, once, when they are first needed.
  */
 export class StackTraces {
   #made: { entry: string; sha256: string; map: SourceMap }[] | undefined;

@@ -15,7 +15,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^functions\/[^/]+\.lambda\.ts$/,
     may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/],
   },
-  // Besides the entry files, functions/ itself contains the operations, and the module that reads the environment.
+  // Besides the entry files and folders, functions/ contains the operations, and the module that reads the environment.
   { of: /^functions\/[^/.]+\.ts$/, may: [/^functions\/plants\//] },
   {
     of: /^functions\/http\//,
@@ -128,7 +128,7 @@ const importsOf = (file: string): string[] => {
 };
 
 describe('the import rules', () => {
-  test('have exactly one rule that applies to each source file', () => {
+  test('cover each source file with exactly one rule', () => {
     const kindsOf = (file: string): string[] =>
       importRules.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));
     const unclear = files.map((file) => [file, kindsOf(file)] as const).filter(([, kinds]) => kinds.length !== 1);
@@ -172,7 +172,7 @@ describe('the folder test/', () => {
     expect(others).toEqual([]);
   });
 
-  test('has only tests that run in separate workers if they replace modules, environment variables or the clock', () => {
+  test('has tests that replace modules, environment variables or the clock only in files that run alone in a worker', () => {
     const lasting =
       /\bvi\.(?:mock|doMock|resetModules)\b|\bstart(?:InProcess|EventLoopClock)\b|\bprocess\.env(?:\[.+?\] =|,)/;
     const shared = include.shared.flatMap((pattern) => globSync(pattern, { cwd: root }));

@@ -24,7 +24,7 @@ const sumOf = (rows: { numbers: number[][] }[], column: number, pick: (range: nu
 const least = (range: number[]): number => range[0] ?? Number.NaN;
 const most = (range: number[]): number => range.at(-1) ?? Number.NaN;
 
-test('docs/cost.md adds up the cost of adding a million plants correctly; the sum is below 3.80 dollars, and README.md has the same sum', () => {
+test('docs/cost.md correctly adds up the cost of adding a million plants; the sum is below 3.80 dollars, and README.md has the same sum', () => {
   const rows = table('of up to 1 KB');
   const end = rows.findIndex(({ what }) => what.includes('together'));
   const together = least(rows[end]?.numbers[0] ?? []);
@@ -33,7 +33,7 @@ test('docs/cost.md adds up the cost of adding a million plants correctly; the su
   expect(read('README.md')).toContain(`[${together} dollars](docs/cost.md)`);
 });
 
-test('docs/cost.md adds up all costs of a month but those of requests correctly, and README.md has the same sum for one client', () => {
+test('docs/cost.md correctly adds up the monthly costs other than those of requests, and README.md has the same sum for one client', () => {
   const rows = table('a month, besides the requests');
   const parts = rows.slice(0, -1);
   const [quiet, used] = rows.at(-1)?.numbers ?? [];

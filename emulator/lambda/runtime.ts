@@ -113,7 +113,7 @@ parentPort?.on('message', async (invocation: Invocation) => {
   env['AWS_LAMBDA_FUNCTION_VERSION'] = invocation.version;
   try {
     const result = await handler?.(JSON.parse(invocation.event), contextOf(invocation, endsAt));
-    // As on Lambda, wait one turn of the event loop: an unhandled rejection in that turn fails the event.
+    // As on Lambda, wait one turn of the event loop: an unhandled rejection in that turn makes the event fail.
     await nextTurn();
     send({ kind: 'result', result: toJson(result) });
   } catch (error) {

@@ -108,7 +108,8 @@ const readThrottles = (resources: Resources): ((routeKey: string) => Throttle | 
 };
 
 /**
- * The limits of an AWS account in most regions. They apply if a stage limits only the rate, or only the burst.
+ * The limits of an AWS account in most regions. If a stage limits only the rate or only the burst, the limit of the
+ * account applies to the other.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
  */
 const accountThrottle: Throttle = { rate: 10_000, burst: 5_000 };

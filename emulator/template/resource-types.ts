@@ -30,7 +30,7 @@ const table = {
     'ProvisionedThroughput',
     'TableClass',
     'Tags',
-    // Only AWS::DynamoDB::GlobalTable has the following properties. Its replicas in other regions are not served.
+    // Only AWS::DynamoDB::GlobalTable has the following properties. The emulator has no replicas in other regions.
     'GlobalTableWitnesses',
     'MultiRegionConsistency',
     'ReadOnDemandThroughputSettings',
@@ -44,7 +44,7 @@ const table = {
   },
 } as const satisfies Properties;
 
-/** The resource types that are served. A property that is on none of its type's lists is refused. */
+/** The resource types that the emulator serves. A property that is on none of its type's lists is refused. */
 export const served = {
   'AWS::ApiGatewayV2::Api': {
     read: ['CorsConfiguration', 'ProtocolType'],
@@ -216,15 +216,13 @@ export const withoutEffect: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * For resource types that have no effect here: the property by which such a resource invokes functions on AWS. A
- * resource is refused if that property refers to a function, because nothing would invoke the function here.
+ * For resource types that have no effect here: the property by which they invoke functions on AWS. A resource is
+ * refused if that property refers to a function. Alarms and CodeDeploy are not listed: they do nothing here.
  */
 export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',
   'AWS::SNS::Subscription': 'Endpoint',
   'AWS::SNS::Topic': 'Subscription',
-  // Alarms and CodeDeploy roll-outs may refer to functions, so `invokers` does not list them. In the emulator, no alarm
-  // goes off and nothing is rolled out, so none of their calls is missed.
 };
 
 export const onlyFromApi = 'functions get events from the HTTP API only';

@@ -52,7 +52,7 @@ export class Resource<T extends ServedType = ServedType> {
     return this.numberIn(name, this.get(name) ?? otherwise, range);
   }
 
-  /** Checks that a value in a property is a number from `min` to `max`. Error messages call the value `path`. */
+  /** Checks that a value in a property is a number from `min` to `max`. `path` names the value in error messages. */
   numberIn(path: string, value: unknown, { min, max, fractions = false }: NumberRange): number {
     const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
     const isInRange = number >= min && number <= (max ?? Number.MAX_VALUE);

@@ -65,7 +65,10 @@ const isServed = (type: string): type is ServedType => Object.hasOwn(served, typ
  */
 const attributes = ['CreationPolicy', 'DeletionPolicy', 'DependsOn', 'Metadata', 'UpdatePolicy', 'UpdateReplacePolicy'];
 
-/** The reasons why a resource cannot be served. The values of its properties are checked later, when they are read. */
+/**
+ * The reasons why the emulator cannot serve a resource. The values of its properties are checked later, when they are
+ * read.
+ */
 const check = (logicalId: string, templateResource: TemplateResource): Error[] => {
   const { Type: type, Properties = {}, Condition, ...rest } = templateResource;
   const resource = { logicalId, type };

@@ -140,7 +140,7 @@ describe('the gateway responds to the Expect header', () => {
     expect(log).toMatchObject([{ status: 417 }]);
   });
 
-  test('100-continue plus an unknown expectation with 100, and then with 417', async () => {
+  test('with 100 and then 417 if it has both 100-continue and an unknown expectation', async () => {
     const { port, events } = await start({}, { routes });
     const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', 'Expect: 100-continue, more');
     expect(response).toMatchObject({ status: 100, body: expect.stringMatching(/^HTTP\/1\.1 417 /) });

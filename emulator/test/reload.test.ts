@@ -151,7 +151,7 @@ test.each<[what: string, change: Partial<Parameters<typeof smallStack>[1]>, reas
   expect(await ask('/One')).toBe('"fixed"');
 });
 
-test('reload ends the functions of a stack that it rejects', async () => {
+test('if reload rejects a stack, it ends the functions that it has started for that stack', async () => {
   const { server, port } = await startServer();
   const { reload } = await start({ functions: { One: saying('one') } });
   const sockets: Socket[] = [];

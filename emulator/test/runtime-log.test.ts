@@ -37,14 +37,14 @@ describe('a single logged value', () => {
 });
 
 describe('several values logged at once', () => {
-  test('are formatted as one text', async () => {
+  test('are formatted as one string', async () => {
     expect(await logOf("console.info({ a: 1 }, 'and more'); console.info('%s!', 'no', 1)")).toMatchObject([
       { message: '{ a: 1 } and more' },
       { message: 'no! 1' },
     ]);
   });
 
-  test('are formatted as one text, and an error among them also gets fields that describe it', async () => {
+  test('are formatted as one string, and an error among them also gets fields that describe it', async () => {
     expect(await logOf("console.warn('failed:', new RangeError('boom'))")).toEqual([
       {
         functionName: 'Fn',

@@ -314,7 +314,7 @@ describe('the embedded store', () => {
     await store.createTables([{ ...table, GlobalSecondaryIndexes: [byNight, reversed] }]);
   });
 
-  test('stops the emulator from starting if dynalite cannot create a secondary index, and advises the use of another DynamoDB', async () => {
+  test('stops the emulator from starting if dynalite cannot create a secondary index, and advises the user to choose another store', async () => {
     const folder = await newFolder();
     const twoHashKeys = { ...byDay, KeySchema: keySchema('day', 'total', 'HASH') };
     await expect(open(folder, [{ ...table, GlobalSecondaryIndexes: [twoHashKeys] }])).rejects.toThrow(

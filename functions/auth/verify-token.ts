@@ -13,7 +13,9 @@ export type TokenRules = {
   scopeClaims: readonly string[];
 };
 
-/** A valid token's claims, and the scopes in those that `scopeClaims` names; or the reason for refusing the token. */
+/**
+ * A valid token's claims, and the scopes in the claims that `scopeClaims` names; or the reason for refusing the token.
+ */
 export type Verdict = { claims: JwtPayload; scopes: string[] } | { refused: Refusal };
 
 /**
@@ -56,7 +58,7 @@ const verifyWith = ({ jwk, publicKey }: IssuerKey, token: string, rules: TokenRu
   }
 };
 
-/** aws-jwt-verify also accepts a token until `graceSeconds` after its `exp`. This check refuses such a token. */
+/** aws-jwt-verify still accepts a token for `graceSeconds` after its `exp`. This check refuses such a token. */
 const assertNotExpired = ({ payload: { exp = 0 } }: { payload: JwtPayload }): void => {
   if (exp <= Date.now() / 1000) throw new JwtExpiredError('The token has expired', exp);
 };

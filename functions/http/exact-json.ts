@@ -16,8 +16,8 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
 };
 
 /**
- * Returns the number `value`, whose JSON text is `source`. Returns a bigint if this is an integer of at most 19 digits
- * that rounding may have changed, and NaN, which no check accepts, if rounding turned a fraction into a safe integer.
+ * Returns the number that JSON.parse made from the text `source`: `value` itself, a bigint for an integer of at most 19
+ * digits that may have been rounded, or NaN, which no check accepts, for a fraction that was rounded to a safe integer.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
   // A double holds any 15 digits exactly, but rounds 1e-400 to 0. So 0 is exact only if `source` has no digit 1 to 9.

@@ -51,7 +51,7 @@ const isItemTooLarge = (error: unknown): boolean =>
 /** A plant in DynamoDB's format. A field that the plant does not have is undefined. */
 type PlantItem = { [Field in keyof NewPlant]-?: AttributeValue | (Field extends 'id' ? never : undefined) };
 
-/** Converts a plant to DynamoDB's format. The compiler refuses this function if it omits a field of the contract. */
+/** Converts a plant to DynamoDB's format. This function does not compile if it omits a field of the contract. */
 export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
   id: { N: String(id) },
   name: { S: name },
@@ -59,8 +59,8 @@ export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
 });
 
 /**
- * Returns one atomic call that adds the plant if the id is free or already has this same plant, so a repeated call
- * succeeds. The call never changes a different plant, nor attributes that are not in the contract.
+ * Returns one atomic call that adds the plant. The call succeeds if the id is free or already belongs to this same
+ * plant, so it can be repeated. It never changes a different plant, or attributes that are not in the contract.
  */
 export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCommandInput, 'TableName'> => {
   const given = Object.entries(content).flatMap(([field, value]) => (value === undefined ? [] : [{ field, value }]));

@@ -24,7 +24,7 @@ export const checks: { readonly [Id in OperationId]: Readonly<Record<string, Che
     'an everyday plant': { body: plant, status: 200, response: content },
     'a different plant with its id': { body: { ...plant, name: 'Another plant' }, error: 40901 },
     'a plant without a name': { body: { id }, error: 40002 },
-    // Puts `plant` back if the tested version wrongly overwrites plants. Otherwise, later smoke tests would fail, too.
+    // If the tested version wrongly overwrites plants, this check puts `plant` back, so that later smoke tests pass.
     'the everyday plant again': { body: plant, status: 200, response: content },
   },
 };

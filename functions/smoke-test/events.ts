@@ -29,7 +29,7 @@ export const authorizerEvent = (token: string, requestId: string): object => {
   return { version: '2.0', type: 'REQUEST', routeKey, headers, requestContext: { requestId } };
 };
 
-/** Returns a token that is valid except for its key id and signature, so that the authorizer fetches the keys. */
+/** Returns a token with an unknown key id and a wrong signature. To check it, the authorizer must fetch the keys. */
 export const forgedToken = (issuer: string): string => {
   const inAMinute = Math.floor(Date.now() / 1_000) + 60;
   const parts = [

@@ -21,7 +21,9 @@ export const readContract = (file: string): Contract => parse(readFileSync(file,
 /** The scope assumed for an operation without `security`: release 1.0.0 named its scopes only in prose. */
 const unknownScope = 'unknown';
 
-/** Gives the scope `unknown` to each operation without `security`, because readOperations would refuse it. */
+/**
+ * Gives the scope `unknown` to each operation without `security`; otherwise, readOperations would refuse the operation.
+ */
 export const withScopes = (released: Contract): Contract => {
   const security = [{ bearerAuth: [unknownScope] }];
   const paths = Object.entries(released.paths).map(([path, item]) => {

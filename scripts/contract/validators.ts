@@ -20,8 +20,7 @@ type Range = { integer: boolean; int64: boolean; orNull: boolean; condition: str
 const range: CodeKeywordDefinition = {
   keyword: 'range',
   schemaType: 'object',
-  // Ajv runs this keyword before `const` and `enum`, because they must compare the number, not the bigint from which
-  // this keyword makes it.
+  // Ajv runs this keyword before `const` and `enum`: they must compare numbers, and this keyword converts bigints.
   before: 'const',
   code(context: KeywordCxt) {
     const { integer, int64, orNull, condition } = context.schema as Range;

@@ -33,8 +33,8 @@ type Part = {
 };
 
 /**
- * Maps the parts of a resource: the whole resource, and each replica of a table. A key is the text with which a message
- * about the part ends: `''` for the whole resource, or for example ` in eu-west-1` for a replica.
+ * Returns the parts of a resource: the whole resource, and each replica of a table. A message about a part ends with
+ * the key of the part: `''` for the whole resource, or for example ` in eu-west-1` for a replica.
  */
 const partsOf = ({ Properties = {} }: Resource): Map<string, Part> => {
   const { Replicas = [] } = Properties as { Replicas?: (Part & { Region?: unknown })[] };
@@ -44,8 +44,8 @@ const partsOf = ({ Properties = {} }: Resource): Map<string, Part> => {
 const isRetained = (policy = ''): number => Number(/^(Retain|Snapshot)/.test(policy));
 
 /**
- * Each protection of a resource, with the number of days that it covers. For a protection that has no days, the number
- * is 1 if the protection is on, and 0 if it is off.
+ * Each protection of a resource, with the number of days that it covers. For a protection that does not depend on days,
+ * the number is 1 if it is on, and 0 if it is off.
  */
 const protectionsOf = ({ DeletionPolicy, UpdateReplacePolicy, Properties }: Resource): [string, number][] => [
   ['DeletionPolicy', isRetained(DeletionPolicy)],

@@ -19,8 +19,8 @@ const partsOfCode = (file: string, source: string): Parts => {
 };
 
 /**
- * Separates a document's headings, links and code from its prose. Names such as createPlant are renamed everywhere, the
- * word plant only outside prose. A link is renamed because the heading or file that it points to is renamed.
+ * Separates a document's headings, links and code from its prose. In prose, only names such as createPlant are renamed.
+ * A link must change together with the heading or file to which it leads.
  */
 const partsOfDocument = (source: string): Parts => {
   const kinds = new Array<Kind>(source.length).fill('prose');
@@ -43,7 +43,7 @@ const partsOf = (file: string, source: string): Parts => {
   return file.endsWith('.md') ? partsOfDocument(source) : { kindAt: () => 'text', identifiers: new Set() };
 };
 
-/** A text file of the project, with its path from the project's folder. */
+/** A text file of the project. `file` is the path relative to the project's folder. */
 export type ProjectFile = { file: string; source: string };
 
 export const renamedPath = (file: string, noun: Noun): string => respell(file, noun, () => 'text');

@@ -1,7 +1,8 @@
 import { type Noun, styles, takesAn } from './noun.ts';
 
 /**
- * The part of a file to which a character belongs. In `prose`, a rename changes createPlant, but not the word plant.
+ * The part of a file to which a character belongs: `code`; `text`, such as a comment, a literal or a heading; or
+ * `prose`, in which a rename changes createPlant, but not the word plant.
  */
 export type Kind = 'code' | 'text' | 'prose';
 
@@ -38,8 +39,8 @@ const styleOf = (word: string, before: string, after: string, kind: Kind): keyof
 };
 
 /**
- * Replaces the words plant and plants, however they are spelled, with the new noun. `kindAt` tells whether the
- * character at an index belongs to code, text or prose.
+ * Replaces the words plant and plants, however they are spelled, with the new noun. `kindAt` returns the `Kind` of the
+ * character at an index.
  */
 export const respell = (text: string, noun: Noun, kindAt: (index: number) => Kind): string => {
   let respelled = '';

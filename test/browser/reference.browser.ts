@@ -19,7 +19,7 @@ const test = base
     onCleanup(store.close);
     return store;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: vitest needs this pattern even if a fixture needs no other
+  // biome-ignore lint/correctness/noEmptyPattern: vitest demands this pattern even if no other fixture is used
   .extend('folder', { scope: 'file' }, async ({}, { onCleanup }) => {
     const { folder, remove } = await temporaryFolder();
     onCleanup(remove);
@@ -31,7 +31,7 @@ const test = base
     return service.url;
   })
   // A proxy that records every request to another host, by the page or by Chromium itself, and forwards none.
-  // biome-ignore lint/correctness/noEmptyPattern: vitest needs this pattern even if a fixture needs no other
+  // biome-ignore lint/correctness/noEmptyPattern: vitest demands this pattern even if no other fixture is used
   .extend('otherHosts', { scope: 'file' }, async ({}, { onCleanup }) => {
     const requests: string[] = [];
     const proxy = createServer((request, response) => {

@@ -64,7 +64,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Writes a session file, so that the commands find the service at `url` as the running local service. */
+/** Writes a session file, so that the commands take the service at `url` for the running local service. */
 const makeLocal = async (url: string): Promise<void> => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
@@ -195,7 +195,7 @@ describe('npm run request, with the id of a request to the local service, shows 
     expect(description).toMatch(cause);
   });
 
-  test('a status of 500 if the keys of the token issuer cannot be fetched', async () => {
+  test('a 500 that is sent because the keys of the token issuer cannot be fetched', async () => {
     const JWKS_URI = 'https://127.0.0.1:9/jwks';
     const lost = await startTrialStack(store.endpoint, { authorizer: { environment: { JWKS_URI } } });
     onTestFinished(lost.close);
@@ -210,7 +210,7 @@ describe('npm run request, with the id of a request to the local service, shows 
     expect(errors).toEqual([expect.stringContaining('keys of the token issuer cannot be fetched')]);
   });
 
-  test('a conflict that the TypeScript client got', async () => {
+  test('a conflict, by the request id that the TypeScript client returned', async () => {
     const { createPlant } = createPlantStoreClient({ baseUrl: stack.url, token: stack.token });
     const id = BigInt(newId());
     await createPlant({ id, name: 'Moss' });

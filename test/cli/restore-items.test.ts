@@ -124,7 +124,7 @@ test('a restore counts an item as already there if the first attempt stored the 
 });
 
 test.each(['AccessDeniedException', 'ResourceNotFoundException', 'ExpiredTokenException'])(
-  'a restore stops after %s, because every other item would fail with the same error',
+  'a restore stops after %s, because all remaining items would fail with the same error',
   async (type) => {
     await createSource();
     await putMany();

@@ -26,7 +26,10 @@ beforeEach(async () => {
   }
 });
 
-/** Starts `npm run restore` with a region and made-up credentials; `environment` replaces some of these variables. */
+/**
+ * Starts `npm run restore`. Environment variables set a region and made-up credentials; `environment` replaces some of
+ * them.
+ */
 const start = (args: string[], environment: Record<string, string> = {}) =>
   run(process.execPath, [programs.restore, ...args], {
     ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
@@ -89,7 +92,7 @@ test.each<[what: string, args: string[], environment: Record<string, string>, st
   expect([code, stdout, stderr.startsWith(sentence)]).toEqual([1, '', true]);
 });
 
-test('npm run restore stops and says how to go on if all further items would fail with the same error', async () => {
+test('npm run restore stops if all further items would fail with the same error, and says how to go on', async () => {
   store.fail('1', dynamoDbError(400, 'AccessDeniedException'));
   const { code, stderr } = await start(both).ended;
   expect(code).toBe(1);

@@ -59,7 +59,8 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
     };
     const { child, ended } = run(path.join(home, program), [...args, file, ...more], environment);
-    // End the process after the test: if a call of the client hangs, the test times out, but the process would go on.
+    // End the process after the test: if a call of the client hangs, the test times out, but its process would
+    // otherwise go on.
     onTestFinished(() => void child.kill());
     const { stdout, stderr } = await ended;
     expect(stderr).toBe('');
@@ -67,7 +68,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   };
   const call = (file: string, how: Call): Promise<unknown> => execute(file, JSON.stringify(how));
 
-  test('is tested on the runtime that npm has installed in .ci/runtimes, not on another one in PATH', async () => {
+  test('is tested on the version of the runtime that its npm package in .ci/runtimes has', async () => {
     const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
     expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
   });
@@ -138,7 +139,8 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   });
 
   test('gives up after three incomplete responses', async ({ file }) => {
-    // Break the connection only after the response has begun, because Deno itself repeats a request without a response.
+    // Break the connection only after the response has begun, because Deno itself repeats a request that gets no
+    // response.
     const { baseUrl, received } = await startScriptedService(brokenOff);
     expect(await call(file, { baseUrl })).toMatchObject({ error: 'no answer', message: expect.stringMatching(/./) });
     expect(received, 'requests').toHaveLength(3);

@@ -31,7 +31,9 @@ const stopTimers = () => {
   onTestFinished(() => void vi.useRealTimers());
 };
 
-/** Returns whether the client waits before a retry: with a fixed token, it listens to `signal` only while it waits. */
+/**
+ * Returns whether the client is waiting before a retry. With a fixed token, it listens to `signal` only while it waits.
+ */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
 test('the client sends a plant with the token, and returns the stored plant', async () => {
@@ -509,7 +511,7 @@ describe('an abort signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('no call if it is not aborted, and then has no listeners left', async () => {
+  test('no call if it is not aborted, and has no listeners after the call', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });

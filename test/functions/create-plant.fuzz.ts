@@ -89,7 +89,7 @@ test('createPlant stores any valid plant exactly, however its JSON is spelled, a
   );
 });
 
-/** Generates a JSON value of any kind, but no number or no string, depending on `type`. */
+/** Generates a JSON value that does not have the type `type`, a number or a string. */
 const anyJsonBut = (gen: GeneratorValue, type: 'number' | 'string'): string => {
   const json = gen(anyJson);
   return typeof JSON.parse(json) === type ? `[${json}]` : json;

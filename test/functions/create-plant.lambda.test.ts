@@ -156,7 +156,7 @@ test('createPlant decodes a body in base64, whatever its content type', async ()
   expect(await service.invoke(invalid)).toMatchObject({ body: { error: 40001 } });
 });
 
-test('createPlant limits the number of bytes in a body before base64 encoding, not the number of characters', async () => {
+test('createPlant limits the size of a body in bytes, not in characters, and counts the bytes without the base64 encoding', async () => {
   const body = (more: string): string => `{"id":${newId()},"name":"Moss","more":"${more}"}`;
   expect((await service.invoke(proxyEvent(body('ü'.repeat(524_288))))).body).toMatchObject({ error: 41301 });
   const encoded = Buffer.from(body('x'.repeat(1_048_000))).toString('base64');

@@ -85,7 +85,7 @@ describe('if all new versions are good, the smoke test', () => {
     ]);
   });
 
-  test('sends requests to routes of the contract, with a request id from the deployment id, and with an exact plant id', async () => {
+  test('sends requests to routes of the contract, with a request id that contains the deployment id, and with every digit of a plant id', async () => {
     await run();
     const routes = Object.values(operations).map(({ method, path }) => `${method} ${path}`);
     for (const { event } of asked) {
@@ -102,7 +102,7 @@ describe('if all new versions are good, the smoke test', () => {
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
   });
 
-  test('sends the authorizer a token in which only the key and the signature are wrong', async () => {
+  test('sends the authorizer an unexpired token of the right issuer, with an unknown key id', async () => {
     await run();
     const [header, payload, ...rest] = String(asked.at(-1)?.event.headers['authorization']).split('.');
     const parsed = [header?.replace('Bearer ', ''), payload].map((part = '') =>

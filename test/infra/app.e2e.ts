@@ -101,7 +101,7 @@ describe('the CDK app', () => {
     async ({ what, context, umask }) => {
       const { changeable, bundles } = await modesIn(folderOf(what));
       expect(bundles).toEqual(functionsOf(context).map(() => 0o644));
-      // With umask 000, other users may change the other files that the synthesis writes, but never a bundle.
+      // With umask 000, the other files that the synthesis writes may be writable by all users, but never a bundle.
       expect(changeable.filter((file) => umask !== '000' || file.startsWith('asset.'))).toEqual([]);
     },
   );
@@ -132,7 +132,7 @@ describe('the CDK app', () => {
     expect(said.join('\n')).toMatch(/NaiveFunction.*Serverless-LambdaTracing/s);
   });
 
-  test('if the context has the key github, synthesizes the stack that lets GitHub deploy, and not the service', async () => {
+  test('if the context has the key github, synthesizes the stack that lets GitHub deploy instead of the service', async () => {
     const { code, said, folder } = await synthesize({ github: 'acme@12/plants@34' });
     expect([code, said]).toEqual([0, []]);
     const templates = (await readdir(folder)).filter((name) => name.endsWith('.template.json'));

@@ -1,7 +1,4 @@
-/**
- * Tests that docs/operate/edge.ts, run with the command in docs/operate/limits.md, synthesizes without cdk-nag
- * findings.
- */
+/** Tests that docs/operate/edge.ts, run as docs/operate/limits.md says, synthesizes without cdk-nag findings. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

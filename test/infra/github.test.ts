@@ -31,7 +31,7 @@ const synthesize = async (context: Record<string, string>) => {
   return withoutHashes(Template.fromStack(new GitHubStack(app, settings)).toJSON());
 };
 
-/** Joins the parts of an `Fn::Join` into one text, in which a reference looks like `<AWS::Region>`. */
+/** Joins the parts of an `Fn::Join` into one string, in which a reference looks like `<AWS::Region>`. */
 const joined = (value: unknown): unknown => {
   const { 'Fn::Join': [, parts] = [] } = Object(value) as { 'Fn::Join'?: [string, (string | { Ref: string })[]] };
   return parts?.map((part) => (typeof part === 'string' ? part : `<${part.Ref}>`)).join('') ?? value;
@@ -139,7 +139,7 @@ describe('the stack for GitHub', () => {
     expect(document).toEqual(trust(expect.anything(), 'repo:acme/plants:environment:prod'));
   });
 
-  test('trusts the same environments that deploy.yml uses, and each job there deploys the stage with the name of the environment', () => {
+  test('trusts the same environments that deploy.yml uses, each of which deploys the stage with its name', () => {
     const workflow = readFileSync(new URL('../../.github/workflows/deploy.yml', import.meta.url), 'utf8');
     type Job = { environment?: string; steps?: { run?: string }[] };
     const { jobs } = parse(workflow) as { jobs: Record<string, Job> };

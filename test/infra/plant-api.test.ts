@@ -79,7 +79,7 @@ const templateWith = (context: Record<string, string>): Template => withoutHashe
 describe('an API with allowed origins', () => {
   const template = templateWith({ allowOrigins });
 
-  test("lets browsers on these origins send the contract's methods and headers, and read its response headers, but send no cookies", () => {
+  test("lets pages of these origins send the contract's methods and headers, and read its response headers, but send no cookies", () => {
     const methods = [...new Set(Object.values(operations).map(({ method }) => method))];
     const headers = contract.flatMap(({ responses }) => responses.flatMap((response) => response.headers));
     expect(headers).toEqual(expect.arrayContaining(['retry-after', 'apigw-requestid', 'idempotent-replayed']));

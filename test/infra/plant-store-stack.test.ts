@@ -36,7 +36,8 @@ const templates = {
 };
 
 /**
- * What stage dev changes: nothing outlives the stack, and new versions get all requests at once, without a smoke test.
+ * How a stack of stage dev differs: nothing outlives it, and new versions get all requests at once, without a smoke
+ * test.
  */
 const devDiffers = {
   ...byFunction((name) => [
@@ -70,7 +71,7 @@ const devDiffers = {
   'Resources.ApiAccessLog.Properties.LogGroupName': '/aws/vendedlogs/STACK-AccessLog',
 };
 
-/** What an external issuer changes: the stack has no user pool, and the authorizer trusts the external issuer. */
+/** How a stack with an external issuer differs: it has no user pool, and the authorizer trusts the external issuer. */
 const externalIssuerDiffers = {
   'Resources.TokenIssuerPool': 'absent',
   'Resources.TokenIssuerPoolApi': 'absent',

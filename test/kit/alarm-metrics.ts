@@ -81,7 +81,7 @@ const fail = (message: string): never => {
   throw new Error(message);
 };
 
-/** Errors of calls to DynamoDB that cover all metrics in which it counts calls. Undefined stands for a success. */
+/** An outcome of a call for each metric in which DynamoDB counts calls: an error, or undefined for a success. */
 const storeErrors = [undefined, 'ConditionalCheckFailedException', 'ThrottlingException', 'InternalServerError'];
 
 /** Returns the names of all metrics that can get a value, from an AWS service or from a log through a metric filter. */
@@ -90,7 +90,7 @@ export const possibleMetrics = (template: Template): Set<string> => {
     resolve(FunctionName),
   );
   const granted = Object.values(grants).flatMap((actions) => actions.map((action) => action.replace('dynamodb:', '')));
-  // People and backups read the table too, so Scan can add to its metrics even if no function may scan the table.
+  // People and backups read the table, too, so its metrics can include calls of Scan even if no function may scan it.
   const operations = [...granted, 'Scan'];
   const occurrences: Occurrence[] = [
     ...[200, 400, 500].map((status) => ({ kind: 'response', status, milliseconds: 1 }) as const),

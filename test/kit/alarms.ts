@@ -1,5 +1,5 @@
 /**
- * Computes which alarms of a template go off because of given requests, invocations, log lines and store calls.
+ * Computes which alarms of a template go off because of given events (happenings.ts), such as responses and log lines.
  * Supports only the features that the stack's alarms use.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html
  */

@@ -124,8 +124,8 @@ const valueProblems = (field: NormalizedSchema, values: string[]): string[] => {
 };
 
 /**
- * Checks an `aws … wait` command. A waiter calls a `describe-` or `get-` operation, so at least one of these operations
- * must have the options of the command.
+ * Checks an `aws … wait` command. A waiter calls a `describe-` or `get-` operation, so the service must have such an
+ * operation with the same options.
  */
 const waiterProblems = (client: Record<string, unknown>, [name = '', ...words]: string[]): string[] => {
   if (!Object.keys(client).some((key) => kebab(key) === `wait-until-${name}`)) return [`there is no waiter ${name}`];

@@ -7,7 +7,9 @@ import { closedDuring } from './servers.ts';
 /** A call that reaches the proxy: for one plant (PutItem, GetItem, DeleteItem, ...) or for none (Scan, Query). */
 type Call = {
   response: ServerResponse;
-  /** 1 for the first call for this call's plant, 2 for the second, and so on. Counts calls without a plant together. */
+  /**
+   * The number of this call among all calls for its plant, counted from 1. Calls without a plant are counted together.
+   */
   number: number;
   /**
    * The number of the SDK request to which this call belongs, counting the requests for the same plant from 1. A retry
@@ -36,7 +38,7 @@ export type FaultyStore = PlantsStore & Faults;
 export type Faults = {
   /**
    * Injects `fault` into all later calls for the plant with this id. Without `fault`, these calls succeed again. If
-   * `id` is undefined, `fault` applies to every call without a fault for its plant, and to calls such as Scan.
+   * `id` is undefined, `fault` applies to calls such as Scan, and to calls for all plants without a separate fault.
    */
   fail: (id: string | undefined, fault?: Fault) => void;
   /** Returns the number of calls for the plant with this id, or of all calls if `id` is undefined. */

@@ -89,7 +89,10 @@ export const invoker =
     return { status, headers, body, log };
   };
 
-/** Returns the route of an event; undefined if the contract lacks it, as in events that no gateway would send. */
+/**
+ * Returns the route of an event, or undefined if the contract does not have that route. A gateway would not send such
+ * an event.
+ */
 const routeKeyOf = (event: unknown): string | undefined =>
   operations.map(({ routeKey }) => routeKey).find((each) => each === Object(event).routeKey);
 
@@ -121,8 +124,8 @@ const beforeStore: number[] = (['notJson', 'notValid', 'notJsonType', 'encoded',
 );
 
 /**
- * Expects that the log line of a success says how long the store took, and that a line says nothing about this if the
- * function did not call the store.
+ * Expects that the log line of a successful request says how long the store took, and that the log line of a request
+ * without calls to the store does not.
  */
 const expectStoreTime = (store: unknown, status: number, error: number): void => {
   if (beforeStore.includes(error)) expect(store).toBeUndefined();

@@ -75,7 +75,7 @@ fetch(positionals[0], { method: 'POST', body: values.data, headers: values.heade
 
 /** A test with a new, empty data folder, `home`. When the test ends, all services that it started are killed. */
 export const test = base.extend<{ home: Awaited<ReturnType<typeof makeHome>> }>({
-  // biome-ignore lint/correctness/noEmptyPattern: vitest needs this pattern even if a fixture needs no other
+  // biome-ignore lint/correctness/noEmptyPattern: vitest demands this pattern even if no other fixture is used
   home: async ({}, use) => {
     const mine = await makeHome();
     await use(mine);

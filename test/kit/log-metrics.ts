@@ -55,7 +55,7 @@ const valuesOf = (transformation: Transformation, line: unknown, isMatch: boolea
   return typeof value === 'number' ? [[metric, value]] : [];
 };
 
-/** Returns a function that lists the metric values that a log line of a function adds. */
+/** Returns a function that lists the metric values that CloudWatch would derive from a log line. */
 export const logMetrics = (template: Template): ((functionName: string, line: object) => Value[]) => {
   const filters = metricFilters(template);
   return (functionName, line) =>

@@ -76,7 +76,9 @@ const nested = (levels: number, number: string): string => {
   return `{"id":ID,"name":"x","m":${more}}`;
 };
 
-/** Defines tests of createPlant's responses. If `hasFaults`, some need faults of the store: `service().faults`. */
+/**
+ * Defines tests of createPlant's responses. With `hasFaults`, some inject faults into the store (`service().faults`).
+ */
 export const testResponses = (service: () => PlantService, hasFaults: boolean): void => {
   const post = (body: PlantRequest['body']): Promise<PlantResponse> => service().send({ body, contentType });
   const read = (id: string): Promise<Item | undefined> => service().read(id);
@@ -113,7 +115,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
     test.each([
       ['text beyond ASCII', '"name":"naïve 🌱"', 'naïve 🌱'],
       ['an escaped U+FFFD', '"name":"\\ufffd"', '\ufffd'],
-    ])('in a chunked request with %s', async (_, fields, name) => {
+    ])('if the request is chunked, with %s', async (_, fields, name) => {
       const id = newId();
       expect(await service().send({ body: `{"id":${id},${fields}}`, contentType, isChunked: true })).toMatchObject(
         ok(name),
@@ -153,8 +155,8 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
     ])('under the id %s', async (spelling, id) => {
-      // An earlier run, or the test with another spelling of this id, may have stored a plant with this id already.
-      // The name depends only on the id, so that plant is the same one, and the service returns 200 again.
+      // An earlier run, or the test with another spelling of this id, may have stored a plant with this id already. The
+      // name depends only on the id, so the stored plant equals this one, and the service returns 200 again.
       const name = `plant ${id}`;
       expect(await post(`{"id":${spelling},"name":"${name}"}`)).toMatchObject(ok(name));
       expect(await read(id)).toEqual(item(id, name));
@@ -175,7 +177,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, 'Reed'));
     });
 
-    test.each(['1', '1.5'])('with 2,000 levels of nesting, beside the number %s', async (number) => {
+    test.each(['1', '1.5'])('if it has 2,000 levels of nesting, and also the number %s', async (number) => {
       const id = newId();
       const body = nested(2_000, number).replace('ID', id);
       expect(await post(body.replace('"m":', '"m":["[{\\"[{\\\\"],"n":'))).toMatchObject(ok('x'));
@@ -223,7 +225,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, 'Fern'));
     });
 
-    test('are conflicts, except the one that is stored, if 20 different ones are sent at once', async () => {
+    test('lead to one 200 and nineteen 409s if 20 different ones are sent at once', async () => {
       const id = newId();
       const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
       const responses = await Promise.all(names.map((name) => post(`{"id":${id},"name":"${name}"}`)));
@@ -457,17 +459,20 @@ const testFaults = (service: () => PlantService): void => {
   };
 
   describe.concurrent('if the store', () => {
-    test.each(lastingFaults)('%s, the response is a 503 with Retry-After, in time', async (_, fault, calls) => {
-      const { sendOnce, fail, expectCalls, recovers } = await start();
-      const id = newId();
-      fail(id, fault);
-      const unavailable = await sendOnce(plant(id));
-      expect(unavailable).toMatchObject(refusal(50301));
-      expect(unavailable.headers).toMatchObject({ 'retry-after': '1' });
-      expectCalls(id, calls);
-      expect([undefined, item(id, name)]).toContainEqual(await service().read(id));
-      await recovers(id);
-    });
+    test.each(lastingFaults)(
+      '%s, the response is a 503 with Retry-After, before the time limit of a request',
+      async (_, fault, calls) => {
+        const { sendOnce, fail, expectCalls, recovers } = await start();
+        const id = newId();
+        fail(id, fault);
+        const unavailable = await sendOnce(plant(id));
+        expect(unavailable).toMatchObject(refusal(50301));
+        expect(unavailable.headers).toMatchObject({ 'retry-after': '1' });
+        expectCalls(id, calls);
+        expect([undefined, item(id, name)]).toContainEqual(await service().read(id));
+        await recovers(id);
+      },
+    );
 
     test.each([
       ['loses the response after the write', loseResponse],

@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { isSchema } from '../../scripts/contract/schemas.ts';
 import { type Place, partsOf } from '../../scripts/contract/subset.ts';
 
-/** Returns all texts and numbers in a schema, such as choices and limits; with each number n, also n - 1 and n + 1. */
+/**
+ * Returns all strings and numbers in a schema, such as choices and limits, and for each number n also n - 1 and n + 1.
+ */
 const edgesOf = (value: unknown): unknown[] => {
   if (typeof value === 'number') return [value - 1, value, value + 1];
   return value instanceof Object ? Object.values(value).flatMap(edgesOf) : [value];

@@ -34,7 +34,10 @@ export const ofType = (type: string, template = prod): Record<string, Resource> 
 export const propertiesOf = (type: string, template = prod): Record<string, Resource['Properties']> =>
   Object.fromEntries(Object.entries(ofType(type, template)).map(([name, { Properties }]) => [name, Properties]));
 
-/** Returns a string, a `Ref` (its logical id) or an `Fn::Join` as a string. @throws Error for anything else */
+/**
+ * Converts a string, a `Ref` or an `Fn::Join` to a string. A `Ref` becomes its logical id. @throws Error for anything
+ * else
+ */
 export const resolve = (value: unknown): string => {
   if (typeof value === 'string') return value;
   const { Ref: id, 'Fn::Join': join } = Object(value) as { Ref?: string; 'Fn::Join'?: [string, unknown[]] };

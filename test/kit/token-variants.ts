@@ -156,7 +156,7 @@ export const withChangedS = (change: (s: bigint) => bigint): MakeToken =>
   );
 
 /**
- * Makes a token, finds `text` in the decoded part number `index` (0 is the header), and flips a bit of its first byte.
+ * Makes a token, decodes the part with this index (0 is the header), and flips a bit in the first byte of `text` there.
  */
 export const flipBit = (index: number, text: string): MakeToken =>
   withPart(index, (part) => {

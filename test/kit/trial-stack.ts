@@ -91,7 +91,9 @@ class WeightedAliases {
     this.#withPrevious = withPrevious;
   }
 
-  /** Chooses the version that handles a function's next event, at random but repeatable with the trial's seed. */
+  /**
+   * Chooses at random the version that handles a function's next event. The trial's seed makes the choice repeatable.
+   */
   nextVersion(functionName: string): 'new' | 'previous' {
     const count = (this.#events.get(functionName) ?? 0) + 1;
     this.#events.set(functionName, count);

@@ -10,7 +10,7 @@ describe.each(operations)('the contract of $routeKey', ({ routeKey, requestBody 
   const others = [...ofOtherRequests, ...(requestBody ? [] : ['bodyTooLarge'])];
 
   test.each(Object.entries(responses).filter(([name]) => !others.includes(name)))(
-    'documents the response %s, which the gateway may send instead of calling the function',
+    'documents the response %s, which the gateway may send instead of a response of the function',
     (_, { status, headers, body }) => {
       expectInContract(status, String(headers['content-type']), String(body), routeKey);
     },

@@ -34,7 +34,7 @@ describe('the stack trace of a bundle', () => {
     }
   });
 
-  test('is translated to the source line that threw the error, and to the line that called that code', () => {
+  test('has the source line that threw the error, and the source line that called that code', () => {
     const [message, thrown, called] = traces.toSources(stack, sha256).split('\n');
     expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
     expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);
@@ -43,7 +43,7 @@ describe('the stack trace of a bundle', () => {
     expect(sourceLine(called)).toContain("fromEnvironment('JWKS_URI')");
   });
 
-  test('is translated whatever folder the bundle ran in, and keeps function names that are not minified', () => {
+  test('is translated to lines of the sources, whatever folder the bundle ran in, and keeps function names that are not minified', () => {
     const [, , called = ''] = stack.split('\n');
     const frame = called.replace(/\(.*\//, '(/var/task/');
     const place = /functions\/.*(?=\))/.exec(traces.toSources(frame, sha256))?.[0];

@@ -49,8 +49,8 @@ describe('npm ci', () => {
   const manifest = { version, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } };
   const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
   /**
-   * The values of PATH to test. The first Node.js in PATH runs npm. If node_modules lacks the npm package with Node.js
-   * for this platform, the first Node.js in PATH also runs the scripts of the project.
+   * The values of PATH to test. The first Node.js in PATH runs npm. It also runs the scripts of the project if
+   * node_modules lacks the npm package that contains Node.js for this platform.
    */
   const systems: [which: string, PATH: string][] = [
     ['the Node.js of this machine', machine],
@@ -148,7 +148,8 @@ describe('npm ci', () => {
     await expectRefusal(install(forged, PATH));
   });
 
-  test('fails if the registry does not have the Node.js package', () => expectRefusal(install(undefined)));
+  test('fails if the registry does not have the npm package that contains Node.js', () =>
+    expectRefusal(install(undefined)));
 
   test('fails with the option --omit=optional', () => expectRefusal(install(genuine, machine, '--omit=optional')));
 
@@ -163,7 +164,7 @@ describe('npm ci', () => {
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test('accepts a forged Node.js without a check, so npm start checks and refuses it', async () => {
+    test('accepts a forged Node.js, because it does not run the check; npm start runs the check, and refuses it', async () => {
       const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');
@@ -233,7 +234,7 @@ describe('check-node.cjs', () => {
   test.each<[where: string, Disguise, executable?: string]>([
     ['macOS', { platform: 'darwin' }],
     ['an architecture without a package', { arch: 'riscv64' }],
-    // This binary cannot start, as on Alpine Linux: execve fails with ENOENT although the file exists.
+    // This binary fails as the real one does on Alpine Linux: execve returns ENOENT although the file exists.
     ['Alpine Linux, which lacks the loader of the binary', {}, '#!/lib64/ld-linux-of-none.so.2\n'],
     ['a Linux whose C library is too old for the binary', {}, '#!/bin/sh\nexit 1\n'],
   ])('accepts, on %s, every Node.js of the pinned major version, and no other', async (_, disguise, executable) => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
   return remove;
 });
 
-test('npm run diff names a function with new code in one line, and prints no other difference if only that code has changed', async () => {
+test('if only the code of a function has changed, npm run diff names the function, and prints no other difference', async () => {
   await edit('functions/authorizer.lambda.ts', /$/, '\nconsole.info();\n');
   const { code, output } = await diff('HEAD');
   expect(output).toMatch(

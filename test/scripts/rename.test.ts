@@ -59,7 +59,7 @@ describe('in code, renaming to a noun of two words', () => {
   });
 });
 
-test('in the contract, renaming to a noun of two words spells names such as createCustomerOrder in the same way as the generated code', () => {
+test('after renaming to a noun of two words, the contract spells names such as createCustomerOrder in the same way as the generated code', () => {
   expect(
     inYaml(
       '  /plants:\n    operationId: createPlant\n    description: The plant.\n    plant:\n      $ref: "#/Plant"\n',
@@ -89,7 +89,7 @@ describe('renaming the noun plant to customer-order in a document', () => {
     );
   });
 
-  test('replaces the old noun in code blocks, and in headings, to which renamed links must still lead', () => {
+  test('replaces the old noun in code blocks and headings, and in the links to those headings', () => {
     const before = '## Add a plant\n\nA plant.\n\n```ts\nconst plant = { name: "a plant" };\n```\n\nA plant.\n';
     expect(inDocument(before)).toBe(
       '## Add a customer order\n\nA plant.\n\n```ts\nconst customerOrder = { name: "a customer order" };\n```\n\nA plant.\n',

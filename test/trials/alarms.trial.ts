@@ -112,8 +112,8 @@ type Role = 'authorizer' | 'operation';
 const routeOf = (role: Role): FunctionName => (role === 'authorizer' ? role : createPlantRoute);
 
 /**
- * Sends a request that makes a function misbehave. `order` is the name of a misbehaviour, or an object with environment
- * variables, with which the function then starts anew.
+ * Sends a request that makes a function misbehave. `order` is the name of a misbehaviour, or an object: the environment
+ * variables with which to start the function anew.
  */
 const whileFunction = async (role: Role, order: string | object): Promise<Occurrence[]> => {
   const which = routeOf(role);
@@ -148,7 +148,7 @@ type Fault20Minutes = [what: string, meet: () => Promise<Occurrence[]>, alarms: 
 const faults: Fault20Minutes[] = [
   ['the store throttles', whileFailing(400, 'ThrottlingException'), ['Api5xxRate', 'TableThrottles']],
   ['the store answers 500', whileFailing(500, 'InternalServerError'), ['Api5xxRate', 'TableSystemErrors']],
-  // The alarm TableSystemErrors does not go off here: DynamoDB counts a response 500 as a SystemError, but not a 503.
+  // The alarm TableSystemErrors does not go off here: DynamoDB counts a 500 as a SystemError, but not a 503.
   ['the store answers 503', whileFailing(503, 'ServiceUnavailable'), ['Api5xxRate']],
   [
     'the store answers 500 once, and 200 to the retry',

@@ -132,7 +132,7 @@ describe('tokens with unknown key ids (kids)', () => {
     },
   );
 
-  test(`cause at most 4 fetches, and get a 500, if the authorizer has no keys yet, ${flood} arrive in 10 s, and the issuer hangs up`, async () => {
+  test(`get a 500 and cause at most 4 fetches if the authorizer has no keys yet, the issuer hangs up, and ${flood} arrive in 10 s`, async () => {
     stack.issuer.answer(hangUp);
     const fetches = await fetchesDuring(async () => {
       for (let index = 0; index < flood; index += 1)
@@ -330,7 +330,10 @@ const withoutKeys: [what: string, keys: () => object[]][] = [
   ['a key without a kid', () => [{ ...key.jwk, kid: undefined }]],
 ];
 
-/** Expects a 500 for every unexpired token while the authorizer has no keys, and at most one fetch and one retry. */
+/**
+ * Expects a 500 for every unexpired token while the authorizer has no keys. All these tokens may cause one fetch and
+ * its retry.
+ */
 const expectNoVerdict = async (): Promise<void> => {
   const others = await Promise.all([signed(next), unknownKid(), signed(stranger)]);
   const fetches = await fetchesDuring(async () => {

@@ -58,8 +58,8 @@ test(`npm start keeps every acknowledged plant after ${rounds} SIGKILL(s) under 
     running = await start(folder);
     starts.push(running.milliseconds);
     const again = (plant: Plant): Promise<number> => postWithRetries(running.service.url, toJson(plant), running.token);
-    // Send a different plant under each acknowledged id: a 409 proves that the id is taken. The same plant would be
-    // stored again if it was lost, which would hide the loss.
+    // Send a different plant under each acknowledged id: a 409 proves that the id is taken. If the same plant was sent,
+    // a lost plant would be stored again, which would hide the loss.
     const others = await mapConcurrently(acknowledged, width, (plant) =>
       again({ ...plant, name: `not ${plant.name}` }),
     );

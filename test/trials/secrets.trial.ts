@@ -19,8 +19,8 @@ import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;
 
 /**
- * The digits with which every id begins, and by which the test finds an id in a log line or a response. Other
- * secrets contain `mark` instead, whose letters an id cannot have.
+ * The digits with which every id begins, and by which the test finds an id in a log line or a response. Other secrets
+ * contain `mark` instead, whose letters an id cannot have.
  */
 const markedDigits = String(randomInt(10 ** 12, 10 ** 13));
 

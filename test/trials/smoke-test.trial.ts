@@ -103,7 +103,7 @@ test('the deployed bundles pass the smoke test every time, and the smoke test le
   expect(await store.read('9223372036854775806')).toBeDefined();
 });
 
-describe('a version of an operation fails the smoke test if it', () => {
+describe('a faulty version of an operation fails the smoke test if it', () => {
   test.each<[what: string, change: Change, problem: string]>([
     [
       'cannot be loaded',
@@ -156,7 +156,7 @@ describe('a version of an operation fails the smoke test if it', () => {
   });
 });
 
-describe('a version of the authorizer fails the smoke test if it', () => {
+describe('a faulty version of the authorizer fails the smoke test if it', () => {
   test.each<[what: string, change: Change, problem: string]>([
     ['allows everything', { wrapper: () => async () => ({ isAuthorized: true }) }, 'it does not refuse'],
     [

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of Fn::Sub
 import type { Template } from '../../template/read-template.ts';
 
-/** A hash as long as the hash that the CDK gives to an asset: 64 times the same digit. */
+/** A hash as long as the hash that the CDK gives to an asset: 64 digits, all of them the same. */
 export const assetHash = (digit: string): string => digit.repeat(64);
 
 const policy = (...statements: object[]) => ({ Version: '2012-10-17', Statement: statements });
@@ -24,8 +24,8 @@ const permission = (FunctionName: unknown) => ({
 const inApi = { ApiId: { Ref: 'Api' } };
 
 /**
- * Makes the template of a small shop: two functions, an alias, two tables with indexes, an authorizer, CORS. The
- * template contains forms that the CDK writes, and forms that occur only in templates written by hand.
+ * Makes the template of a small shop: two functions, an alias, two tables with indexes, an authorizer, CORS. Parts of
+ * the template look as the CDK writes them; others look as only people write them.
  * @param change receives the resources, and may change them
  */
 export const ordersTemplate = (change: (resources: Record<string, ChangedResource>) => void = () => {}): Template => {

@@ -175,7 +175,7 @@ describe('the keys of an issuer that fails', () => {
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('cannot be read after two attempts of 1.5 seconds to which the issuer does not respond', async () => {
+  test('cannot be read if the issuer does not respond to two attempts of 1.5 seconds each', async () => {
     vi.mocked(SimpleFetcher.prototype.fetch).mockRestore();
     const silent = createServer();
     onTestFinished(() => void silent.close());
@@ -250,7 +250,7 @@ describe('the keys of an issuer that fails', () => {
     }
   });
 
-  test('stay in use for an hour without a response from the issuer, and cannot be read after that', async () => {
+  test('stay in use for an hour after they were fetched, but no longer', async () => {
     const held = await keys.current();
     published = undefined;
     seconds(3_599);

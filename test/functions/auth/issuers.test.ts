@@ -260,12 +260,12 @@ describe('verifyToken refuses', () => {
       duende({ aud: 'client', scope: undefined }, jwt),
       settings(duendeIssuer, 'plants', 'plants.create'),
     ],
-  ])('a token with the reason "%s": %s', async (refused, _, token, rules) => {
+  ])('a token, and gives the reason "%s": %s', async (refused, _, token, rules) => {
     expect(await verify(token, rules)).toEqual({ refused });
   });
 });
 
-// If Entra ID puts the required role into an ID token, nothing in that token differs from an access token.
+// If Entra ID puts the required role into an ID token, nothing in it distinguishes it from an access token.
 // docs/issuers.md says how to exclude ID tokens.
 test('verifyToken accepts an ID token of Entra ID that has the required role if the client and the API share an app registration', async () => {
   const rules = settings(entraIssuer, api, 'Plants.Create', 'scp,roles');

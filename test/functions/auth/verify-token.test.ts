@@ -80,7 +80,7 @@ describe('verifyToken refuses', () => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
-  test('a token for another API, or without an audience, if the required audience is the string "none", which has no special meaning here', async () => {
+  test('a token for another API or without an audience, even if the required audience is "none", which is not a special value here', async () => {
     for (const aud of ['urn:payroll', undefined]) {
       expect(await verify(await sign(from.es, claims({ aud })), { audience: 'none' })).toEqual({ refused: 'audience' });
     }
@@ -135,7 +135,7 @@ describe('the required scope', () => {
     ['the second claim', { scp: other, roles: [scope] }],
     ['the second claim, and the first is missing', { roles: [scope] }],
     ['the second claim, and the first is a number', { scp: 7, roles: [scope] }],
-  ])('is found if at least one of the two claims in the settings contains it: %s', async (_, claimed) => {
+  ])('is found if at least one of the two claims that the settings name contains it: %s', async (_, claimed) => {
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toHaveProperty('claims');
   });
 
@@ -189,7 +189,7 @@ describe('the required scope', () => {
     }
   });
 
-  test('is returned together with all other scopes in the named claims, each only once, even if two claims contain it', async () => {
+  test('is returned with all other scopes in the claims that the settings name, each scope once, even if two claims contain it', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });
@@ -263,13 +263,13 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('have no effect on the reason if a token that one of them has signed is refused', async () => {
+    test('do not change the reason for refusing a token that one of them has signed', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);
     });
 
-    test('are not enough for a token that another key has signed', async () => {
+    test('do not verify a token that another key has signed, or that names the wrong algorithm', async () => {
       const token = await sign(from.stranger, claims());
       expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([refused, refused]);
       expect(await verdicts(await sign(from.rs, claims(), { kid: 'es' }), from.es, from.bare)).toEqual([

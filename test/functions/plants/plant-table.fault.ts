@@ -231,8 +231,8 @@ describe.concurrent('addPlant', () => {
       };
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
-      // When the store's clock is right again, the next call fails, because the SDK still adds the clocks' difference
-      // to its signatures. The SDK learns from the failure, but does not retry this call.
+      // When the store's clock is right again, the next call fails, because the SDK still corrects the time in its
+      // signatures by the old difference. The SDK learns from the failure, but does not retry this call.
       expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
       expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
     },

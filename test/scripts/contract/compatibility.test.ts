@@ -34,7 +34,7 @@ const json = (schema: Schema, values: unknown[] = []) => ({
   'application/json': { schema, examples: Object.fromEntries(values.map((value, index) => [index, { value }])) },
 });
 
-/** Returns the parts of the released contract. Each test case changes some of them for the new contract. */
+/** Returns the parts that make the released contract. Each test case changes some of them to make the new contract. */
 const released = () => ({
   id: 'putThing',
   path: '/things/{id}',

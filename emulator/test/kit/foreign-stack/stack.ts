@@ -9,7 +9,7 @@ import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambd
 import { buildSync } from 'esbuild';
 
 /**
- * Makes the CDK app of the stack, which writes its output to `folder`. `grant: false` leaves out the permission to
+ * Makes a CDK app with the stack. The app writes its output to `folder`. `grant: false` leaves out the permission to
  * write to the audit table.
  */
 export const foreignApp = (folder: string, { grant = true } = {}): App => {
