@@ -64,8 +64,8 @@ describe('every package of a lock file', () => {
 
   test('is linked to a folder of this repository only if the package is the emulator', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    // The entry must have no `engines`: `npm ci` would print a warning on an older Node.js, which runs only npm itself.
-    // `npm pack` adds `engines` to the packed emulator.
+    // The entry must have no `engines`. Otherwise, `npm ci` would warn on an older Node.js, although that runs only
+    // npm. Only `npm pack` adds `engines`, to the packed emulator.
     const { name, version, license, dependencies } = emulatorPackage;
     expect(emulator).toEqual({ name, version, license, dependencies });
   });
@@ -75,8 +75,8 @@ describe('every package of a lock file', () => {
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
-    // esbuild's install script is forbidden, too: if the package with esbuild's binary is missing, the script downloads
-    // a binary whose hash is in no lock file.
+    // esbuild's install script is forbidden, too: if the package with esbuild's binary is missing, the script installs
+    // it without a lock file, and runs that package's own scripts before it checks the binary.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));
