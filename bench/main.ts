@@ -123,8 +123,8 @@ const events: Record<string, string> = {
 const isOther = (name: string): boolean => others.some((bundle) => bundle.name === name);
 
 /**
- * The bundles to measure: those of the other handlers (the bare one twice), the authorizer's (once for each signature
- * algorithm), and the bundle of the operation `measured`.
+ * The bundles to measure: those of the handlers to compare with (the bare handler twice), the authorizer's (once for
+ * each signature algorithm), and that of the operation `measured`.
  */
 const contenders: Bundle[] = [...own, ...others].flatMap((bundle) => {
   if (bundle.name === 'bare') return [bundle, { ...bundle, name: 'again' }];
@@ -175,8 +175,8 @@ const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
- * Returns whether to measure a task (`import`, `first` or `warm`) for a bundle. How a handler is bundled has no effect
- * on warm requests; the authorizer imports the same code for ES256 as for RS256; its first response is never compared.
+ * Returns whether to measure a task for a bundle. Leaves out the authorizer's first response, which is never compared,
+ * and figures that would repeat another: warm requests of handlers bundled as ours, and the import for ES256.
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'
@@ -193,7 +193,9 @@ for (const bundle of contenders.filter(({ name }) => events[name] === undefined)
   answers.set(bundle.name, await check(bundle.name, ask));
 }
 
-/** All figures, one per round, under a key such as `warm bare`: the measure `warm` of the bundle `bare`. */
+/**
+ * The figures, one per round, for each measure and bundle. The key `warm bare` stands for `warm` requests to `bare`.
+ */
 const figures = new Map<string, number[]>();
 const of = (measure: Measure, name: string): number[] => figures.get(`${measure} ${name}`) ?? [];
 
@@ -257,7 +259,10 @@ const rows: (Omit<Target, 'measure'> & { measure?: Measure; median: number; min?
 const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
   isLeast ? median >= bound : median <= bound;
 
-/** For each measure, its noise: the median ratio between the two measurements of the bare handler in a round. */
+/**
+ * The noise of each measure: each round measures the bare handler twice, and this is the median ratio of the two
+ * figures.
+ */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 
 /** Whether it is certain that a target is met, or missed: the median differs from the bound by more than the noise. */

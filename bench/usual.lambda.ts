@@ -1,6 +1,6 @@
 /**
- * A handler to compare with, as most projects write it: Middy, a schema that Ajv compiles at run time, Powertools'
- * logger, and errors as plain text.
+ * A handler to compare with, written as most projects would write it: Middy, a schema that Ajv compiles at run time,
+ * Powertools' logger, and errors as plain text.
  */
 import { Logger } from '@aws-lambda-powertools/logger';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';

@@ -15,8 +15,8 @@ type Line = Record<string, unknown> & { requestId?: string; integrationRequestId
 type Found = { who: string | undefined; line: Line };
 
 /**
- * Finds a request in a deployed stack's logs with two queries of CloudWatch Logs Insights. The first finds the lines
- * with the gateway's request id; the second adds the same invocations' lines that have only Lambda's request id.
+ * Finds a request in a deployed stack's logs with two queries of CloudWatch Logs Insights. The first finds lines with
+ * the gateway's request id; the second adds lines of the same invocations that have only Lambda's id.
  * @param days how many days back to search; AWS charges for the amount of data that a query scans
  * @throws Error with a one-sentence message for the user
  */

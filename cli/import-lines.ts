@@ -74,7 +74,7 @@ export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 
 
 /**
  * Returns the error if it is a RangeError: the client throws one for a number that it cannot send exactly, and then
- * only that line fails. Throws any other error again.
+ * only that line fails. Rethrows any other error.
  */
 const onlyRangeError = (error: unknown): RangeError => {
   if (error instanceof RangeError) return error;

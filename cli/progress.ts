@@ -51,7 +51,7 @@ export class Progress {
   }
 
   /**
-   * The first line's text if no line so far is a valid plant; otherwise undefined. Helps to explain the file format.
+   * The first line's text if no line so far is a valid plant, for a message about the file format; otherwise undefined.
    */
   get firstMisfit(): string | undefined {
     return this.#misfits > 0 && this.#misfits === this.lines ? this.#first : undefined;

@@ -72,7 +72,8 @@ const fetchWhole: typeof fetch = async (...request) => {
     await response.clone().arrayBuffer();
     return response;
   } catch (cause) {
-    // ky recognizes network errors by their messages, but not Bun's. This class makes ky retry on every runtime.
+    // ky recognizes network errors by their messages, but does not know Bun's messages. With this class, ky always
+    // retries.
     throw new NoAnswer('no answer', { cause });
   }
 };

@@ -12,8 +12,8 @@ import type { ServiceFunction } from './service-function.ts';
 type Parts = { api: PlantApi; operations: ServiceFunction[]; authorizer: ServiceFunction; table: PlantsTable };
 
 /**
- * The alarms and a dashboard. The dashboard shows the state of all alarms, then graphs from the gateway to the table,
- * and then the metric of each alarm with the alarm's limit.
+ * The alarms and a dashboard. The dashboard shows the state of all alarms, then graphs of all parts, from the gateway
+ * to the table, and then the metric of each alarm with the alarm's limit.
  */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;

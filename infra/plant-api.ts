@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway never removes a log group from the account's log policy, and a full policy would stop deployments.
-    // Names with this prefix share one entry. In `prod`, the log group outlives its stack; AWS's name avoids clashes.
+    // API Gateway adds each log group to a policy of the account, which is limited in size. Names with this prefix
+    // share one entry. In `prod`, the log group outlives its stack, so AWS names it: names cannot clash.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {

@@ -41,9 +41,7 @@ export const accessLine = (entry: AccessLogEntry, output: Output = process.stdou
 const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
   level === 'ERROR' || level === 'FATAL' ? 'red' : level === 'WARN' ? 'yellow' : 'dim';
 
-/**
- * Returns what a function logged: the message. If it logged several values, one of which is an error, adds that error.
- */
+/** Returns the message of a log line. If a value other than the first one logged was an error, adds that error. */
 const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
 
@@ -51,7 +49,7 @@ const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): 
 const stackLines = (stack: string): string => {
   const safe = stripVTControlCharacters(stack).replaceAll(/[^\P{Cc}\n]/gu, ' ');
   // Find the source map by the bundle's content, not by the hash in the log: the log keeps the hash of the code with
-  // which the service started, even if the code was replaced since.
+  // which the service started, even if that code has since been replaced.
   return toSources(safe, mapOf).replaceAll(/^/gm, '    ');
 };
 

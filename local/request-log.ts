@@ -61,7 +61,7 @@ export class RequestLog {
   }
 
   /**
-   * Ends the current second, and begins the next. If some requests of the ended second were not printed, prints a
+   * Ends the current second, and begins the next. If some requests of the second that ends were not printed, prints a
    * summary of them. Must be called once a second.
    */
   endSecond(): void {

@@ -16,7 +16,7 @@ export const keepMap = (entry: string, code: Uint8Array, map: string): void =>
   void maps.set(entry, { sha256: sha256Of(code), text: map });
 
 /**
- * Finds the source map of the bundle that a file contains, by the file's hash. Returns undefined if the service runs no
+ * Finds the source map of the bundle in a file, by the hash of the file. Returns undefined if the service runs no
  * bundle with that hash.
  */
 export const mapOf = (file: string): SourceMap | undefined => {

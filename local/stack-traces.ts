@@ -28,16 +28,16 @@ export const splitOutput = (entry: string, files: OutputFile[]): { code: OutputF
 export const sha256Of = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
 
 /**
- * Thrown if the bundle of a stack trace was not built from the files in the project's folder but, for example, from
- * another commit.
+ * Thrown if the bundle to which a stack trace refers was not built from the files in the project's folder but, for
+ * example, from another commit.
  */
 export class OtherBundle extends Error {
   override readonly name = 'OtherBundle';
 }
 
 /**
- * Translates stack traces of bundles to lines of the source files. To do so, builds all bundles from the project's
- * folder, once, when they are first needed.
+ * Translates stack traces to lines of the source files if the bundles that ran are those that this folder's files make.
+ * Builds these bundles once, when they are first needed.
  */
 export class StackTraces {
   #made: { entry: string; sha256: string; map: SourceMap }[] | undefined;
@@ -48,7 +48,7 @@ export class StackTraces {
   }
 
   /**
-   * Replaces the positions in a stack trace by positions in the source files.
+   * Replaces the positions in a stack trace with positions in the source files.
    * @param sha256 is the hash of the bundle that ran
    * @throws OtherBundle if the files in the project's folder do not make that bundle
    */

@@ -10,7 +10,7 @@ import { test } from './kit/local-service-test.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Returns the code blocks of one language in the section of a README that has this heading. */
+/** Returns the code blocks in one language from the section of a README with this heading. */
 const blocks = (heading: string, language: string, document = 'README.md'): string[] => {
   const [, section = ''] = readFileSync(path.join(root, document), 'utf8').split(`## ${heading}\n`);
   const [own = ''] = section.split(/^##/m);

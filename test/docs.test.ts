@@ -19,8 +19,8 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
 const ignored = read('.gitignore').trim().split('\n');
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-// The files in which the tests check that each named file exists. These do not include data, the changelog (it names
-// removed files) and this file (its patterns look like file names).
+// The files that may name only files that exist. These do not include data, the changelog (it names removed files) and
+// this file (its patterns look like file names).
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&
@@ -53,8 +53,8 @@ const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
 /**
- * Returns the prose of a file: all of a document, or the comments of a source file. Paths in prose may omit parent
- * folders.
+ * Returns the prose of a file: all of a document, or the comments of a source file. A path in prose need not begin at
+ * the project's root.
  */
 const proseOf = (file: string, text: string): string => {
   if (/\.(json|css)$/.test(file)) return '';

@@ -35,7 +35,7 @@ export const logError = (thrown: unknown): void =>
   console.error(thrown instanceof Error ? thrown : new Error(String(thrown)));
 
 /**
- * Formats the values of one log call. A single value becomes JSON. Several values are joined into one string. If a
+ * Formats the values of one log call. A single value becomes JSON. Several values are formatted as one string. If a
  * value other than the first is an error, separate fields describe the first such error.
  */
 const logRecord = (level: LogLevel, [message, ...others]: unknown[]): string => {

@@ -133,7 +133,7 @@ export class Instance {
     else this.#end(message.reason);
   }
 
-  /** Starts a timer that ends the instance; does nothing if the option `debug` is on. */
+  /** Starts a timer that ends the instance. With `debug`, starts none, because a debugger may pause the instance. */
   #endAfter(milliseconds: number, reason: string): NodeJS.Timeout | undefined {
     return this.#data.debug ? undefined : setTimeout(() => this.#end(reason), milliseconds);
   }

@@ -106,8 +106,8 @@ const handler = await loadHandler(env['LAMBDA_TASK_ROOT'] ?? '', env['_HANDLER']
 
 parentPort?.on('message', async (invocation: Invocation) => {
   const endsAt = performance.now() + invocation.timeout;
-  // During an event, the message port must not keep the thread alive: if nothing else does, the event can never finish,
-  // and must fail.
+  // During an event, the message port must not keep the thread alive. If nothing else keeps it alive, the event can
+  // never finish, so the thread must exit and the event fail.
   parentPort?.unref();
   env['_X_AMZN_TRACE_ID'] = invocation.traceId;
   env['AWS_LAMBDA_FUNCTION_VERSION'] = invocation.version;

@@ -187,9 +187,7 @@ export const served = {
 export type ServedType = keyof typeof served;
 export type ReadProperty<T extends ServedType> = (typeof served)[T]['read'][number];
 
-/**
- * The resource types that have no effect here. A served resource must not refer to a resource of one of these types.
- */
+/** The resource types that have no effect in the emulator. No resource that it serves may refer to one of them. */
 export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::CDK::Metadata',
   'AWS::CloudWatch::Alarm',
@@ -216,8 +214,8 @@ export const withoutEffect: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * For resource types that have no effect here: the property by which they invoke functions on AWS. A resource is
- * refused if that property refers to a function. Alarms and CodeDeploy are not listed: they do nothing here.
+ * The properties by which some resources that have no effect in the emulator invoke functions on AWS. Such a resource
+ * is refused if that property refers to a function, because the function would never be invoked.
  */
 export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',

@@ -68,7 +68,7 @@ describe('a preflight request', () => {
     },
   );
 
-  // AWS documents that preflight requests to such an API, with an authorizer on its route $default, need a token:
+  // AWS documents that preflight requests to an API with an authorizer on its route $default need a token:
   // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html
   test('must pass the authorizer if the most specific matching route has an authorizer', async () => {
     const routes = [{ ...route, routeKey: '$default' }];

@@ -1,4 +1,4 @@
-/** Packs the emulator, installs it into an empty project without a network, and serves a small CDK app there. */
+/** Packs the emulator, installs it offline into an empty project, and serves a small CDK app there. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';

@@ -59,7 +59,7 @@ describe('several values logged at once', () => {
 });
 
 describe('a logged error', () => {
-  test("is logged with its constructor's name, stack lines and enumerable fields, even a field that contains an error", async () => {
+  test("has its constructor's name, the lines of its stack and its enumerable fields in the log, even a field that contains an error", async () => {
     const [line] = await logOf(`
       class OrderError extends TypeError { name = 'Renamed' }
       const error = new OrderError('boom', { cause: new Error('a cause is not enumerable') });

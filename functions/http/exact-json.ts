@@ -16,8 +16,8 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
 };
 
 /**
- * Returns the number that JSON.parse made from the text `source`: `value` itself, a bigint for an integer of at most 19
- * digits that may have been rounded, or NaN, which no check accepts, for a fraction that was rounded to a safe integer.
+ * Corrects `value`, the number that JSON.parse made of the text `source`. An integer of at most 19 digits that may have
+ * been rounded becomes a bigint; a fraction that was rounded to a safe integer becomes NaN, which no check accepts.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
   // A double holds any 15 digits exactly, but rounds 1e-400 to 0. So 0 is exact only if `source` has no digit 1 to 9.

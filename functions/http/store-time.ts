@@ -8,7 +8,7 @@ export type OperationContext = Context & { storeCalls: StoreCall[] };
 
 /**
  * Returns two figures for a log line: the time from a request's first call to the store until all calls have ended, and
- * the number of attempts of all calls. If a call has not ended, the time is until now, and `attempts` is undefined.
+ * the total number of attempts. If a call has not ended, measures the time until now, and `attempts` is undefined.
  * @returns undefined if the request did not call the store
  */
 export const storeTime = (calls: readonly StoreCall[] = []) => {

@@ -46,7 +46,7 @@ const clause = ({ instancePath, params, message }: ErrorObject): string => {
   return `${nameOf(instancePath)} ${message}${allowedValue === undefined ? '' : `: ${JSON.stringify(allowedValue)}`}`;
 };
 
-/** Returns how error messages name a part of the event: a parameter with a prefix, a field of the body without one. */
+/** Returns the name of a part of the event for error messages. Only the name of a parameter has a prefix. */
 const nameOf = (path: string): string => {
   const [, part = '', ...field] = path.split('/');
   const name = field.join('/');

@@ -33,8 +33,8 @@ export const openTable = (name: string): Table => ({
 type Answer = { $metadata: { requestId?: string | undefined; attempts?: number | undefined } };
 
 /**
- * The client's request for which the store is called. `signal` aborts attempts, the waits between them, and a slow
- * response body, which no SDK time-out covers. `storeCalls`, with times from performance.now(), are for the log.
+ * The client's request that needs the store. `signal` aborts attempts, the waits between them, and a slow response
+ * body, which no SDK time-out covers. `storeCalls`, with times from performance.now(), are for the log.
  */
 export type OngoingRequest = {
   signal: AbortSignal;
@@ -72,7 +72,7 @@ const assertDynamoDB = ({ $metadata }: Answer): void => {
   if ($metadata.requestId === undefined) throw new StoreUnavailable('The response is not from DynamoDB');
 };
 
-/** Names of temporary errors besides those that the SDK retries: aborted at the deadline, wrong clock, busy item. */
+/** Names of temporary errors that the SDK does not retry: aborted at the deadline, wrong clock, busy item. */
 const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionConflictException)$/;
 
 /**

@@ -1,6 +1,8 @@
 import type { OperationId, Operations } from '../generated/contract.ts';
 
-/** A request to an operation, and the response that it must get: a status with a body, or an error number. */
+/**
+ * A request to an operation, and the response that it must get: a status and a body, or an error number such as 40901.
+ */
 export type Check<Id extends OperationId = OperationId> = {
   pathParameters?: Record<string, string>;
   /** The query string, without the question mark. */
@@ -24,7 +26,8 @@ export const checks: { readonly [Id in OperationId]: Readonly<Record<string, Che
     'an everyday plant': { body: plant, status: 200, response: content },
     'a different plant with its id': { body: { ...plant, name: 'Another plant' }, error: 40901 },
     'a plant without a name': { body: { id }, error: 40002 },
-    // If the tested version wrongly overwrites plants, this check puts `plant` back, so that later smoke tests pass.
+    // If the tested version wrongly overwrites plants, this puts `plant` back, so that the tests of later versions can
+    // pass.
     'the everyday plant again': { body: plant, status: 200, response: content },
   },
 };

@@ -29,7 +29,7 @@ export const authorizerEvent = (token: string, requestId: string): object => {
   return { version: '2.0', type: 'REQUEST', routeKey, headers, requestContext: { requestId } };
 };
 
-/** Returns a token with an unknown key id and a wrong signature. To check it, the authorizer must fetch the keys. */
+/** Returns a forged token that the authorizer refuses only after it has fetched the keys and found no such key id. */
 export const forgedToken = (issuer: string): string => {
   const inAMinute = Math.floor(Date.now() / 1_000) + 60;
   const parts = [

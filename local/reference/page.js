@@ -33,8 +33,8 @@ const folded = {
 };
 
 /**
- * Hides an element, or a part of it, by the attribute `data-folded` (see page.css), and adds a button that shows it
- * again.
+ * Hides an element, or a part of it, by setting the attribute `data-folded` (see page.css), and adds a button that
+ * shows it again.
  */
 const fold = (element, words) => {
   if (element.dataset.hasButton) return;
@@ -49,7 +49,8 @@ const fold = (element, words) => {
   };
   button.addEventListener('click', () => show(element.hasAttribute('data-folded')));
   show(false);
-  // Put the button after the table of statuses, because Swagger UI puts the response before that table.
+  // Put the button of the table of statuses after that table: otherwise, it would be between the response and the
+  // table.
   if (element.matches('table')) element.after(button);
   else element.before(button);
 };

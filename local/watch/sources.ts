@@ -17,7 +17,7 @@ const ignored = ['functions/generated', 'schemas/released'];
  * Watches the service's source files in `root` with chokidar. On Linux, fs.watch would lose track of a file that an
  * editor replaces.
  * @param onChange is called with the path, relative to `root`, of each file that is changed, added or removed
- * @returns a function that stops the watching
+ * @returns a function that stops watching
  */
 export const watchSources = async (root: string, onChange: (file: string) => void): Promise<() => Promise<void>> => {
   const folders = ['functions', 'infra', 'schemas'].map((folder) => path.join(root, folder));

@@ -6,7 +6,7 @@ import { watchSources } from './sources.ts';
 
 /**
  * Starts watching the source files. Files that change are then reloaded into the running service.
- * @returns a function that stops the watching
+ * @returns a function that stops watching
  */
 export const startWatching = async (service: Service): Promise<() => Promise<void>> => {
   const reloader = new Reloader(service);

@@ -47,7 +47,7 @@ export const readReleases = (project: string): { version: string; contract: Cont
 export const advice =
   'Leave the old operation as it is, and add a new one under another path. docs/decisions/pull-request.md says what else helps.';
 
-/** Returns a sentence for each change of the contract that could break a client of the released one. */
+/** Returns a sentence for each change to the contract that could break a client of the released contract. */
 export const breaksOf = (released: Contract, today: Contract): string[] => {
   const now = readOperations(today);
   const ofOperations = readOperations(released).flatMap((before) => {

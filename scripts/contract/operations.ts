@@ -75,7 +75,7 @@ const operationKeys = [
 
 /**
  * Operation ids that are refused, because functions/authorizer.lambda.ts and functions/generated/contract.ts already
- * have these names.
+ * use these names.
  */
 const takenIds = ['authorizer', 'contract'];
 

@@ -26,7 +26,7 @@ const range: CodeKeywordDefinition = {
     const { integer, int64, orNull, condition } = context.schema as Range;
     const { gen, data, it } = context;
     if (!int64) {
-      // An integer that a double would round stays a bigint: this check then refuses it, but another schema of an
+      // An integer that a double would round stays a bigint. This check then refuses it, but another schema of an
       // `anyOf` may accept the exact value.
       const isExact = integer ? _`Number.isSafeInteger(Number(${data}))` : _`true`;
       gen.if(_`typeof ${data} === "bigint" && ${isExact}`, () => {
@@ -148,8 +148,8 @@ const checkDefault = (contract: Contract, ajv: Ajv2020, { name, schema }: Operat
 };
 
 /**
- * Adds our own keywords to a schema that is not in `components`, and makes its references point to the schemas that Ajv
- * knows by the id `contract`.
+ * Adds our own keywords to a schema outside `components`, and makes its references point to the contract's components,
+ * which Ajv has under the id `contract`.
  */
 const forAjv = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(mapSchema(schema, withOwnKeywords)).replaceAll('"#/components/', '"contract#/components/'));

@@ -13,7 +13,8 @@ type Statement = Record<'Effect' | 'Principal' | 'Action' | 'Resource' | 'Condit
 export const findPermissions = (before: Template, after: Template): Finding[] => {
   const [then, now] = [permissionsOf(before), permissionsOf(after)];
   const covered = (permission: Permission, by: Permission[]) => by.some((other) => covers(other, permission));
-  // A change to a role's permissions is reported once, for the role, and not again for everybody who has the role.
+  // A change to a role's permissions is reported once, for the role, and not again for each function or user with that
+  // role.
   const isCovered = (permission: Permission, by: Permission[]) =>
     covered(permission, by) || (permission.role !== undefined && !covered({ ...permission, who: permission.role }, by));
   const added = now.filter((each) => each.effect === 'Allow' && !isCovered(each, then));
@@ -41,7 +42,7 @@ const permissionsOf = (template: Template): Permission[] => {
   return [...own, ...byRole];
 };
 
-/** Lists the roles and groups that functions, other resources and users have. */
+/** Lists who has which role or group: functions and other resources have roles, and users have groups. */
 const rolesIn = ({ Resources }: Template): [who: string, role: string][] =>
   Object.entries(Resources).flatMap(([id, { Type, Properties = {} }]) => {
     const { GroupName, Users = [], Groups = [] } = Properties;

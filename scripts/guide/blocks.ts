@@ -46,7 +46,8 @@ export const applyBlock = (block: Block, text: string | undefined): string => {
 
 const applyDiff = (block: Block, text: string): string => {
   const before = side(block, '-');
-  // Begin the search with a line break, so that a match begins at the start of a line. `before` ends with a line break.
+  // Search for a line break and `before`, so that `before` is found only at the start of a line. It ends with a line
+  // break.
   const whole = `\n${text}`;
   const start = whole.indexOf(`\n${before}`);
   if (start === -1 || whole.includes(`\n${before}`, start + 1)) {

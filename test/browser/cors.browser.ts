@@ -32,7 +32,7 @@ test('a web page can call the service, and read its errors and headers, only if 
   const service = await startLocalService(folder, context);
   onTestFinished(async () => void (await service.stop()));
   const goodToken = await fetchToken(readSession(folder));
-  // The browser uses a proxy for all other machines, and cannot reach them, because nothing listens at its address.
+  // The browser uses a proxy to reach other machines. Nothing listens at the proxy's address, so it can reach none.
   const browser = await startChromium('http://127.0.0.1:1');
   onTestFinished(() => browser.close());
 

@@ -330,7 +330,7 @@ describe('a call does not succeed if the response', () => {
     expect(await client.updatePlant({ id: 1 }, sent)).toEqual({ ...foreign, status: 200 });
   });
 
-  test('has an integer that differs from the sent one, even if both round to the same double', async () => {
+  test('has an integer that differs from the one that was sent, even if both round to the same double', async () => {
     const { client } = await start((response) => response.end('{"name":"Moss","serial":9007199254740993}'));
     expect(await client.updatePlant({ id: 1 }, { name: 'Moss', serial: 9007199254740992n })).toMatchObject({
       ok: false,

@@ -147,7 +147,7 @@ describe('the client returns, and does not throw,', () => {
     ['an unknown error number without a message', 500, { error: 59999 }],
     ['null', 500, null],
     ['a list', 404, [{ error: 40001, message: 'no' }]],
-  ])('a gateway error if the response is not an error of the contract: %s', async (_, status, body) => {
+  ])('an error of the kind gateway if the response is not an error of the contract: %s', async (_, status, body) => {
     const { baseUrl } = await startScriptedService(answer(status, body, { 'retry-after': '0' }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({
       ok: false,
@@ -252,7 +252,7 @@ describe('a plant is sent again', () => {
     [503, '7', 7_000],
     [504, '7', 7_000],
     [503, '86400', 10_000],
-  ])('after the status %i with Retry-After: %s, %i ms later', async (status, retryAfter, wait) => {
+  ])('after the status %i with Retry-After: %s, once %i ms have passed', async (status, retryAfter, wait) => {
     stopTimers();
     const { baseUrl, received } = await startScriptedService(
       answer(status, { message: 'later' }, { 'retry-after': retryAfter }),
@@ -511,7 +511,7 @@ describe('an abort signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('no call if it is not aborted, and has no listeners after the call', async () => {
+  test('no call if it is never aborted, and the call leaves no listener on it', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });

@@ -89,7 +89,7 @@ test('createPlant stores any valid plant exactly, however its JSON is spelled, a
   );
 });
 
-/** Generates a JSON value that does not have the type `type`, a number or a string. */
+/** Generates a JSON value of any type except `type`. */
 const anyJsonBut = (gen: GeneratorValue, type: 'number' | 'string'): string => {
   const json = gen(anyJson);
   return typeof JSON.parse(json) === type ? `[${json}]` : json;
@@ -205,8 +205,8 @@ test('createPlant responds to any bytes, with any content type, as the contract 
   );
 });
 
-// This test does not send the slowest bodies (only numbers, the first with a fraction), because a slow machine might
-// not parse them in time.
+// This test does not send the bodies that take longest to parse, which have only numbers, the first of them with a
+// fraction: a slow machine might not parse them in time.
 test('createPlant responds to any large body as the contract says, and never with a 5xx', async () => {
   const { numRuns = 0 } = fc.readConfigureGlobal();
   await fc.assert(

@@ -98,7 +98,7 @@ describe('the log of createPlant', () => {
   });
 });
 
-test('createPlant sends the header Idempotent-Replayed only if the plant was certainly stored before the request', async () => {
+test('createPlant sends the header Idempotent-Replayed only if it is certain that the plant was stored before the request', async () => {
   const [id, lost] = [newId(), newId()];
   const create = async (id: string) => {
     const { status, headers } = await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`));
@@ -147,7 +147,7 @@ test('createPlant responds with the error 50302, and does not call the store, if
   expect(await service.invoke(proxyEvent(`{"id":${id},"name":"Moss"}`))).toMatchObject({ status: 200 });
 });
 
-test('createPlant decodes a body in base64, whatever its content type', async () => {
+test('createPlant decodes a base64-encoded body, whatever its content type', async () => {
   const plain = `{"id":${newId()},"name":"\ufffd"}`;
   const encoded = (text: string, encoding: BufferEncoding) =>
     proxyEvent(Buffer.from(text, encoding).toString('base64'), { isBase64Encoded: true });

@@ -1,4 +1,7 @@
-/** Tests the smoke test with fake functions, whose answers each test chooses. smoke-test.trial.ts uses the bundles. */
+/**
+ * Tests the smoke test with fake functions, whose answers each test chooses. smoke-test.trial.ts tests it with the real
+ * bundles.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 import { checks } from '../../functions/smoke-test/checks.ts';
@@ -85,7 +88,7 @@ describe('if all new versions are good, the smoke test', () => {
     ]);
   });
 
-  test('sends requests to routes of the contract, with a request id that contains the deployment id, and with every digit of a plant id', async () => {
+  test('sends requests to routes of the contract, with a request id that contains the deployment id, and never rounds the id of the plant', async () => {
     await run();
     const routes = Object.values(operations).map(({ method, path }) => `${method} ${path}`);
     for (const { event } of asked) {
@@ -181,7 +184,7 @@ describe('a deployment fails', () => {
   });
 });
 
-test('an invocation that Lambda refuses is repeated, because a new permission works only after some seconds', async () => {
+test('an invocation that Lambda refuses is repeated, because a new permission takes some seconds to have an effect', async () => {
   let refusals = 2;
   answers['authorizer'] = () =>
     refusals-- > 0 ? { refused: 'AccessDeniedException' } : result({ isAuthorized: false });

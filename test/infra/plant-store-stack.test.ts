@@ -36,8 +36,8 @@ const templates = {
 };
 
 /**
- * How a stack of stage dev differs: nothing outlives it, and new versions get all requests at once, without a smoke
- * test.
+ * How a stack of stage `dev` differs from one of stage `prod`: nothing outlives it, and new versions get all requests
+ * at once, without a smoke test.
  */
 const devDiffers = {
   ...byFunction((name) => [
@@ -66,12 +66,15 @@ const devDiffers = {
   // A dev stage must leave nothing behind, but with point-in-time recovery, DynamoDB would keep a backup of the deleted
   // table for 35 days.
   'Resources.Plants.Properties.Replicas.0.PointInTimeRecoverySpecification': 'absent',
-  // This prefix saves room in the account's log policy, whose size is limited, because all log groups with the prefix
-  // share one entry in it.
+  // All log groups with this prefix share one entry in the account's log policy. This saves room, because the size of
+  // the policy is limited.
   'Resources.ApiAccessLog.Properties.LogGroupName': '/aws/vendedlogs/STACK-AccessLog',
 };
 
-/** How a stack with an external issuer differs: it has no user pool, and the authorizer trusts the external issuer. */
+/**
+ * How a stack with an external issuer differs from one without: it has no user pool, and the authorizer trusts the
+ * external issuer.
+ */
 const externalIssuerDiffers = {
   'Resources.TokenIssuerPool': 'absent',
   'Resources.TokenIssuerPoolApi': 'absent',

@@ -34,7 +34,8 @@ const statistics: Record<string, (values: number[]) => number> = {
 };
 
 /**
- * Returns a function that computes the value that an alarm watches, and the period of the alarm in minutes.
+ * Returns two things: a function that computes the value that an alarm watches (`watch`), and the alarm's period in
+ * minutes.
  * @throws Error if the alarm uses a feature that is not supported here, or a metric that is not in `possible`
  */
 export const readWatched = (alarm: Watched, possible: ReadonlySet<string>): { watch: Watch; period: number } => {
@@ -81,7 +82,7 @@ const fail = (message: string): never => {
   throw new Error(message);
 };
 
-/** An outcome of a call for each metric in which DynamoDB counts calls: an error, or undefined for a success. */
+/** How a call may end (undefined means success), with a case for each metric in which DynamoDB counts calls. */
 const storeErrors = [undefined, 'ConditionalCheckFailedException', 'ThrottlingException', 'InternalServerError'];
 
 /** Returns the names of all metrics that can get a value, from an AWS service or from a log through a metric filter. */

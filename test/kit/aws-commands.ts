@@ -125,7 +125,7 @@ const valueProblems = (field: NormalizedSchema, values: string[]): string[] => {
 
 /**
  * Checks an `aws … wait` command. A waiter calls a `describe-` or `get-` operation, so the service must have such an
- * operation with the same options.
+ * operation that accepts all options of the command.
  */
 const waiterProblems = (client: Record<string, unknown>, [name = '', ...words]: string[]): string[] => {
   if (!Object.keys(client).some((key) => kebab(key) === `wait-until-${name}`)) return [`there is no waiter ${name}`];

@@ -6,8 +6,8 @@ import process from 'node:process';
 import { createPlantStoreClient } from '../../client/plant-store-client.ts';
 
 /**
- * If `token` is `endless`, the token function never resolves, and the call is aborted after 1 ms. If `abort` is given,
- * the call is aborted `at once`, or after a GET of the URL in `abort`.
+ * If `token` is `endless`, the token function never resolves, and the call is aborted after 1 ms. If `abort` is `at
+ * once`, the call is aborted immediately; if it is a URL, after a GET of that URL.
  */
 export type Call = { baseUrl: string; token?: 'text' | 'function' | 'endless'; abort?: string };
 

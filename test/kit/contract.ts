@@ -90,7 +90,7 @@ const ajv = new Ajv2020({ allErrors: true, strictTypes: false, keywords: ['compo
 addFormats.default(ajv);
 ajv.addSchema({ $id: 'openapi', components: contract.components }, undefined, false, false);
 
-/** Compiles a schema of schemas/openapi.yaml, which may refer to the document's components. */
+/** Compiles a schema of schemas/openapi.yaml. The schema may refer to the document's components. */
 export const compile = (schema: object): ValidateFunction =>
   ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')));
 

@@ -80,8 +80,8 @@ const ofCall = ({ operation, status, error }: Occurrence & { kind: 'call' }): [.
   if (error === undefined) return [['SuccessfulRequestLatency', 5, { Operation: operation }]];
   if (error === 'ConditionalCheckFailedException') return [['ConditionalCheckFailedRequests', 1]];
   if (throttling.test(error)) return [[reading.test(operation) ? 'ReadThrottleEvents' : 'WriteThrottleEvents', 1]];
-  // AWS documents that SystemErrors counts only responses with status 500. Apart from these and the errors above, no
-  // metric of a DynamoDB table counts errors.
+  // AWS documents that SystemErrors counts only responses with status 500. Errors with another status are in none of a
+  // table's metrics, except for the errors above.
   return status === 500 ? [['SystemErrors', 1, { Operation: operation }]] : [];
 };
 

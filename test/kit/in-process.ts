@@ -90,8 +90,8 @@ export const invoker =
   };
 
 /**
- * Returns the route of an event, or undefined if the contract does not have that route. A gateway would not send such
- * an event.
+ * Returns the route of an event, or undefined if the contract does not have that route (which a gateway would never
+ * send).
  */
 const routeKeyOf = (event: unknown): string | undefined =>
   operations.map(({ routeKey }) => routeKey).find((each) => each === Object(event).routeKey);

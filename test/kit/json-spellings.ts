@@ -41,7 +41,7 @@ const shortEscapes: Record<string, string> = {
   '\t': '\\t',
 };
 
-/** Writes a JSON string. Where JSON allows both, a random choice decides whether a character is escaped. */
+/** Writes a JSON string. A character that JSON allows both escaped and unescaped is escaped at random. */
 export const spellString = (gen: GeneratorValue, value: string): string => {
   const escaped = (unit: string): string => {
     const hexadecimal = unit.charCodeAt(0).toString(16).padStart(4, '0');

@@ -35,7 +35,7 @@ export type PlantResponse = { status: number; headers: Record<string, unknown>; 
 export type PlantService = {
   /**
    * Sends the request to POST /plants, with a valid token if the service needs a token. Checks that the response
-   * follows the contract. Without a fake clock, sends again after a 503, because a busy machine may be too slow.
+   * follows the contract. Sends it again after a 503 unless the clock is fake, because a busy machine may be too slow.
    */
   send: Send;
   /** Reads the item with this id from the store, not through the service. */
@@ -177,7 +177,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, 'Reed'));
     });
 
-    test.each(['1', '1.5'])('if it has 2,000 levels of nesting, and also the number %s', async (number) => {
+    test.each(['1', '1.5'])('if it has both 2,000 levels of nesting and the number %s', async (number) => {
       const id = newId();
       const body = nested(2_000, number).replace('ID', id);
       expect(await post(body.replace('"m":', '"m":["[{\\"[{\\\\"],"n":'))).toMatchObject(ok('x'));
@@ -225,7 +225,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, 'Fern'));
     });
 
-    test('lead to one 200 and nineteen 409s if 20 different ones are sent at once', async () => {
+    test('lead to one 200, for the one that is stored, and 409s if 20 different ones are sent at once', async () => {
       const id = newId();
       const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
       const responses = await Promise.all(names.map((name) => post(`{"id":${id},"name":"${name}"}`)));
@@ -387,7 +387,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       },
     );
 
-    test('with a response that names the accepted content encoding', async () => {
+    test('for another content encoding, with a response that names the accepted one', async () => {
       const { headers } = await service().send({ body: '{}', contentType, contentEncoding: 'gzip' });
       expect(headers).toMatchObject({ 'accept-encoding': 'identity' });
     });

@@ -18,8 +18,8 @@ const git = async (...args: string[]): Promise<string> =>
 const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml'];
 
 /**
- * Lists commits that a deployment of the current commit may replace, newest first: on a branch, the commit at which it
- * left `main`; then, on `main`, the commit before each of the last five changes of the functions.
+ * Lists commits that a deployment of the current commit may replace, newest first: if this is a branch, the commit at
+ * which it left `main`, and then the commits on `main` just before each of the last five changes to the functions.
  */
 const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');

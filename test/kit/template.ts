@@ -52,7 +52,7 @@ export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 /** The names of all functions but the smoke test. Tests use them to expect, say, a log group for each function. */
 export const functionNames = Object.keys(ofType('AWS::Lambda::Function')).filter((name) => name !== 'SmokeTest');
 
-/** The id of each operation of the contract with the name of its function, such as createPlant with CreatePlant. */
+/** Pairs of the id of an operation and the name of its function, such as createPlant and CreatePlant. */
 export const operationNames = (Object.keys(operations) as OperationId[]).map(
   (id) => [id, id.charAt(0).toUpperCase() + id.slice(1)] as const,
 );

@@ -156,7 +156,8 @@ export const withChangedS = (change: (s: bigint) => bigint): MakeToken =>
   );
 
 /**
- * Makes a token, decodes the part with this index (0 is the header), and flips a bit in the first byte of `text` there.
+ * Makes a token, finds `text` in its decoded part (`index` 0 is the header), and flips a bit in the first byte of
+ * `text`.
  */
 export const flipBit = (index: number, text: string): MakeToken =>
   withPart(index, (part) => {

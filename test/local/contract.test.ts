@@ -32,7 +32,7 @@ test.each<[what: string, item: object, request: object]>([
   },
 );
 
-test('the example request has each required parameter and the body, wherever the contract defines them and their examples', () => {
+test('the example request has each required parameter and the body, no matter where the contract defines them and their examples', () => {
   const contract = {
     paths: {
       '/plants/{id}': {

@@ -28,7 +28,7 @@ const endSecond = (): string[] => {
 };
 const line = (status: number) => expect.stringMatching(`^POST /plants ${status} 1 ms \\d+=$`);
 
-test('the request log prints a line for each request while at most 20 requests arrive per second', () => {
+test('the request log prints a line for each request while at most 20 requests end per second', () => {
   for (const _ of [1, 2]) {
     add(20);
     expect(endSecond()).toEqual(Array(20).fill(line(200)));
@@ -39,7 +39,7 @@ test('the request log prints nothing at the end of a second in which no request 
   expect(endSecond()).toEqual([]);
 });
 
-test('if more than 20 requests arrive within a second, the request log prints one line for those after the 20th: a count for each status, and the slowest request', () => {
+test('if more than 20 requests end within a second, the request log prints one line for those after the 20th: a count for each status, and the slowest request', () => {
   add(20);
   add(3);
   add(1, 409, 35.4);

@@ -34,7 +34,7 @@ describe('the stack trace of a bundle', () => {
     }
   });
 
-  test('has the source line that threw the error, and the source line that called that code', () => {
+  test('is translated to the position in the sources that threw the error, and to the position that called that code', () => {
     const [message, thrown, called] = traces.toSources(stack, sha256).split('\n');
     expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
     expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);
@@ -53,7 +53,7 @@ describe('the stack trace of a bundle', () => {
     expect(named('new $ab')).toBe(`at ${place}`);
   });
 
-  test("is refused if the bundle that ran differs from the bundles that the project's files build", () => {
+  test("is refused if the bundle that ran differs from the bundles that are built from the project's files", () => {
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(OtherBundle);
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(
       `The bundle ${'0'.repeat(64)} ran, but the files in this folder make ${sha256} (functions/authorizer.lambda.ts)`,

@@ -14,7 +14,7 @@ test('npm start names the data folder and exits with code 1 if the stored data i
   expect(await home.failure()).toContain(`The data in ${dynamodb} cannot be read`);
 });
 
-test('npm start lists its settings with --help, and names an unknown option', async () => {
+test('npm start --help lists the settings; an unknown option leads to an error that names it', async () => {
   const start = (...args: string[]) => run(process.execPath, [programs.start, ...args]).ended;
   const help = await start('--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -26,7 +26,7 @@ test('npm start lists its settings with --help, and names an unknown option', as
   expect((await start('--debug=none')).stderr).toContain('from 0 (any free port) to 65535');
 });
 
-test('npm run token lists its options with --help, and names an unknown option', async () => {
+test('npm run token --help lists the options; an unknown option leads to an error that names it', async () => {
   const token = (...args: string[]) => run(process.execPath, [programs.token, ...args]).ended;
   expect(await token('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('--stack <name>') });
   const { code, stdout, stderr } = await token('--stak', 'PlantStore');

@@ -80,7 +80,7 @@ describe('npm start', () => {
     let isOver = false;
     void ended.then(() => (isOver = true));
     // The service exits as soon as it cannot print the line of a request. Send several requests: the service can still
-    // print while a process that another test has just forked keeps the reading end of the pipe open.
+    // print while a process that another test has just forked keeps the reading end of the service's stdout open.
     while (!isOver) await fetch(`${url}/other`).catch(() => undefined);
     expect(await ended).toMatchObject({ code: 1, stderr: calm });
     expect(await home.list()).toEqual(['lock']);

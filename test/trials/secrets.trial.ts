@@ -19,8 +19,8 @@ import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;
 
 /**
- * The digits with which every id begins, and by which the test finds an id in a log line or a response. Other secrets
- * contain `mark` instead, whose letters an id cannot have.
+ * The digits with which every id begins, so that the test can find an id in a log line or a response. Other secrets
+ * contain `mark` instead, which an id cannot, because `mark` has letters.
  */
 const markedDigits = String(randomInt(10 ** 12, 10 ** 13));
 
@@ -165,7 +165,8 @@ test('the service writes no secret of a request to a log line or an error respon
   lost.issuer.answer((_, response) => response.end(`${mark} { "${mark}": `));
   const withoutKeys = await lost.sendOnce(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` });
   expect(withoutKeys).toMatchObject({ status: 500 });
-  // If the service stores a plant, the response contains the plant's name and tag, as the contract says, and no more.
+  // If the service stores a plant, the response contains the plant's name and tag, as the contract says, and no other
+  // part of the request.
   expect(await sendWithRetries({ body: plant({ name: 'Moss', tag: '' }), headers: authorized }), 'status').toBe(200);
   const [before, marked] = [stack.log.length, { ...markedHeaders, ...authorized }];
   expect((await stack.send(plant(), marked)).body).toEqual({ name: mark, tag: mark });

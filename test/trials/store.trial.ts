@@ -58,8 +58,8 @@ const post = (plant: Plant): Promise<PlantResponse> => stack.sendOnce(toJson(pla
 const itemOf = ({ id, name, tag }: Plant) => item(String(id), name, tag);
 
 /**
- * The number of concurrent requests. The local service has as many instances of a function, so that no request waits in
- * a queue.
+ * The number of concurrent requests. The local service has the same number of instances of a function, so no request
+ * waits in a queue.
  */
 const width = 8;
 
@@ -185,7 +185,9 @@ describe('if, during the whole request, the store', () => {
 describe('when requests with the same id arrive at the same time, the service', () => {
   const racers = trialSize(1_000, 50);
 
-  /** Sends all bodies at once, and each again after a 503, because a small machine may not handle so many at once. */
+  /**
+   * Sends all bodies at once. After a 503, sends a body again, because a small machine may not handle so many at once.
+   */
   const sendAll = async (bodies: string[]): Promise<number[]> => {
     let repeats = 0;
     const sendUntilAnswered = async (body: string): Promise<number> => {

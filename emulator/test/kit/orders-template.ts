@@ -24,8 +24,8 @@ const permission = (FunctionName: unknown) => ({
 const inApi = { ApiId: { Ref: 'Api' } };
 
 /**
- * Makes the template of a small shop: two functions, an alias, two tables with indexes, an authorizer, CORS. Parts of
- * the template look as the CDK writes them; others look as only people write them.
+ * Makes the template of a small shop: two functions, an alias, two tables with indexes, an authorizer, CORS. Some parts
+ * are written as the CDK writes them, and others as only people do.
  * @param change receives the resources, and may change them
  */
 export const ordersTemplate = (change: (resources: Record<string, ChangedResource>) => void = () => {}): Template => {

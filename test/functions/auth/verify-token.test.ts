@@ -189,7 +189,7 @@ describe('the required scope', () => {
     }
   });
 
-  test('is returned with all other scopes in the claims that the settings name, each scope once, even if two claims contain it', async () => {
+  test('is returned together with the other scopes in the claims that the settings name, and only once, even if two claims contain it', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });
@@ -263,7 +263,7 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('do not change the reason for refusing a token that one of them has signed', async () => {
+    test('do not change the reason for refusing a token if one of them has signed it', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);

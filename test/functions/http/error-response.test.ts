@@ -58,7 +58,7 @@ test('errorResponse maps an error class and its subclasses to the same entry in 
   expect(await responseTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });
 });
 
-test('errorResponse logs at most three levels of causes, even if an error is, through its causes, its own cause', async () => {
+test('errorResponse logs at most three levels of causes, even if the causes lead back to the error itself', async () => {
   const first = new Error('first');
   first.cause = new Error('second', { cause: first });
   const { logged } = await responseTo(first);

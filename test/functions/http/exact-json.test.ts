@@ -24,7 +24,7 @@ test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
   },
 );
 
-test('parseExactly returns a number of more than 19 digits as a double, because no int64 has so many digits, but a field of the JSON Schema type number may', () => {
+test('parseExactly returns a number of more than 19 digits as a double: no int64 has so many digits, but a value of the JSON Schema type number may have them', () => {
   expect(parseExactly('[1e20, -123456789012345678901]')).toEqual([1e20, -123456789012345680000]);
   expect(parseExactly('[1.0000000000000000001]'), 'a number that only rounding made whole').toEqual([Number.NaN]);
 });

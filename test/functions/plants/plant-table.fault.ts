@@ -70,7 +70,7 @@ describe.concurrent('addPlant', () => {
     ['the response has an unknown 5xx status', 599, 'Whatever'],
   ])('throws StoreUnavailable if %s', async (_, status, type) => {
     const plant = plantWith(dynamoDbError(status, type));
-    // Allow only one attempt: with more, the deadline might end the call first and hide the error of the response.
+    // Allow only one attempt: with more, the deadline might end the call before the error in the response is thrown.
     await expect(adder({ maxAttempts: 1 })(plant)).rejects.toBeInstanceOf(StoreUnavailable);
   });
 

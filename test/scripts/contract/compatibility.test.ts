@@ -34,7 +34,9 @@ const json = (schema: Schema, values: unknown[] = []) => ({
   'application/json': { schema, examples: Object.fromEntries(values.map((value, index) => [index, { value }])) },
 });
 
-/** Returns the parts that make the released contract. Each test case changes some of them to make the new contract. */
+/**
+ * Returns the parts of which the released contract consists. A test case changes some of them to make the new contract.
+ */
 const released = () => ({
   id: 'putThing',
   path: '/things/{id}',

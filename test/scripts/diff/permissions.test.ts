@@ -50,7 +50,7 @@ const trustOf = (...services: string[]) => ({
   },
 });
 
-/** Returns a second role, which may read from S3, and the given functions, each with its role. */
+/** Returns the given functions, each with its role, and a second role, which may read from S3. */
 const reader = (...functions: [id: string, role: unknown][]): Template['Resources'] => ({
   Reader: {
     Type: 'AWS::IAM::Role',
