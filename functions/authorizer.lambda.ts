@@ -45,5 +45,7 @@ const verdictOn = async ({ routeKey, headers }: APIGatewayRequestAuthorizerEvent
   return verifyToken(bearer.token, { ...rules, requiredScopes: scopes[routeKey] ?? [] }, keys);
 };
 
-/** Returns a claim that is a string, or else an empty string, so that the request's context contains only strings. */
+/**
+ * Returns the claim if it is a string, and otherwise an empty string: the authorizer's context must have only strings.
+ */
 const text = (claim: unknown): string => (typeof claim === 'string' ? claim : '');

@@ -86,7 +86,8 @@ const distribution = new Distribution(stack, 'Distribution', {
   minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
   webAclId: webAcl.attrArn,
   defaultBehavior: {
-    // CloudFront waits longer than the gateway, which gives up after 30 s. (Operations respond within 2.5 s.)
+    // Wait longer than the gateway, which responds after 30 s at the latest; otherwise, CloudFront would send its own
+    // error.
     origin: new HttpOrigin(setting('origin'), { readTimeout: Duration.seconds(31) }),
     allowedMethods: AllowedMethods.ALLOW_ALL,
     viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,

@@ -74,7 +74,7 @@ const functionOf = (part: Resource<'AWS::Lambda::Version' | 'AWS::Lambda::Alias'
   throw part.refuse(`the template has no function ${name}`, 'Define that function in the same stack.');
 };
 
-/** Reads the functions, versions and aliases that an HTTP API can invoke, and finds each of them by its ARN. */
+/** Reads the functions, versions and aliases that an HTTP API can invoke. `find` looks one up by its ARN. */
 export class Invocables {
   readonly #targets: Target[];
   /** The ARNs that API Gateway has permission to invoke. */

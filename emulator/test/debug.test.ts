@@ -73,7 +73,7 @@ describe('with the option debug', () => {
     expect(await log(false)).toContain('index.js:1:');
   });
 
-  test('timers of setInterval continue after a pause', async () => {
+  test('timers of setInterval continue after a pause in the debugger', async () => {
     const code = `exports.handler = () => new Promise((resolve) => {
       let ticks = 0;
       const timer = setInterval(() => { if ((ticks += 1) === 3) { clearInterval(timer); resolve(ticks); } }, 10);
@@ -116,7 +116,7 @@ describe('with the option debug', () => {
     expect(resultOf(await invoked)).toBe('late');
   });
 
-  test('an event still fails if its handler can never settle', async () => {
+  test("an event still fails if its handler's promise can never settle", async () => {
     const fn = await functionOf('exports.handler = () => new Promise(() => {})', {}, [], true);
     expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining('Runtime.NodeJsExit') });
   });

@@ -189,7 +189,7 @@ describe('a request to the store', () => {
   });
 });
 
-test('the list of operations that need a permission has exactly the operations that dynalite supports', () => {
+test('the list of DynamoDB operations that need a permission has exactly those that dynalite supports', () => {
   const dynalite = path.dirname(createRequire(import.meta.url).resolve('dynalite/package.json'));
   const actions = globSync('actions/*.js', { cwd: dynalite }).map((file) => path.basename(file, '.js').toLowerCase());
   expect([...resourcesOf.keys()].map((operation) => operation.toLowerCase()).toSorted()).toEqual(actions.toSorted());

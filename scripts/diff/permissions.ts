@@ -105,8 +105,8 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
 };
 
 /**
- * Whether a policy statement cannot be read because it is a parameter, an `Fn::If` or the like. Returns false for other
- * objects without `Effect`, because those are not policy statements: firewall rules have a `Statement`, too.
+ * Whether a policy statement cannot be read because it is a parameter, an `Fn::If` or the like. Any other object
+ * without `Effect` is not a policy statement (firewall rules have a `Statement`, too), so this is false.
  */
 const isUnreadable = (found: unknown): boolean => {
   if (!(found instanceof Object)) return true;

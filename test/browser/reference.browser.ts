@@ -179,7 +179,7 @@ describe.each([
   test('shows the request form without scrolling, and scrolls to the response', async ({ docs: { page } }) => {
     await page.setViewportSize(viewport);
     await page.evaluate('scrollTo(0, 0)');
-    // Look at the first operation on the page, because in a changed contract it need not be createPlant.
+    // Look at the first operation on the page, whichever that is: a changed contract may not begin with createPlant.
     const first = page.locator('.opblock').first();
     for (const part of ['.opblock-summary', 'textarea, input', '.execute'])
       expect(await isInView(first.locator(part).first()), `${part} in view`).toBe(true);

@@ -46,7 +46,7 @@ describe('the local service', () => {
     ]);
   });
 
-  test('receives the plant again, with a new token, after it has refused the first token', async () => {
+  test('gets the plant again, with a new token, if it refuses the first token', async () => {
     const token = (text: string) => answer(200, { access_token: text });
     const refused = answer(403, { message: 'Forbidden' });
     const { DATA_DIR, received } = await startLocal(token('old'), refused, token('new'), stored);

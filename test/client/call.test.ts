@@ -256,7 +256,7 @@ describe('a call throws and sends nothing if', () => {
 });
 
 describe('a call succeeds', () => {
-  test('if the response has no body, as the contract says', async () => {
+  test('if the response has no body, and the contract declares none', async () => {
     const { client } = await start((response) => response.writeHead(204).end());
     expect(await client.deletePlant({ id: 1 })).toEqual({
       ok: true,

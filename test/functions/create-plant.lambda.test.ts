@@ -171,7 +171,7 @@ test('createPlant does not count brackets in a string as nesting, even if the st
   expect((await service.invoke(proxyEvent(body('\\', deep + ']'.repeat(2_001))))).body).toMatchObject({ error: 40001 });
 });
 
-test('createPlant responds with the error 50001 if its configuration is wrong, because a retry would not help', async () => {
+test('createPlant responds with the error 50001, which tells clients not to retry, if its configuration is wrong', async () => {
   const broken = await load({ AWS_ENDPOINT_URL_DYNAMODB: 'nonsense' });
   expect((await broken(proxyEvent('{"id":33,"name":"x"}'))).body).toMatchObject({ error: 50001 });
 });

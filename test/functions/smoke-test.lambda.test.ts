@@ -68,7 +68,7 @@ const run = (time = 120_000) => handler(event, { ...lambdaContext, getRemainingT
 
 const problems = () => logged.flatMap(({ line }) => (Object(line).problem === undefined ? [] : Object(line).problem));
 
-/** All checks, in the order in which they must run: for each, the name of the checked function and of the check. */
+/** All checks, in the order in which they must run: pairs of a function and the name of one of its checks. */
 const all = [
   ...Object.entries(checks).flatMap(([name, named]) => Object.keys(named).map((check) => [name, check])),
   ['authorizer', 'a forged token'],
@@ -88,7 +88,7 @@ describe('if all new versions are good, the smoke test', () => {
     ]);
   });
 
-  test('sends requests to routes of the contract, with a request id that contains the deployment id, and never rounds the id of the plant', async () => {
+  test('sends requests to routes of the contract, with a request id that contains the deployment id, and with every digit of the 64-bit id of the plant', async () => {
     await run();
     const routes = Object.values(operations).map(({ method, path }) => `${method} ${path}`);
     for (const { event } of asked) {

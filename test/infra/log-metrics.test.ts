@@ -53,7 +53,7 @@ test("each metric that counts log lines is in the stack's namespace, adds 1 for 
   }
 });
 
-test('each operation has metrics for the time of the store and the number of attempts, and these metrics ignore log lines without these numbers', () => {
+test('each operation has metrics for how long the store took and for how many attempts the SDK made; log lines without these numbers do not count', () => {
   expect(filters.filter(isNumber)).toEqual(
     operationNames.flatMap(([, name]) =>
       numbers.map(([kind, field, least, Unit]) => ({

@@ -90,7 +90,7 @@ const externalIssuerDiffers = {
   'Outputs.Issuer': { Value: externalIssuer.issuer },
 };
 
-test('stage dev and an external issuer change only the expected values in the template', () => {
+test('stage dev and an external issuer change only those values of the template that this file lists', () => {
   const { prod, prodWithIssuer, dev, devWithIssuer } = templates;
   expect({
     'dev from prod': differences(prod, dev),

@@ -66,7 +66,7 @@ test.each([
 });
 
 test.each(['{ $.message.error = "50001" }', '{ $.level != 7 }'])(
-  'a filter pattern throws if it compares text with a number, because AWS does not document the result: %s',
+  'matching a filter pattern throws an error if the pattern compares text with a number, because AWS does not document the result: %s',
   (pattern) => {
     expect(() => parseFilterPattern(pattern)(line)).toThrow('cannot be evaluated here');
   },

@@ -16,9 +16,12 @@ test.each<[status: number, body: unknown, isOver: boolean]>([
   [403, { message: 'Forbidden' }, false],
   [404, { message: 'Not Found' }, false],
   [502, { message: 'Bad Gateway' }, false],
-])("isOverQuota recognizes the gateway's responses to too many requests: %i %j is %s", (status, body, isOver) => {
-  expect(isOverQuota(status, body), 'over quota').toBe(isOver);
-});
+])(
+  'isOverQuota tells whether a response means that the gateway got too many requests: for %i %j, it returns %s',
+  (status, body, isOver) => {
+    expect(isOverQuota(status, body), 'over quota').toBe(isOver);
+  },
+);
 
 test('retryWhile gives up after sending a refused request eight times in 13 seconds', async () => {
   vi.useFakeTimers();

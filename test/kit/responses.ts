@@ -225,7 +225,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, 'Fern'));
     });
 
-    test('lead to one 200, for the one that is stored, and 409s if 20 different ones are sent at once', async () => {
+    test('get one 200, for the plant that is stored, and otherwise 409s if 20 different plants are sent at once', async () => {
       const id = newId();
       const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
       const responses = await Promise.all(names.map((name) => post(`{"id":${id},"name":"${name}"}`)));
@@ -448,7 +448,7 @@ const testFaults = (service: () => PlantService): void => {
       if (hasAllRetries) expect(calls, 'calls to the store').toBeLessThanOrEqual(most);
     };
 
-    /** Checks that the same plant can be sent again safely once the store works again. */
+    /** Expects that, once the store works again, sending the same plant succeeds and stores it. */
     const recovers = async (id: string): Promise<void> => {
       fail(id);
       expect(await send(plant(id))).toMatchObject(ok(name));

@@ -1,4 +1,4 @@
-/** Reads a stack's template for tests. What all kinds of stack have in common is tested only on stage `prod`. */
+/** Reads a stack's template for tests. What is the same in all stages is tested only on stage `prod`. */
 import { inject } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 

@@ -2,9 +2,7 @@ import { describe, test } from 'vitest';
 import { responses } from '../../emulator/gateway/response.ts';
 import { expectInContract, operations } from '../kit/contract.ts';
 
-/**
- * The gateway's responses to requests that match no operation: path or method are unknown, or the HTTP is malformed.
- */
+/** The gateway's responses if no operation is called: the path or the method is unknown, or the HTTP is malformed. */
 const ofOtherRequests = ['badRequest', 'notFound', 'noContent', 'expectationFailed'];
 
 describe.each(operations)('the contract of $routeKey', ({ routeKey, requestBody }) => {

@@ -134,7 +134,7 @@ test.each([
 });
 
 test.each(['127.0.0.1', 'localhost'])(
-  "GET /openapi.json returns the contract without rounded numbers, and with the request's host as the server: %s",
+  "GET /openapi.json returns the contract, in which no number is rounded, with the request's host as the server: %s",
   async (name) => {
     const { port, ask } = await start();
     const answer = await ask('/openapi.json', 'GET', { host: `${name}:${port}` });

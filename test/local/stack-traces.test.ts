@@ -43,7 +43,7 @@ describe('the stack trace of a bundle', () => {
     expect(sourceLine(called)).toContain("fromEnvironment('JWKS_URI')");
   });
 
-  test('is translated to lines of the sources, whatever folder the bundle ran in, and keeps function names that are not minified', () => {
+  test('is translated whatever folder the bundle ran in; minified names of functions are left out, and other names are kept', () => {
     const [, , called = ''] = stack.split('\n');
     const frame = called.replace(/\(.*\//, '(/var/task/');
     const place = /functions\/.*(?=\))/.exec(traces.toSources(frame, sha256))?.[0];
@@ -53,7 +53,7 @@ describe('the stack trace of a bundle', () => {
     expect(named('new $ab')).toBe(`at ${place}`);
   });
 
-  test("is refused if the bundle that ran differs from the bundles that are built from the project's files", () => {
+  test("cannot be translated if the bundle that ran differs from the bundles that are built from the project's files", () => {
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(OtherBundle);
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(
       `The bundle ${'0'.repeat(64)} ran, but the files in this folder make ${sha256} (functions/authorizer.lambda.ts)`,

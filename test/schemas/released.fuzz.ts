@@ -22,7 +22,7 @@ describe.each(readReleases(project))('since release $version', async ({ contract
     return body && now ? [{ route: `${method} ${path}`, body, now, examples }] : [];
   });
 
-  test.each(released)('$route still accepts every body that the release accepted', ({ route, body, now, examples }) => {
+  test.each(released)('$route still accepts every body that it accepted then', ({ route, body, now, examples }) => {
     const drawn = valuesOf({ contract, schema: body }, { contract: today, schema: now });
     const bodies = fc.oneof({ arbitrary: drawn, weight: 9 }, { arbitrary: fc.constantFrom(...examples), weight: 1 });
     let count = 0;

@@ -173,7 +173,7 @@ test('npm run verify says what is wrong if a deployed function has code of anoth
   );
 });
 
-test('during a roll-out, npm run verify compares each of the two versions of a function with the local code, and prints the share of calls that it gets', async () => {
+test('during a roll-out, npm run verify compares both versions of a function with the local code, and prints the share of calls that each version gets', async () => {
   const other = strToU8('old');
   const old = { zip: zipSync({ 'index.js': other }), declared: sha256(other) };
   const rolling = { versions: { 6: old, 7: first }, weights: { 6: 0.9, 7: 0.1 } };

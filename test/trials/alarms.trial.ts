@@ -49,7 +49,7 @@ type Request = { headers?: Record<string, string>; body?: string; milliseconds?:
 const plant = (id = newId(), name = 'Moss'): string => `{"id":${id},"name":"${name}"}`;
 
 /**
- * Sends a request once; by default, it creates a plant.
+ * Sends one request, which creates a plant by default, and does not repeat it.
  * @returns the responses, invocations, log lines and store calls
  */
 const sendOnce = async ({ headers = {}, body = plant(), milliseconds }: Request = {}): Promise<Occurrence[]> => {
@@ -217,7 +217,7 @@ test('a slow operation, throttling and high concurrency (simulated, because the 
   expect(alarmsIn20Minutes(await send({ milliseconds: 4_500 }))).toEqual(['ApiLatencyP99', 'OperationDuration']);
 });
 
-test('an ordinary day sets off no alarm, even though clients make mistakes and one request in twelve minutes gets a 503', async () => {
+test('an ordinary day sets off no alarm, even though clients make mistakes and one request every twelve minutes gets a 503', async () => {
   const created = await send();
   const mistakes = [await send({ body: '{}' }), await sendExpiredToken(), await sendTwice('Fern')];
   const minute = [...Array<Occurrence[]>(21).fill(created), await sendTwice(), ...mistakes].flat();

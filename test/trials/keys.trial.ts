@@ -143,7 +143,7 @@ describe('tokens with unknown key ids (kids)', () => {
     expect(await sendAt(20 * second), 'status').toBe(200);
   });
 
-  /** The number of concurrent instances of the authorizer. The local service runs at most 8. */
+  /** How many instances of the authorizer run at the same time. The local service runs at most 8. */
   const instances = trialSize(8, 2);
 
   test(`cause at most 4 fetches by each instance if ${flood} arrive, ${instances} at a time`, async () => {

@@ -80,7 +80,7 @@ describe('verifyToken refuses', () => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
-  test('a token for another API or without an audience, even if the required audience is "none", which is not a special value here', async () => {
+  test('a token for another API or without an audience, even if the required audience is "none", which does not skip the check', async () => {
     for (const aud of ['urn:payroll', undefined]) {
       expect(await verify(await sign(from.es, claims({ aud })), { audience: 'none' })).toEqual({ refused: 'audience' });
     }
@@ -165,14 +165,14 @@ describe('the required scope', () => {
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', ''])(
-    'is not found in a property that every object inherits: %s',
+    'is not found in a claim %j that the token does not have, even if every object inherits a property with this name',
     async (name) => {
       expect(await verifyClaims({}, [name])).toEqual({ refused: 'scope' });
       expect(await verifyClaims({ scp: scope }, [name, 'scp'])).toHaveProperty('claims');
     },
   );
 
-  test('is not found in a property that was added to Object.prototype', async () => {
+  test('is not found in a property that somebody has added to Object.prototype', async () => {
     onTestFinished(() => {
       Reflect.deleteProperty(Object.prototype, 'scp');
     });
@@ -269,7 +269,7 @@ describe('the keys of the issuer', () => {
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);
     });
 
-    test('do not verify a token that another key has signed, or that names the wrong algorithm', async () => {
+    test('do not verify a token that none of them has signed, or that names the wrong algorithm', async () => {
       const token = await sign(from.stranger, claims());
       expect(await verdicts(token, from.es, from.bareEs256, from.rs)).toEqual([refused, refused]);
       expect(await verdicts(await sign(from.rs, claims(), { kid: 'es' }), from.es, from.bare)).toEqual([

@@ -110,7 +110,7 @@ describe.concurrent('addPlant', () => {
     ['ENOSPC', Error],
     ['ERR_TLS_CERT_ALTNAME_INVALID', Error],
   ])(
-    'if the connection fails with %s, throws StoreUnavailable or, if the error is not temporary, the error itself',
+    'throws StoreUnavailable (a temporary error) or the error itself (any other) if the connection fails with %s',
     async (code, errorClass) => {
       const fault = Object.assign(new Error(code), { code });
       const client = new DynamoDBClient({ ...anyCredentials, ...storeLimits, maxAttempts: 1 });
@@ -214,7 +214,7 @@ describe.concurrent('addPlant', () => {
     },
   );
 
-  test("returns 'stored' if the first attempt may have stored the plant, because its response was lost, but 'created' if DynamoDB hung before writing", async () => {
+  test("returns 'stored' if a retry finds the plant, which the first attempt may have stored, but 'created' if only the retry stores the plant", async () => {
     expect(await adder()(plantWith(onFirstCall(loseResponse)))).toBe('stored');
     expect(await adder()(plantWith(onFirstCall(hang)))).toBe('created');
   });
