@@ -194,7 +194,8 @@ for (const bundle of contenders.filter(({ name }) => events[name] === undefined)
 }
 
 /**
- * The figures, one per round, for each measure and bundle. The key `warm bare` stands for `warm` requests to `bare`.
+ * The figures for each measure and bundle, one per round in which it is measured. The key `warm bare` stands for the
+ * measure `warm` of the bundle `bare`.
  */
 const figures = new Map<string, number[]>();
 const of = (measure: Measure, name: string): number[] => figures.get(`${measure} ${name}`) ?? [];

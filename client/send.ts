@@ -72,8 +72,8 @@ const fetchWhole: typeof fetch = async (...request) => {
     await response.clone().arrayBuffer();
     return response;
   } catch (cause) {
-    // ky recognizes network errors by their messages, but does not know Bun's messages. With this class, ky always
-    // retries.
+    // ky recognizes network errors by their messages, but not all of Bun's. This class lets `shouldRetry` recognize
+    // them on every runtime.
     throw new NoAnswer('no answer', { cause });
   }
 };

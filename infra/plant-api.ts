@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway adds each log group to a policy of the account, which is limited in size. Names with this prefix
-    // share one entry. In `prod`, the log group outlives its stack, so AWS names it: names cannot clash.
+    // API Gateway adds each log group to the account's log policy, whose size is limited, and never removes it. All
+    // names with this prefix share one entry. AWS names that of `prod`, which outlives its stack, to avoid clashes.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {

@@ -172,7 +172,7 @@ describe('the folder test/', () => {
     expect(others).toEqual([]);
   });
 
-  test('has no file that replaces modules, environment variables or the clock, unless it runs alone in a worker', () => {
+  test('has no test file that replaces modules, environment variables or the clock for the whole file, unless the file runs alone in a worker', () => {
     const lasting =
       /\bvi\.(?:mock|doMock|resetModules)\b|\bstart(?:InProcess|EventLoopClock)\b|\bprocess\.env(?:\[.+?\] =|,)/;
     const shared = include.shared.flatMap((pattern) => globSync(pattern, { cwd: root }));

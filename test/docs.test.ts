@@ -19,8 +19,8 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
 const ignored = read('.gitignore').trim().split('\n');
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-// The files that may name only files that exist. These do not include data, the changelog (it names removed files) and
-// this file (its patterns look like file names).
+// The files in which a test looks for names of files that do not exist. These do not include data, the changelog (it
+// names removed files) and this file (its patterns look like file names).
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&

@@ -76,7 +76,7 @@ describe('every package of a lock file', () => {
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
     // esbuild's install script is forbidden, too: if the package with esbuild's binary is missing, the script installs
-    // it without a lock file, and runs that package's own scripts before it checks the binary.
+    // it without a lock file. An older npm then runs that package's scripts before the script checks the binary.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));

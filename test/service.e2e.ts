@@ -164,7 +164,7 @@ describe('the client', () => {
     expect(await create(plant)).toMatchObject({ ok: false, error, message: expect.stringMatching(/./) });
   });
 
-  test('returns the 403 if its fixed token is refused, but asks its token function, if it has one, for another token', async () => {
+  test('returns the 403 if a fixed token is refused, but asks a token function for another token', async () => {
     const requestId = expect.stringMatching(/./);
     const refused = { ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' };
     const plant = { id: BigInt(newId()), name: 'Moss' };

@@ -160,7 +160,7 @@ test.each(['dev', 'prod'])(
   },
 );
 
-test('Dependabot updates every lock file and every workflow weekly, with a separate group for Node.js', () => {
+test('Dependabot updates every lock file and every workflow weekly, and updates Node.js separately from the rest', () => {
   const { updates } = parse(readFileSync(path.join(github, 'dependabot.yml'), 'utf8'));
   const directories = ['/', '/.ci/commitlint', '/.ci/mutation', '/.ci/runtimes', '/bench/peers'];
   expect(updates).toMatchObject([

@@ -187,7 +187,10 @@ export const served = {
 export type ServedType = keyof typeof served;
 export type ReadProperty<T extends ServedType> = (typeof served)[T]['read'][number];
 
-/** The resource types that have no effect in the emulator. No resource that it serves may refer to one of them. */
+/**
+ * The resource types that have no effect in the emulator. A property that the emulator evaluates must not refer to a
+ * resource of one of these types.
+ */
 export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::CDK::Metadata',
   'AWS::CloudWatch::Alarm',
@@ -215,12 +218,14 @@ export const withoutEffect: ReadonlySet<string> = new Set([
 
 /**
  * The properties by which some resources that have no effect in the emulator invoke functions on AWS. Such a resource
- * is refused if that property refers to a function, because the function would never be invoked.
+ * is refused if that property refers to a function, because here, it would never invoke that function.
  */
 export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',
   'AWS::SNS::Subscription': 'Endpoint',
   'AWS::SNS::Topic': 'Subscription',
+  // Alarms and CodeDeploy may refer to functions, too, but are not listed: in the emulator, no alarm goes off and
+  // nothing is rolled out, so they would not invoke the functions anyway.
 };
 
 export const onlyFromApi = 'functions get events from the HTTP API only';

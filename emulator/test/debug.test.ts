@@ -51,7 +51,7 @@ const startTimers = `
   };`;
 
 describe('with the option debug', () => {
-  test('if a timer becomes due while the debugger pauses the thread, it fires, but not at once after the pause', async () => {
+  test('a timer that becomes due during a pause of the debugger fires later, but not at once after the pause', async () => {
     const fn = await functionOf(startTimers, {}, [], true);
     expect(resultOf(await fn.invoke())).toEqual({ early: [], fired: kinds });
   });
@@ -148,7 +148,7 @@ describe('with the option debug', () => {
   });
 });
 
-test('without the option debug, if a timer becomes due while the debugger pauses the thread, it fires at once after the pause', async () => {
+test('without the option debug, a timer that becomes due during a pause of the debugger fires at once after the pause', async () => {
   expect(resultOf(await (await functionOf(startTimers)).invoke())).toMatchObject({
     early: ['cleared', ...kinds].sort(),
   });

@@ -121,7 +121,7 @@ test('an instance that exited between two events gets no further event', async (
   expect(next).toHaveProperty('result');
 });
 
-test("an event fails if the function's response is over 6 MB", async () => {
+test("an invocation fails if the function's response is over 6 MB", async () => {
   const fn = await functionOf("exports.handler = async (size) => 'x'.repeat(size)");
   expect(await fn.invoke(6_291_554)).toMatchObject({ result: expect.any(String) });
   expect(await fn.invoke(6_291_555)).toMatchObject({ failure: 'the response is over 6 MB' });

@@ -27,7 +27,7 @@ describe('a single logged value', () => {
     ['{ a: [1] }', { a: [1] }],
     ['{ id: 2n ** 63n }', '{ id: 9223372036854775808n }'],
     ['(() => { const a = {}; a.a = a; return a })()', '<ref *1> { a: [Circular *1] }'],
-  ])('%s is logged as JSON, or as text if JSON cannot represent it', async (code, message) => {
+  ])('%s is logged as %j (as JSON if possible, and otherwise as text)', async (code, message) => {
     expect(await logOf(`console.info(${code})`)).toEqual([{ functionName: 'Fn', level: 'INFO', message }]);
   });
 

@@ -130,7 +130,7 @@ describe('readTemplate', () => {
     ]);
   });
 
-  test("makes up a table name that DynamoDB accepts if the table's logical id is too short for a name", () => {
+  test('makes up a longer table name if the logical id of the table is too short for DynamoDB', () => {
     const { tables } = read((resources) => {
       resources['T1'] = { Type: 'AWS::DynamoDB::Table', Properties: {} };
     });

@@ -72,7 +72,10 @@ const assertDynamoDB = ({ $metadata }: Answer): void => {
   if ($metadata.requestId === undefined) throw new StoreUnavailable('The response is not from DynamoDB');
 };
 
-/** Names of temporary errors that the SDK does not retry: aborted at the deadline, wrong clock, busy item. */
+/**
+ * Names of errors that are temporary even if the SDK does not retry them: aborted at the deadline, wrong clock, busy
+ * item.
+ */
 const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionConflictException)$/;
 
 /**

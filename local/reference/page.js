@@ -49,8 +49,8 @@ const fold = (element, words) => {
   };
   button.addEventListener('click', () => show(element.hasAttribute('data-folded')));
   show(false);
-  // Put the button of the table of statuses after that table: otherwise, it would be between the response and the
-  // table.
+  // Put the button of the table of statuses after that table. Swagger UI inserts the response directly before the
+  // table, so it would separate the table from a button before it.
   if (element.matches('table')) element.after(button);
   else element.before(button);
 };

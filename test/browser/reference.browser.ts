@@ -176,7 +176,9 @@ describe.each([
     return y >= 0 && y + height <= viewport.height;
   };
 
-  test('shows the request form without scrolling, and scrolls to the response', async ({ docs: { page } }) => {
+  test('shows the request form without scrolling, and scrolls to the response when it arrives', async ({
+    docs: { page },
+  }) => {
     await page.setViewportSize(viewport);
     await page.evaluate('scrollTo(0, 0)');
     // Look at the first operation on the page, whichever that is: a changed contract may not begin with createPlant.

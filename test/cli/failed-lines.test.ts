@@ -20,7 +20,7 @@ const importAgain = async (earlier: string | Buffer = texts(1, 2)) => {
   return { file, folder, failures: await FailedLines.in(file) };
 };
 
-test('the file of failed lines keeps the lines of an earlier import above the new lines, until the earlier lines are removed', async () => {
+test('the file of failed lines keeps the lines of an earlier import above the new lines, until FailedLines.remove is called', async () => {
   const { file, folder, failures } = await importAgain();
   expect(await readFile(file, 'utf8')).toBe(texts(1, 2));
   await failures.add(failedLine(3));
@@ -45,7 +45,7 @@ test('if the file of failed lines is a symbolic link, an import does not replace
 });
 
 test.each([texts(1, 2), ''])(
-  'an import without failures that removes all earlier lines leaves no file of failed lines: %j',
+  'if no line fails and all earlier lines are removed, no file of failed lines is left: %j',
   async (earlier) => {
     const { folder, failures } = await importAgain(earlier);
     await failures.remove(failures.earlier);
@@ -116,6 +116,9 @@ test.each([
   [texts(1), false],
   ['{"id":7,"name":"Moss"}\n', true],
   ['# my plants\n{"id":7,"name":"Moss"}\n', true],
-])('a file with the content %j counts as written by the user, not by an import: %j', async (content, isForeign) => {
-  expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
-});
+])(
+  'for a file with the content %j, isForeign (whether a user wrote it, not an import) is %j',
+  async (content, isForeign) => {
+    expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
+  },
+);

@@ -25,7 +25,7 @@ const importText = async (content: string | Buffer, create: Create = async () =>
   return { created, lines };
 };
 
-test('an import passes every plant to the client exactly as the file has it, with any line endings', async () => {
+test('an import passes every plant to the client exactly as the file has it, whatever line endings the file has', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plants), fc.constantFrom('\n', '\r\n', '\n\n \n'), async (all, end) => {
       const { created } = await importText(all.map((plant) => toJson(plant) + end).join(''));

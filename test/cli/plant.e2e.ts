@@ -105,7 +105,7 @@ const countsIn = (stdout: string) => {
 };
 
 describe('plant import', () => {
-  test('imports 200 lines although the store sometimes fails, and reports the lines that could not be stored', async () => {
+  test('stores as many of 200 lines as possible, although the store sometimes fails, and reports the lines that it could not store', async () => {
     // Leave out the plant with the largest int64 as its id, because another test stores a plant with that id.
     const plants = somePlants(201, 7)
       .filter(({ id }) => id !== maxId)

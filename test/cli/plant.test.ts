@@ -36,7 +36,7 @@ describe('the local service', () => {
   };
   const basic = `Basic ${btoa('me:shh')}`;
 
-  test('receives every digit of an id, and a token from its own issuer instead of the token in ACCESS_TOKEN', async () => {
+  test('is sent every digit of an id, and a token from its own issuer instead of the token in ACCESS_TOKEN', async () => {
     const { DATA_DIR, received } = await startLocal(answer(200, { access_token: 'a.b.c' }), stored);
     const printed = { code: 0, stdout: '{"id":-9223372036854775807,"name":"Moss"}\n', stderr: '' };
     expect(await plant(moss, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' })).toEqual(printed);
@@ -46,7 +46,7 @@ describe('the local service', () => {
     ]);
   });
 
-  test('gets the plant again, with a new token, if it refuses the first token', async () => {
+  test('is sent the plant again, with a new token, if it refuses the first token', async () => {
     const token = (text: string) => answer(200, { access_token: text });
     const refused = answer(403, { message: 'Forbidden' });
     const { DATA_DIR, received } = await startLocal(token('old'), refused, token('new'), stored);
@@ -131,7 +131,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('keeps a line that the user has corrected in the file of failed lines, and adds the original line, too, if it fails again', async () => {
+  test('keeps a line that the user has corrected in the file of failed lines, and adds the uncorrected line if the import of that fails again', async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);

@@ -375,7 +375,7 @@ describe('a call does not succeed if the response', () => {
   test.each<[status: number, error: number, result: number | 'gateway']>([
     [404, 40401, 40401],
     [409, 40901, 'gateway'],
-  ])('has the status %i and the error number %i; the result then has the error %s', async (status, error, result) => {
+  ])('has the status %i and the field error %i; the error in the result is then %s', async (status, error, result) => {
     const { client } = await start(answer(status, { error, message: 'no' }));
     expect(await client.deletePlant({ id: 1 })).toEqual({ ok: false, status, error: result, message: 'no' });
   });

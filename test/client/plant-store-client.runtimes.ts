@@ -68,7 +68,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   };
   const call = (file: string, how: Call): Promise<unknown> => execute(file, JSON.stringify(how));
 
-  test('is tested on the version of the runtime that is installed in .ci/runtimes', async () => {
+  test('is tested on the version of the runtime that its npm package in .ci/runtimes names', async () => {
     const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
     expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
   });
@@ -166,7 +166,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   test.for<[what: string, script: typeof stored]>([
     ['waiting for a response', () => {}],
     ['in the middle of a response', (response) => response.writeHead(200).write('{')],
-  ])("ends a call that is %s when the call's signal is aborted", async ([, script], { file }) => {
+  ])('ends a call that is %s as soon as the signal of the call is aborted', async ([, script], { file }) => {
     const arrived = Promise.withResolvers<void>();
     const { baseUrl, received } = await startScriptedService((response, request) => {
       script(response, request);

@@ -147,7 +147,7 @@ describe('the client returns, and does not throw,', () => {
     ['an unknown error number without a message', 500, { error: 59999 }],
     ['null', 500, null],
     ['a list', 404, [{ error: 40001, message: 'no' }]],
-  ])('an error of the kind gateway if the response is not an error of the contract: %s', async (_, status, body) => {
+  ])("the error 'gateway' if the response is not an error of the contract: %s", async (_, status, body) => {
     const { baseUrl } = await startScriptedService(answer(status, body, { 'retry-after': '0' }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({
       ok: false,
@@ -196,7 +196,7 @@ describe('the client reports a plant', () => {
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({ ...foreign, status });
   });
 
-  test('as stored if the 200 response has fields besides those of the plant, which a newer service may add', async () => {
+  test('as stored even if the 200 response has fields besides those of the plant, which a newer service may add', async () => {
     const { baseUrl } = await startScriptedService(answer(200, { name: 'Moss', since: 2027 }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: true });
   });
@@ -326,7 +326,7 @@ describe('a plant is sent again', () => {
     [415, {}],
     [500, { error: 50001, message: 'internal error' }],
     [501, {}],
-  ])('but not after the status %i with the body %j', async (status, body) => {
+  ])('except after the status %i with the body %j', async (status, body) => {
     const { baseUrl, received } = await startScriptedService(answer(status, body, { 'retry-after': '0' }), stored);
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: false, status });
     expect(received, 'requests').toHaveLength(1);
@@ -391,7 +391,7 @@ describe('if no complete response arrives, the client', () => {
 });
 
 test.each(['a.b c', 'a.b.c\n', 'a\r\nb', ' a.b.c', 'a.b.\u00e9', 'a\u0000b'])(
-  'the client neither sends a token with an invalid character nor quotes it in the error: %j',
+  'the client does not send a token that has an invalid character, and does not quote the token in the error: %j',
   async (bad) => {
     const { baseUrl, received } = await startScriptedService(stored);
     for (const token of [bad, () => bad]) {
@@ -511,7 +511,7 @@ describe('an abort signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('no call if it is never aborted, and the call leaves no listener on it', async () => {
+  test('no call if it is not aborted; the call then leaves no listener on the signal', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });

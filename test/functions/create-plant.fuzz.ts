@@ -68,7 +68,7 @@ const asSent = (gen: GeneratorValue, body: string): PlantRequest => ({
   contentType: pick(gen, [contentType, 'application/vnd.plant+json']),
 });
 
-test('createPlant stores any valid plant exactly, however its JSON is spelled, and returns the plant without the id', async () => {
+test('createPlant stores any valid plant exactly as it was sent, however its JSON is written, and returns the plant without the id', async () => {
   const stored = new Map<bigint, Item>();
   await fc.assert(
     fc.asyncProperty(anyPlant(), fc.gen(), async (plant, gen) => {
@@ -205,8 +205,8 @@ test('createPlant responds to any bytes, with any content type, as the contract 
   );
 });
 
-// This test does not send the bodies that take longest to parse, which have only numbers, the first of them with a
-// fraction: a slow machine might not parse them in time.
+// This test does not send the bodies that take longest to parse (a number with a fraction, followed by numbers of one
+// digit only), because a slow machine might not parse them in time.
 test('createPlant responds to any large body as the contract says, and never with a 5xx', async () => {
   const { numRuns = 0 } = fc.readConfigureGlobal();
   await fc.assert(

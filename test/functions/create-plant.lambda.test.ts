@@ -65,7 +65,7 @@ describe('the log of createPlant', () => {
       expect(await storeTimeOf(`{"id":${id},"name":"Moss"}`)).toEqual({ milliseconds, attempts: 3 });
     });
 
-    test('but not the number of attempts if the store does not answer by the deadline', async () => {
+    test('but has no number of attempts if the store does not answer by the deadline', async () => {
       const id = newId();
       service.faults.fail(id, drip);
       expect(await storeTimeOf(`{"id":${id},"name":"Moss"}`)).toEqual({ milliseconds: 2_300 });

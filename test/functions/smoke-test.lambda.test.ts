@@ -88,7 +88,7 @@ describe('if all new versions are good, the smoke test', () => {
     ]);
   });
 
-  test('sends requests to routes of the contract, with a request id that contains the deployment id, and with every digit of the 64-bit id of the plant', async () => {
+  test('sends requests to routes of the contract, with a request id that contains the deployment id; the first body has every digit of the 64-bit id of the plant', async () => {
     await run();
     const routes = Object.values(operations).map(({ method, path }) => `${method} ${path}`);
     for (const { event } of asked) {

@@ -132,7 +132,7 @@ describe('the CDK app', () => {
     expect(said.join('\n')).toMatch(/NaiveFunction.*Serverless-LambdaTracing/s);
   });
 
-  test('if the context has the key github, synthesizes only the stack for GitHub, which lets workflows deploy', async () => {
+  test('synthesizes only the stack for GitHub, which lets workflows deploy, if the context has the key github', async () => {
     const { code, said, folder } = await synthesize({ github: 'acme@12/plants@34' });
     expect([code, said]).toEqual([0, []]);
     const templates = (await readdir(folder)).filter((name) => name.endsWith('.template.json'));

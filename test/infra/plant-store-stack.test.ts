@@ -66,8 +66,8 @@ const devDiffers = {
   // A dev stage must leave nothing behind, but with point-in-time recovery, DynamoDB would keep a backup of the deleted
   // table for 35 days.
   'Resources.Plants.Properties.Replicas.0.PointInTimeRecoverySpecification': 'absent',
-  // All log groups with this prefix share one entry in the account's log policy. This saves room, because the size of
-  // the policy is limited.
+  // All log groups with this prefix share one entry in the account's log policy, which saves room: the size of the
+  // policy is limited.
   'Resources.ApiAccessLog.Properties.LogGroupName': '/aws/vendedlogs/STACK-AccessLog',
 };
 
@@ -90,7 +90,7 @@ const externalIssuerDiffers = {
   'Outputs.Issuer': { Value: externalIssuer.issuer },
 };
 
-test('stage dev and an external issuer change only those values of the template that this file lists', () => {
+test('stage dev and an external issuer change only the values of the template that this test lists', () => {
   const { prod, prodWithIssuer, dev, devWithIssuer } = templates;
   expect({
     'dev from prod': differences(prod, dev),

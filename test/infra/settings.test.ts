@@ -149,7 +149,7 @@ describe('the settings', () => {
     expect(read(context)).toEqual({ ...defaults, externalIssuer: { ...context, scopeClaim: 'scope' } });
   });
 
-  test('say in one sentence what to do if the CDK context has an issuer without an audience', () => {
+  test('are refused, with a sentence that says what to do, if the CDK context has an issuer without an audience', () => {
     expect(() => read({ issuer: 'https://a.example' })).toThrow(
       'The context value audience is not set, but it must be set together with issuer: to the aud of its tokens, or to "none" if they have no aud.',
     );

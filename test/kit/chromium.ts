@@ -4,8 +4,8 @@ import path from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
 /**
- * Starts Chromium, and waits as long as the start takes. Runs the program that the variable CHROMIUM names or, if
- * CHROMIUM is not set, the first `chromium` in PATH. @throws Error if no such program is found
+ * Starts Chromium, and waits as long as the start takes. Runs the program that the environment variable CHROMIUM names
+ * or, if it is unset or empty, the first `chromium` in PATH. @throws Error if no such program is found
  */
 export const startChromium = async (proxy: string): Promise<Browser> => {
   const { CHROMIUM, PATH = '' } = process.env;

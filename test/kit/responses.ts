@@ -34,8 +34,8 @@ export type PlantResponse = { status: number; headers: Record<string, unknown>; 
 
 export type PlantService = {
   /**
-   * Sends the request to POST /plants, with a valid token if the service needs a token. Checks that the response
-   * follows the contract. Sends it again after a 503 unless the clock is fake, because a busy machine may be too slow.
+   * Sends the request to POST /plants, with a valid token if the service needs one. Checks that the response follows
+   * the contract. Sends the request again after a 503 unless the clock is fake: a busy machine may be too slow.
    */
   send: Send;
   /** Reads the item with this id from the store, not through the service. */
@@ -103,7 +103,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, name, tag));
     });
 
-    test('with any UTF-8 text, if its content type makes the gateway encode the body in base64', async () => {
+    test('with any UTF-8 text, even if the content type makes the gateway encode the body in base64', async () => {
       const id = newId();
       const body = `{"id":${id},"name":"Löwenzahn 🌱","tag":"\ufffd"}`;
       const request = { body, contentType: 'application/vnd.plant+json' };
@@ -115,7 +115,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
     test.each([
       ['text beyond ASCII', '"name":"naïve 🌱"', 'naïve 🌱'],
       ['an escaped U+FFFD', '"name":"\\ufffd"', '\ufffd'],
-    ])('if the request is chunked, with %s', async (_, fields, name) => {
+    ])('if the request is chunked and contains %s', async (_, fields, name) => {
       const id = newId();
       expect(await service().send({ body: `{"id":${id},${fields}}`, contentType, isChunked: true })).toMatchObject(
         ok(name),
@@ -124,7 +124,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
     });
 
     test.each(['identity', 'Identity', 'identity, IDENTITY', ''])(
-      'with the content encoding "%s"',
+      'if the request has the content encoding "%s"',
       async (contentEncoding) => {
         const id = newId();
         expect(
@@ -225,7 +225,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, 'Fern'));
     });
 
-    test('get one 200, for the plant that is stored, and otherwise 409s if 20 different plants are sent at once', async () => {
+    test('lead to one 200, for the plant that is stored, and to nineteen 409s if 20 different plants are sent at once', async () => {
       const id = newId();
       const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
       const responses = await Promise.all(names.map((name) => post(`{"id":${id},"name":"${name}"}`)));
@@ -375,7 +375,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       });
     });
 
-    test('for U+FFFD in a chunked request, because the gateway may have put it there for an invalid byte', () =>
+    test('for U+FFFD in a chunked body, because the gateway may have put it there in place of an invalid byte', () =>
       refuses((id) => ({ body: `{"id":${id},"name":"\ufffd"}`, contentType, isChunked: true }), 40001));
 
     test.each(['gzip', 'GZIP', 'br', 'deflate', 'aws-chunked', 'identity, gzip', 'gzip, identity', 'x'])(
@@ -387,7 +387,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       },
     );
 
-    test('for another content encoding, with a response that names the accepted one', async () => {
+    test('for a content encoding that it does not accept, and names the one that it accepts in the response', async () => {
       const { headers } = await service().send({ body: '{}', contentType, contentEncoding: 'gzip' });
       expect(headers).toMatchObject({ 'accept-encoding': 'identity' });
     });
@@ -504,7 +504,7 @@ const testFaults = (service: () => PlantService): void => {
     );
   });
 
-  test('createPlant answers 503 in time even if the store hangs and the body takes long to read', async () => {
+  test('createPlant answers 503 within the time limit of a request even if the store hangs and the body takes long to read', async () => {
     const { sendOnce, fail, recovers } = await start();
     const id = newId();
     fail(id, hang);

@@ -18,8 +18,8 @@ const git = async (...args: string[]): Promise<string> =>
 const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml'];
 
 /**
- * Lists commits that a deployment of the current commit may replace, newest first: if this is a branch, the commit at
- * which it left `main`, and then the commits on `main` just before each of the last five changes to the functions.
+ * Lists commits that a deployment of HEAD may replace, newest first: the commit at which HEAD left `main`, unless that
+ * is HEAD itself, and then the commits on `main` just before each of the last five changes to the functions.
  */
 const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');

@@ -52,7 +52,7 @@ export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 /** The names of all functions but the smoke test. Tests use them to expect, say, a log group for each function. */
 export const functionNames = Object.keys(ofType('AWS::Lambda::Function')).filter((name) => name !== 'SmokeTest');
 
-/** Pairs of the id of an operation and the name of its function, such as createPlant and CreatePlant. */
+/** For each operation of the contract, its id and the name of its function, such as createPlant and CreatePlant. */
 export const operationNames = (Object.keys(operations) as OperationId[]).map(
   (id) => [id, id.charAt(0).toUpperCase() + id.slice(1)] as const,
 );

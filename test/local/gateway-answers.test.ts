@@ -2,7 +2,10 @@ import { describe, test } from 'vitest';
 import { responses } from '../../emulator/gateway/response.ts';
 import { expectInContract, operations } from '../kit/contract.ts';
 
-/** The gateway's responses if no operation is called: the path or the method is unknown, or the HTTP is malformed. */
+/**
+ * The gateway's responses that no operation documents: the path or method is unknown, the HTTP is malformed, the Expect
+ * header is not supported, or the request is a preflight.
+ */
 const ofOtherRequests = ['badRequest', 'notFound', 'noContent', 'expectationFailed'];
 
 describe.each(operations)('the contract of $routeKey', ({ routeKey, requestBody }) => {

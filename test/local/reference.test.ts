@@ -134,7 +134,7 @@ test.each([
 });
 
 test.each(['127.0.0.1', 'localhost'])(
-  "GET /openapi.json returns the contract, in which no number is rounded, with the request's host as the server: %s",
+  "GET /openapi.json returns the contract with the request's host as the server, and rounds no number: %s",
   async (name) => {
     const { port, ask } = await start();
     const answer = await ask('/openapi.json', 'GET', { host: `${name}:${port}` });

@@ -41,7 +41,7 @@ test("the local service neither overwrites nor removes a user's file that has th
 });
 
 test.each(['', '{}', '[]', 'null', 'my notes'])(
-  'a file that has the path of the session file is kept if its content is not a session: %j',
+  'a file at the path of the session file is kept if its content is not a session: %j',
   async (text) => {
     const { folder, file } = await newFolder();
     writeFileSync(file, text);
@@ -58,7 +58,7 @@ test.each(Object.keys(session))('a session file without the field %s is not acce
   expect(() => removeStaleSession(folder)).toThrow('Move it away');
 });
 
-test('the session file that a killed service left behind is removed', async () => {
+test('removeStaleSession removes the session file that a killed service left behind', async () => {
   const { folder } = await newFolder();
   removeStaleSession(folder);
   writeSession(folder, session);

@@ -14,7 +14,7 @@ test('npm start names the data folder and exits with code 1 if the stored data i
   expect(await home.failure()).toContain(`The data in ${dynamodb} cannot be read`);
 });
 
-test('npm start --help lists the settings; an unknown option leads to an error that names it', async () => {
+test('npm start lists its settings if it gets the option --help, and prints an error that names any unknown option', async () => {
   const start = (...args: string[]) => run(process.execPath, [programs.start, ...args]).ended;
   const help = await start('--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -26,7 +26,7 @@ test('npm start --help lists the settings; an unknown option leads to an error t
   expect((await start('--debug=none')).stderr).toContain('from 0 (any free port) to 65535');
 });
 
-test('npm run token --help lists the options; an unknown option leads to an error that names it', async () => {
+test('npm run token lists its options if it gets the option --help, and prints an error that names any unknown option', async () => {
   const token = (...args: string[]) => run(process.execPath, [programs.token, ...args]).ended;
   expect(await token('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('--stack <name>') });
   const { code, stdout, stderr } = await token('--stak', 'PlantStore');

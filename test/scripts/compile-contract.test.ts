@@ -15,6 +15,9 @@ test.each([
   [Number.NaN, false],
   ['1', false],
   [null, false],
-])('the generated validator accepts a 64-bit integer only if JavaScript cannot have rounded it: %s', (id, valid) => {
-  expect(validate({ body: { id, name: 'Moss' } }), `${id} is accepted`).toBe(valid);
-});
+])(
+  'the generated validator accepts only 64-bit integers, and only those that JavaScript cannot have rounded: %s',
+  (id, valid) => {
+    expect(validate({ body: { id, name: 'Moss' } }), `${id} is accepted`).toBe(valid);
+  },
+);

@@ -47,7 +47,7 @@ describe("a guide's code block", () => {
     expect(() => applyBlock(made, '')).toThrow('functions/create-plant.ts exists already.');
   });
 
-  test('replaces old lines of the file with new lines, and keeps empty lines', () => {
+  test('replaces its lines with a minus by its lines with a plus, and keeps its empty lines', () => {
     expect(applyBlock(changed, 'zero\none\ntwo\n\nfour\n')).toBe('zero\none\nsecond\n\nthird\nfour\n');
     expect(applyBlock(changed, 'one\ntwo\n\n')).toBe('one\nsecond\n\nthird\n');
   });
@@ -56,7 +56,7 @@ describe("a guide's code block", () => {
     ['twice', 'one\ntwo\n\none\ntwo\n\n'],
     ['not at all', 'one\ntwo\nthree\n'],
     ['only as parts of longer lines', 'zero one\ntwo\n\n'],
-  ])('is refused if the file contains the lines to replace %s', (_, text) => {
+  ])('is refused if the lines to replace are in the file %s', (_, text) => {
     expect(() => applyBlock(changed, text)).toThrow(
       /^infra\/grants\.ts must have these lines exactly once:\none\ntwo\n/,
     );
@@ -89,7 +89,7 @@ describe("a guide's YAML block", () => {
 describe('the size of the changes that a guide tells readers to make', () => {
   const line = (file: string) => ({ file, kind: 'diff' as const, lines: ['+x', ' y'] });
 
-  test('counts each changed file once, counts added lines even if blank, and leaves out documents', () => {
+  test('includes each changed file once, and added lines even if they are blank, but no documents', () => {
     const price = priceOf([made, changed, line('infra/grants.ts'), line('CHANGELOG.md')]);
     expect(sentenceOf(price)).toBe('new files 1, changed files 1, lines 5, existing tests edited 0');
     expect(isWithinTarget(price), 'is within the target').toBe(true);

@@ -128,7 +128,7 @@ test('npm run verify lists each deployed function that runs the code of the loca
 });
 
 test.each(['PlantStore-dev-anna'])(
-  'npm run verify expects the stack %s to have every function except the smoke test',
+  'npm run verify expects all functions in the stack %s, except the one for the smoke test',
   async (stack) => {
     const { SmokeTest, ...functions } = Object.fromEntries(
       Object.entries(matching()).map(([id, fake]) => [/^SmokeTest/.test(id) ? 'SmokeTest' : id, fake]),
@@ -141,7 +141,7 @@ test.each(['PlantStore-dev-anna'])(
   },
 );
 
-test('npm run verify says what is wrong if a deployed function has code of another commit, code that does not match its BUNDLE_SHA256, or files other than one index.js', async () => {
+test('npm run verify says what is wrong if a deployed function has code that this folder does not make, code that does not match its BUNDLE_SHA256, or files other than one index.js', async () => {
   const other = strToU8('exports.handler = () => {};');
   const zip = zipSync({ 'index.js': other });
   const twice = Buffer.from(zipSync({ 'index.js': first.code, 'index.jt': other }));

@@ -146,7 +146,7 @@ describe('tokens with unknown key ids (kids)', () => {
   /** How many instances of the authorizer run at the same time. The local service runs at most 8. */
   const instances = trialSize(8, 2);
 
-  test(`cause at most 4 fetches by each instance if ${flood} arrive, ${instances} at a time`, async () => {
+  test(`cause at most 4 fetches by each instance of the authorizer if ${flood} arrive, ${instances} at a time`, async () => {
     const other = await startStack();
     onTestFinished(other.close);
     const [good, ...tokens] = await Promise.all([

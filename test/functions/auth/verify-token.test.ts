@@ -80,7 +80,7 @@ describe('verifyToken refuses', () => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
-  test('a token for another API or without an audience, even if the required audience is "none", which does not skip the check', async () => {
+  test('a token for another API or without an audience, even if the required audience is "none", because that word does not turn off the check', async () => {
     for (const aud of ['urn:payroll', undefined]) {
       expect(await verify(await sign(from.es, claims({ aud })), { audience: 'none' })).toEqual({ refused: 'audience' });
     }
@@ -165,7 +165,7 @@ describe('the required scope', () => {
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', ''])(
-    'is not found in a claim %j that the token does not have, even if every object inherits a property with this name',
+    'is not found if the settings name the claim %j, which the token lacks, although objects inherit a property with such a name',
     async (name) => {
       expect(await verifyClaims({}, [name])).toEqual({ refused: 'scope' });
       expect(await verifyClaims({ scp: scope }, [name, 'scp'])).toHaveProperty('claims');
@@ -189,7 +189,7 @@ describe('the required scope', () => {
     }
   });
 
-  test('is returned together with the other scopes in the claims that the settings name, and only once, even if two claims contain it', async () => {
+  test('is returned once, with the other scopes of the claims that the settings name, even if two of these claims contain it', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });
@@ -211,7 +211,7 @@ describe('the keys of the issuer', () => {
     });
   });
 
-  test('make verifyToken throw, instead of refusing the token, if they cannot be fetched', async () => {
+  test('cannot be fetched: verifyToken then throws, instead of refusing the token', async () => {
     const none = { current: () => Promise.reject(new Error('down')), renewed: () => Promise.reject(new Error('down')) };
     await expect(verifyToken(await sign(from.es), rules, none)).rejects.toThrow('down');
   });
@@ -263,7 +263,7 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('do not change the reason for refusing a token if one of them has signed it', async () => {
+    test('leave the reason for a refusal the same for a token that one of them has signed', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);

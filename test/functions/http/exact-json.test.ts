@@ -11,14 +11,14 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  'parseExactly parses a number only once unless it is an integer that a double may have rounded: %s',
+  'parseExactly parses the number %s only once',
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },
 );
 
 test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
-  'parseExactly parses a number a second time if a double may have rounded it: %s',
+  'parseExactly parses the number %s a second time, because the first time may have rounded it',
   (number) => {
     expect(readings(number), 'readings').toBe(1);
   },

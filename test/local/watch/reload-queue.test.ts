@@ -59,7 +59,7 @@ test('if a file changes during a reload, the reload queue reloads that file afte
   expect(reloads.length, 'reloads').toBe(2);
 });
 
-test('the reload queue waits until no more files change, even if a reload ends between two changes', async () => {
+test('the reload queue starts no reload until files have stopped changing, even if an earlier reload ends between two changes', async () => {
   queue.add('a.ts');
   await pass(60);
   queue.add('b.ts');

@@ -284,7 +284,7 @@ describe('findPermissions reports no new permission', () => {
   });
 });
 
-test("findPermissions does not repeat a role's new permission for the function that has the role", () => {
+test("findPermissions lists a role's new permission only once, and not again for the function that has the role", () => {
   const more = reader(['First', arnOf('Role')]);
   expect(added({ more, statements: [allow('dynamodb:*', table)] }, { more })).toEqual([
     'Role may now dynamodb:* on Table.Arn.',

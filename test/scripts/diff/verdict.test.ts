@@ -8,7 +8,7 @@ test('a change that breaks no rule is allowed', () => {
   expect(verdictOn([], [], '')).toEqual({ lines: ['Nothing needs more than a review.'], isGood: true });
 });
 
-test('a new permission is forbidden unless --allow iam lifts the rule against new permissions', () => {
+test('a new permission is forbidden, unless --allow iam is given', () => {
   expect(verdictOn(found('iam', 'iam'), ['route'], '')).toEqual({
     lines: ['FORBIDDEN: iam (--allow iam or the label allow-iam allows it)', '- What iam says.', '- What iam says.'],
     isGood: false,
