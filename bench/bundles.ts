@@ -29,7 +29,7 @@ const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
   hono: { entry: 'peers/hono.lambda.ts', bundling: {} },
 };
 
-/** The suffix for the name of a handler that is bundled with the options of the service's own functions. */
+/** Ends the name of another handler if it is bundled with the same options as the service's own functions. */
 export const asOurs = ', bundled as ours';
 
 /** Bundles the service's functions (`own`, named after their operations), and the `others` to compare them with. */

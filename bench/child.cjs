@@ -57,7 +57,10 @@ const tasks = {
     await invoke((await load()).handler);
     return {};
   },
-  /** The task `cold`: handles a request that makes one call over TLS. Returns when each step started (`ColdTimes`). */
+  /**
+   * The task `cold`: handles a request that makes one call over TLS. Returns the time at which each step started
+   * (`ColdTimes`).
+   */
   cold: async () => {
     const now = () => Number(process.hrtime.bigint()) / 1e6;
     const times = { import: now() };

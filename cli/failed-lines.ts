@@ -62,8 +62,8 @@ export class FailedLines {
   }
 
   /**
-   * Removes the lines before the byte offset `first`, all of which were in the file before this import. Deletes the
-   * file if no bytes remain.
+   * Removes the lines before the byte offset `first`, all of which must be from before this import. Deletes the file if
+   * it is then empty.
    */
   async remove(first: number): Promise<void> {
     // If somebody else has changed the file since this import began, remove nothing.

@@ -46,6 +46,7 @@ const verdictOn = async ({ routeKey, headers }: APIGatewayRequestAuthorizerEvent
 };
 
 /**
- * Returns the claim if it is a string, and otherwise an empty string: the authorizer's context must have only strings.
+ * Returns the claim if it is a string, and otherwise an empty string, so that the authorizer's context has only
+ * strings.
  */
 const text = (claim: unknown): string => (typeof claim === 'string' ? claim : '');

@@ -9,7 +9,7 @@ import type { TrustedIssuer } from './settings.ts';
 export class TokenIssuer extends Construct implements TrustedIssuer {
   readonly issuer: string;
   readonly jwksUri: string;
-  /** Cognito's access tokens have no `aud`. */
+  /** Cognito's access tokens have no `aud`, so the authorizer must not check it. */
   readonly audience = 'none';
   readonly scopeClaim = 'scope';
   /** Outputs of the stack. To get a token, a client posts its id and secret (HTTP Basic) to `TokenUrl`. */

@@ -20,7 +20,7 @@ export const openInspector = (port: number): string => {
 
 /** Detaches the debuggers, and resumes the threads that they have paused, because a paused thread cannot be stopped. */
 export const closeInspector = async (): Promise<void> => {
-  // Close the inspector first; otherwise, the process would not exit before the user detaches the debugger.
+  // Close the inspector first; otherwise, the process would not exit until the user detaches the debugger.
   inspector.close();
   const session = new Session();
   session.connect();

@@ -36,8 +36,8 @@ export class OtherBundle extends Error {
 }
 
 /**
- * Translates a stack trace to lines of the source files if the bundle that ran is one that the files in the project's
- * folder make. Builds these bundles once, when they are first needed.
+ * Translates a stack trace to lines of the source files if the bundle that ran is the same as one built from the
+ * project's folder. Builds these bundles once, when they are first needed.
  */
 export class StackTraces {
   #made: { entry: string; sha256: string; map: SourceMap }[] | undefined;

@@ -62,7 +62,7 @@ describe('every package of a lock file', () => {
     expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('is linked to a folder of this repository only if the package is the emulator', () => {
+  test('comes from a registry, except for the emulator, which is a link to its folder in this repository', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
     // The entry must have no `engines`. Otherwise, `npm ci` would warn on an older Node.js, although that runs only
     // npm. Only `npm pack` adds `engines`, to the packed emulator.
@@ -75,8 +75,8 @@ describe('every package of a lock file', () => {
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
-    // esbuild's install script is forbidden, too: if the package with esbuild's binary is missing, the script installs
-    // it without a lock file. An older npm then runs that package's scripts before the script checks the binary.
+    // esbuild's install script is forbidden, too: if the package with its binary is missing, the script installs it
+    // without a lock file. An npm older than 11.16 then runs the package's own scripts, before the binary is checked.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));

@@ -35,8 +35,8 @@ export const logError = (thrown: unknown): void =>
   console.error(thrown instanceof Error ? thrown : new Error(String(thrown)));
 
 /**
- * Formats the values of one log call. A single value becomes JSON. Several values are formatted as one string. If a
- * value other than the first is an error, separate fields describe the first such error.
+ * Makes a log record of the values of one log call: a single value becomes JSON, several become one string. If a value
+ * after the first is an error, the record also gets fields that describe the first such error.
  */
 const logRecord = (level: LogLevel, [message, ...others]: unknown[]): string => {
   if (others.length > 0) {

@@ -209,8 +209,8 @@ export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::Logs::MetricFilter',
   'AWS::Logs::QueryDefinition',
   'AWS::Route53::RecordSet',
-  // An SNS topic has no effect, because only alarms can send to it: functions cannot get the topic's ARN, and other
-  // senders are refused.
+  // An SNS topic has no effect, because no message reaches it: functions cannot get its ARN, no alarm goes off here,
+  // and the emulator refuses all other resource types that could send to it.
   'AWS::SNS::Subscription',
   'AWS::SNS::Topic',
   'AWS::SNS::TopicPolicy',
@@ -225,7 +225,7 @@ export const invokers: Record<string, string> = {
   'AWS::SNS::Subscription': 'Endpoint',
   'AWS::SNS::Topic': 'Subscription',
   // Alarms and CodeDeploy may refer to functions, too, but are not listed: in the emulator, no alarm goes off and
-  // nothing is rolled out, so they would not invoke the functions anyway.
+  // nothing is rolled out, so none of their invocations is missing.
 };
 
 export const onlyFromApi = 'functions get events from the HTTP API only';

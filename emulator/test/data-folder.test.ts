@@ -34,12 +34,15 @@ const makeUnwritable = async (folder: string) => {
 test.each<[what: string, obstruct: (folder: string) => Promise<unknown>, reason: string]>([
   ['is a file', (folder) => writeFile(folder, ''), 'ENOTDIR'],
   ['LevelDB cannot write', (folder) => makeUnwritable(folder), 'IO error: '],
-])('lockFolder rejects a data folder that %s, and reports that it cannot be written', async (_, obstruct, reason) => {
-  const folder = await newFolder();
-  await obstruct(folder);
-  await expect(lockFolder(folder)).rejects.toThrow(`The data folder ${folder} cannot be written: ${reason}`);
-  await expect(lockFolder(folder)).rejects.toThrow(/Check its permissions and the space on its disk/);
-});
+])(
+  'lockFolder rejects a data folder that %s, and reports that the folder cannot be written to',
+  async (_, obstruct, reason) => {
+    const folder = await newFolder();
+    await obstruct(folder);
+    await expect(lockFolder(folder)).rejects.toThrow(`The data folder ${folder} cannot be written: ${reason}`);
+    await expect(lockFolder(folder)).rejects.toThrow(/Check its permissions and the space on its disk/);
+  },
+);
 
 test.each<[name: string, files: Record<string, string>, first: string]>([
   // If LevelDB opened a folder with the files 000007.log and LOG, it would delete 000007.log and rename LOG.

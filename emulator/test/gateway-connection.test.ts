@@ -97,19 +97,19 @@ describe('the gateway', () => {
   });
 });
 
-describe("the user's hooks", () => {
+describe('the hooks that a user passes to the gateway', () => {
   const thrower = () => {
     throw new Error('no disk');
   };
 
-  test('if intercept throws, the gateway responds 500, and the log says why', async () => {
+  test('make the gateway respond 500, and log why, if intercept throws', async () => {
     const { port, log, events } = await start({}, {}, { intercept: thrower });
     expect(await send(port, 'GET /')).toMatchObject({ status: 500, body: '{"message":"Internal Server Error"}' });
     expect(log).toMatchObject([{ method: 'GET', path: '/', status: 500, error: 'intercept failed: no disk', log: [] }]);
     expect(events).toEqual([]);
   });
 
-  test('if intercept throws after it has begun to respond, the gateway closes the connection', async () => {
+  test('make the gateway close the connection if intercept throws after it has begun to respond', async () => {
     const { port, log } = await start(
       {},
       {},
@@ -127,11 +127,14 @@ describe("the user's hooks", () => {
   test.each<[what: string, onRequest: () => void]>([
     ['throws', thrower],
     ['rejects', async () => thrower()],
-  ])('if onRequest %s, the gateway goes on serving, and reports the error on stderr', async (_, onRequest) => {
-    const stderr = vi.spyOn(console, 'error').mockReturnValue();
-    const { port } = await start({}, {}, { onRequest });
-    expect(await post(port, '{}', [token])).toMatchObject({ status: 200 });
-    expect(await exchange(port, 'nonsense\r\n\r\n')).toMatchObject({ status: 400 });
-    expect(stderr.mock.calls).toEqual(Array(2).fill(['onRequest failed:', new Error('no disk')]));
-  });
+  ])(
+    'do not stop the gateway if onRequest %s: it reports the error on stderr, and goes on serving',
+    async (_, onRequest) => {
+      const stderr = vi.spyOn(console, 'error').mockReturnValue();
+      const { port } = await start({}, {}, { onRequest });
+      expect(await post(port, '{}', [token])).toMatchObject({ status: 200 });
+      expect(await exchange(port, 'nonsense\r\n\r\n')).toMatchObject({ status: 400 });
+      expect(stderr.mock.calls).toEqual(Array(2).fill(['onRequest failed:', new Error('no disk')]));
+    },
+  );
 });

@@ -185,7 +185,7 @@ describe('readTemplate', () => {
     ['the largest', 'ShopIntegration', { TimeoutInMillis: 30_000 }],
     ['the smallest', 'Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
     ['the smallest', 'Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
-  ])('accepts %s values that AWS allows in the properties of %s: %j', (_, resource, properties) => {
+  ])('accepts %s numbers that AWS allows in the properties of %s: %j', (_, resource, properties) => {
     expect(() => read((resources) => Object.assign(resources[resource]?.Properties ?? {}, properties))).not.toThrow();
   });
 
@@ -250,7 +250,7 @@ describe('readTemplate', () => {
     ['a version', { Ref: 'ShopVersion' }, '1'],
     ['an alias', { Ref: 'ShopLive' }, '1'],
   ])(
-    'accepts an integration that invokes %s, as long as a Lambda permission names the same ARN',
+    'reads an integration that invokes %s, for which a Lambda permission names the same ARN',
     (_, invoked, version) => {
       const { api } = read(({ ShopIntegration, ShopPermission }) => {
         Object.assign(ShopIntegration?.Properties ?? {}, { IntegrationUri: invoked });

@@ -5,8 +5,8 @@ import { CatalogueError, errors } from './errors.ts';
 import type { OperationContext } from './store-time.ts';
 
 /**
- * This many milliseconds before the time-out of 5 s, so after 2.3 s, the handler's `signal` aborts, and an unfinished
- * request gets a 503: docs/decisions/contract.md promises a response within 2.5 s even if the store hangs.
+ * This long before the time-out (5 s, infra/plant-store-stack.ts), so after 2.3 s, the handler's `signal` aborts, and
+ * an unfinished request gets a 503: docs/decisions/contract.md promises 2.5 s even if the store hangs.
  */
 const timeoutEarlyInMillis = 2_700;
 

@@ -14,7 +14,9 @@ export type Answer = {
   requestId?: string | undefined;
 };
 
-/** Invokes a function version, given its ARN. @throws the SDK's error if Lambda does not run it before the deadline */
+/**
+ * Invokes a function version, given its ARN. @throws the SDK's error if Lambda has no result of it before the deadline
+ */
 export type Invoke = (version: string, event: object) => Promise<Answer>;
 
 /**

@@ -55,7 +55,9 @@ const fold = (element, words) => {
   else element.before(button);
 };
 
-/** The operation to whose response the page keeps scrolling, because Swagger UI draws a response in several steps. */
+/**
+ * The operation whose response the page keeps in view. It scrolls repeatedly, as Swagger UI draws a response in steps.
+ */
 let executed;
 
 const adjust = () => {

@@ -57,8 +57,8 @@ const applyDiff = (block: Block, text: string): string => {
 };
 
 /**
- * Inserts a YAML block. Skips the block's first keys if the file has them, and adds the rest at the end of the map to
- * which the first new key belongs.
+ * Inserts a YAML block. Skips leading keys that the file already has; from the first new key on, adds the block at the
+ * end of the map to which that key belongs.
  */
 const insertYaml = ({ file, lines }: Block, text: string): string => {
   const document = parseDocument(text);

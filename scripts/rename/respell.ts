@@ -2,7 +2,7 @@ import { type Noun, styles, takesAn } from './noun.ts';
 
 /**
  * The part of a file to which a character belongs: `code`; `text`, such as a comment, a literal or a heading; or
- * `prose`, in which a rename changes createPlant, but not the word plant.
+ * `prose`, the running text of a document, in which a rename changes createPlant, but not the word plant.
  */
 export type Kind = 'code' | 'text' | 'prose';
 

@@ -112,7 +112,7 @@ describe('plant import', () => {
   const notJson = 'the line is not JSON in UTF-8\nno JSON\n';
   const repeated = answer(200, { name: 'Moss' }, { 'idempotent-replayed': 'true' });
 
-  test('finds the file in the folder from which npm was called, and keeps the failed lines of an earlier import', async () => {
+  test('finds the file in the folder from which npm was called, and leaves the failed lines of an earlier import in their file', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin, failed } = await importing(line.repeat(2), baseUrl);
     const stdout = '2 new, 0 already there, 0 failed\n';

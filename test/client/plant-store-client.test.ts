@@ -545,7 +545,7 @@ describe('a token function', () => {
     expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
 
-  test('is called at most twice for a plant, even if the service refuses both tokens; a fixed token is never tried again', async () => {
+  test('is called at most twice for a plant, even if the service refuses both tokens; a fixed token is not tried again after a refusal', async () => {
     const { baseUrl, received } = await startScriptedService(forbidden);
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
     expect(await createPlantStoreClient({ baseUrl, token: () => 'x' }).createPlant(moss)).toEqual(refused);

@@ -105,16 +105,19 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
   });
 });
 
-test.each(['index.js', 'package.json'])('a bundle is refused if another user puts %s into its folder', async (name) => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  // Act as another user of the machine when CDK writes to stderr: at that moment, the folder of the bundle exists, and
-  // every user may still write to it (mode 0777).
-  vi.spyOn(process.stderr, 'write').mockImplementation(() => {
-    for (const bundle of readdirSync(folder)) writeFileSync(path.join(folder, bundle, name), 'module.exports = {};');
-    return true;
-  });
-  expect(() => makeApp(folder, externalIssuer)).toThrow(
-    new RegExp(`bundling-temp-.* has files of another user: ${name}`),
-  );
-});
+test.each(['index.js', 'package.json'])(
+  'the stack refuses a bundle if another user of the machine has put %s into the folder of the bundle',
+  async (name) => {
+    const { folder, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    // Act as another user of the machine when CDK writes to stderr: at that moment, the folder of the bundle exists,
+    // and every user may still write to it (mode 0777).
+    vi.spyOn(process.stderr, 'write').mockImplementation(() => {
+      for (const bundle of readdirSync(folder)) writeFileSync(path.join(folder, bundle, name), 'module.exports = {};');
+      return true;
+    });
+    expect(() => makeApp(folder, externalIssuer)).toThrow(
+      new RegExp(`bundling-temp-.* has files of another user: ${name}`),
+    );
+  },
+);

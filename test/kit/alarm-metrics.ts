@@ -34,7 +34,7 @@ const statistics: Record<string, (values: number[]) => number> = {
 };
 
 /**
- * Returns two things: a function that computes the value that an alarm watches (`watch`), and the alarm's period in
+ * Returns `watch`, a function that computes the value that an alarm watches, and `period`, the alarm's period in
  * minutes.
  * @throws Error if the alarm uses a feature that is not supported here, or a metric that is not in `possible`
  */

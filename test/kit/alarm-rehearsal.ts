@@ -16,10 +16,10 @@ export const eachMinute = (from: number, to: number, occurrences: readonly Occur
   );
 
 /**
- * Records what happens while `request` sends one request. Assumes the duration of each invocation instead of measuring
- * it, so that a busy machine raises no alarm.
- * @param times the assumed milliseconds of an invocation, by function; if an invocation timed out, the deployed
- * time-out of its function counts instead
+ * Calls `request`, which sends one request, and returns what happened. The duration of an invocation is assumed, not
+ * measured, so that a busy machine raises no alarm.
+ * @param times for each function, the assumed milliseconds of its invocation; for an invocation that timed out, the
+ * deployed time-out of the function is used instead
  * @throws Error unless the gateway handled exactly one request meanwhile
  */
 export const record = async (

@@ -15,6 +15,7 @@ test.each<[expression: string, values: Record<string, number>, result: number | 
   ['FILL(a, 0)', { a: 3 }, 3],
   ['a > 2', { a: 3 }, 1],
   ['a > 2', { a: 2 }, 0],
+  // The examples of IF:
   // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html#using-IF-expressions
   ['IF(a, b, 5)', { a: 1, b: 30 }, 30],
   ['IF(a, b, 5)', { a: 1 }, 0],

@@ -170,7 +170,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       'application/json\t;\tversion=1; x=y',
       'application/vnd.plant+json',
       'Application/a-b!1+JSON;q=1',
-    ])('with the content type %s', async (type) => {
+    ])('if the request has the content type %s', async (type) => {
       const id = newId();
       const body = `{"id":${id},"name":"Reed"}`;
       expect(await service().send({ body, contentType: type })).toMatchObject(ok('Reed'));
@@ -448,7 +448,7 @@ const testFaults = (service: () => PlantService): void => {
       if (hasAllRetries) expect(calls, 'calls to the store').toBeLessThanOrEqual(most);
     };
 
-    /** Expects that, once the store works again, sending the same plant succeeds and stores it. */
+    /** Expects a 200 if the same plant is sent again once the store works, and expects the plant in the store. */
     const recovers = async (id: string): Promise<void> => {
       fail(id);
       expect(await send(plant(id))).toMatchObject(ok(name));

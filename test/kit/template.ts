@@ -1,4 +1,4 @@
-/** Reads a stack's template for tests. What is the same in all stages is tested only on stage `prod`. */
+/** Reads a stack's template for tests. What is the same for all stages and issuers is tested only on `prod`. */
 import { inject } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 

@@ -34,7 +34,7 @@ describe('the stack trace of a bundle', () => {
     }
   });
 
-  test('is translated to the position in the sources that threw the error, and to the position that called that code', () => {
+  test('names, once it is translated, where the sources throw the error and where they call that code', () => {
     const [message, thrown, called] = traces.toSources(stack, sha256).split('\n');
     expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
     expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);

@@ -283,7 +283,7 @@ describe.each([
 test('each metric filter matches some of the lines that its function logged in these tests, but not every line', () => {
   const checks = filterChecks(template, recorded);
   const patternOf = ({ pattern }: { pattern: string }): string => pattern;
-  // The lines of one operation are enough, because the functions of all operations have the same filters.
+  // The log lines of one operation are enough, because the functions of all operations have the same metric filters.
   expect(new Set(checks.map(patternOf))).toEqual(new Set(metricFilters(template as Template).map(patternOf)));
   for (const { pattern, lines, matching } of checks) {
     expect(matching, `lines that match ${pattern}`).not.toEqual([]);

@@ -143,7 +143,10 @@ describe('tokens with unknown key ids (kids)', () => {
     expect(await sendAt(20 * second), 'status').toBe(200);
   });
 
-  /** How many instances of the authorizer run at the same time. The local service runs at most 8. */
+  /**
+   * How many instances of the authorizer the trial uses at the same time: in full, the most that the local service
+   * runs.
+   */
   const instances = trialSize(8, 2);
 
   test(`cause at most 4 fetches by each instance of the authorizer if ${flood} arrive, ${instances} at a time`, async () => {

@@ -52,7 +52,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** How many requests are sent at the same time. The local service has the same number of instances of a function. */
+/** How many requests are sent at the same time. The local service runs at most as many instances of a function. */
 const width = 8;
 
 /** Sends raw bytes to the gateway, and expects one response. @returns its status */
@@ -299,8 +299,8 @@ test.each<[what: string, bytes: (token: string) => string]>([
 });
 
 /**
- * Returns copies of a token with one error each: a character replaced, lost, doubled or swapped, the rest cut off, or a
- * bit flipped.
+ * Returns copies of a token with one error each: a character replaced, lost, doubled or swapped with the next, the end
+ * of the token cut off, or a bit flipped.
  */
 const damages = (token: string): string[] => {
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ~\0é'];

@@ -138,7 +138,7 @@ describe('the keys of an issuer that can be reached', () => {
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('may include an RSA key of 2,048 bits whose exponent is 65,537 or larger', async () => {
+  test('include RSA keys of 2,048 bits whose exponent is 65,537 or larger', async () => {
     published = { keys: [65_537, 65_539, 2 ** 31 + 11].map((e) => ({ kid: String(e), ...rsa, e: base64urlOf(e) })) };
     expect(kidsOf(await keys.current())).toEqual(['65537', '65539', String(2 ** 31 + 11)]);
   });
@@ -189,7 +189,7 @@ describe('the keys of an issuer that fails', () => {
     expect(String(failure.mock.lastCall)).toContain('Response time-out');
   });
 
-  test('are asked for at most every 10 seconds, and no request waits for them between two attempts', async () => {
+  test('are fetched at most every 10 seconds, even if the last fetch failed, and no request waits for them between two fetches', async () => {
     await keys.current();
     published = undefined;
     delay = 3;

@@ -80,7 +80,7 @@ describe('verifyToken refuses', () => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
-  test('a token for another API or without an audience, even if the required audience is "none", because that word does not turn off the check', async () => {
+  test('a token for another API or without an audience, even if the required audience is "none", which has a special meaning only for the authorizer', async () => {
     for (const aud of ['urn:payroll', undefined]) {
       expect(await verify(await sign(from.es, claims({ aud })), { audience: 'none' })).toEqual({ refused: 'audience' });
     }
@@ -165,7 +165,7 @@ describe('the required scope', () => {
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', ''])(
-    'is not found if the settings name the claim %j, which the token lacks, although objects inherit a property with such a name',
+    'is not found if the token lacks the claim %j, even though JavaScript objects, lists or strings have a property with this name',
     async (name) => {
       expect(await verifyClaims({}, [name])).toEqual({ refused: 'scope' });
       expect(await verifyClaims({ scp: scope }, [name, 'scp'])).toHaveProperty('claims');

@@ -54,7 +54,9 @@ const plantWith = (fault: Fault) => {
   return { id: BigInt(id), name: 'Moss' };
 };
 
-/** Tests what the responses of the service do not show; test/kit/responses.ts tests the responses. */
+/**
+ * Tests the outcomes and errors of `addPlant`, and its calls to the store; test/kit/responses.ts tests the responses.
+ */
 describe.concurrent('addPlant', () => {
   test.each([
     ['DynamoDB reports that the provisioned throughput is exceeded', 400, 'ProvisionedThroughputExceededException'],
@@ -120,7 +122,7 @@ describe.concurrent('addPlant', () => {
   });
 
   test.each(['ERR_INVALID_URL', 'CERT_HAS_EXPIRED', 'EACCES', 'EMFILE', 'ENOSPC', 'ERR_TLS_CERT_ALTNAME_INVALID'])(
-    'throws the error of the connection unchanged if the connection fails with %s',
+    'throws the error unchanged if the connection fails with %s, which is not temporary',
     async (code) => {
       const { fault, thrown } = await addWithout(code);
       expect(thrown).toBe(fault);
