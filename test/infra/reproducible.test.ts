@@ -29,7 +29,7 @@ const copyInto = (folder: string): void => {
   }
 };
 
-test('a build in another folder, with another umask, locale and time zone, makes the same template and bundles, byte for byte', async () => {
+test('a build in another folder, with another umask, locale and time zone, makes the same template, and bundles that are the same byte for byte', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const [copy, output] = [path.join(folder, 'another folder'), path.join(folder, 'cdk.out')];
