@@ -15,7 +15,7 @@ const root = path.resolve(import.meta.dirname, '..');
 // An ES module bundle that contains CommonJS libraries needs this banner, because ES modules do not have `require`.
 const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
-/** The handlers to compare with, each with the NodejsFunction options that the documentation of its library shows. */
+/** The handlers with which ours are compared, each with the NodejsFunction options in its library's documentation. */
 const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
   bare: {
     entry: 'bare.lambda.ts',

@@ -23,7 +23,8 @@ const command: Command = new Command('npm run -s restore --')
   .parse();
 
 const { from, to } = command.opts<Partial<Tables>>();
-// --from and --to are required. If they were declared so, Commander would call a mistyped option a missing one.
+// --from and --to are required, but not declared so: if a user typed --form, Commander would only say that --from is
+// missing.
 if (from === undefined || to === undefined) command.error('error: name two tables, with --from and --to');
 if (from === to) command.error('error: --from and --to are the same table');
 

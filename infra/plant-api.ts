@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway adds each log group to the account's log policy, whose size is limited, and never removes it. All
-    // names with this prefix share one entry. AWS names that of `prod`, which outlives its stack, to avoid clashes.
+    // API Gateway adds log groups to a policy of limited size, and never removes them. Those with this prefix share an
+    // entry. The log group of `prod` outlives its stack, so AWS makes up its name, to avoid clashes.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {

@@ -64,8 +64,8 @@ describe('every package of a lock file', () => {
 
   test('comes from a registry, except for the emulator, which is a link to its folder in this repository', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    // The entry must have no `engines`. Otherwise, `npm ci` would warn on an older Node.js, although that runs only
-    // npm. Only `npm pack` adds `engines`, to the packed emulator.
+    // The entry must have no `engines`: `npm ci` would warn if npm runs on an older Node.js, which runs nothing else.
+    // Only the packed emulator has `engines`; `npm pack` adds it.
     const { name, version, license, dependencies } = emulatorPackage;
     expect(emulator).toEqual({ name, version, license, dependencies });
   });

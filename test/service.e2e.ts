@@ -42,7 +42,7 @@ const startLocal = async (): Promise<Reached> => {
 
 /**
  * Returns whether to send a request again: after a 503, and after the error responses of a gateway that is over quota.
- * The local gateway sends such a response, too, if loading a function takes longer than Lambda's 10 s.
+ * The local gateway sends the same error response if loading a function takes longer than Lambda's 10 s.
  */
 const isToSendAgain = (status: number, body: unknown): boolean => isUnavailable(status) || isOverQuota(status, body);
 

@@ -51,7 +51,7 @@ const startTimers = `
   };`;
 
 describe('with the option debug', () => {
-  test('a timer that becomes due during a pause of the debugger fires later, but not at once after the pause', async () => {
+  test('a timer that becomes due during a pause of the debugger is postponed, and does not fire as soon as the pause ends', async () => {
     const fn = await functionOf(startTimers, {}, [], true);
     expect(resultOf(await fn.invoke())).toEqual({ early: [], fired: kinds });
   });

@@ -33,8 +33,8 @@ export const openTable = (name: string): Table => ({
 type Answer = { $metadata: { requestId?: string | undefined; attempts?: number | undefined } };
 
 /**
- * The client's request that needs the store. `signal` aborts attempts, the waits between them, and a slow response
- * body, which no SDK time-out covers. `storeCalls`, with times from performance.now(), are for the log.
+ * The HTTP request that needs the store. `signal` aborts attempts, the waits between them, and the reading of a slow
+ * response, which no SDK time-out covers. `storeCalls`, with times from performance.now(), are for the log.
  */
 export type OngoingRequest = {
   signal: AbortSignal;

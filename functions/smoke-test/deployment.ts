@@ -15,7 +15,7 @@ export type Answer = {
 };
 
 /**
- * Invokes a function version, given its ARN. @throws the SDK's error if Lambda has no result of it before the deadline
+ * Invokes a function version, given its ARN. @throws the SDK's error if Lambda returns no result before the deadline
  */
 export type Invoke = (version: string, event: object) => Promise<Answer>;
 

@@ -13,8 +13,8 @@ type Statement = Record<'Effect' | 'Principal' | 'Action' | 'Resource' | 'Condit
 export const findPermissions = (before: Template, after: Template): Finding[] => {
   const [then, now] = [permissionsOf(before), permissionsOf(after)];
   const covered = (permission: Permission, by: Permission[]) => by.some((other) => covers(other, permission));
-  // A change to the permissions of a role or group is reported once, for the role or group, and not again for whoever
-  // has it.
+  // A change to the permissions of a role or group is reported once, for the role or group, and not again for each
+  // function or user that has it.
   const isCovered = (permission: Permission, by: Permission[]) =>
     covered(permission, by) || (permission.role !== undefined && !covered({ ...permission, who: permission.role }, by));
   const added = now.filter((each) => each.effect === 'Allow' && !isCovered(each, then));
@@ -78,8 +78,8 @@ const parsed = (text: string): unknown => {
 };
 
 /**
- * Returns a permission whose actions the template does not list. The caller adds an `action` in words, such as
- * `do what arn:aws:iam::aws:policy/ReadOnlyAccess allows`.
+ * Returns a permission, still without `action`, for a policy whose actions the template does not list. The caller sets
+ * `action` to words such as `do what arn:aws:iam::aws:policy/ReadOnlyAccess allows`.
  */
 const unread = (effect: string, who: string) => ({ effect, who, resource: 'any resource', condition: '' });
 

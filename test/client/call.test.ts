@@ -281,7 +281,7 @@ describe('a call succeeds', () => {
     { name: 'Moss', heights: [], origin: {}, serial: 7n },
     { name: 'Moss', serial: 9223372036854775807n },
   ])('if the response repeats all fields that were sent, in any order: %o', async (plant) => {
-    // The service returns the fields in the reverse order.
+    // Make the fake service return the fields in the reverse order of the request.
     const { client } = await start((response, _) => {
       const fields = Object.entries(plant).toReversed();
       const json = fields.map(

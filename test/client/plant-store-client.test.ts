@@ -32,7 +32,7 @@ const stopTimers = () => {
 };
 
 /**
- * Returns whether the client is waiting before a retry. With a fixed token, it listens to `signal` only while it waits.
+ * Returns whether the client is waiting before a retry: with a fixed token, it has a listener on `signal` only then.
  */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 

@@ -118,7 +118,7 @@ describe('the stack for GitHub', () => {
     ]);
   });
 
-  test("creates GitHub's identity provider, which outlives the stack, because an account can have only one, which other stacks may use, too", async () => {
+  test("creates GitHub's identity provider, and keeps it if the stack is deleted: an account can have only one, so other stacks may use it", async () => {
     const { Provider } = ofType('AWS::IAM::OIDCProvider', await synthesize({ github }));
     expect(Provider).toMatchObject({
       Properties: { Url: 'https://token.actions.githubusercontent.com', ClientIdList: ['sts.amazonaws.com'] },

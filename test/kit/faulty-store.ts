@@ -23,7 +23,9 @@ type Call = {
    * @returns the store's response, which the SDK does not get unless the fault sends it
    */
   perform: () => Promise<StoreResponse>;
-  /** Adds the outcome of this call to `performed`. `perform` does that, too, so call only one of the two. */
+  /**
+   * Adds the outcome of this call to `performed`. `perform` does that by itself, so do not use both for the same call.
+   */
   note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };
 type StoreResponse = { status: number; requestId: string; body: string };

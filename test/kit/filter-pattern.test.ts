@@ -29,7 +29,7 @@ test.each<[pattern: string, isMatch: boolean]>([
   ['{ $.message.cause != "x" }', false],
   ['{ $.message.tags = "*" }', false],
   ['{ $.level.length = * }', false],
-])('the filter pattern %s matches the sample log line, as CloudWatch documents: %s', (pattern, isMatch) => {
+])('the filter pattern %s is evaluated on a sample log line as CloudWatch documents: %s', (pattern, isMatch) => {
   expect(parseFilterPattern(pattern)(line)).toBe(isMatch);
 });
 

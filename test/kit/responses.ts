@@ -504,7 +504,7 @@ const testFaults = (service: () => PlantService): void => {
     );
   });
 
-  test('createPlant answers 503 within the time limit of a request even if the store hangs and the body takes long to read', async () => {
+  test('createPlant answers 503 within the time limit of a request even if the body of the request takes long to read and the store hangs', async () => {
     const { sendOnce, fail, recovers } = await start();
     const id = newId();
     fail(id, hang);

@@ -62,7 +62,10 @@ export type Changes = {
   authorizer?: Change;
   operations?: Change;
   gateway?: GatewayOptions;
-  /** The functions that a roll-out replaces. If set, the new functions get only 10 % of the events at first. */
+  /**
+   * The functions that a roll-out replaces. If set, they get 90 % of the events at first, and the new functions the
+   * rest.
+   */
   previous?: FunctionSpec[];
 };
 

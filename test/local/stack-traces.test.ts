@@ -34,7 +34,7 @@ describe('the stack trace of a bundle', () => {
     }
   });
 
-  test('names, once it is translated, where the sources throw the error and where they call that code', () => {
+  test('is translated to the source line that throws the error, and the source line of its caller', () => {
     const [message, thrown, called] = traces.toSources(stack, sha256).split('\n');
     expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
     expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);

@@ -56,7 +56,7 @@ describe("a guide's code block", () => {
     ['twice', 'one\ntwo\n\none\ntwo\n\n'],
     ['not at all', 'one\ntwo\nthree\n'],
     ['only as parts of longer lines', 'zero one\ntwo\n\n'],
-  ])('is refused if the lines to replace are in the file %s', (_, text) => {
+  ])('is refused if the lines to replace occur %s in the file', (_, text) => {
     expect(() => applyBlock(changed, text)).toThrow(
       /^infra\/grants\.ts must have these lines exactly once:\none\ntwo\n/,
     );

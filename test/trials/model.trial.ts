@@ -55,7 +55,8 @@ const faults: Record<string, Fault> = {
 };
 
 /**
- * Sends a request that creates a plant. @returns, among other values, its status and the status that the model expects
+ * Sends a request that creates a plant. @returns, among other values, the status of the response and the status that
+ * the model expects
  */
 const create = async (model: Model, place: number, { name, tag }: Content, send = stack.send) => {
   const id = ids[place] ?? '';

@@ -21,8 +21,8 @@ let stack: TrialStack;
  */
 let from: TokenIssuer;
 /**
- * Like `from`, but if a token says where to fetch its key (such as in `jku`), that URL is the decoy's. The decoy acts
- * as an attacker's server.
+ * An issuer of tokens, like `from`. If a token of this issuer says where to fetch its key (such as in `jku`), that URL
+ * is the decoy's. The decoy acts as an attacker's server.
  */
 let fromDecoy: TokenIssuer;
 let decoy: Server;
