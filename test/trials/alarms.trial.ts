@@ -112,15 +112,17 @@ type Role = 'authorizer' | 'operation';
 const routeOf = (role: Role): FunctionName => (role === 'authorizer' ? role : createPlantRoute);
 
 /**
- * Sends a request that makes a function misbehave. `order` is the name of a misbehaviour, or an object: the environment
- * variables with which to start the function anew.
+ * Sends a request that makes a function misbehave. `misbehaviour` is a name, or an object: the environment variables
+ * with which to start the function anew.
  */
-const whileFunction = async (role: Role, order: string | object): Promise<Occurrence[]> => {
+const whileFunction = async (role: Role, misbehaviour: string | object): Promise<Occurrence[]> => {
   const which = routeOf(role);
   // A function that takes too long runs until its time-out, so set a short time-out to keep the test short.
-  stack.setFunctionTimeout(which, order === 'takes too long' ? 50 : longTimeout);
+  stack.setFunctionTimeout(which, misbehaviour === 'takes too long' ? 50 : longTimeout);
   try {
-    return await send({ headers: { [`x-${role}`]: typeof order === 'string' ? order : JSON.stringify(order) } });
+    return await send({
+      headers: { [`x-${role}`]: typeof misbehaviour === 'string' ? misbehaviour : JSON.stringify(misbehaviour) },
+    });
   } finally {
     stack.setFunctionTimeout(which, longTimeout);
   }
@@ -232,10 +234,10 @@ test('an ordinary day sets off no alarm, even though clients make mistakes and o
  */
 type BrokenVersion = [of: Role, what: string, meet: () => Promise<Occurrence[]>, alarms: string[]];
 
-const version = (of: Role, what: string, order: string | object, alarms: string[]): BrokenVersion => [
+const version = (of: Role, what: string, misbehaviour: string | object, alarms: string[]): BrokenVersion => [
   of,
   what,
-  () => whileFunction(of, order),
+  () => whileFunction(of, misbehaviour),
   alarms,
 ];
 
