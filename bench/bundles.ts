@@ -29,7 +29,7 @@ const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
   hono: { entry: 'peers/hono.lambda.ts', bundling: {} },
 };
 
-/** Ends the name of another handler if it is bundled with the same options as the service's own functions. */
+/** The suffix in the name of a handler to compare with if it is bundled with the same options as our own functions. */
 export const asOurs = ', bundled as ours';
 
 /** Bundles the service's functions (`own`, named after their operations), and the `others` to compare them with. */

@@ -123,8 +123,8 @@ const events: Record<string, string> = {
 const isOther = (name: string): boolean => others.some((bundle) => bundle.name === name);
 
 /**
- * The bundles to measure: those of the handlers to compare with (the bare handler twice), the authorizer's (once for
- * each signature algorithm), and that of the operation `measured`.
+ * The bundles to measure: those of the handlers to compare with (the bare one twice, to show the noise), the
+ * authorizer's (once for each signature algorithm), and that of the operation `measured`.
  */
 const contenders: Bundle[] = [...own, ...others].flatMap((bundle) => {
   if (bundle.name === 'bare') return [bundle, { ...bundle, name: 'again' }];
@@ -176,7 +176,7 @@ const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
  * Returns whether to measure a task for a bundle. Leaves out the authorizer's first response, which is never compared,
- * and figures that would repeat another: warm requests of handlers bundled as ours, and the import for ES256.
+ * and what another bundle shows: its import with ES256, and warm requests to handlers `asOurs`.
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'

@@ -75,8 +75,8 @@ describe('every package of a lock file', () => {
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
-    // esbuild's install script is forbidden, too: if the package with its binary is missing, the script installs it
-    // without a lock file. An npm older than 11.16 then runs the package's own scripts, before the binary is checked.
+    // esbuild's install script is forbidden, too: if the package with the binary is missing, the script installs it
+    // without a lock file, and npm before 11.16 runs its scripts before the binary is checked.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));

@@ -217,15 +217,15 @@ export const withoutEffect: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The properties by which some resources that have no effect in the emulator invoke functions on AWS. Such a resource
- * is refused if that property refers to a function, because here, it would never invoke that function.
+ * For some resource types that have no effect in the emulator: the property with the function that a resource invokes
+ * on AWS. Such a resource is refused if it refers to a function, which would wait for events in vain.
  */
 export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',
   'AWS::SNS::Subscription': 'Endpoint',
   'AWS::SNS::Topic': 'Subscription',
   // Alarms and CodeDeploy may refer to functions, too, but are not listed: in the emulator, no alarm goes off and
-  // nothing is rolled out, so none of their invocations is missing.
+  // nothing is rolled out, so they would never invoke a function.
 };
 
 export const onlyFromApi = 'functions get events from the HTTP API only';

@@ -53,7 +53,7 @@ test('the gateway responds 500 and logs AccessDeniedException if the stack does 
   await remove();
 });
 
-test("the emulator invokes a function without the gateway, and replaces the function's code", async () => {
+test("the emulator can invoke a function without the gateway, and can replace a function's code", async () => {
   const name = emulator.functionNames.find((each) => each.startsWith('AdminFunction')) ?? '';
   const event = { rawPath: '/', requestContext: { authorizer: { lambda: { user: 'ann' } } } };
   expect(await emulator.invoke(name, event)).toEqual({ result: '{"user":"ann"}', log: [] });

@@ -39,7 +39,7 @@ describe('the gateway', () => {
     expect((await response).status, 'status').not.toBe(400);
   });
 
-  test('sends no 400 for invalid bytes that follow two pipelined requests, if only the first of these is already answered', async () => {
+  test('sends no 400 for invalid bytes after two pipelined requests while the second request is still unanswered', async () => {
     const called = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<Outcome>();
     const answers = [Promise.resolve(asJson({ statusCode: 201 })), finish.promise];
@@ -97,19 +97,19 @@ describe('the gateway', () => {
   });
 });
 
-describe('the hooks that a user passes to the gateway', () => {
+describe('with a hook that fails, the gateway', () => {
   const thrower = () => {
     throw new Error('no disk');
   };
 
-  test('make the gateway respond 500, and log why, if intercept throws', async () => {
+  test('responds 500, and logs why, if intercept throws', async () => {
     const { port, log, events } = await start({}, {}, { intercept: thrower });
     expect(await send(port, 'GET /')).toMatchObject({ status: 500, body: '{"message":"Internal Server Error"}' });
     expect(log).toMatchObject([{ method: 'GET', path: '/', status: 500, error: 'intercept failed: no disk', log: [] }]);
     expect(events).toEqual([]);
   });
 
-  test('make the gateway close the connection if intercept throws after it has begun to respond', async () => {
+  test('closes the connection if intercept throws after it has begun to respond', async () => {
     const { port, log } = await start(
       {},
       {},
@@ -127,14 +127,11 @@ describe('the hooks that a user passes to the gateway', () => {
   test.each<[what: string, onRequest: () => void]>([
     ['throws', thrower],
     ['rejects', async () => thrower()],
-  ])(
-    'do not stop the gateway if onRequest %s: it reports the error on stderr, and goes on serving',
-    async (_, onRequest) => {
-      const stderr = vi.spyOn(console, 'error').mockReturnValue();
-      const { port } = await start({}, {}, { onRequest });
-      expect(await post(port, '{}', [token])).toMatchObject({ status: 200 });
-      expect(await exchange(port, 'nonsense\r\n\r\n')).toMatchObject({ status: 400 });
-      expect(stderr.mock.calls).toEqual(Array(2).fill(['onRequest failed:', new Error('no disk')]));
-    },
-  );
+  ])('goes on serving, and reports the error on stderr, if onRequest %s', async (_, onRequest) => {
+    const stderr = vi.spyOn(console, 'error').mockReturnValue();
+    const { port } = await start({}, {}, { onRequest });
+    expect(await post(port, '{}', [token])).toMatchObject({ status: 200 });
+    expect(await exchange(port, 'nonsense\r\n\r\n')).toMatchObject({ status: 400 });
+    expect(stderr.mock.calls).toEqual(Array(2).fill(['onRequest failed:', new Error('no disk')]));
+  });
 });

@@ -78,7 +78,7 @@ describe('a function gets an event in payload format 2.0', () => {
     ['application/octet-stream', false],
     ['image/png', false],
     [undefined, false],
-  ])('whose body has the content type %s, and is text instead of base64: %j', async (contentType, isText) => {
+  ])('whose body has the content type %s; whether it is text instead of base64: %j', async (contentType, isText) => {
     const { port, event } = await start();
     await post(port, 'é', [token, ...(contentType ? [`Content-Type: ${contentType}`] : [])]);
     expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject(

@@ -20,7 +20,7 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
  * been rounded becomes a bigint; a fraction that was rounded to a safe integer becomes NaN, which no check accepts.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
-  // A double holds any 15 digits exactly, but rounds 1e-400 to 0. So 0 is exact only if `source` has no digit 1 to 9.
+  // A double keeps any 15 digits, but 1e-400 becomes 0. So a result of 0 is exact only if `source` has no digit 1 to 9.
   const isExact = source.length <= 15 && Number.isSafeInteger(value) && (value !== 0 || !/[1-9]/.test(source));
   if (isExact || !Number.isInteger(value)) return value;
   return integerOf(source) ?? (Number.isSafeInteger(value) ? Number.NaN : value);

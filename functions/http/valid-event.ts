@@ -46,7 +46,10 @@ const clause = ({ instancePath, params, message }: ErrorObject): string => {
   return `${nameOf(instancePath)} ${message}${allowedValue === undefined ? '' : `: ${JSON.stringify(allowedValue)}`}`;
 };
 
-/** Returns the name of a part of the event for error messages. Only the name of a parameter has a prefix. */
+/**
+ * Returns how an error message names a part of the event: `the query parameter id`, or just `id` for a field of the
+ * body.
+ */
 const nameOf = (path: string): string => {
   const [, part = '', ...field] = path.split('/');
   const name = field.join('/');

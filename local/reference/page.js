@@ -49,14 +49,14 @@ const fold = (element, words) => {
   };
   button.addEventListener('click', () => show(element.hasAttribute('data-folded')));
   show(false);
-  // Put the button of the table of statuses after that table. Swagger UI inserts the response directly before the
-  // table, so it would separate the table from a button before it.
+  // Put the button that belongs to the table of statuses below the table. Swagger UI inserts the response directly
+  // above the table, so it would separate the table from a button above it.
   if (element.matches('table')) element.after(button);
   else element.before(button);
 };
 
 /**
- * The operation whose response the page keeps in view. It scrolls repeatedly, as Swagger UI draws a response in steps.
+ * The operation whose response the page keeps in view, by scrolling repeatedly: Swagger UI draws a response in steps.
  */
 let executed;
 

@@ -33,8 +33,8 @@ type Part = {
 };
 
 /**
- * Returns the parts of a resource: the whole resource, and each replica of a table. A message about a part ends with
- * the key of the part: `''` for the whole resource, or for example ` in eu-west-1` for a replica.
+ * Returns the parts of a resource: the whole resource, and each replica of a table. The key of a part is the text that
+ * ends a message about it: `''` for the whole resource, or for example ` in eu-west-1` for a replica.
  */
 const partsOf = ({ Properties = {} }: Resource): Map<string, Part> => {
   const { Replicas = [] } = Properties as { Replicas?: (Part & { Region?: unknown })[] };

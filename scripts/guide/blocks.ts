@@ -46,8 +46,8 @@ export const applyBlock = (block: Block, text: string | undefined): string => {
 
 const applyDiff = (block: Block, text: string): string => {
   const before = side(block, '-');
-  // Search for a line break and `before`, so that `before` is found only at the start of a line. It ends with a line
-  // break.
+  // Search for a line break and `before`, so that `before` is found only at the start of a line. As `before` ends with
+  // a line break, only whole lines match.
   const whole = `\n${text}`;
   const start = whole.indexOf(`\n${before}`);
   if (start === -1 || whole.includes(`\n${before}`, start + 1)) {
@@ -57,8 +57,8 @@ const applyDiff = (block: Block, text: string): string => {
 };
 
 /**
- * Inserts a YAML block. Skips leading keys that the file already has; from the first new key on, adds the block at the
- * end of the map to which that key belongs.
+ * Inserts a YAML block. It may begin with keys of maps that the file already has; the rest of the block is added at the
+ * end of the innermost of these maps.
  */
 const insertYaml = ({ file, lines }: Block, text: string): string => {
   const document = parseDocument(text);

@@ -173,7 +173,7 @@ const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
 };
 
 describe('npm run request, with the id of a request to the local service, shows the cause of', () => {
-  test('each error of the contract, and the 404 of the gateway (the tests below leave none out)', () => {
+  test('every error of the contract, and the 404 of the gateway: the tests below cover them all', () => {
     const ofContract = Object.entries(createPlantOperation.responses).flatMap(([status, { content }]) =>
       examplesOf(content['application/json']).map(
         (example) => `${status} ${(example as { error?: number }).error ?? 'gateway'}`,
@@ -210,7 +210,7 @@ describe('npm run request, with the id of a request to the local service, shows 
     expect(errors).toEqual([expect.stringContaining('keys of the token issuer cannot be fetched')]);
   });
 
-  test('a conflict, if the id is the one that the TypeScript client returned', async () => {
+  test('a conflict whose id the TypeScript client has returned', async () => {
     const { createPlant } = createPlantStoreClient({ baseUrl: stack.url, token: stack.token });
     const id = BigInt(newId());
     await createPlant({ id, name: 'Moss' });

@@ -142,7 +142,8 @@ test('createPlant responds with the error 40002, and does not call the store, if
 });
 
 /**
- * Generates JSON in which N stands for each number, with objects that nest, repeat keys, or have keys like __proto__.
+ * Generates JSON texts with the placeholder N for each number. Objects may nest, repeat keys, or have keys like
+ * __proto__.
  */
 const spellWatchedKeys = (gen: GeneratorValue, depth: number): string => {
   const inner = () => spellWatchedKeys(gen, depth - 1);

@@ -110,8 +110,8 @@ test.each(['index.js', 'package.json'])(
   async (name) => {
     const { folder, remove } = await temporaryFolder();
     onTestFinished(remove);
-    // Act as another user of the machine when CDK writes to stderr: at that moment, the folder of the bundle exists,
-    // and every user may still write to it (mode 0777).
+    // Do what another user of the machine could do when CDK writes to stderr: at that moment, the folder of the bundle
+    // exists, and every user may still write to it (mode 0777).
     vi.spyOn(process.stderr, 'write').mockImplementation(() => {
       for (const bundle of readdirSync(folder)) writeFileSync(path.join(folder, bundle, name), 'module.exports = {};');
       return true;

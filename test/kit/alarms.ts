@@ -15,7 +15,10 @@ type Alarm = Watched & {
   TreatMissingData: string;
 };
 
-/** The properties of an alarm that are supported here, and those that do not affect when the alarm goes off. */
+/**
+ * The properties that an alarm may have here: those that this file evaluates, and those that do not affect when it goes
+ * off.
+ */
 const known = new Set([
   ...['AlarmName', 'AlarmDescription', 'AlarmActions', 'OKActions', 'ComparisonOperator', 'TreatMissingData'],
   ...['Metrics', 'Namespace', 'MetricName', 'Dimensions', 'Statistic', 'ExtendedStatistic', 'Period'],

@@ -1,8 +1,8 @@
 import { vi } from 'vitest';
 
 /**
- * Replaces the clock of timers and `performance` in this test file: it advances at most 10 ms in each turn of the event
- * loop, however long the turn takes. A busy machine then cannot use up the time limits of the code under test.
+ * Replaces the clock of timers and `performance` in the test file that calls this: the clock advances at most 10 ms in
+ * each turn of the event loop, however long the turn takes. So a busy machine cannot use up time limits.
  */
 export const startEventLoopClock = (): void => {
   vi.useFakeTimers({

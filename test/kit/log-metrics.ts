@@ -10,7 +10,9 @@ export const metricName = (namespace: string, name: string, dimensions: Record<s
   return [`${namespace} ${name}`, ...pairs.map(([key, value]) => `${key}=${value}`)].join(', ');
 };
 
-/** A metric filter: the function whose log it reads, its pattern, its metric, and the values that a log line adds. */
+/**
+ * A metric filter: the function whose log it reads, its pattern, its metric, and the values that a log line adds to it.
+ */
 export type MetricFilter = {
   functionName: string;
   pattern: string;

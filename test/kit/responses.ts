@@ -387,7 +387,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       },
     );
 
-    test('for a content encoding that it does not accept, and names the one that it accepts in the response', async () => {
+    test('for a content encoding that it does not accept; the response names the one that it accepts', async () => {
       const { headers } = await service().send({ body: '{}', contentType, contentEncoding: 'gzip' });
       expect(headers).toMatchObject({ 'accept-encoding': 'identity' });
     });

@@ -49,7 +49,9 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
   return readTemplate(JSON.parse(template), assets).functions;
 };
 
-/** Returns the functions of the newest earlier commit whose bundles are not the same as those of the working tree. */
+/**
+ * Finds the newest earlier commit at which the bundles differ from those of the working tree. Returns its functions.
+ */
 const previousFunctions = async (folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   const hashesOf = (specs: FunctionSpec[]) => specs.map(({ environment }) => environment['BUNDLE_SHA256']);
   const now = hashesOf(inject('stack').functions);

@@ -79,8 +79,8 @@ describe('npm start', () => {
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
     let isOver = false;
     void ended.then(() => (isOver = true));
-    // The service exits as soon as it cannot print the line of a request. Send several requests: the service can still
-    // print while a process that another test has just forked keeps the reading end of the service's stdout open.
+    // The service exits if it cannot print the line of a request. One request may not be enough: a process that another
+    // test has just forked may keep the reading end of the service's stdout open for a moment.
     while (!isOver) await fetch(`${url}/other`).catch(() => undefined);
     expect(await ended).toMatchObject({ code: 1, stderr: calm });
     expect(await home.list()).toEqual(['lock']);

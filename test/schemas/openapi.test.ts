@@ -58,7 +58,7 @@ describe('schemas/openapi.yaml', () => {
     ['Error', { error: 40001 }, false],
     ['Error', { message: '' }, false],
     ['Error', { error: '40001', message: '' }, false],
-  ])('has a schema %s; whether it accepts %j: %s', (name, value, valid) => {
+  ])('has a schema %s that, for %j, gives the verdict %s', (name, value, valid) => {
     const validate = compile({ $ref: `#/components/schemas/${name}` });
     expect(validate(value), `${JSON.stringify(value)} is a ${name}`).toBe(valid);
   });

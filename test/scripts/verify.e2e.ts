@@ -128,7 +128,7 @@ test('npm run verify lists each deployed function that runs the code of the loca
 });
 
 test.each(['PlantStore-dev-anna'])(
-  'npm run verify expects all functions in the stack %s, except the one for the smoke test',
+  'npm run verify expects the stack %s to have all functions of the project, except the one for the smoke test',
   async (stack) => {
     const { SmokeTest, ...functions } = Object.fromEntries(
       Object.entries(matching()).map(([id, fake]) => [/^SmokeTest/.test(id) ? 'SmokeTest' : id, fake]),

@@ -30,8 +30,8 @@ const clocked = (handler: Handler): Handler => {
 let store: PlantsStore;
 let stack: TrialStack;
 /**
- * `key` is the issuer's published key, `stranger` is a foreign key with the same key id (kid), and `next` is a key that
- * the issuer has not published yet.
+ * `key` is the issuer's published key, `stranger` is a key of somebody else with the same key id (kid), and `next` is a
+ * key that the issuer has not published yet.
  */
 let key: SigningKey;
 let stranger: SigningKey;
@@ -144,8 +144,7 @@ describe('tokens with unknown key ids (kids)', () => {
   });
 
   /**
-   * How many instances of the authorizer the trial uses at the same time: in full, the most that the local service
-   * runs.
+   * How many instances of the authorizer run at the same time. A full trial uses as many as the local service may run.
    */
   const instances = trialSize(8, 2);
 

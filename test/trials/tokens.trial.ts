@@ -52,7 +52,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** How many requests are sent at the same time. The local service runs at most as many instances of a function. */
+/** How many requests are sent at the same time. The local service runs at most 8 instances of a function. */
 const width = 8;
 
 /** Sends raw bytes to the gateway, and expects one response. @returns its status */

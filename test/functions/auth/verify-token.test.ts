@@ -189,7 +189,7 @@ describe('the required scope', () => {
     }
   });
 
-  test('is returned once, with the other scopes of the claims that the settings name, even if two of these claims contain it', async () => {
+  test('is returned with the other scopes of the claims that the settings name, and only once if two of these claims contain it', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });
