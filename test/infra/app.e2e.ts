@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import cdkJson from '../../cdk.json' with { type: 'json' };
+import { featureFlags } from '../kit/feature-flags.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { combinations, externalIssuer, kinds } from '../kit/stacks.ts';
 import { operationNames } from '../kit/template.ts';
@@ -19,7 +20,7 @@ const runApp = async (environment: Record<string, string>, { umask = '022', comm
 const synthesize = async (context: Record<string, unknown>, { NODE_OPTIONS = '', umask = '022' } = {}) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  const CDK_CONTEXT_JSON = JSON.stringify({ ...cdkJson.context, ...context });
+  const CDK_CONTEXT_JSON = JSON.stringify({ ...featureFlags, ...context });
   const environment = { CDK_OUTDIR: folder, CDK_CONTEXT_JSON, CDK_VALIDATION: 'false', NODE_OPTIONS };
   return { ...(await runApp(environment, { umask })), folder };
 };

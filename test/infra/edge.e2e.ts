@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import cdkJson from '../../cdk.json' with { type: 'json' };
+import { featureFlags } from '../kit/feature-flags.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { ofType, propertiesOf, type Template, withoutHashes } from '../kit/template.ts';
 
@@ -21,7 +21,7 @@ const settings: Record<string, string> = {
 const synthesize = async (context: Record<string, string>) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
-  const CDK_CONTEXT_JSON = JSON.stringify({ ...cdkJson.context, ...context });
+  const CDK_CONTEXT_JSON = JSON.stringify({ ...featureFlags, ...context });
   const { code, stdout, stderr } = await run('sh', ['-c', app], { CDK_OUTDIR: folder, CDK_CONTEXT_JSON }).ended;
   return { code, said: stdout + stderr, file: path.join(folder, 'PlantStore-Edge.template.json') };
 };

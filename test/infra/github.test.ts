@@ -5,8 +5,8 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { RootConstruct } from 'constructs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import cdkJson from '../../cdk.json' with { type: 'json' };
 import { GitHubStack, readGitHub } from '../../infra/github.ts';
+import { featureFlags } from '../kit/feature-flags.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { arn, ofType, propertiesOf, ref, withoutHashes } from '../kit/template.ts';
 
@@ -23,7 +23,7 @@ const synthesize = async (context: Record<string, string>) => {
   onTestFinished(remove);
   const app = new App({
     outdir: folder,
-    context: { ...cdkJson.context, ...context },
+    context: { ...featureFlags, ...context },
     builtinCloudFormationValidation: false,
   });
   const settings = read(context);

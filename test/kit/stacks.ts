@@ -3,9 +3,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import cdkJson from '../../cdk.json' with { type: 'json' };
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { readSettings } from '../../infra/settings.ts';
+import { featureFlags } from './feature-flags.ts';
 
 /** Makes a stack with this CDK context and passes it to `use`. Does not bundle the functions. */
 export const withStack = <T>(context: Record<string, string>, use: (stack: PlantStoreStack) => T): T => {
@@ -14,7 +14,7 @@ export const withStack = <T>(context: Record<string, string>, use: (stack: Plant
   try {
     const app = new App({
       outdir,
-      context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [], ...context },
+      context: { ...featureFlags, 'aws:cdk:bundling-stacks': [], ...context },
       // CloudFormation's validation is left out: it is slow, changes no template, and app.e2e.ts runs it.
       builtinCloudFormationValidation: false,
     });

@@ -2,7 +2,7 @@
  * Runs infra/app.ts with one CDK context after another, for app.e2e.ts. All runs share one process, because each
  * process takes 2 s to load CloudFormation's rules.
  */
-import cdkJson from '../../cdk.json' with { type: 'json' };
+import { featureFlags } from './feature-flags.ts';
 
 const runs: { context: Record<string, string>; umask: string; folder: string }[] = JSON.parse(
   process.env['RUNS'] ?? '',
@@ -10,7 +10,7 @@ const runs: { context: Record<string, string>; umask: string; folder: string }[]
 for (const [index, { context, umask, folder }] of runs.entries()) {
   process.umask(umask);
   process.env['CDK_OUTDIR'] = folder;
-  process.env['CDK_CONTEXT_JSON'] = JSON.stringify({ ...cdkJson.context, ...context });
+  process.env['CDK_CONTEXT_JSON'] = JSON.stringify({ ...featureFlags, ...context });
   // The query string makes Node load infra/app.ts again, although it has loaded the same file before.
   await import(`../../infra/app.ts?${index}`);
   // The CDK app synthesizes when the process emits this event.
