@@ -58,7 +58,7 @@ const start = async (): Promise<void> => {
 
   // Importing issuer.ts and stack.ts takes half of the start-up time, so import them while esbuild bundles the
   // functions.
-  const [{ startIssuer }, { makeApp }, contract] = await Promise.all([
+  const [{ startIssuer }, { makeApp, readCdkJson }, contract] = await Promise.all([
     import('./issuer.ts'),
     import('./stack.ts'),
     readContract(),
@@ -74,8 +74,8 @@ const start = async (): Promise<void> => {
   const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
   const assets = temporaryFolder();
   // The stages `dev` and `prod` have the same API. Only `prod` has roll-outs and a smoke test, which nobody needs here.
-  const context = { stage: 'dev', issuer: issuerUrl, audience, jwksUri };
-  const app = makeApp(assets, context);
+  const context = { stage: 'dev', issuer: issuerUrl, audience, jwksUri, scopeClaim: 'scope' };
+  const app = makeApp(assets, { ...readCdkJson(), ...context });
   const requestLog = new RequestLog(say);
   setInterval(() => requestLog.endSecond(), 1_000).unref();
   cleanUps.push(() => requestLog.endSecond());

@@ -4,19 +4,18 @@ import { PlantStoreStack } from '../infra/plant-store-stack.ts';
 import { ServiceFunction } from '../infra/service-function.ts';
 import { readSettings } from '../infra/settings.ts';
 
+/** Reads the CDK context in cdk.json: the CDK's feature flags, and settings of the stack. */
+export const readCdkJson = (): Record<string, unknown> =>
+  JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8')).context;
+
 /**
  * Makes a CDK app with the stack that `cdk deploy` deploys. The app's `synth` writes the template and the bundles to
  * `folder`.
- * @param context has the values that the option `-c` of `cdk` would set
  */
-export const makeApp = (folder: string, context: Record<string, string>): App => {
-  const cdkJson: unknown = JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8'));
+export const makeApp = (folder: string, context: Record<string, unknown>): App => {
   const app = new App({
     outdir: folder,
-    context: {
-      ...(cdkJson as { context: object }).context,
-      ...context,
-    },
+    context,
     // Skip the template check of `cdk synth`, which would take a third of the start-up time of `npm start`.
     builtinCloudFormationValidation: false,
   });

@@ -19,11 +19,11 @@ export type Synthesized = {
 };
 
 const { assets, context, debug } = JSON.parse(process.argv[2] ?? '') as Pick<Service, 'assets' | 'context' | 'debug'>;
-const [{ makeApp, entriesOf }] = await Promise.all([
+const [{ makeApp, entriesOf, readCdkJson }] = await Promise.all([
   import('../stack.ts'),
   prebuildBundles({ debug, entries: listDevEntries() }),
 ]);
-const app = makeApp(assets, context);
+const app = makeApp(assets, { ...readCdkJson(), ...context });
 const [stack] = app.synth().stacks;
 const synthesized: Synthesized = { template: stack?.template, entries: entriesOf(app), scope: allScopes };
 process.send?.(synthesized);

@@ -5,6 +5,7 @@ import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { scopes } from '../../functions/generated/contract.ts';
 import { bundle, bundleInputs } from '../../infra/bundling.ts';
 import { makeApp } from '../../local/stack.ts';
+import { featureFlags } from '../kit/feature-flags.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { externalIssuer } from '../kit/stacks.ts';
 
@@ -116,7 +117,7 @@ test.each(['index.js', 'package.json'])(
       for (const bundle of readdirSync(folder)) writeFileSync(path.join(folder, bundle, name), 'module.exports = {};');
       return true;
     });
-    expect(() => makeApp(folder, externalIssuer)).toThrow(
+    expect(() => makeApp(folder, { ...featureFlags, ...externalIssuer })).toThrow(
       new RegExp(`bundling-temp-.* has files of another user: ${name}`),
     );
   },

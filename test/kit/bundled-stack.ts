@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node';
 import type { ServedStack } from '../../emulator/served-stack.ts';
 import { readTemplate } from '../../emulator/template/read-template.ts';
 import { prebuildBundles } from '../../local/prebuild.ts';
+import { featureFlags } from './feature-flags.ts';
 
 export default async ({ provide }: TestProject) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
@@ -13,7 +14,7 @@ export default async ({ provide }: TestProject) => {
   const issuer = 'https://issuer.example';
   try {
     const [{ makeApp }] = await Promise.all([import('../../local/stack.ts'), prebuildBundles()]);
-    const context = { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' };
+    const context = { ...featureFlags, issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' };
     const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');
     // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
     await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');

@@ -24,6 +24,9 @@ beforeAll(async () => {
   copy = await copyProject(home.folder, new AbortController().signal);
   data = path.join(home.folder, 'data');
   await mkdir(data);
+  const cdkJson = JSON.parse(await read('cdk.json'));
+  const context = { ...cdkJson.context, issuer: 'https://issuer.example', audience: 'urn:other', scopeClaim: 'scp' };
+  await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson, context }));
   const node = `'${process.execPath}'`;
   const commands = `${node} scripts/compile-contract.ts && exec ${node} ${programs.start} --watch 2>&1`;
   service = await startLocalService(data, {}, ['sh', '-c', `cd '${copy.folder}' && ${commands}`]);
@@ -62,6 +65,10 @@ const post = async (body: string, route = '/plants', bearer = token): Promise<{ 
 
 const operation = 'functions/create-plant.ts';
 const message = 'the id belongs to a plant with other content';
+
+test('npm start accepts the tokens of its own issuer, even if cdk.json names another issuer and its claims', async () => {
+  expect(await post(`{"id":${newId()},"name":"Moss"}`)).toMatchObject({ status: 200 });
+});
 
 test('npm start -- --watch reloads only the function whose code has changed, and still accepts old tokens', async () => {
   const id = newId();
