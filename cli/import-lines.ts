@@ -123,17 +123,21 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 const readPlant = (bytes: Buffer): NewPlant | string => {
   let value: unknown;
   try {
-    value = JSON.parse(utf8.decode(bytes), exactInteger);
-  } catch {
-    return 'the line is not JSON in UTF-8';
+    value = JSON.parse(utf8.decode(bytes), exactNumber);
+  } catch (error) {
+    return error instanceof RangeError ? error.message : 'the line is not JSON in UTF-8';
   }
   if (!(value instanceof Object) || Array.isArray(value)) return 'the line is JSON, but not an object';
   return value as NewPlant;
 };
 
 /**
- * Makes JSON.parse return an integer written in digits as a bigint, because a large integer would be rounded as a
- * number.
+ * Makes JSON.parse return an integer as a bigint, because a large integer would be rounded as a number.
+ * @throws RangeError for other numbers that became integers, because rounding may be the reason: 9007199254740991.4
  */
-const exactInteger = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
-  typeof value === 'number' && /^-?\d+$/.test(source) ? BigInt(source) : value;
+const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
+  if (typeof value !== 'number') return value;
+  if (/^-?\d+$/.test(source)) return BigInt(source);
+  if (Number.isInteger(value)) throw new RangeError(`write ${source.slice(0, 40)} in digits only: it could be rounded`);
+  return value;
+};
