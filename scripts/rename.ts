@@ -68,7 +68,7 @@ try {
   });
   git('add', '--', ...changed.map(({ file }) => file));
   console.log(`Renamed plant to ${noun.singular} in ${changed.length} files, and staged it; git reset --hard undoes it.
-Next: rm -rf .plant-store (local data), npm ci && npm test, and commit. Then edit the contract (schemas/openapi.yaml), and handle what npm run typecheck names.
+Next: rm -rf .plant-store (local data), npm ci && npm test, and commit. Then edit the contract (schemas/openapi.yaml), run npm run prepare, and handle what npm run typecheck names.
 Prose in documents still speaks of plants (git grep -iw plants -- '*.md'); npm run record makes the README's pictures.`);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
