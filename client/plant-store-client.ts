@@ -21,7 +21,7 @@ export type ErrorCode<Id extends OperationId> = Operations[Id]['errorCode'];
  *   from another server at that address. This includes redirects (3xx), which the client does not follow; browsers hide
  *   the status of a redirect, and `status` is then 0;
  * - `no answer`: no response, or only part of one. The service may or may not have handled the request; sending the
- *   request again is safe. `cause` is what `fetch` threw.
+ *   request again is safe. `cause` is the underlying error.
  *
  * `requestId` is the response's header `apigw-requestid`, which identifies the request in the service's logs. It is
  * undefined if there was no response, if another server responded, or if a browser hides the header. After retries,
