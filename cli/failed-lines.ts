@@ -52,7 +52,7 @@ export class FailedLines {
     // then, add the line, because it may have been deleted.
     if (this.#present.has(digest(bytes.toString('latin1'))) && (await this.#isUnchanged())) return;
     const request = requestId === undefined ? '' : ` [request ${requestId}]`;
-    // The message may come from any server at the service's address: replace line breaks, which would end the comment.
+    // Replace line breaks in the message, which any server at that address may have sent: they would end the comment.
     const reason = `${message}${request}`.replaceAll(/\s+/g, ' ');
     const head = Buffer.from(`# ${source}:${number} (${error}): ${reason}\n`);
     const lineBreak = Buffer.from((await endsInLineBreak(this.file)) ? '' : '\n');

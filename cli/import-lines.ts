@@ -117,7 +117,7 @@ const tooLong = (number: number): Error =>
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses one line. The client and the service check the plant's fields.
+ * Parses one line. Does not check the plant's fields: the client and the service do that.
  * @returns the plant, or the reason why the line cannot be sent
  */
 const readPlant = (bytes: Buffer): NewPlant | string => {
@@ -133,7 +133,7 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
 
 /**
  * Makes JSON.parse return an integer as a bigint, because a large integer would be rounded as a number.
- * @throws RangeError for other numbers that became integers, because rounding may be the reason: 9007199254740991.4
+ * @throws RangeError for a number with a fraction or an exponent that became an integer: it may have been rounded
  */
 const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
   if (typeof value !== 'number') return value;

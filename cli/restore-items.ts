@@ -105,7 +105,7 @@ const describe = async (client: DynamoDBClient, name: string): Promise<TableDesc
   }
 };
 
-/** Describes a table's key, such as `id (N)`: partition key first. */
+/** Describes a table's key, partition key first, such as `owner (S), id (N)`. */
 const keyOf = ({ KeySchema = [], AttributeDefinitions = [] }: TableDescription): string =>
   KeySchema.map(({ AttributeName }) => {
     const definition = AttributeDefinitions.find((each) => each.AttributeName === AttributeName);

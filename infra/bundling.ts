@@ -42,7 +42,9 @@ export const bundles = new Map<string, Uint8Array>();
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
 
-/** Lists the entry files of a dev stage. A dev stage does not roll out in steps, so it needs no smoke test. */
+/**
+ * Lists the entry files of a dev stage: all but that of the smoke test, because a dev stage does not roll out in steps.
+ */
 export const listDevEntries = (): string[] => listEntries().filter((entry) => entry !== 'smoke-test.lambda.ts');
 
 /** Returns the bundle of an entry file in functions/: one JavaScript file. @example bundle('authorizer.lambda.ts') */

@@ -41,7 +41,10 @@ export const accessLine = (entry: AccessLogEntry, output: Output = process.stdou
 const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
   level === 'ERROR' || level === 'FATAL' ? 'red' : level === 'WARN' ? 'yellow' : 'dim';
 
-/** Returns the message of a log line. If an argument of the log call after the first was an error, adds that error. */
+/**
+ * Returns the message of a log line. If the function logged several values, and one after the first was an error, adds
+ * that error.
+ */
 const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
 

@@ -85,7 +85,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^node:/,
     ],
   },
-  // The client is a separate npm package, so it may import only what its bundle includes.
+  // The client is a separate npm package without dependencies. Its bundle may include only these modules.
   { of: /^client\//, may: [/^client\//, /^functions\/generated\/contract\.ts$/, /^ky$/] },
   {
     of: /^scripts\//,

@@ -18,7 +18,7 @@ const blocks = (heading: string, language: string, document = 'README.md'): stri
 };
 
 describe('a reader of the READMEs', () => {
-  test('can add plants with curl, from the command line, from a file and from TypeScript', async ({ home }) => {
+  test('can add plants with curl, with npm run plant, by importing a file, and from TypeScript', async ({ home }) => {
     const { url } = await home.start();
     const here = (code: string): string =>
       code

@@ -90,7 +90,7 @@ test.each<[what: string, body: string, headers: Record<string, string>, answer: 
     { authorization: 'Bearer a.b.c' },
     { status: 403, body: { message: 'Forbidden' } },
   ],
-])('the service refuses %s', async (_, body, headers, answer) => {
+])('the service refuses %s, with the right status and body', async (_, body, headers, answer) => {
   expect(await send(body, headers)).toMatchObject(answer);
 });
 

@@ -55,7 +55,7 @@ test("the gateway responds 429 to requests beyond their route's limits, without 
   expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
 });
 
-test('without a clock, the gateway throttles no requests', async () => {
+test('a gateway that is made without a clock throttles no requests', async () => {
   const { port } = await start({}, { routes });
   for (const _ of [1, 2, 3]) expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
 });

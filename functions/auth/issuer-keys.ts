@@ -76,8 +76,8 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
 };
 
 /**
- * Returns the keys that can be used to verify tokens, from the JSON of a key set (RFC 7517).
- * @throws Error if the response is not a key set
+ * Returns those keys of a key set (RFC 7517, as JSON) with which tokens can be verified.
+ * @throws Error if the JSON is not a key set
  */
 export const usableKeys = (response: ArrayBuffer): IssuerKey[] => {
   try {

@@ -11,7 +11,7 @@ const failedLine = (number: number) => {
 const texts = (...numbers: number[]) =>
   numbers.map((number) => `# plants.ndjson:${number} (40901): vergeben für immer\nLöwenzahn\n`).join('');
 
-/** Starts an import with a file that already contains failed lines of an earlier import. */
+/** Starts an import whose file of failed lines already contains lines of an earlier import. */
 const importAgain = async (earlier: string | Buffer = texts(1, 2)) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);

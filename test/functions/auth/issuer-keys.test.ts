@@ -79,7 +79,7 @@ describe('the keys of an issuer that can be reached', () => {
     expect(kidsOf(await keys.current())).toEqual(['b']);
   });
 
-  test('are fetched at most every 10 seconds, however many tokens name an unknown key', async () => {
+  test('are fetched at most once every 10 seconds, however many tokens name an unknown key', async () => {
     const held = await keys.current();
     for (let count = 0; count < 1_000; count += 1) expect(await keys.renewed()).toBe(held);
     expect(fetches, 'fetches').toHaveLength(1);
@@ -166,7 +166,7 @@ describe('the keys of an issuer that can be reached', () => {
 });
 
 describe('the keys of an issuer that fails', () => {
-  test('cannot be read until a fetch succeeds, and a fetch starts at most every 10 seconds', async () => {
+  test('cannot be read until a fetch succeeds, and a fetch starts at most once every 10 seconds', async () => {
     published = undefined;
     for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('cannot be fetched');
     expect(fetches, 'fetches').toHaveLength(1);
@@ -189,7 +189,7 @@ describe('the keys of an issuer that fails', () => {
     expect(String(failure.mock.lastCall)).toContain('Response time-out');
   });
 
-  test('are fetched at most every 10 seconds, even if the last fetch failed, and no request waits for them between two fetches', async () => {
+  test('are fetched at most once every 10 seconds, even if the last fetch failed, and no request waits for them between two fetches', async () => {
     await keys.current();
     published = undefined;
     delay = 3;

@@ -165,7 +165,7 @@ describe('the required scope', () => {
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', ''])(
-    'is not found if the token lacks the claim %j, even though JavaScript objects, lists or strings have a property with this name',
+    'is not found if the settings name %j, which is not a claim of the token but a property of JavaScript objects, lists or strings',
     async (name) => {
       expect(await verifyClaims({}, [name])).toEqual({ refused: 'scope' });
       expect(await verifyClaims({ scp: scope }, [name, 'scp'])).toHaveProperty('claims');

@@ -30,7 +30,7 @@ const check = async (operation: Awaited<ReturnType<typeof compiled>>, { id = '1'
   });
 };
 
-test('validEvent rethrows an error that the validator throws', async () => {
+test('validEvent rethrows an error of the validator that is not about an invalid event', async () => {
   const validate = (() => {
     throw new TypeError('oops');
   }) as unknown as Validator<object>;

@@ -231,7 +231,7 @@ describe.concurrent('addPlant', () => {
     "needs two calls for the first plant if the store's clock is %i minutes ahead, but only one for each later plant",
     async (minutes) => {
       const addPlant = adder();
-      /** Adds a plant. @returns the outcome, or the class of the error, and the number of calls */
+      /** Adds a plant. @returns the number of calls to the store, and either the outcome or the class of the error */
       const outcomeOf = async (fault: Fault): Promise<[outcome: unknown, calls: number]> => {
         const plant = plantWith(fault);
         const outcome = await addPlant(plant).catch((error) => error.constructor);

@@ -35,7 +35,7 @@ const json = (schema: Schema, values: unknown[] = []) => ({
 });
 
 /**
- * Returns the parts of which the released contract consists. A test case changes some of them to make the new contract.
+ * Returns the parts that make up the released contract. Each test case changes some of them to make the new contract.
  */
 const released = () => ({
   id: 'putThing',
