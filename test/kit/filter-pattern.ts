@@ -47,9 +47,8 @@ const parseCondition = (pattern: string, text: string): FilterPattern => {
 };
 
 /**
- * Returns the string or number at a selector such as `$.message.outcome`, or else undefined: no condition, not even
- * `!=`, matches an object or list (AWS documents this) or a missing field
- * (https://github.com/DataBiosphere/azul/issues/5884).
+ * Returns the string or number at a selector such as `$.level`, or else undefined: no condition, not even `!=`, matches
+ * an object or list (AWS documents this) or a missing field (https://github.com/DataBiosphere/azul/issues/5884).
  */
 export const valueAt = (selector: string, line: unknown): string | number | undefined => {
   const [, ...names] = selector.split('.');
