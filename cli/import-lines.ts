@@ -138,6 +138,7 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
 const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
   if (typeof value !== 'number') return value;
   if (/^-?\d+$/.test(source)) return BigInt(source);
-  if (Number.isInteger(value)) throw new RangeError(`write ${source.slice(0, 40)} in digits only: it could be rounded`);
+  if (Number.isInteger(value) || !Number.isFinite(value))
+    throw new RangeError(`write ${source.slice(0, 40)} in digits only: it could be rounded`);
   return value;
 };

@@ -100,13 +100,17 @@ test.each([
   ['{"id":9007199254740991.4}', 'write 9007199254740991.4 in digits only: it could be rounded'],
   ['{"id":8.0}', 'write 8.0 in digits only: it could be rounded'],
   ['{"tag":[1e3]}', 'write 1e3 in digits only: it could be rounded'],
+  ['{"id":1e400}', 'write 1e400 in digits only: it could be rounded'],
   ['{"id":1e-400}', 'write 1e-400 in digits only: it could be rounded'],
   [`{"id":1.${'0'.repeat(99)}}`, `write 1.${'0'.repeat(38)} in digits only: it could be rounded`],
-])('an import does not send the invalid line %s', async (content, message) => {
-  const { created, lines } = await importText(content);
-  expect(created).toEqual([]);
-  expect(lines).toMatchObject([{ number: 1, failure: { error: 'not sent', message } }]);
-});
+])(
+  'an import does not send a line that is not a JSON object, or has a number that may have been rounded: %s',
+  async (content, message) => {
+    const { created, lines } = await importText(content);
+    expect(created).toEqual([]);
+    expect(lines).toMatchObject([{ number: 1, failure: { error: 'not sent', message } }]);
+  },
+);
 
 test('an import reports a line whose plant the client refuses to send, and goes on with the next line', async () => {
   const client = createPlantStoreClient({ baseUrl: 'http://127.0.0.1:9', token: 'a.b.c' });
