@@ -1,5 +1,6 @@
 /** Starts a stack in the middle of a roll-out from the functions of an earlier commit to those of the working tree. */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -8,6 +9,7 @@ import type { FunctionSpec } from '../../emulator/served-stack.ts';
 import { readTemplate } from '../../emulator/template/read-template.ts';
 import { checkOut, sharedWithMain } from '../../scripts/checkout.ts';
 import { startIn } from '../../scripts/project-copy.ts';
+import { featureFlags } from './feature-flags.ts';
 import { temporaryFolder } from './local-service.ts';
 import { type Changes, startTrialStack, type TrialStack } from './trial-stack.ts';
 
@@ -24,42 +26,44 @@ const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/o
 const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');
   const base = (await sharedWithMain(signal)) ?? head;
-  const changes = await git('rev-list', '-5', '--first-parent', base, '--', ...sources);
-  const before = changes.split('\n').map((change) => `${change}^`);
+  const parents = await git('log', '-5', '--first-parent', '--format=%P', base, '--', ...sources);
+  const before = parents.split('\n').flatMap((line) => line.split(' ')[0] || []);
   return base === head ? before : [base, ...before];
 };
 
 /**
- * Bundles the functions of a commit in the same way as the commit's stack does.
+ * Bundles the functions of a commit in the same way as the commit's stack does. Returns none if the stack had another
+ * name, as before `npm run rename`.
  * @throws Error with the output of the synthesis if the stack cannot be synthesized
  * @param folder gets a checkout and the bundles; the caller removes the folder
  */
 const functionsOf = async (commit: string, folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   const project = await checkOut(folder, commit, signal);
-  const { context } = JSON.parse(await readFile(path.join(project.folder, 'cdk.json'), 'utf8'));
   const assets = path.join(folder, 'cdk.out');
   const settings = { issuer: 'https://issuer.example', audience: 'urn:plant-store' };
   const { ended, output } = startIn(project, [process.execPath, 'infra/app.ts'], signal, {
     CDK_OUTDIR: assets,
-    CDK_CONTEXT_JSON: JSON.stringify({ ...context, ...settings }),
+    CDK_CONTEXT_JSON: JSON.stringify({ ...featureFlags, ...settings }),
     CDK_VALIDATION: 'false',
   });
   if ((await ended) !== 0) throw new Error(`The stack of ${commit} cannot be synthesized:\n${output()}`);
-  const template = await readFile(path.join(assets, 'PlantStore.template.json'), 'utf8');
-  return readTemplate(JSON.parse(template), assets).functions;
+  const template = path.join(assets, 'PlantStore.template.json');
+  return existsSync(template) ? readTemplate(JSON.parse(await readFile(template, 'utf8')), assets).functions : [];
 };
 
 /**
- * Finds the newest earlier commit at which the bundles differ from those of the working tree. Returns its functions.
+ * Finds the newest earlier commit at which the bundles differ from those of the working tree. Returns its functions, or
+ * those of the working tree if the last changes changed only comments, or if the repository is new.
  */
 const previousFunctions = async (folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   const hashesOf = (specs: FunctionSpec[]) => specs.map(({ environment }) => environment['BUNDLE_SHA256']);
-  const now = hashesOf(inject('stack').functions);
+  const { functions } = inject('stack');
+  const now = hashesOf(functions);
   for (const commit of await earlierCommits(signal)) {
     const specs = await functionsOf(commit, path.join(folder, commit), signal);
     if (!hashesOf(specs).every((hash) => now.includes(hash))) return specs;
   }
-  throw new Error('The last changes of the functions changed no bundle, so there is nothing to roll out.');
+  return functions;
 };
 
 /**
