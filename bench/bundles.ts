@@ -29,7 +29,7 @@ const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
   hono: { entry: 'peers/hono.lambda.ts', bundling: {} },
 };
 
-/** The suffix in the name of a handler to compare with if it is bundled with the same options as our own functions. */
+/** The suffix in the name of a handler's second bundle, which is made with the same options as our own functions. */
 export const asOurs = ', bundled as ours';
 
 /** Bundles the service's functions (`own`, named after their operations), and the `others` to compare them with. */

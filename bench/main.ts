@@ -165,7 +165,8 @@ const eventOf = (body: string): string => JSON.stringify(proxyEvent(body));
 
 /**
  * Runs a task once with a bundle.
- * @returns the figures; for `first`, the milliseconds from the process's start to its response
+ * @returns the figures of the task; for the task `first`, the milliseconds from the start of the process to its
+ * response
  */
 const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
   const { message, milliseconds } = await spawnChild<Numbers>(task, bundle, events[bundle.name] ?? eventOf(plant));

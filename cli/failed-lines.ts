@@ -62,8 +62,8 @@ export class FailedLines {
   }
 
   /**
-   * Removes the lines before the byte offset `first`, all of which must be from before this import. Deletes the file if
-   * it is then empty.
+   * Removes the lines before the byte offset `first`. The caller makes sure that no line of this import is among them.
+   * Deletes the file if it is then empty.
    */
   async remove(first: number): Promise<void> {
     // If somebody else has changed the file since this import began, remove nothing.

@@ -6,11 +6,13 @@ export type Operation = {
   method: string;
   path: string;
   parameters: readonly { name: string; in: 'path' | 'query' | 'header'; type: string }[];
-  /** The fields of the request body and their types. Empty if the contract does not list all fields. */
+  /**
+   * The fields of the request body and their types. Empty if the body may have fields that the contract does not list.
+   */
   body?: Readonly<Record<string, string>>;
   /**
-   * The 2xx responses. A response without `requires` has no body; a response without `types` may have a body of any
-   * type.
+   * The 2xx responses: the JSON types that the body may have, and the fields that it must have. Without `requires`, a
+   * response has no body; without `types`, a body of any type.
    */
   responses: readonly {
     status: number;

@@ -99,7 +99,7 @@ const outcome = (operation: Operation, received: Response, text: string, sent = 
 };
 
 /**
- * Whether a value has a JSON Schema type. The types `integer` and `number` are checked alike, because a service may
+ * Whether a value has the given JSON Schema type. `integer` accepts any number, as `number` does, because a service may
  * write the integer 1 as 1.0.
  */
 const isOfType = (type: string, value: unknown): boolean => {

@@ -7,7 +7,9 @@ import type { Domain } from './settings.ts';
 
 /** The API's custom domain name, for TLS 1.2 or newer, with a DNS record if the settings name the DNS zone. */
 export class ApiDomain extends DomainName {
-  /** Outputs of the stack. If it makes no DNS record, add one that points from the domain name to `DomainTarget`. */
+  /**
+   * Outputs of the stack. If the stack makes no DNS record, add one that points from the domain name to `DomainTarget`.
+   */
   readonly outputs: { ApiUrl: string; DomainTarget?: string };
 
   constructor(scope: Construct, id: string, { domainName, certificateArn, zone }: Domain) {

@@ -40,7 +40,7 @@ export const storeTimes = (operation: ServiceFunction): Metric[] => {
   return ['p50', 'p90', 'p99'].map((statistic) => time.with({ statistic, label: `${operation.node.id} ${statistic}` }));
 };
 
-/** Measures how many attempts the SDK needed on average for an operation's calls to the store: 1 without retries. */
+/** Measures how many attempts at the store the SDK made per request of an operation, on average. */
 export const storeAttempts = (operation: ServiceFunction): Metric => {
   const metricValue = '$.message.store.attempts';
   const attempts = count(operation, 'AttemptsAtStore', `${metricValue} >= 1`, { metricValue, unit: Unit.COUNT });

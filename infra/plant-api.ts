@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway adds log groups to a policy of limited size, and never removes them. Those with this prefix share an
-    // entry. The log group of `prod` outlives its stack, so AWS makes up its name, to avoid clashes.
+    // API Gateway adds log groups to the account's log policy, which is limited in size. Names with this prefix share
+    // an entry there. In `prod`, the log group outlives the stack, so AWS makes up a name, to avoid clashes.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {

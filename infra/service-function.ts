@@ -41,8 +41,8 @@ export class BundledFunction extends lambda.Function {
       // The functions log this hash of their bundle with each failure: docs/decisions/function-settings.md.
       environment: { ...environment, BUNDLE_SHA256: createHash('sha256').update(bundle(entry)).digest('hex') },
       role,
-      // `prod` keeps older versions so that the alias can go back to one. A version whose deployment failed is deleted,
-      // so that the same code can be deployed again: Lambda does not publish it as a version twice.
+      // `prod` keeps older versions so that the alias can go back to one. A version whose deployment failed is deleted:
+      // while it exists, Lambda publishes no new version of the same code.
       currentVersionOptions: {
         removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       },

@@ -16,8 +16,8 @@ export const keepMap = (entry: string, code: Uint8Array, map: string): void =>
   void maps.set(entry, { sha256: sha256Of(code), text: map });
 
 /**
- * Finds the source map of the bundle in a file, by the hash of the file. Returns undefined if the service runs no
- * bundle with that hash.
+ * Finds the source map of a bundle by the hash of the bundle's file. Returns undefined if the service runs no bundle
+ * with that hash.
  */
 export const mapOf = (file: string): SourceMap | undefined => {
   const sha256 = hashOf(file);

@@ -9,8 +9,8 @@ export const readCdkJson = (): Record<string, unknown> =>
   JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8')).context;
 
 /**
- * Makes a CDK app with the stack that `cdk deploy` deploys. The app's `synth` writes the template and the bundles to
- * `folder`.
+ * Makes a CDK app with the stack that `cdk deploy` would deploy with this context. The app's `synth` writes the
+ * template and the bundles to `folder`.
  */
 export const makeApp = (folder: string, context: Record<string, unknown>): App => {
   const app = new App({

@@ -1,6 +1,6 @@
 /**
  * Exits with 1 unless it runs on the Node.js that package-lock.json pins. If that file pins none that works on this
- * platform, the same major version is enough. This file is plain JavaScript so that an old Node.js can run it.
+ * platform, the same major number is enough. This file is plain JavaScript so that an old Node.js can run it.
  */
 'use strict';
 

@@ -62,10 +62,10 @@ describe('every package of a lock file', () => {
     expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('comes from a registry, except for the emulator, which is a link to its folder in this repository', () => {
+  test('is a link only if it is the emulator, whose entry has the dependencies of emulator/package.json', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    // The entry must have no `engines`: `npm ci` would warn if npm runs on an older Node.js, which runs nothing else.
-    // Only the packed emulator has `engines`; `npm pack` adds it.
+    // The emulator's entry must have no `engines`, so that `npm ci` on an older Node.js prints no warning about it.
+    // `npm pack` adds `engines` to the packed emulator.
     const { name, version, license, dependencies } = emulatorPackage;
     expect(emulator).toEqual({ name, version, license, dependencies });
   });
@@ -76,7 +76,7 @@ describe('every package of a lock file', () => {
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
     // esbuild's install script is forbidden, too: if the package with the binary is missing, the script installs it
-    // without a lock file, and npm before 11.16 runs its scripts before the binary is checked.
+    // without a lock file, and that package's own scripts run before the binary is checked.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));

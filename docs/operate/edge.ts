@@ -86,7 +86,7 @@ const distribution = new Distribution(stack, 'Distribution', {
   minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
   webAclId: webAcl.attrArn,
   defaultBehavior: {
-    // Wait longer than the gateway, which waits up to 30 s for a function; otherwise, CloudFront would send its own
+    // Wait longer than the gateway, which gives up on an operation after 30 s: otherwise, CloudFront would send its own
     // error.
     origin: new HttpOrigin(setting('origin'), { readTimeout: Duration.seconds(31) }),
     allowedMethods: AllowedMethods.ALLOW_ALL,

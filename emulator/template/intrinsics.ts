@@ -5,7 +5,10 @@
 import { own } from './own.ts';
 import { type Named, refusal } from './refusal.ts';
 
-/** The property that contains a value, for error messages. `path` is written like Environment.Variables.TABLE_NAME. */
+/**
+ * Where in the template a value is, for error messages. `path` is the property, such as
+ * Environment.Variables.TABLE_NAME.
+ */
 type Place = { resource: Named; path: string };
 
 /**

@@ -209,16 +209,16 @@ export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::Logs::MetricFilter',
   'AWS::Logs::QueryDefinition',
   'AWS::Route53::RecordSet',
-  // An SNS topic has no effect, because no message reaches it: functions cannot get its ARN, no alarm goes off here,
-  // and the emulator refuses all other resource types that could send to it.
+  // An SNS topic has no effect, because nothing sends to it here: functions cannot get its ARN, no alarm goes off,
+  // nothing is rolled out, and no function is invoked asynchronously.
   'AWS::SNS::Subscription',
   'AWS::SNS::Topic',
   'AWS::SNS::TopicPolicy',
 ]);
 
 /**
- * For some resource types that have no effect in the emulator: the property with the function that a resource invokes
- * on AWS. Such a resource is refused if it refers to a function, which would wait for events in vain.
+ * For some resource types that have no effect in the emulator: the property that names a function to invoke on AWS. If
+ * it refers to a function of the template, the resource is refused, because here it would not invoke that function.
  */
 export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',

@@ -39,7 +39,7 @@ describe('the gateway', () => {
     expect((await response).status, 'status').not.toBe(400);
   });
 
-  test('sends no 400 for invalid bytes after two pipelined requests while the second request is still unanswered', async () => {
+  test('sends no 400 for invalid bytes after two pipelined requests if the first is already answered, but the second is not', async () => {
     const called = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<Outcome>();
     const answers = [Promise.resolve(asJson({ statusCode: 201 })), finish.promise];

@@ -84,7 +84,7 @@ describe('the emulator with a store that the user runs', () => {
   );
 
   test.each([[{ endpoint: 'nonsense' }], [{ endpoint: 'localhost:8000' }], [{ endpoint: '' }], [{}]])(
-    "does not start, and sends no request, if the store's address is not an http or https URL: %j",
+    "does not start, and says what to pass instead, if the store's address is not an http or https URL: %j",
     async (location) => {
       const { endpoint } = location as { endpoint: string };
       await expect(openStore({ endpoint })).rejects.toThrow(

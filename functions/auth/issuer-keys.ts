@@ -77,7 +77,7 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
 
 /**
  * Returns those keys of a key set (RFC 7517, as JSON) with which tokens can be verified.
- * @throws Error if the JSON is not a key set
+ * @throws Error if the response is not a key set
  */
 export const usableKeys = (response: ArrayBuffer): IssuerKey[] => {
   try {

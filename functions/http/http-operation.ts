@@ -36,7 +36,8 @@ export const httpOperation = (operation: { errors: readonly Translation[]; unava
 export const timeLeft = (): MiddlewareObj => ({
   before: ({ context }) => {
     const left = context.getRemainingTimeInMillis() - timeoutEarlyInMillis;
-    // Keep 200 ms for calling the store: an instance's first call to another service takes 30 ms, or more with TLS.
+    // Leave at least 200 ms for calling the store: an instance's first call to another service takes 30 ms, or more
+    // with TLS.
     if (left < 200) throw new CatalogueError(errors.noTimeLeft);
   },
 });

@@ -14,7 +14,7 @@ export const root = path.resolve(import.meta.dirname, '../..');
 
 /**
  * The running service. `app` is the CDK app that it serves, `assets` the folder of the app's assets, and `context` the
- * app's context.
+ * part of the app's context that does not come from cdk.json.
  */
 export type Service = {
   /** Whether the bundles are for a debugger: not minified, and with their source maps inside. */

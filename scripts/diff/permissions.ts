@@ -14,7 +14,7 @@ export const findPermissions = (before: Template, after: Template): Finding[] =>
   const [then, now] = [permissionsOf(before), permissionsOf(after)];
   const covered = (permission: Permission, by: Permission[]) => by.some((other) => covers(other, permission));
   // A change to the permissions of a role or group is reported once, for the role or group, and not again for each
-  // function or user that has it.
+  // resource or user that has it.
   const isCovered = (permission: Permission, by: Permission[]) =>
     covered(permission, by) || (permission.role !== undefined && !covered({ ...permission, who: permission.role }, by));
   const added = now.filter((each) => each.effect === 'Allow' && !isCovered(each, then));

@@ -57,8 +57,8 @@ const applyDiff = (block: Block, text: string): string => {
 };
 
 /**
- * Inserts a YAML block. It may begin with keys of maps that the file already has; the rest of the block is added at the
- * end of the innermost of these maps.
+ * Inserts a YAML block. Its first lines may repeat nested keys that the file already has, such as `paths:`. The lines
+ * after them are added at the end of the innermost of these maps.
  */
 const insertYaml = ({ file, lines }: Block, text: string): string => {
   const document = parseDocument(text);

@@ -45,7 +45,7 @@ test('if the file of failed lines is a symbolic link, an import does not replace
 });
 
 test.each([texts(1, 2), ''])(
-  'if no line fails and all earlier lines are removed, no file of failed lines is left: %j',
+  'if no line fails, and all lines of earlier imports are removed from the file of failed lines, the file is deleted: %j',
   async (earlier) => {
     const { folder, failures } = await importAgain(earlier);
     await failures.remove(failures.earlier);
@@ -102,7 +102,7 @@ test('removing the first lines of the file of failed lines keeps all lines below
   expect(await readFile(file, 'utf8')).toBe(texts(2, 3));
 });
 
-test('a failed line begins on a new line, even if the user saved the file without a final line break', async () => {
+test('a failed line is appended on a separate line, even if the user saved the file without a final line break', async () => {
   const { file, failures } = await importAgain(texts(1, 2).trimEnd());
   await failures.add(failedLine(3));
   expect(await readFile(file, 'utf8')).toBe(texts(1, 2, 3));
@@ -117,7 +117,7 @@ test.each([
   ['{"id":7,"name":"Moss"}\n', true],
   ['# my plants\n{"id":7,"name":"Moss"}\n', true],
 ])(
-  'for a file with the content %j, isForeign (whether a user wrote it, not an import) is %j',
+  'for a file with the content %j, isForeign is %j: true if a user, not an import, wrote the file',
   async (content, isForeign) => {
     expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
   },

@@ -25,8 +25,8 @@ const misbehaving =
       case 'crash':
         throw new TypeError('oops');
       case 'hang':
-        // Keep a timer running. Without it, Lambda would end the function at once, because its handler could never
-        // settle.
+        // Keep a timer running. With nothing left to run, Lambda would end the function at once, because its promise
+        // could never settle.
         return new Promise((resolve) => setTimeout(resolve, 300_000));
       case 'slow body': {
         // Make reading the body seem to take 2.2 s: when the function reads the body, move all its clocks forward.
@@ -179,7 +179,7 @@ describe('npm run request, with the id of a request to the local service, shows 
         (example) => `${status} ${(example as { error?: number }).error ?? 'gateway'}`,
       ),
     );
-    // Add the gateway's 404. The contract does not have it, because no operation responds with 404.
+    // Add the gateway's 404 to the statuses of the contract, which lacks it, because no operation responds with 404.
     const errors = [...ofContract.filter((each) => !each.startsWith('2')), '404 gateway'];
     expect(Object.keys(causes).toSorted()).toEqual([...new Set(errors)].toSorted());
   });

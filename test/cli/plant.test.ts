@@ -95,7 +95,10 @@ describe('plant import', () => {
   /** The text of a file of failed lines, as an earlier import would have left it. */
   const earlier = '# plants.ndjson:7 (40901): taken\n{"id":3,"name":"Moss"}\n';
 
-  /** Prepares an import of a file with the text `content`. Its folder is new and also gets the files `others`. */
+  /**
+   * Prepares an import: makes a new folder with a file to import, which has the text `content`, and with the files
+   * `others`.
+   */
   const importing = async (content: string, baseUrl: string, others: Record<string, string> = {}) => {
     const INIT_CWD = await newFolder();
     const files = { 'plants.ndjson': content, 'plants.ndjson.failed.ndjson': earlier, ...others };
@@ -216,8 +219,8 @@ describe('plant import', () => {
       expect(await failed()).toBe(earlier.repeat(19));
     });
 
-    // The import cannot make its temporary folder beside this file: the folder's name begins with the file's name, and
-    // is too long.
+    // The name of this file is so long that the import cannot make its temporary folder beside it, whose name begins
+    // with the name of the file.
     const stuckFile = `${'x'.repeat(236)}.failed.ndjson`;
     const stuck = `The lines that are done are still in .*/${stuckFile} \\(ENAMETOOLONG: .*\\)\\. Make sure .*\\.\\n$`;
 
@@ -233,7 +236,7 @@ describe('plant import', () => {
       expect(await failed(stuckFile)).toBe(`${earlier}no JSON\n# ${stuckFile}:3 (not sent): ${notJson}`);
     });
 
-    test('says why the import stopped, before it says that the finished lines cannot be removed from the file', async () => {
+    test('first says why the import stopped, and then that lines that are now stored cannot be removed from the file', async () => {
       const { baseUrl } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { begin } = await importing(line, baseUrl, { [stuckFile]: `# x:1 (not sent): ${notJson}${earlier}` });
       const { code, stderr } = await begin(stuckFile).ended;

@@ -117,8 +117,7 @@ test('a restore goes on after an item that DynamoDB throttles or cannot store, a
 test('a restore counts an item as already there if the first attempt stored the item but its response was lost', async () => {
   await createSource();
   await put(tables.from, item('1'));
-  // Of the writes of item 1, the first is that of this test, into the source table. The second is the first attempt of
-  // the restore.
+  // Item 1 is written first by this test, into the source table, and then by the first attempt of the restore.
   store.fail('1', (call) => (call.number === 2 ? loseResponse(call) : pass(call)));
   expect(await restore()).toEqual({ 'already there': 1 });
   expect(await store.read('1')).toEqual(item('1'));

@@ -61,8 +61,7 @@ test('npm run restore restores the other items if one fails, prints the reason, 
 });
 
 test('npm run restore waits and tries again if DynamoDB throttles a call', async () => {
-  // Of the writes of item 2, the first is that of this test, into the source table. The second is the first attempt of
-  // the restore.
+  // Item 2 is written first by this test, into the source table, and then by the first attempt of the restore.
   store.fail('2', (call) => (call.number === 2 ? dynamoDbError(400, 'ThrottlingException')(call) : pass(call)));
   expect(await start(both).ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^3 restored/) });
 });

@@ -68,7 +68,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   };
   const call = (file: string, how: Call): Promise<unknown> => execute(file, JSON.stringify(how));
 
-  test('is tested on exactly the version of the runtime that .ci/runtimes pins', async () => {
+  test('is tested on the version of the runtime that its npm package in .ci/runtimes names', async () => {
     const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
     expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
   });
@@ -146,7 +146,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
     expect(received, 'requests').toHaveLength(3);
   });
 
-  test('returns an error of the service with its status, number and message', async ({ file }) => {
+  test('returns the HTTP status, the error number and the message of an error of the service', async ({ file }) => {
     const error = { error: 40901, message: 'taken' };
     const { baseUrl } = await startScriptedService(answer(409, error));
     expect(await call(file, { baseUrl })).toEqual({ ok: false, status: 409, ...error });

@@ -106,7 +106,7 @@ describe('the authorizer', () => {
     expect(await contextFor({ sub: undefined, client_id: undefined })).toEqual({ sub: '', clientId: '', scope });
   });
 
-  test('passes on the scopes in all claims that SCOPE_CLAIM names as one string, separated by spaces', async () => {
+  test('passes on one string, separated by spaces, with the scopes of all claims that SCOPE_CLAIM names', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo({ scope: 'other', ...change }, { SCOPE_CLAIM: 'scp,roles' });
       return 'context' in response && response.context['scope'];

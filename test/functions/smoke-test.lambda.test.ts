@@ -18,7 +18,9 @@ const names = [...(Object.keys(operations) as OperationId[]), 'authorizer'] as c
 const arnOf = (name: string) => `arn:aws:lambda:us-east-1:123456789012:function:${name}:7`;
 const result = (value: unknown, log: object[] = []): Answer => ({ result: JSON.stringify(value), log: log as never });
 
-/** How each function answers. By default, an operation gives the answers that the smoke test expects. */
+/**
+ * How each function answers. By default, the function of an operation gives the answers that the smoke test expects.
+ */
 let answers: Record<string, (event: Event) => Answer>;
 let asked: { name: string; event: Event }[];
 let codeDeploy: CodeDeploy;

@@ -14,8 +14,8 @@ const runApp = async (environment: Record<string, string>, { umask = '022', comm
 };
 
 /**
- * Synthesizes a stack as `npx cdk synth` does, but skips the check of the template against CloudFormation's rules,
- * which takes two thirds of the time.
+ * Synthesizes a stack as `npx cdk synth` does, but without the settings in cdk.json, and without the check of the
+ * template against CloudFormation's rules, which takes two thirds of the time.
  */
 const synthesize = async (context: Record<string, unknown>, { NODE_OPTIONS = '', umask = '022' } = {}) => {
   const { folder, remove } = await temporaryFolder();

@@ -82,7 +82,7 @@ const fail = (message: string): never => {
   throw new Error(message);
 };
 
-/** How a call may end (undefined means success), with a case for each metric in which DynamoDB counts calls. */
+/** How a call to DynamoDB may end. Each adds to another metric: undefined (a success) and three kinds of errors. */
 const storeErrors = [undefined, 'ConditionalCheckFailedException', 'ThrottlingException', 'InternalServerError'];
 
 /** Returns the names of all metrics that can get a value, from an AWS service or from a log through a metric filter. */

@@ -16,8 +16,7 @@ type Alarm = Watched & {
 };
 
 /**
- * The properties that an alarm may have here: those that this file evaluates, and those that do not affect when it goes
- * off.
+ * The properties that an alarm may have here: those that are evaluated, and those that do not affect when it goes off.
  */
 const known = new Set([
   ...['AlarmName', 'AlarmDescription', 'AlarmActions', 'OKActions', 'ComparisonOperator', 'TreatMissingData'],

@@ -41,7 +41,8 @@ export const problemsOf = (command: string): string[] => {
   if (name === 'wait') return waiterProblems(client, words);
   const input = operationsOf(client).get(name);
   if (input === undefined) return [`aws ${service} has no command ${name}`];
-  // Accept a command without any options, because a sentence may name a command and leave its options out.
+  // Accept a command without any options, because a sentence in a document may name a command and leave its options
+  // out.
   return words.length === 0 ? [] : optionProblems(input, words);
 };
 
@@ -75,7 +76,8 @@ const operationsOf = (client: Record<string, unknown>): Map<string, Shape> =>
 const shapeOf = (input: unknown): Shape => {
   const schema = NormalizedSchema.of(input as Parameters<typeof NormalizedSchema.of>[0]);
   const fields = schema.isStructSchema() ? [...schema.structIterator()] : [];
-  // The schema of a structure lists the required fields first, and ends with the number of required fields.
+  // In the SDK, the schema of a structure is an array that lists the required fields first; its last element is their
+  // number.
   const [, , , , , , required = 0] = schema.getSchema() as unknown as [...never[], number];
   const named = fields.map(([name, field]): [string, NormalizedSchema] => [kebab(name), field]);
   return { fields: new Map(named), required: named.slice(0, required).map(([name]) => name) };

@@ -97,7 +97,10 @@ export const compile = (schema: object): ValidateFunction =>
 /** Returns the values of all examples that the contract has for a body. */
 export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 
-/** For each documented response, by route and status: a check of the body, if any, and the errors in its examples. */
+/**
+ * For each documented response, by route and status: a check of the body (if the response has one), and the error
+ * numbers that its examples have.
+ */
 const documented = new Map(
   operations.flatMap(({ routeKey, responses }) =>
     responses.map(({ status, ...body }) => [

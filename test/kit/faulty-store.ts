@@ -24,7 +24,8 @@ type Call = {
    */
   perform: () => Promise<StoreResponse>;
   /**
-   * Adds the outcome of this call to `performed`. `perform` does that by itself, so do not use both for the same call.
+   * Adds the outcome of this call to `performed`. Not for a call that is passed to `perform`, which adds the outcome
+   * itself.
    */
   note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };

@@ -5,7 +5,7 @@
 import { logMetrics, metricName, type Value } from './log-metrics.ts';
 import { propertiesOf, resolve, type Template } from './template.ts';
 
-/** Something that may happen in a stack. The name of a function is its logical id, as in the emulator. */
+/** Something that may happen in a stack. A Lambda function is named by its logical id, as in the emulator. */
 export type Occurrence =
   | { kind: 'response'; status: number; milliseconds: number }
   // An invocation of a function's alias. The invocation failed if the function threw, crashed or timed out.

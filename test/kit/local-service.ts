@@ -23,7 +23,7 @@ export type CommandResult = { code: number | null; stdout: string; stderr: strin
 
 /**
  * A shell script that runs a command and a guard. When the test's process ends, even by SIGKILL, file descriptor 3
- * closes, and the guard kills the process group. A SIGHUP to the group (a closed terminal) ends the guard, too.
+ * closes, and the guard kills the process group. A SIGHUP to the group (a closed terminal) ends both.
  */
 const guarded = '(read -r _; kill -KILL 0) <&3 >/dev/null 2>&1 & exec "$@" 3<&-';
 

@@ -26,9 +26,12 @@ test.each<[expression: string, values: Record<string, number>, result: number | 
   [share, { all: 8 }, 0],
   [share, { all: 0, some: 2 }, 0],
   [share, { some: 2 }, undefined],
-])('evaluateMath agrees with CloudWatch unless data are missing: %s with %o is %s', (expression, values, result) => {
-  expect(evaluateMath(expression, (id) => values[id])).toBe(result);
-});
+])(
+  'evaluateMath computes what CloudWatch does, except that missing data are not 0: %s with %o is %s',
+  (expression, values, result) => {
+    expect(evaluateMath(expression, (id) => values[id])).toBe(result);
+  },
+);
 
 test.each([
   '',

@@ -17,7 +17,7 @@ test.each<[status: number, body: unknown, isOver: boolean]>([
   [404, { message: 'Not Found' }, false],
   [502, { message: 'Bad Gateway' }, false],
 ])(
-  "isOverQuota recognizes the gateway's own responses to a used-up quota: for %i %j, it returns %s",
+  'isOverQuota recognizes a 429, 500 or 503 that the gateway itself sends: for %i %j, it returns %s',
   (status, body, isOver) => {
     expect(isOverQuota(status, body), 'over quota').toBe(isOver);
   },

@@ -448,7 +448,7 @@ const testFaults = (service: () => PlantService): void => {
       if (hasAllRetries) expect(calls, 'calls to the store').toBeLessThanOrEqual(most);
     };
 
-    /** Expects a 200 if the same plant is sent again once the store works, and expects the plant in the store. */
+    /** Lets the store work again, and sends the same plant. Expects a 200, and the plant in the store. */
     const recovers = async (id: string): Promise<void> => {
       fail(id);
       expect(await send(plant(id))).toMatchObject(ok(name));

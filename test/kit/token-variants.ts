@@ -156,8 +156,7 @@ export const withChangedS = (change: (s: bigint) => bigint): MakeToken =>
   );
 
 /**
- * Makes a token, finds `text` in its decoded part (`index` 0 is the header), and flips a bit in the first byte of
- * `text`.
+ * Makes a token, decodes its part with this index (0 is the header), and flips a bit in the first byte of `text` in it.
  */
 export const flipBit = (index: number, text: string): MakeToken =>
   withPart(index, (part) => {

@@ -39,7 +39,7 @@ test('if only the code of a function has changed, npm run diff names the functio
   expect(code).toBe(0);
 });
 
-test('npm run diff fails if a change adds a permission and breaks clients; --allow route lifts neither of these rules', async () => {
+test('npm run diff fails if a change adds a permission and breaks clients, and reports both, even with --allow route, which permits neither', async () => {
   await edit('infra/grants.ts', /: \['/, ": ['dynamodb:DeleteItem', '");
   await edit('schemas/openapi.yaml', /"409":/, '"410":');
   const { code, output } = await diff('--allow', 'route', 'HEAD');

@@ -72,7 +72,7 @@ const expectStored = async (sent: Sent[]): Promise<void> => {
   for (const { id } of sent) expect(await store.read(id)).toEqual(item(id, 'Moss'));
 };
 
-test('a new version that works is not rolled back, and recognizes all stored plants once it gets all events', async () => {
+test('a new version that works is not rolled back; once it gets all events, it accepts every stored plant again as a repeated one', async () => {
   const { sent, rolledBackAfter } = await rollOut(['operation', '']);
   expect(rolledBackAfter).toBe(undefined);
   expect(sent.filter(({ status }) => status !== 200)).toEqual([]);

@@ -67,7 +67,8 @@ const width = 8;
 const chances: readonly Fault[] = [
   ...Array<Fault>(8).fill(pass),
   delayed(300, pass),
-  // The SDK gives up after 700 ms and calls again, so either call may find that the other has stored the plant.
+  // The SDK abandons a call after 700 ms and makes another, so either call may find that the other has stored the
+  // plant.
   delayed(1_000, pass),
   delayResponse(300),
   delayResponse(1_000),

@@ -25,7 +25,7 @@ const inApi = { ApiId: { Ref: 'Api' } };
 
 /**
  * Makes the template of a small shop: two functions, an alias, two tables with indexes, an authorizer, CORS. Some parts
- * are written as the CDK writes them, and others as only people do.
+ * are written as the CDK generates them, and others as only people write them.
  * @param change receives the resources, and may change them
  */
 export const ordersTemplate = (change: (resources: Record<string, ChangedResource>) => void = () => {}): Template => {

@@ -189,7 +189,7 @@ describe('the keys of an issuer that fails', () => {
     expect(String(failure.mock.lastCall)).toContain('Response time-out');
   });
 
-  test('are fetched at most once every 10 seconds, even if the last fetch failed, and no request waits for them between two fetches', async () => {
+  test('are fetched at most once every 10 seconds, even if the last fetch failed; between two fetches, no request waits for the issuer', async () => {
     await keys.current();
     published = undefined;
     delay = 3;

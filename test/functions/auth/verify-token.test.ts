@@ -135,7 +135,7 @@ describe('the required scope', () => {
     ['the second claim', { scp: other, roles: [scope] }],
     ['the second claim, and the first is missing', { roles: [scope] }],
     ['the second claim, and the first is a number', { scp: 7, roles: [scope] }],
-  ])('is found if at least one of the two claims that the settings name contains it: %s', async (_, claimed) => {
+  ])('is found in either of the two claims that the settings name: %s', async (_, claimed) => {
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toHaveProperty('claims');
   });
 
@@ -165,7 +165,7 @@ describe('the required scope', () => {
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', ''])(
-    'is not found if the settings name %j, which is not a claim of the token but a property of JavaScript objects, lists or strings',
+    'is not found if the token lacks the claim %j, even if JavaScript objects, lists or strings have such a property',
     async (name) => {
       expect(await verifyClaims({}, [name])).toEqual({ refused: 'scope' });
       expect(await verifyClaims({ scp: scope }, [name, 'scp'])).toHaveProperty('claims');
@@ -189,7 +189,7 @@ describe('the required scope', () => {
     }
   });
 
-  test('is returned with the other scopes of the claims that the settings name, and only once if two of these claims contain it', async () => {
+  test('is returned with all other scopes in the configured claims, and only once if two of these claims contain it', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });

@@ -18,7 +18,7 @@ test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '1234
 );
 
 test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
-  'parseExactly parses the number %s a second time, because the first time may have rounded it',
+  'parseExactly parses the number %s a second time, because JSON.parse may have rounded it',
   (number) => {
     expect(readings(number), 'readings').toBe(1);
   },

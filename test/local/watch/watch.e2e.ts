@@ -66,7 +66,7 @@ const post = async (body: string, route = '/plants', bearer = token): Promise<{ 
 const operation = 'functions/create-plant.ts';
 const message = 'the id belongs to a plant with other content';
 
-test('npm start accepts the tokens that its issuer signs, even if cdk.json names another issuer and its claims', async () => {
+test('npm start accepts tokens of the local issuer, even if cdk.json names another issuer and another claim for scopes', async () => {
   expect(await post(`{"id":${newId()},"name":"Moss"}`)).toMatchObject({ status: 200 });
 });
 
