@@ -177,7 +177,7 @@ const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
  * Returns whether to measure a task for a bundle. Leaves out the authorizer's first response, which is never compared,
- * and what another bundle shows: its import with ES256, and warm requests to handlers `asOurs`.
+ * its import for ES256, which is the same as for RS256, and warm requests to the second bundles of handlers (`asOurs`).
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'

@@ -8,7 +8,7 @@ import { accessLine } from './lines.ts';
 const readable = 20;
 
 /**
- * How many failed requests (5xx) per busy second still get a line each. The summary line covers the remaining failures.
+ * In a busy second, how many failed requests (5xx) still get a line each. The summary line covers the other failures.
  */
 const failureLines = 3;
 

@@ -53,8 +53,8 @@ const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
 /**
- * Returns the prose of a file: all of a document, or the comments of a source file. A path in prose need not begin at
- * the project's root.
+ * Returns the text of a file in which a path may omit parent folders: all of a document, or the comments of a source
+ * file.
  */
 const proseOf = (file: string, text: string): string => {
   if (/\.(json|css)$/.test(file)) return '';

@@ -72,8 +72,8 @@ export const openStore = async (location: StoreLocation): Promise<Store> => {
 type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
 /**
- * A running store. `credentials` are the emulator's own; `advice` tells the user what to do if the store refuses to
- * create a table.
+ * A running store. `credentials` are those with which the emulator itself calls the store; `advice` tells the user what
+ * to do if the store refuses to create a table.
  */
 type StoreServer = Pick<Store, 'description' | 'enforcesRoles' | 'close'> & {
   endpoint: string;

@@ -44,7 +44,7 @@ describe('several values logged at once', () => {
     ]);
   });
 
-  test('are formatted as one string, and an error among them also gets fields that describe it', async () => {
+  test('are formatted as one string; if one is an error, the log line also has fields that describe it', async () => {
     expect(await logOf("console.warn('failed:', new RangeError('boom'))")).toEqual([
       {
         functionName: 'Fn',

@@ -10,7 +10,9 @@ export type IssuerKey = { kid: string; algorithm: Algorithm; jwk: Jwk; publicKey
 /** Milliseconds until keys are fetched again. If the issuer responds, a withdrawn key works for at most this long. */
 const freshFor = 5 * 60_000;
 
-/** Milliseconds for which fetched keys are used if the issuer cannot be reached. After that, no token is accepted. */
+/**
+ * Milliseconds after their fetch for which keys are used if the issuer cannot be reached. Then no token is accepted.
+ */
 const usableFor = 60 * 60_000;
 
 /**

@@ -2,7 +2,7 @@ import { ConditionalCheckFailedException, DynamoDBClient, type DynamoDBClientCon
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { fromEnvironment } from '../environment.ts';
 
-/** Thrown if DynamoDB gave no final response: a write may or may not have happened. Calling again is safe. */
+/** Thrown if DynamoDB gave no conclusive response: a write may or may not have happened. Calling again is safe. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
@@ -18,7 +18,8 @@ export const storeLimits = {
   requestHandler: {
     // Milliseconds to wait for a connection. TCP resends a lost packet only after a second, so a new attempt is faster.
     connectionTimeout: 500,
-    // Milliseconds to wait for the response headers: 100 times the usual wait, but three attempts fit into 2.3 s.
+    // Milliseconds to wait for the response headers: 100 times the usual wait, but short enough for three attempts in
+    // 2.3 s.
     requestTimeout: 700,
     throwOnRequestTimeout: true,
   },
@@ -73,8 +74,8 @@ const assertDynamoDB = ({ $metadata }: Answer): void => {
 };
 
 /**
- * Names of errors that are temporary even if the SDK does not retry them: aborted at the deadline, wrong clock, busy
- * item.
+ * Names of errors that count as temporary even if the SDK does not retry them: aborted at the deadline, a wrong clock,
+ * an item that another request is changing.
  */
 const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionConflictException)$/;
 

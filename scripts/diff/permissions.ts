@@ -105,8 +105,8 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
 };
 
 /**
- * Whether a policy statement cannot be read because it is a parameter, an `Fn::If` or the like. Any other object
- * without `Effect` is not a policy statement (firewall rules have a `Statement`, too), so this is false.
+ * Whether a policy statement cannot be read because it is a parameter, an `Fn::If` or the like. False for any other
+ * object without `Effect`, which is not a policy statement, such as the `Statement` of a firewall rule.
  */
 const isUnreadable = (found: unknown): boolean => {
   if (!(found instanceof Object)) return true;

@@ -99,8 +99,8 @@ const sendWithFault = (status: number, type: string) => {
 };
 
 /**
- * The errors of the contract, each named by its status and its error number (or `gateway`). Each has a request that
- * causes the error, and a pattern that the cause reported by the command must match.
+ * The errors of the contract, each named by its status and its error number, or `gateway` if the gateway responds. Each
+ * has a request that causes the error, and a pattern that the cause reported by the command must match.
  */
 const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
   '400 40001': [() => send({ body: '{' }), /^CreatePlant INFO .*"outcome":"refused","error":40001\b/m],
@@ -210,7 +210,7 @@ describe('npm run request, with the id of a request to the local service, shows 
     expect(errors).toEqual([expect.stringContaining('keys of the token issuer cannot be fetched')]);
   });
 
-  test('a conflict whose id the TypeScript client has returned', async () => {
+  test('a conflict, given the request id in the result of the TypeScript client', async () => {
     const { createPlant } = createPlantStoreClient({ baseUrl: stack.url, token: stack.token });
     const id = BigInt(newId());
     await createPlant({ id, name: 'Moss' });

@@ -281,7 +281,7 @@ describe('plant import', () => {
     );
   });
 
-  test('explains the file format if the service rejects every line as invalid, but not after it has stored a line', async () => {
+  test('explains the file format if the service has rejected all lines as invalid, but not if it has stored a line', async () => {
     const { baseUrl } = await startScriptedService(answer(400, { error: 40002, message: 'id is required' }), stored);
     const { begin } = await importing('{"ID":1}\n', baseUrl);
     expect((await begin().ended).stderr).toContain('. Each line must be one ');

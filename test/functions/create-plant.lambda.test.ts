@@ -33,7 +33,7 @@ describe('the log of createPlant', () => {
     expect(await outcomeOf(`{"id":${id},"name":"Moss"}`)).toMatchObject(info('repeated'));
   });
 
-  test("says 'stored', not 'repeated', if a retry finds the plant, because the first attempt may have created it", async () => {
+  test("says 'stored', not 'repeated', if the SDK's retry finds the plant, because the SDK's first attempt may have created it", async () => {
     const [lost, hung] = [newId(), newId()];
     service.faults.fail(lost, onFirstCall(loseResponse));
     expect(await outcomeOf(`{"id":${lost},"name":"Moss"}`)).toMatchObject(info('stored'));
@@ -41,7 +41,7 @@ describe('the log of createPlant', () => {
     expect(await outcomeOf(`{"id":${hung},"name":"Moss"}`)).toMatchObject(info('created'));
   });
 
-  describe('says how long the calls to the store took, and how many attempts they needed,', () => {
+  describe('says how long the calls to the store took, and how many attempts were made,', () => {
     const milliseconds = expect.any(Number);
     const storeTimeOf = async (body: string): Promise<unknown> => Object(await outcomeOf(body))[0].entry.store;
 

@@ -90,7 +90,7 @@ describe('if all new versions are good, the smoke test', () => {
     ]);
   });
 
-  test('sends requests to routes of the contract, with a request id that contains the deployment id; the first body has every digit of the 64-bit id of the plant', async () => {
+  test('sends requests to routes of the contract, with the deployment id in the request id, and does not round the 64-bit id of the plant', async () => {
     await run();
     const routes = Object.values(operations).map(({ method, path }) => `${method} ${path}`);
     for (const { event } of asked) {

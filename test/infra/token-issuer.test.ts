@@ -85,7 +85,7 @@ test.each([
   );
 });
 
-test('the user pool issues tokens only to one machine client with a secret; the tokens last an hour and have scopes of the contract', () => {
+test('the user pool issues tokens only to one machine client with a secret; the tokens last an hour and can have only scopes of the contract', () => {
   const names = [...new Set(Object.values(operations).flatMap(({ scopes }) => scopes))].map(
     (scope) => scope.split('/')[1],
   );

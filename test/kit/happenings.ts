@@ -80,8 +80,8 @@ const ofCall = ({ operation, status, error }: Occurrence & { kind: 'call' }): [.
   if (error === undefined) return [['SuccessfulRequestLatency', 5, { Operation: operation }]];
   if (error === 'ConditionalCheckFailedException') return [['ConditionalCheckFailedRequests', 1]];
   if (throttling.test(error)) return [[reading.test(operation) ? 'ReadThrottleEvents' : 'WriteThrottleEvents', 1]];
-  // AWS documents that SystemErrors counts only responses with status 500. Other errors than these and the ones above
-  // are left out: no alarm watches a metric that counts them.
+  // AWS documents that SystemErrors counts only responses with status 500. Errors that this function does not list are
+  // left out, because no alarm watches a metric that counts them.
   return status === 500 ? [['SystemErrors', 1, { Operation: operation }]] : [];
 };
 

@@ -195,8 +195,8 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
     });
 
     test('if the plant is at most 400 KB', async () => {
-      // In most AWS regions, an update of two fields may write at most 400 KB minus 41 bytes, as
-      // docs/decisions/contract.md explains.
+      // In most AWS regions, DynamoDB refuses an update that writes more than 400 KB minus 41 bytes (names and values)
+      // in two fields: docs/decisions/contract.md
       const name = 'x'.repeat(409_600 - 41 - 'name'.length - 'tag'.length - Buffer.byteLength('é'));
       expect(await post(JSON.stringify({ id: 8, name, tag: 'é' }))).toMatchObject(ok(name, 'é'));
       expect(await read('8')).toEqual(item('8', name, 'é'));

@@ -1,6 +1,6 @@
 /**
  * Tests how the authorizer fetches the issuer's keys: floods of unknown keys, rotation, withdrawal and outages. Each
- * request sets the authorizer's clock.
+ * request sets the authorizer's clock, so that no test has to wait.
  */
 import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
@@ -359,8 +359,8 @@ const cold = async (_: string, failing: Failing): Promise<void> => {
 };
 
 /**
- * Expects that, while the issuer fails, fetched keys stay in use for an hour, and that at most one request waits for a
- * fetch in each cooldown (10 s after a fetch).
+ * Expects that, while the issuer fails, fetched keys stay in use for an hour, and that of several requests in a row,
+ * only the first waits for a fetch.
  */
 const warm = async (what: string, failing: Failing): Promise<void> => {
   const rotated = await signed(next);

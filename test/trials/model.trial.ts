@@ -166,8 +166,8 @@ class CreateTooLarge implements Command {
   async run(model: Model): Promise<void> {
     const id = ids[this.place] ?? '';
     const { status } = await stack.send(`{"id":${id},"name":"${'x'.repeat(409_600)}"}`);
-    // The store (dynalite) first checks whether the id is taken, and then the size of the item, so a taken id leads to
-    // a 409.
+    // The store (dynalite) first checks whether the id is taken, and then the size, so a plant that is too large gets a
+    // 409 if its id is taken.
     expect(status, 'status').toBe(model.has(id) ? 409 : 413);
     await expectStored(model);
   }

@@ -25,8 +25,8 @@ import { mapConcurrently, progress, report, seed, trialSize } from '../kit/scale
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 
 /**
- * Makes the function fail if an event takes more than 2.5 s. A timer in the thread of the function counts its ticks, so
- * that a pause of that thread on a busy machine does not count.
+ * Makes the function fail if an event takes more than 2.5 s. Measures the time by the ticks of a timer in the thread of
+ * the function, so that a pause of that thread on a busy machine does not count.
  */
 const inTime =
   (handler: Handler): Handler =>

@@ -52,7 +52,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** How many requests are sent at the same time. The local service runs at most 8 instances of a function. */
+/** How many requests are sent at the same time: as many as the local service runs instances of a function. */
 const width = 8;
 
 /** Sends raw bytes to the gateway, and expects one response. @returns its status */
@@ -323,7 +323,9 @@ const damages = (token: string): string[] => {
   return [...characters, ...bits];
 };
 
-/** The short trial tries every 149th damaged token: as 149 is prime, every position and kind of damage occurs. */
+/**
+ * The short trial tries every 149th damaged token. As 149 is prime, each position and each kind of damage still occurs.
+ */
 const stride = trialSize(1, 149);
 const strideOverHttp = trialSize(13, 1_499);
 

@@ -138,7 +138,7 @@ describe('the keys of an issuer that can be reached', () => {
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
 
-  test('include RSA keys of 2,048 bits whose exponent is 65,537 or larger', async () => {
+  test('are used if they are RSA keys of 2,048 bits whose exponent is 65,537 or larger', async () => {
     published = { keys: [65_537, 65_539, 2 ** 31 + 11].map((e) => ({ kid: String(e), ...rsa, e: base64urlOf(e) })) };
     expect(kidsOf(await keys.current())).toEqual(['65537', '65539', String(2 ** 31 + 11)]);
   });

@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const read = (file: string): Promise<string> => readFile(path.join(copy.folder, file), 'utf8');
 
-/** Replaces a file, as editors do. The callback `change` gets an empty string if the file does not exist yet. */
+/** Replaces a file by another, as editors do. `change` gets the old text, or an empty string if there was no file. */
 const edit = async (file: string, change: (source: string) => string): Promise<void> => {
   const source = await read(file).catch(() => '');
   const changed = change(source);
