@@ -14,7 +14,8 @@ export type TokenRules = {
 };
 
 /**
- * A valid token's claims, and the scopes in the claims that `scopeClaims` names; or the reason for refusing the token.
+ * The claims of a valid token, and its scopes (those in the claims listed in `scopeClaims`); or the reason for a
+ * refusal.
  */
 export type Verdict = { claims: JwtPayload; scopes: string[] } | { refused: Refusal };
 

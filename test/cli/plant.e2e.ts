@@ -96,8 +96,8 @@ describe('plant add', () => {
 });
 
 /**
- * Reads the counts that an import prints. `stored` includes plants that were already there: if the response to a first
- * attempt is lost, the second attempt finds the plant stored.
+ * Reads the counts that an import prints. `stored` is the sum of new plants and those already there, because a second
+ * attempt finds the plant there if the response to the first was lost.
  */
 const countsIn = (stdout: string) => {
   const [, added = '', there = '', failed] = /^(\d+) new, (\d+) already there, (\d+) failed/.exec(stdout) ?? [];

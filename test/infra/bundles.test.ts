@@ -42,7 +42,7 @@ const smokeTest = {
 
 const budgetOf = (name: string) => ({ Authorizer: authorizer, SmokeTest: smokeTest })[name] ?? operation;
 
-test('the bundle of createPlant has at most 190,000 bytes, fewer than the bundles of other operations may have', () => {
+test('the bundle of createPlant has at most 190,000 bytes, a stricter limit than that of other operations', () => {
   expect(deployed.find(({ name }) => name === 'CreatePlant')?.code.length).toBeLessThanOrEqual(190_000);
 });
 

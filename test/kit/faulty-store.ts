@@ -4,7 +4,10 @@ import { closeServer, listen } from '../../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 import { closedDuring } from './servers.ts';
 
-/** A call that reaches the proxy: for one plant (PutItem, GetItem, DeleteItem, ...) or for none (Scan, Query). */
+/**
+ * A call that reaches the proxy: for one plant (PutItem, GetItem, DeleteItem, ...) or for no particular one (Scan,
+ * Query).
+ */
 type Call = {
   response: ServerResponse;
   /**
@@ -41,7 +44,8 @@ export type FaultyStore = PlantsStore & Faults;
 export type Faults = {
   /**
    * Injects `fault` into all later calls for the plant with this id. Without `fault`, these calls succeed again. If
-   * `id` is undefined, `fault` applies to calls such as Scan, and to calls for all plants without a separate fault.
+   * `id` is undefined, `fault` applies to calls for no particular plant (such as Scan), and to calls for plants without
+   * a separate fault.
    */
   fail: (id: string | undefined, fault?: Fault) => void;
   /** Returns the number of calls for the plant with this id, or of all calls if `id` is undefined. */

