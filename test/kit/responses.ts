@@ -225,7 +225,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, 'Fern'));
     });
 
-    test('of which 20 different ones are sent at once, lead to one 200, for the plant that is stored, and to nineteen 409s', async () => {
+    test('(20 different ones, sent at once) lead to one 200, for the plant that is stored, and to nineteen 409s', async () => {
       const id = newId();
       const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
       const responses = await Promise.all(names.map((name) => post(`{"id":${id},"name":"${name}"}`)));

@@ -112,8 +112,8 @@ type Role = 'authorizer' | 'operation';
 const routeOf = (role: Role): FunctionName => (role === 'authorizer' ? role : createPlantRoute);
 
 /**
- * Sends a request that makes a function misbehave. `misbehaviour` is the name of a misbehaviour, or environment
- * variables (an object) with which the function is started anew for this request.
+ * Sends a request that makes a function misbehave. `misbehaviour` is the name of a misbehaviour, or an object:
+ * environment variables with which the function is started anew.
  */
 const whileFunction = async (role: Role, misbehaviour: string | object): Promise<Occurrence[]> => {
   const which = routeOf(role);
