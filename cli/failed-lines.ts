@@ -22,7 +22,7 @@ export class FailedLines {
   #added = 0;
   /** The digests of lines that the file already has, which `add` does not write again. */
   readonly #present = new Set<string>();
-  /** Whether the file has content that does not come from an import. */
+  /** Whether the file of failed lines has content that no import has written. */
   readonly isForeign: boolean;
 
   private constructor(file: string, head: string, earlier: number) {
@@ -52,7 +52,7 @@ export class FailedLines {
     // then, add the line, because it may have been deleted.
     if (this.#present.has(digest(bytes.toString('latin1'))) && (await this.#isUnchanged())) return;
     const request = requestId === undefined ? '' : ` [request ${requestId}]`;
-    // Replace line breaks in the message, which any server at that address may have sent: they would end the comment.
+    // Replace line breaks in the message, because they would end the comment: the message may come from any server.
     const reason = `${message}${request}`.replaceAll(/\s+/g, ' ');
     const head = Buffer.from(`# ${source}:${number} (${error}): ${reason}\n`);
     const lineBreak = Buffer.from((await endsInLineBreak(this.file)) ? '' : '\n');

@@ -125,20 +125,23 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
   try {
     value = JSON.parse(utf8.decode(bytes), exactNumber);
   } catch (error) {
-    return error instanceof RangeError ? error.message : 'the line is not JSON in UTF-8';
+    return error instanceof MaybeRounded ? error.message : 'the line is not JSON in UTF-8';
   }
   if (!(value instanceof Object) || Array.isArray(value)) return 'the line is JSON, but not an object';
   return value as NewPlant;
 };
 
+/** Thrown for a number that JSON.parse may have rounded. The message is for the user. */
+class MaybeRounded extends Error {}
+
 /**
  * Makes JSON.parse return an integer as a bigint, because a large integer would be rounded as a number.
- * @throws RangeError for a number with a fraction or an exponent that became an integer: it may have been rounded
+ * @throws MaybeRounded for a number with a fraction or an exponent that became an integer: it may have been rounded
  */
 const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
   if (typeof value !== 'number') return value;
   if (/^-?\d+$/.test(source)) return BigInt(source);
   if (Number.isInteger(value) || !Number.isFinite(value))
-    throw new RangeError(`write ${source.slice(0, 40)} in digits only: it could be rounded`);
+    throw new MaybeRounded(`write ${source.slice(0, 40)} in digits only: it could be rounded`);
   return value;
 };

@@ -95,6 +95,7 @@ test('an import sends at most 16 plants at a time', async () => {
 test.each([
   ['{"id":1', 'the line is not JSON in UTF-8'],
   [Buffer.from('{"id":1,"name":"\xe9"}', 'latin1'), 'the line is not JSON in UTF-8'],
+  [`{"id":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'the line is not JSON in UTF-8'],
   ['null', 'the line is JSON, but not an object'],
   ['[{"id":1}]', 'the line is JSON, but not an object'],
   ['{"id":9007199254740991.4}', 'write 9007199254740991.4 in digits only: it could be rounded'],
