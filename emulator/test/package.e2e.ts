@@ -47,7 +47,7 @@ const install = async (folder: string): Promise<string> => {
   for (const each of new Set(dependenciesOf('emulator').flatMap((name) => [...collect(name)]))) {
     await cp(path.join(root, each), path.join(project, each), { recursive: true });
   }
-  // Copy the links to the packages' commands, too. Otherwise, npm would install the packages that have commands again.
+  // Copy node_modules/.bin, too. Without the links in it, npm would install again every package that has a command.
   await cp(path.join(modules, '.bin'), path.join(project, 'node_modules/.bin'), {
     recursive: true,
     verbatimSymlinks: true,

@@ -1,4 +1,6 @@
-/** Tests what protects the deployment from other people and from mistakes. */
+/**
+ * Tests what protects the stack from deletion, its user pool from weak logins, and the bundles from changes by others.
+ */
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { FileSystem } from 'aws-cdk-lib';

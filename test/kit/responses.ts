@@ -439,8 +439,8 @@ const testFaults = (service: () => PlantService): void => {
     const { fail, refuseConnections } = faults;
 
     /**
-     * Expects from `least` to `most` calls to the store; or, if earlier requests may have used up the retry quota, at
-     * least one call.
+     * Expects from `least` to `most` calls to the store. If earlier requests may have used up the SDK's retry quota,
+     * expects only at least one call.
      */
     const expectCalls = (id: string, [least, most]: [least: number, most: number]): void => {
       const calls = faults.calls(id);

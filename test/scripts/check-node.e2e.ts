@@ -60,7 +60,7 @@ describe('npm ci', () => {
   let genuine: Package;
   let forged: Package;
 
-  /** Makes the tarball of a Node.js package. @param addBinary writes the package's `bin/node` */
+  /** Makes the tarball of an npm package that contains Node.js. @param addBinary writes the package's `bin/node` */
   const pack = async (addBinary: (file: string) => Promise<void>): Promise<Package> => {
     const place = await mkdtemp(path.join(folder, 'package-'));
     await mkdir(path.join(place, 'package/bin'), { recursive: true });

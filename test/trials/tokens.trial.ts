@@ -21,8 +21,8 @@ let stack: TrialStack;
  */
 let from: TokenIssuer;
 /**
- * An issuer of tokens, like `from`. If a token of this issuer says where to fetch its key (such as in `jku`), that URL
- * is the decoy's. The decoy acts as an attacker's server.
+ * The same issuer as `from`, but where its tokens say from where to fetch the key (such as in `jku`), they name the
+ * decoy, which acts as an attacker's server.
  */
 let fromDecoy: TokenIssuer;
 let decoy: Server;

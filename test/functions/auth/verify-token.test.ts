@@ -247,7 +247,7 @@ describe('the keys of the issuer', () => {
     const refused = { refused: 'signature' };
 
     test.each(['rs', 'bare'] as const)(
-      'are distinguished by their key type, whatever their order: an ES256 key and the test key %s',
+      'are distinguished by their key type, in whatever order the key set has them: an ES256 key and the RSA key %s',
       async (name) => {
         for (const key of [from.es, from[name]]) {
           const token = await sign(key, claims(), { kid: 'es' });
