@@ -76,8 +76,8 @@ const mustBeSendable = (name: string, place: string, text: string): void => {
 };
 
 /**
- * Refuses integers that are too large to be exact. The client does not know the types of values that are nested in a
- * field, so each of these integers could be an int64.
+ * Refuses integers in nested values that are too large to be exact. The client does not know the types of nested
+ * values, so such an integer could be an int64 that has lost digits.
  */
 const mustBeExactWithin = (name: string, value: unknown): void => {
   if (Number.isInteger(value)) mustBeExact(name, 'int64', value);

@@ -41,8 +41,8 @@ const startLocal = async (): Promise<Reached> => {
 };
 
 /**
- * Returns whether to send a request again: after a 503, and after the error responses of a gateway that is over quota.
- * The local gateway sends the same error response if loading a function takes longer than Lambda's 10 s.
+ * Returns whether to send a request again: after a 503, and after a 429 or 500 of the gateway (`isOverQuota`). The
+ * local gateway sends that 500 if loading a function takes longer than Lambda's 10 s.
  */
 const isToSendAgain = (status: number, body: unknown): boolean => isUnavailable(status) || isOverQuota(status, body);
 

@@ -114,9 +114,12 @@ describe('the workflow step that runs npm run diff for a pull request', () => {
     expect(runStep(printArguments, 'exit 128').summary).toBe('```\nrun|-s|diff|--|HEAD^1|\n```\n');
   });
 
-  test.each(['*github*) exit 1', '*github*) ;; *) exit 1'])('fails if either comparison fails: %s', (fails) => {
-    expect(runStep(`case "$*" in ${fails};; esac`, hasFile).status).toBe(1);
-  });
+  test.each(['*github*) exit 1', '*github*) ;; *) exit 1'])(
+    'fails if the command fails for the stack of the service or for the stack for GitHub: %s',
+    (fails) => {
+      expect(runStep(`case "$*" in ${fails};; esac`, hasFile).status).toBe(1);
+    },
+  );
 });
 
 test('all workflows use the same commit of each action', () => {

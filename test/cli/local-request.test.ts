@@ -173,7 +173,7 @@ const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
 };
 
 describe('npm run request, with the id of a request to the local service, shows the cause of', () => {
-  test('every error of the contract, and the 404 of the gateway: the tests below cover them all', () => {
+  test('every error of the contract and the 404 of the gateway, because each has a test', () => {
     const ofContract = Object.entries(createPlantOperation.responses).flatMap(([status, { content }]) =>
       examplesOf(content['application/json']).map(
         (example) => `${status} ${(example as { error?: number }).error ?? 'gateway'}`,

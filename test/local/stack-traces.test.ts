@@ -53,7 +53,7 @@ describe('the stack trace of a bundle', () => {
     expect(named('new $ab')).toBe(`at ${place}`);
   });
 
-  test("cannot be translated to source lines if the bundle that ran is not one that the project's files make", () => {
+  test("cannot be translated to source lines if the bundle that ran differs from those that the project's files make", () => {
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(OtherBundle);
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(
       `The bundle ${'0'.repeat(64)} ran, but the files in this folder make ${sha256} (functions/authorizer.lambda.ts)`,

@@ -51,7 +51,7 @@ export const functionOf = async (
   };
 };
 
-/** The result of an event. @throws Error with the reason if there is no result */
+/** Returns the result of an invocation. @throws Error with the reason if the invocation failed */
 export const resultOf = (outcome: Outcome): unknown => {
   if ('failure' in outcome) throw new Error(`There is no result: ${outcome.failure}`);
   return JSON.parse(outcome.result);
