@@ -172,7 +172,7 @@ const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
   ],
 };
 
-test('the errors in the tests below are all errors of the contract, and the 404 of the gateway', () => {
+test('the tests below cover every error of the contract and the 404 of the gateway, and no other error', () => {
   const ofContract = Object.entries(createPlantOperation.responses).flatMap(([status, { content }]) =>
     examplesOf(content['application/json']).map(
       (example) => `${status} ${(example as { error?: number }).error ?? 'gateway'}`,
@@ -210,7 +210,7 @@ describe('npm run request, with the id of a request to the local service, shows 
     expect(errors).toEqual([expect.stringContaining('keys of the token issuer cannot be fetched')]);
   });
 
-  test('a conflict, given the request id in the result of the TypeScript client', async () => {
+  test('a conflict, if the id is from the result of a call of the TypeScript client', async () => {
     const { createPlant } = createPlantStoreClient({ baseUrl: stack.url, token: stack.token });
     const id = BigInt(newId());
     await createPlant({ id, name: 'Moss' });

@@ -140,8 +140,8 @@ describe('plant import', () => {
     expect(countsIn(stdout)).toEqual({ stored: 195 - late.length, failed: 4 + late.length });
     expect(stdout).toContain(`: see ${file}.failed.ndjson\n`);
 
-    // Run `plant import` again, now in the folder of its file, with the first 20 lines and the lines in `late`. No
-    // plant is stored twice, and the file of failed lines loses no line.
+    // Run `plant import` again, now from the folder of the file, which has only the first 20 lines and the lines in
+    // `late`. No plant is stored twice, and the file of failed lines loses no line.
     store.fail(unavailable);
     const again = [...lines.slice(0, 20), ...late.map((failure) => failure.text)];
     await writeFile(file, again.join('\n'));

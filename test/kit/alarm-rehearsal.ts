@@ -59,8 +59,8 @@ const deployedTimeout = (functionName: string): number =>
 export type FilterCheck = { pattern: string; lines: string[]; matching: number[] };
 
 /**
- * Returns a check for each metric filter on the log of a function that logged anything. A check has each line of that
- * log, but of lines that differ only in figures and details (`withoutFigures`), only one.
+ * Returns, for each metric filter on a log that has lines, those lines and which of them match. Of lines that differ
+ * only in figures and details (`withoutFigures`), leaves out all but one.
  */
 export const filterChecks = (template: object, occurrences: readonly Occurrence[]): FilterCheck[] =>
   metricFilters(template as Template).flatMap(({ functionName, pattern, matches }) => {

@@ -211,7 +211,7 @@ describe('check-node.cjs', () => {
   const silence = { code: 0, stdout: '', stderr: '' };
   const refusal = (start: string) => ({ code: 1, stdout: '', stderr: expect.stringMatching(`^${start}[^\n]*\n$`) });
 
-  test("accepts the Node.js binary in the platform's npm package, even through a symbolic link", async () => {
+  test('accepts the Node.js binary of the npm package for the platform, even through a symbolic link', async () => {
     const { project, binary } = await makeInstalled();
     expect(await check(project, { execPath: binary })).toEqual(silence);
     const link = path.join(folder, 'link');

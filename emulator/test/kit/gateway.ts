@@ -30,7 +30,8 @@ type Functions = { Authorizer?: unknown; Orders?: unknown; invoke?: (name: strin
 
 /**
  * Starts a gateway that serves `api` until the test ends.
- * @returns the port, the access log, the functions' events, and `event`, which finds a function's first event by name
+ * @returns the port, the access log, the functions' events, and `event`, which returns the first event of the function
+ * with a given name
  */
 export const start = async (
   functions: Functions = {},
