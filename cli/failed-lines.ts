@@ -22,7 +22,7 @@ export class FailedLines {
   #added = 0;
   /** The digests of lines that the file already has, which `add` does not write again. */
   readonly #present = new Set<string>();
-  /** Whether the file of failed lines has content that no import has written. */
+  /** Whether the file begins with something that no import has written. */
   readonly isForeign: boolean;
 
   private constructor(file: string, head: string, earlier: number) {

@@ -136,7 +136,7 @@ class MaybeRounded extends Error {}
 
 /**
  * Makes JSON.parse return an integer as a bigint, because a large integer would be rounded as a number.
- * @throws MaybeRounded for a number with a fraction or an exponent that became an integer: it may have been rounded
+ * @throws MaybeRounded for a number with a fraction or an exponent that became an integer or infinite
  */
 const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
   if (typeof value !== 'number') return value;

@@ -76,8 +76,8 @@ const mustBeSendable = (name: string, place: string, text: string): void => {
 };
 
 /**
- * Refuses integers in nested values that are too large to be exact. The client does not know the types of nested
- * values, so such an integer could be an int64 that has lost digits.
+ * Refuses integers, at any depth, that are too large to be exact. The client does not know the types of nested values,
+ * so such an integer could be an int64 that has lost digits.
  */
 const mustBeExactWithin = (name: string, value: unknown): void => {
   if (Number.isInteger(value)) mustBeExact(name, 'int64', value);
@@ -91,7 +91,7 @@ const segment = (name: string, text = ''): string => {
   return encodeURIComponent(text);
 };
 
-/** Writes a body as JSON: only the fields that the contract lists, or all fields if the contract lists none. */
+/** Writes a body as JSON: only the fields in `types`, or all its fields if `types` is empty. */
 const bodyOf = (types: Readonly<Record<string, string>>, body: unknown): string | undefined => {
   if (Object.keys(types).length === 0) {
     mustBeExactWithin('body', body);

@@ -40,7 +40,9 @@ export const storeTimes = (operation: ServiceFunction): Metric[] => {
   return ['p50', 'p90', 'p99'].map((statistic) => time.with({ statistic, label: `${operation.node.id} ${statistic}` }));
 };
 
-/** Measures how many attempts at the store the SDK made per request of an operation, on average. */
+/**
+ * Measures how many attempts at the store a logged request needed on average: 1 if each makes one call without retries.
+ */
 export const storeAttempts = (operation: ServiceFunction): Metric => {
   const metricValue = '$.message.store.attempts';
   const attempts = count(operation, 'AttemptsAtStore', `${metricValue} >= 1`, { metricValue, unit: Unit.COUNT });

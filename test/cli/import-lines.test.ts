@@ -105,7 +105,7 @@ test.each([
   ['{"id":1e-400}', 'write 1e-400 in digits only: it could be rounded'],
   [`{"id":1.${'0'.repeat(99)}}`, `write 1.${'0'.repeat(38)} in digits only: it could be rounded`],
 ])(
-  'an import does not send a line that is not a JSON object, or has a number that may have been rounded: %s',
+  'an import does not send a line that cannot be parsed as a JSON object, or has a number that may have been rounded: %s',
   async (content, message) => {
     const { created, lines } = await importText(content);
     expect(created).toEqual([]);
