@@ -1,4 +1,6 @@
-/** A bar from 0 to `median`, with a thin line from one quartile to the other. Without a median, no bar is drawn. */
+/**
+ * A bar from 0 to `median`, with a thin line from the lower to the upper quartile. Without a median, no bar is drawn.
+ */
 type Bar = { label: string; isOurs: boolean; lowerQuartile?: number; median?: number; upperQuartile?: number };
 
 /** One of several charts side by side. The labels come from the first, so all need the same bars in the same order. */

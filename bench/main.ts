@@ -267,7 +267,7 @@ const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
  */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 
-/** Whether it is certain that a target is met, or missed: the median differs from the bound by more than the noise. */
+/** Whether the result is conclusive, met or missed: the median differs from the bound by more than the noise. */
 const isDecided = ({ measure, median, bound }: (typeof rows)[number]): boolean =>
   measure === undefined || Math.abs(median / bound - 1) >= Math.abs((noise[measure] ?? 1) - 1);
 

@@ -32,7 +32,8 @@ export const readDeployedIssuer = async (stackName: string): Promise<TokenSource
 const newDomain = { giveUpAfter: 60_000, retryDelay: 2_000 };
 
 /**
- * Gets a token from an issuer whose domain may be new: retries for up to a minute until a token endpoint responds.
+ * Gets a token from an issuer whose domain may be so new that it does not work yet: retries for up to a minute, until
+ * the issuer's token endpoint responds.
  * @param say is called once, with a line for the user, if the first attempt fails
  * @throws Error with a one-sentence message for the user
  */

@@ -37,8 +37,8 @@ export const describe = ({ summary, errors, lines }: TracedRequest): string => {
 };
 
 /**
- * Formats a log message, with real line breaks in stack traces. `message` is undefined after console.info(undefined),
- * which logs no message.
+ * Formats a log message, with real line breaks in stack traces. `message` is undefined if the log entry has none, as
+ * after console.info(undefined).
  */
 const readable = (message: unknown): string => {
   const short = JSON.stringify(message) ?? '';

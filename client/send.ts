@@ -60,7 +60,8 @@ const retry = (operation: Operation): RetryOptions => ({
   shouldRetry: ({ error }) => {
     if (error instanceof NoAnswer) return true;
     if (!isHTTPError(error) || error.response.status !== 500) return undefined;
-    // Do not retry a 500 with an error number: that is a bug in the service, so the same request would fail again.
+    // Do not retry a 500 that has an error number: it comes from a bug in the service, so the same request would fail
+    // again.
     return failure(operation, error.response, error.data).error === 'gateway' ? undefined : false;
   },
 });

@@ -118,7 +118,8 @@ export class ServiceFunction extends BundledFunction {
       // `withoutPolicyUpdates` keeps CDK from attaching AWSCodeDeployRoleForLambdaLimited to the role.
       role: role.withoutPolicyUpdates(),
     });
-    // Deploy the role's policy and the new smoke test before the alias changes: CodeDeploy needs both for that change.
+    // Deploy the policy of CodeDeploy's role, and the new smoke test, before the alias changes: CodeDeploy uses both to
+    // shift the alias.
     this.live.node.addDependency(role, smokeTest);
   }
 }

@@ -33,7 +33,7 @@ const stop = async (): Promise<void> => {
   }
 };
 
-/** Creates a folder for this user only. It is removed however this process ends, except by `kill -9`. */
+/** Creates a folder that only this user can open. It is removed however this process ends, except by `kill -9`. */
 const temporaryFolder = (): string => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -57,7 +57,8 @@ export const openStore = async (location: StoreLocation): Promise<Store> => {
         AWS_REGION: account.region,
         AWS_ACCESS_KEY_ID: accessKeyId,
         AWS_SECRET_ACCESS_KEY: secretAccessKey,
-        // Hide the user's AWS files, which Lambda does not have: they may name another endpoint, even AWS's own.
+        // Hide the user's AWS configuration and credentials files, which Lambda does not have: they may name another
+        // endpoint, even AWS's own.
         AWS_CONFIG_FILE: devNull,
         AWS_SHARED_CREDENTIALS_FILE: devNull,
         ...(sessionToken !== undefined && { AWS_SESSION_TOKEN: sessionToken }),

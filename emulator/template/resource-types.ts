@@ -217,8 +217,8 @@ export const withoutEffect: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * For some resource types that have no effect in the emulator: the property that names a function to invoke on AWS. If
- * it refers to a function of the template, the resource is refused, because here it would not invoke that function.
+ * The property that names the function which a resource invokes on AWS. The emulator ignores these resources, and would
+ * never invoke the function, so it refuses a resource whose property refers to a function of the template.
  */
 export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',

@@ -26,7 +26,7 @@ export type Outcome = 'created' | 'repeated' | 'stored';
 export type AddPlant = (plant: NewPlant, request: OngoingRequest) => Promise<Outcome>;
 
 /**
- * Returns a function that adds plants to a table with the number `id` as key.
+ * Returns a function that adds plants to a table whose partition key is the number `id`.
  * @example addPlantTo(openTable('plants'))
  */
 export const addPlantTo =

@@ -56,7 +56,7 @@ const wellFormed: CodeKeywordDefinition = {
   error: { message: 'must not contain unpaired surrogates' },
 };
 
-/** The limits of each integer format. Without a format, an integer must be one that a double represents exactly. */
+/** The limits of each integer format. An integer without a format must be a safe integer. */
 export const integerLimits: Record<string, [min: bigint, max: bigint]> = {
   int32: [-(2n ** 31n), 2n ** 31n - 1n],
   // The definition of int64: https://spec.openapis.org/registry/format/int64

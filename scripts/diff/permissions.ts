@@ -42,7 +42,7 @@ const permissionsOf = (template: Template): Permission[] => {
   return [...own, ...byRole];
 };
 
-/** Lists who has which role or group: functions and other resources have roles, and users have groups. */
+/** Lists which functions and other resources use each role, and which users belong to each group. */
 const rolesIn = ({ Resources }: Template): [who: string, role: string][] =>
   Object.entries(Resources).flatMap(([id, { Type, Properties = {} }]) => {
     const { GroupName, Users = [], Groups = [] } = Properties;

@@ -92,26 +92,25 @@ test('an import sends at most 16 plants at a time', async () => {
   expect(most, 'plants at a time').toBe(16);
 });
 
+const digitsOnly = (number: string): string => `write ${number} in digits only: it could be rounded`;
+
 test.each([
-  ['{"id":1', 'the line is not JSON in UTF-8'],
-  [Buffer.from('{"id":1,"name":"\xe9"}', 'latin1'), 'the line is not JSON in UTF-8'],
-  [`{"id":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'the line is not JSON in UTF-8'],
-  ['null', 'the line is JSON, but not an object'],
-  ['[{"id":1}]', 'the line is JSON, but not an object'],
-  ['{"id":9007199254740991.4}', 'write 9007199254740991.4 in digits only: it could be rounded'],
-  ['{"id":8.0}', 'write 8.0 in digits only: it could be rounded'],
-  ['{"tag":[1e3]}', 'write 1e3 in digits only: it could be rounded'],
-  ['{"id":1e400}', 'write 1e400 in digits only: it could be rounded'],
-  ['{"id":1e-400}', 'write 1e-400 in digits only: it could be rounded'],
-  [`{"id":1.${'0'.repeat(99)}}`, `write 1.${'0'.repeat(38)} in digits only: it could be rounded`],
-])(
-  'an import does not send a line that cannot be parsed as a JSON object, or has a number that may have been rounded: %s',
-  async (content, message) => {
-    const { created, lines } = await importText(content);
-    expect(created).toEqual([]);
-    expect(lines).toMatchObject([{ number: 1, failure: { error: 'not sent', message } }]);
-  },
-);
+  ['has no closing brace', '{"id":1', 'the line is not JSON in UTF-8'],
+  ['is not in UTF-8', Buffer.from('{"id":1,"name":"\xe9"}', 'latin1'), 'the line is not JSON in UTF-8'],
+  ['has 20,000 nested lists', `{"id":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'the line is not JSON in UTF-8'],
+  ['is null', 'null', 'the line is JSON, but not an object'],
+  ['is a list', '[{"id":1}]', 'the line is JSON, but not an object'],
+  ['has the number 9007199254740991.4', '{"id":9007199254740991.4}', digitsOnly('9007199254740991.4')],
+  ['has the number 8.0', '{"id":8.0}', digitsOnly('8.0')],
+  ['has the number 1e3', '{"tag":[1e3]}', digitsOnly('1e3')],
+  ['has the number 1e400', '{"id":1e400}', digitsOnly('1e400')],
+  ['has the number 1e-400', '{"id":1e-400}', digitsOnly('1e-400')],
+  ['has a number of 100 digits', `{"id":1.${'0'.repeat(99)}}`, digitsOnly(`1.${'0'.repeat(38)}`)],
+])('an import does not send a line that %s', async (_, content, message) => {
+  const { created, lines } = await importText(content);
+  expect(created).toEqual([]);
+  expect(lines).toMatchObject([{ number: 1, failure: { error: 'not sent', message } }]);
+});
 
 test('an import reports a line whose plant the client refuses to send, and goes on with the next line', async () => {
   const client = createPlantStoreClient({ baseUrl: 'http://127.0.0.1:9', token: 'a.b.c' });

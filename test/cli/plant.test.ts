@@ -96,7 +96,7 @@ describe('plant import', () => {
   const earlier = '# plants.ndjson:7 (40901): taken\n{"id":3,"name":"Moss"}\n';
 
   /**
-   * Prepares an import: makes a new folder with a file to import, which has the text `content`, and with the files
+   * Prepares an import: makes a new folder that holds a file to import, with the text `content`, and the files
    * `others`.
    */
   const importing = async (content: string, baseUrl: string, others: Record<string, string> = {}) => {
@@ -236,7 +236,7 @@ describe('plant import', () => {
       expect(await failed(stuckFile)).toBe(`${earlier}no JSON\n# ${stuckFile}:3 (not sent): ${notJson}`);
     });
 
-    test('first says why the import stopped, and then that lines that are now stored cannot be removed from the file', async () => {
+    test('first says why the import stopped, and then that the finished lines cannot be removed from the file', async () => {
       const { baseUrl } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { begin } = await importing(line, baseUrl, { [stuckFile]: `# x:1 (not sent): ${notJson}${earlier}` });
       const { code, stderr } = await begin(stuckFile).ended;

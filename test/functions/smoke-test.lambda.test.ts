@@ -178,7 +178,7 @@ describe('a deployment fails', () => {
     expect(problems()).toEqual([`Error: The environment variable ${name} must be set.`]);
   });
 
-  test('if Lambda does not run a new version in time; the log then names the error with which Lambda refused', async () => {
+  test('if Lambda does not run a new version in time; the log then names the last error', async () => {
     answers['authorizer'] = () => ({ refused: 'AccessDeniedException' });
     await run(10_200);
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);

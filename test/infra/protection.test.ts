@@ -1,5 +1,6 @@
 /**
- * Tests what protects the stack from deletion, its user pool from weak logins, and the bundles from changes by others.
+ * Tests what protects the stack from deletion, its user pool from weak logins, and the bundles from changes by others,
+ * and that a changed bundle is deployed again.
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';

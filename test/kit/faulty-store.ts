@@ -27,8 +27,8 @@ type Call = {
    */
   perform: () => Promise<StoreResponse>;
   /**
-   * Adds the outcome of this call to `performed`. Not for a call that is passed to `perform`, which adds the outcome
-   * itself.
+   * Adds the outcome of this call to `performed`. Not for a call that `perform` passes on, because `perform` adds the
+   * outcome itself.
    */
   note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };
@@ -142,7 +142,10 @@ export const clockAhead =
     await (Math.abs(now - call.signedAt) > 5 * 60_000 ? dynamoDbError(400, 'InvalidSignatureException') : pass)(call);
   };
 
-/** Returns a DynamoDB error without performing the call. The error's message must not reach the client or the log. */
+/**
+ * Answers with a DynamoDB error instead of performing the call. The error's message must appear neither in
+ * createPlant's response nor in its log.
+ */
 export const dynamoDbError =
   (status: number, type: string): Fault =>
   ({ response, note }) => {

@@ -27,7 +27,7 @@ test.each<[expression: string, values: Record<string, number>, result: number | 
   [share, { all: 0, some: 2 }, 0],
   [share, { some: 2 }, undefined],
 ])(
-  'evaluateMath computes what CloudWatch does, except that missing data are not 0: %s with %o is %s',
+  'evaluateMath computes what CloudWatch does, except that arithmetic with missing data has no result: %s with %o is %s',
   (expression, values, result) => {
     expect(evaluateMath(expression, (id) => values[id])).toBe(result);
   },

@@ -9,7 +9,7 @@ export const isOverQuota = (status: number, body: unknown): boolean =>
 /** Returns whether the status is 503, whatever the cause, such as a used-up quota or a service that is too slow. */
 export const isUnavailable = (status: number): boolean => status === 503;
 
-/** Sends a request up to eight times in 13 seconds, with growing pauses, until the response is not a refusal. */
+/** Sends a request until `isRefused` returns false: at most eight times in 13 seconds, with growing pauses. */
 export const retryWhile = async <T>(send: () => Promise<T>, isRefused: (response: T) => boolean): Promise<T> => {
   for (let pause = 100; ; pause *= 2) {
     const response = await send();

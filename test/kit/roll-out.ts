@@ -32,8 +32,8 @@ const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
 };
 
 /**
- * Bundles the functions of a commit in the same way as the commit's stack does. Returns none if the stack had another
- * name, as before `npm run rename`.
+ * Bundles the functions of a commit as the commit's stack does, but with the feature flags of the working tree. Returns
+ * none if the stack had another name, as before `npm run rename`.
  * @throws Error with the output of the synthesis if the stack cannot be synthesized
  * @param folder gets a checkout and the bundles; the caller removes the folder
  */
@@ -52,8 +52,9 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
 };
 
 /**
- * Finds the newest earlier commit at which the bundles differ from those of the working tree. Returns its functions, or
- * those of the working tree if the last changes changed only comments, or if the repository is new.
+ * Returns the functions of the newest earlier commit whose bundles differ from those of the working tree. If none
+ * differ, for example in a new repository, returns the functions of the working tree.
+ * @throws Error if none differ and the clone is shallow
  */
 const previousFunctions = async (folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   const hashesOf = (specs: FunctionSpec[]) => specs.map(({ environment }) => environment['BUNDLE_SHA256']);
@@ -62,6 +63,12 @@ const previousFunctions = async (folder: string, signal: AbortSignal): Promise<F
   for (const commit of await earlierCommits(signal)) {
     const specs = await functionsOf(commit, path.join(folder, commit), signal);
     if (!hashesOf(specs).every((hash) => now.includes(hash))) return specs;
+  }
+  if ((await git('rev-parse', '--is-shallow-repository')) === 'true') {
+    throw new Error(
+      'The earlier functions are missing in this clone, which has only part of the history: ' +
+        'git fetch --unshallow, or in a workflow fetch-depth: 0.',
+    );
   }
   return functions;
 };

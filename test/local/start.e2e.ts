@@ -1,4 +1,4 @@
-/** Tests `npm start` as a newcomer uses the command, and how the service stops. */
+/** Tests `npm start`, with and without a store of the user, and how the service stops. */
 import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';

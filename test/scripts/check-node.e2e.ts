@@ -167,7 +167,7 @@ describe('npm ci', () => {
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test('leaves out a forged Node.js package, without an error; npm start then refuses to run on any other Node.js', async () => {
+    test('leaves out a forged Node.js package, without an error; npm start then refuses to run on another Node.js', async () => {
       const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');

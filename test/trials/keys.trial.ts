@@ -1,6 +1,6 @@
 /**
  * Tests how the authorizer fetches the issuer's keys: floods of unknown keys, rotation, withdrawal and outages. Each
- * request sets the authorizer's clock, so that no test has to wait.
+ * request sets the authorizer's clock, so that no test has to wait until keys expire or the next fetch is allowed.
  */
 import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
@@ -84,7 +84,10 @@ const sendAt = (milliseconds: number, token = validToken): Promise<number> => {
   return send(token);
 };
 
-/** Signs a token with the foreign key `stranger`, under a key id (kid) that no key has. */
+/**
+ * Signs a token with `stranger`, a key that is not the issuer's, under a key id (kid) that none of the issuer's keys
+ * has.
+ */
 const unknownKid = (): Promise<string> => signed(stranger).then((token) => withKid(token, newId()));
 
 const withKid = (token: string, kid: string): string => {

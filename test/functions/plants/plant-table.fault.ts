@@ -87,7 +87,8 @@ describe.concurrent('addPlant', () => {
   });
 
   /**
-   * Adds a plant while the connection fails with this error code. @returns the connection's error, and the thrown one
+   * Adds a plant while the connection fails with the error code `code`. @returns the connection's error, and the error
+   * that adding the plant throws
    */
   const addWithout = async (code: string) => {
     const fault = Object.assign(new Error(code), { code });
