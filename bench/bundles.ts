@@ -7,7 +7,10 @@ import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/
 import { bundle as bundled } from '../infra/bundling.ts';
 import { makeApp } from '../local/stack.ts';
 
-/** The bundle of a function. `file` is the file from which Lambda would load the handler; `bytes` is its size. */
+/**
+ * The bundle of a function. `file` is the file from which Lambda would load the handler; `bytes` is the size of that
+ * file.
+ */
 export type Bundle = { name: string; file: string; bytes: number };
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -29,7 +32,10 @@ const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
   hono: { entry: 'peers/hono.lambda.ts', bundling: {} },
 };
 
-/** The suffix in the name of a handler's second bundle, which is made with the same options as our own functions. */
+/**
+ * The suffix in the name of a handler's second bundle. Its options are those of our own functions' bundles, not those
+ * of the handler's library.
+ */
 export const asOurs = ', bundled as ours';
 
 /** Bundles the service's functions (`own`, named after their operations), and the `others` to compare them with. */

@@ -30,7 +30,7 @@ export type ColdPhase = { of: string; what: string; milliseconds: number; share:
 /**
  * Returns the phases of a cold request in order, each with its shortest time of all rounds: if a phase takes longer in
  * another round, the cause is mostly the machine.
- * @param rounds has the times by function, in the order in which the functions are called
+ * @param rounds has an entry for each round: the times of each function, in the order in which the functions are called
  */
 export const coldPhases = (rounds: Record<string, ColdTimes>[]): ColdPhase[] => {
   const best = Object.keys(rounds[0] ?? {}).flatMap((of) =>

@@ -31,8 +31,8 @@ new Command('npm run bench --')
 const rounds = 20;
 
 /**
- * A task with the number n is measured in every n-th round. Warm requests take most of the time, so they are measured
- * only in every second round.
+ * How often each task is measured: 1 is every round, 2 every second round. Warm requests take most of a round's time,
+ * so they have 2.
  */
 const roundsPerMeasurement = { import: 1, first: 1, warm: 2 };
 
@@ -123,8 +123,8 @@ const events: Record<string, string> = {
 const isOther = (name: string): boolean => others.some((bundle) => bundle.name === name);
 
 /**
- * The bundles to measure: those of the handlers to compare with (the bare one twice, to show the noise), the
- * authorizer's (once for each signature algorithm), and that of the operation `measured`.
+ * The bundles to measure: the handlers to compare with (the bare handler twice, to show the noise), the authorizer
+ * (once for each signature algorithm), and the operation that `measured` names.
  */
 const contenders: Bundle[] = [...own, ...others].flatMap((bundle) => {
   if (bundle.name === 'bare') return [bundle, { ...bundle, name: 'again' }];
@@ -177,7 +177,7 @@ const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
  * Returns whether to measure a task for a bundle. Leaves out the authorizer's first response, which is never compared,
- * its import for ES256, which is the same as for RS256, and warm requests to the second bundles of handlers (`asOurs`).
+ * its import for ES256, which is the same as for RS256, and warm requests to second bundles (`asOurs`).
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'

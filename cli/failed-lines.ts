@@ -22,7 +22,7 @@ export class FailedLines {
   #added = 0;
   /** The digests of lines that the file already has, which `add` does not write again. */
   readonly #present = new Set<string>();
-  /** Whether the file begins with something that no import has written. */
+  /** Whether the file begins with text that is not from an import. */
   readonly isForeign: boolean;
 
   private constructor(file: string, head: string, earlier: number) {
@@ -62,8 +62,8 @@ export class FailedLines {
   }
 
   /**
-   * Removes the lines before the byte offset `first`. The caller makes sure that no line of this import is among them.
-   * Deletes the file if it is then empty.
+   * Removes the lines before the byte offset `first` from the file, and deletes the file if no line remains. The caller
+   * makes sure that this import has added none of these lines.
    */
   async remove(first: number): Promise<void> {
     // If somebody else has changed the file since this import began, remove nothing.

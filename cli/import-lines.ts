@@ -125,6 +125,7 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
   try {
     value = JSON.parse(utf8.decode(bytes), exactNumber);
   } catch (error) {
+    if (error instanceof RangeError) return 'the line is nested too deeply';
     return error instanceof MaybeRounded ? error.message : 'the line is not JSON in UTF-8';
   }
   if (!(value instanceof Object) || Array.isArray(value)) return 'the line is JSON, but not an object';
@@ -141,7 +142,9 @@ class MaybeRounded extends Error {}
 const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
   if (typeof value !== 'number') return value;
   if (/^-?\d+$/.test(source)) return BigInt(source);
-  if (Number.isInteger(value) || !Number.isFinite(value))
-    throw new MaybeRounded(`write ${source.slice(0, 40)} in digits only: it could be rounded`);
+  if (Number.isInteger(value) || !Number.isFinite(value)) {
+    const number = source.length > 40 ? `${source.slice(0, 40)}…` : source;
+    throw new MaybeRounded(`the number ${number} may be rounded: write an integer in digits only`);
+  }
   return value;
 };

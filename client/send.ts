@@ -99,10 +99,7 @@ const outcome = (operation: Operation, received: Response, text: string, sent = 
   return isSuccess ? { ok: true, status, headers, ...idOf(received), body } : failure(operation, received, body);
 };
 
-/**
- * Whether a value has the given JSON Schema type. `integer` accepts any number, as `number` does, because a service may
- * write the integer 1 as 1.0.
- */
+/** Whether a value has the given JSON Schema type. `integer` accepts any number, even 1.5, as `number` does. */
 const isOfType = (type: string, value: unknown): boolean => {
   if (type === 'array') return Array.isArray(value);
   if (type === 'null') return value === null;

@@ -9,7 +9,7 @@ import type { PlantsTable } from './plants-table.ts';
 import type { ServiceFunction } from './service-function.ts';
 
 /**
- * An alarm that goes off above `limit`. Its name ends with `of` and `kind`, such as Authorizer and Errors: `of` is a
+ * An alarm that goes off above `limit`. Its name ends with `${of}${kind}`, such as AuthorizerErrors: `of` is a
  * function's id, or empty; `kind` is a heading of the runbook.
  */
 export type AlarmRow = [of: string, kind: string, says: string, Metric | MathExpression, limit: number, when: Timing];

@@ -41,7 +41,8 @@ export const storeTimes = (operation: ServiceFunction): Metric[] => {
 };
 
 /**
- * Measures how many attempts at the store a logged request needed on average: 1 if each makes one call without retries.
+ * Measures how many attempts to call the store a logged request needs on average: 1 if each request makes one call
+ * without retries.
  */
 export const storeAttempts = (operation: ServiceFunction): Metric => {
   const metricValue = '$.message.store.attempts';

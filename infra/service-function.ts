@@ -131,7 +131,8 @@ const bundled = (entry: string): lambda.Code =>
     bundling: {
       // CDK demands a Docker image that it would use if `tryBundle` returned false, which never happens.
       image: DockerImage.fromRegistry('none'),
-      // CDK reuses an asset if source folder and options are the same, so each entry needs a different `command`.
+      // All functions have the same source folder, and CDK reuses an asset if folder and options are the same. So give
+      // each entry a different `command`.
       command: [entry],
       local: {
         tryBundle: (folder) => {

@@ -12,7 +12,10 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
   /** Cognito's access tokens have no `aud`, so the authorizer must not check it. */
   readonly audience = 'none';
   readonly scopeClaim = 'scope';
-  /** Outputs of the stack. To get a token, a client posts its id and secret (HTTP Basic) to `TokenUrl`. */
+  /**
+   * Outputs of the stack. To get a token, a client sends a POST request to `TokenUrl`, with its id and secret as HTTP
+   * Basic credentials.
+   */
   readonly outputs: { TokenUrl: string; ClientId: string; UserPoolId: string };
 
   /**

@@ -42,8 +42,8 @@ const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
   level === 'ERROR' || level === 'FATAL' ? 'red' : level === 'WARN' ? 'yellow' : 'dim';
 
 /**
- * Returns the message of a log line. If the function logged several values, and one after the first was an error, adds
- * that error.
+ * Returns the message of a log line. If the function logged an error after the message, as in console.error("text",
+ * error), adds that error.
  */
 const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };

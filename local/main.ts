@@ -149,7 +149,7 @@ for (const output of [process.stdout, process.stderr]) output.on('error', () => 
 
 // The embedded store can throw outside of our calls to it, for example if the disk is full: catch that error here.
 process.on('uncaughtException', (error) => {
-  // While the service stops, it closes things that are still in use, so errors are expected.
+  // Ignore errors while the service stops: it closes servers and the store while they are still in use.
   if (stopping) return;
   console.error('The local service failed:', error);
   void end(1);

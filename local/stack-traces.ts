@@ -37,7 +37,7 @@ export class OtherBundle extends Error {
 
 /**
  * Translates a stack trace to lines of the source files if the bundle that ran is the same as one built from the
- * project's folder. Builds these bundles once, when they are first needed.
+ * project's folder. Builds all bundles once, when they are first needed.
  */
 export class StackTraces {
   #made: { entry: string; sha256: string; map: SourceMap }[] | undefined;
@@ -88,8 +88,8 @@ export const toSources = (stack: string, mapOf: (bundle: string) => SourceMap | 
 export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
 
 /**
- * A function's log entry in parts: `stacks` has each stack trace as text of several lines, that of the outermost error
- * first; `sha256` is the hash of the function's bundle; `rest` is everything else, as JSON.
+ * A function's log entry in parts: `stacks` has the stack traces, each a text of several lines, the trace of the
+ * outermost error first; `sha256` is the hash of the function's bundle; `rest` is everything else, as JSON.
  */
 export type Unfolded = { rest: string; stacks: string[]; sha256?: string };
 

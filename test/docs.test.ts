@@ -19,8 +19,8 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
 const ignored = read('.gitignore').trim().split('\n');
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-// The files in which a test looks for names of files that do not exist. These do not include data, the changelog (it
-// names removed files) and this file (its patterns look like file names).
+// The files that a test searches for names of files that do not exist. Data, the changelog (it names removed files) and
+// this file (its patterns look like file names) are left out.
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&
@@ -53,7 +53,7 @@ const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
 /**
- * Returns the text of a file in which a path may omit parent folders: all of a document, or the comments of a source
+ * Returns the prose of a file, where a path may omit its parent folders: all of a document, or the comments of a source
  * file.
  */
 const proseOf = (file: string, text: string): string => {

@@ -57,12 +57,12 @@ describe('every package of a lock file', () => {
     ['has its own download URL', { resolved: 'git+ssh://git@evil.example/core.git' }],
     ['has its own download URL', { resolved: '../core', link: true }],
     ['is @evil/core', { name: '@evil/core' }],
-  ])('is reported with the problem "%s" if %j is merged into its entry', (fault, change) => {
+  ])('is reported with the problem "%s" if %o is merged into its entry', (fault, change) => {
     const location = 'node_modules/@middy/core';
     expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('is a link only if it is the emulator, and the entry of the emulator has the dependencies of emulator/package.json', () => {
+  test('is a link to its folder if it is the emulator, and the entry of that folder has only what emulator/package.json says', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
     // The emulator's entry must have no `engines`, so that `npm ci` on an older Node.js prints no warning about it.
     // `npm pack` adds `engines` to the packed emulator.

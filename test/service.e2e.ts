@@ -41,8 +41,8 @@ const startLocal = async (): Promise<Reached> => {
 };
 
 /**
- * Returns whether to send a request again: after a 503, and after a 429 or 500 of the gateway (`isOverQuota`). The
- * local gateway sends that 500 if loading a function takes longer than Lambda's 10 s.
+ * Returns whether to send a request again: after a 503, and after a 429 or 500 from the gateway itself (`isOverQuota`).
+ * The local gateway responds 500 if loading a function takes longer than Lambda's 10 s.
  */
 const isToSendAgain = (status: number, body: unknown): boolean => isUnavailable(status) || isOverQuota(status, body);
 
@@ -164,7 +164,7 @@ describe('the client', () => {
     expect(await create(plant)).toMatchObject({ ok: false, error, message: expect.stringMatching(/./) });
   });
 
-  test('returns the 403 if a fixed token is refused, but asks a token function for another token', async () => {
+  test('returns a 403 if the service refuses a fixed token, but asks a token function for another token', async () => {
     const requestId = expect.stringMatching(/./);
     const refused = { ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' };
     const plant = { id: BigInt(newId()), name: 'Moss' };

@@ -14,8 +14,8 @@ export type Guard = (headers: IncomingHttpHeaders, body: string) => Refusal | un
 export type Caller = { principal: string; role: Role };
 
 /**
- * Makes a guard that allows a caller only what the caller's role allows, but allows the emulator, whose access key id
- * is `ownKey`, everything. The guard does not check signatures.
+ * Makes a guard that lets each caller do only what its role allows. The emulator itself, whose access key id is
+ * `ownKey`, may do everything. The guard does not check signatures.
  * @param callers the callers by access key id; callers may be added to the map later
  */
 export const makeGuard =

@@ -31,8 +31,8 @@ export class LambdaFunction {
   }
 
   /**
-   * Invokes the function. If an instance has ended since the last event, the returned log begins with its last lines,
-   * which no earlier call has returned.
+   * Invokes the function. If an instance has ended since the last event, the returned log begins with the last lines of
+   * that instance, which no earlier call has returned.
    */
   async invoke(target: Target, event: unknown): Promise<Outcome> {
     const payload = JSON.stringify(event);

@@ -5,7 +5,8 @@
 const limits = { interval: 50, pause: 100 };
 
 /**
- * Measures how long a debugger has paused this thread. Code that blocks the thread for longer than `pause` counts, too.
+ * Measures how long a debugger has paused this thread. Code that blocks the thread for more than `limits.pause`
+ * milliseconds counts as a pause, too.
  */
 class Pauses {
   readonly #now = performance.now.bind(performance);

@@ -110,8 +110,8 @@ export class Invocables {
   }
 
   /**
-   * Finds a function, version or alias. `uri` is the ARN, or a path that contains the ARN. API Gateway needs permission
-   * to invoke exactly that ARN; without the permission, it would respond 500 to every request.
+   * Finds a function, version or alias. `uri` is its ARN, or a path that contains the ARN.
+   * @throws Error if API Gateway has no permission to invoke exactly that ARN: on AWS, every request would get a 500
    */
   find(
     resource: Resource<'AWS::ApiGatewayV2::Integration'> | Resource<'AWS::ApiGatewayV2::Authorizer'>,

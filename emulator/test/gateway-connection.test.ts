@@ -97,7 +97,7 @@ describe('the gateway', () => {
   });
 });
 
-describe('with a hook that fails, the gateway', () => {
+describe('if intercept or onRequest fails, the gateway', () => {
   const thrower = () => {
     throw new Error('no disk');
   };

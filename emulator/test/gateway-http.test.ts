@@ -111,8 +111,8 @@ describe('the gateway accepts', () => {
   });
 });
 
-describe('the gateway responds to the Expect header', () => {
-  test("100-continue with 100, and then with the function's response", async () => {
+describe('if a request has an Expect header, the gateway', () => {
+  test("responds to 100-continue with 100, and then with the function's response", async () => {
     const { port } = await start({}, { routes });
     const events: string[] = [];
     const headers = { expect: '100-continue', 'content-length': 2, connection: 'close' };
@@ -132,7 +132,7 @@ describe('the gateway responds to the Expect header', () => {
     expect(events).toEqual(['continue', '200']);
   });
 
-  test.each(['more', '100-continued', '200-ok'])('%s with 417', async (expectation) => {
+  test.each(['more', '100-continued', '200-ok'])('responds to %s with 417', async (expectation) => {
     const { port, events, log } = await start({}, { routes });
     const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', `Expect: ${expectation}`);
     expect(response).toMatchObject({ status: 417, body: '{"message":"Expectation Failed"}' });

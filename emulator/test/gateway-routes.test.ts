@@ -77,7 +77,7 @@ describe('the gateway selects the most specific route', () => {
   );
 });
 
-describe('path parameters', () => {
+describe('the path parameters of a request', () => {
   test.each<[target: string, routeKey: string, rawPath: string, pathParameters: Record<string, string>]>([
     ['/orders/1/items/2', 'GET /orders/{id}/items/{item}', '/orders/1/items/2', { id: '1', item: '2' }],
     ['/orders/L%C3%B6ffel', 'GET /orders/{id}', '/orders/Löffel', { id: 'Löffel' }],

@@ -11,7 +11,8 @@ export type IssuerKey = { kid: string; algorithm: Algorithm; jwk: Jwk; publicKey
 const freshFor = 5 * 60_000;
 
 /**
- * How many milliseconds keys stay in use after their fetch if the issuer cannot be reached. Then no token is accepted.
+ * How many milliseconds keys stay in use after their fetch if the issuer cannot be reached. After that, no token is
+ * accepted.
  */
 const usableFor = 60 * 60_000;
 

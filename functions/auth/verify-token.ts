@@ -54,7 +54,8 @@ const verifyWith = ({ jwk, publicKey }: IssuerKey, token: string, rules: TokenRu
   } catch (error) {
     if (error instanceof JwtExpiredError) return { refused: 'expired' };
     if (error instanceof JwtInvalidAudienceError) return { refused: 'audience' };
-    // `readUnverified` and the checks above leave only a wrong signature as the cause, whatever the error's class.
+    // Whatever the class of this error, its cause is a wrong signature: `readUnverified` and the checks above rule out
+    // all others.
     return { refused: 'signature' };
   }
 };

@@ -67,7 +67,7 @@ const decode = ({ headers, body, isBase64Encoded }: HttpEvent): string => {
     if (!isUtf8(bytes)) throw new CatalogueError(errors.notJson);
     return bytes.toString('utf8');
   }
-  // API Gateway replaces bytes that are not UTF-8 with U+FFFD. Only Content-Length shows if the client itself sent
+  // API Gateway replaces bytes that are not UTF-8 with U+FFFD. Only Content-Length shows whether the client itself sent
   // U+FFFD.
   if (body.includes('\ufffd') && Number(headers?.['content-length']) !== bytes.length) {
     throw new CatalogueError(errors.notJson, ambiguousReplacement);

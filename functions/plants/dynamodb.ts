@@ -34,11 +34,12 @@ export const openTable = (name: string): Table => ({
 type Answer = { $metadata: { requestId?: string | undefined; attempts?: number | undefined } };
 
 /**
- * The HTTP request that needs the store. `signal` aborts attempts, the waits between them, and the reading of a slow
- * response, which no SDK time-out covers. `storeCalls`, with times from performance.now(), are for the log.
+ * The HTTP request that needs the store. `signal` aborts attempts at a call, the waits between them, and the reading of
+ * a slow response, which no SDK time-out covers. `storeCalls` gets each call, for the log.
  */
 export type OngoingRequest = {
   signal: AbortSignal;
+  /** The times are from performance.now(). */
   storeCalls: { startedAt: number; endedAt?: number; attempts?: number | undefined }[];
 };
 

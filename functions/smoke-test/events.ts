@@ -29,7 +29,7 @@ export const authorizerEvent = (token: string, requestId: string): object => {
   return { version: '2.0', type: 'REQUEST', routeKey, headers, requestContext: { requestId } };
 };
 
-/** Returns a forged token that the authorizer refuses only after it has fetched the keys and found no such key id. */
+/** Returns a forged token with an unknown key id, so the authorizer refuses it only after it has fetched the keys. */
 export const forgedToken = (issuer: string): string => {
   const inAMinute = Math.floor(Date.now() / 1_000) + 60;
   const parts = [

@@ -50,8 +50,8 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
 const problemOfRefusal = ({ result, failure, log }: Answer): string | undefined => {
   if (failure !== undefined) return `it failed: ${failure}`;
   if (result['isAuthorized'] !== false) return 'it does not refuse';
-  // Check the logged reason, too: an authorizer that refuses even good tokens before it looks up the key logs another
-  // one. If Lambda returns no log, the reason cannot be checked, so the refusal is enough.
+  // Check the logged reason, too: an authorizer that refuses all tokens, even good ones, before it looks up the key
+  // logs a different reason. If Lambda returns no log, the refusal is enough.
   const reason = /"reason":"([\w ]+)"/.exec(log)?.[1] ?? 'unknown key';
   return reason === 'unknown key' ? undefined : `the reason is "${reason}", not "unknown key"`;
 };

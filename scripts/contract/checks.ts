@@ -104,7 +104,7 @@ const numbersOf = (contract: Contract, schema: Schema, place: Place, followed: u
   ];
 };
 
-/** Lists the schemas inside a schema, each with its `place`: which values of the event it describes. */
+/** Lists the schemas inside a schema. The `place` of each says which values of the function's event it describes. */
 const schemasIn = (schema: Schema, { path, isChoice }: Place): { inner: Schema; place: Place }[] =>
   Object.entries(schema).flatMap(([keyword, value]) =>
     schemasOf(keyword, value).map(([name, inner]) => {

@@ -115,7 +115,7 @@ const eventSchema = (contract: Contract, { parameters, body }: Operation): Schem
   return { type: 'object', required: Object.keys(properties), properties };
 };
 
-/** Describes how functions/http/parameters.ts turns the text of each parameter into a value. */
+/** Lists what functions/http/parameters.ts needs to turn the text of each parameter into a value. */
 const parameterList = (contract: Contract, { parameters }: Operation): object[] =>
   parameters.map(({ name, in: place, schema }) => {
     const { type, items, default: value } = resolve(contract, schema);

@@ -78,8 +78,8 @@ const parsed = (text: string): unknown => {
 };
 
 /**
- * Returns a permission, still without `action`, for a policy whose actions the template does not list. The caller sets
- * `action` to words such as `do what arn:aws:iam::aws:policy/ReadOnlyAccess allows`.
+ * Returns a permission for a policy whose actions the template does not list, such as an AWS managed policy. The caller
+ * adds `action`, in words such as `do what arn:aws:iam::aws:policy/ReadOnlyAccess allows`.
  */
 const unread = (effect: string, who: string) => ({ effect, who, resource: 'any resource', condition: '' });
 
@@ -105,8 +105,8 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
 };
 
 /**
- * Whether a policy statement cannot be read because it is a parameter, an `Fn::If` or the like. False for any other
- * object without `Effect`, which is not a policy statement, such as the `Statement` of a firewall rule.
+ * Whether a policy statement cannot be read because it is a parameter, an `Fn::If` or the like. False for an object
+ * that is not a policy statement at all, such as the `Statement` of a firewall rule.
  */
 const isUnreadable = (found: unknown): boolean => {
   if (!(found instanceof Object)) return true;

@@ -6,7 +6,7 @@ import { isMap, parseDocument } from 'yaml';
 
 /**
  * A code block that changes or creates `file`. A line of a `diff` begins with a space (kept), a minus (removed) or a
- * plus (added). A `yaml` block is inserted into `file`.
+ * plus (added). A `yaml` block is inserted into `file`. A `new` block is the whole of a new file.
  */
 export type Block = { file: string; kind: 'new' | 'diff' | 'yaml'; lines: string[] };
 
@@ -58,7 +58,7 @@ const applyDiff = (block: Block, text: string): string => {
 
 /**
  * Inserts a YAML block. Its first lines may repeat nested keys that the file already has, such as `paths:`. The lines
- * after them are added at the end of the innermost of these maps.
+ * after them are added at the end of the map under the innermost repeated key.
  */
 const insertYaml = ({ file, lines }: Block, text: string): string => {
   const document = parseDocument(text);

@@ -1,6 +1,6 @@
 /**
  * `npm run breaks` applies each deliberate mistake in breaks.ts to a copy of the project, and prints whether `npm test`
- * notices it. `npm run breaks -- functions/auth` tries only the files whose path starts with functions/auth.
+ * notices it. `npm run breaks -- functions/auth` tries only those in files whose path starts with functions/auth.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';

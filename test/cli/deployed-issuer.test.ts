@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 /**
- * Fetches a token from a fake issuer. It gives each response of `atFirst` once, and then always the response `then`.
+ * Fetches a token from a fake issuer, which gives each response of `atFirst` once, and then always the response `then`.
  */
 const ask = async (atFirst: (() => Promise<Response>)[], then: () => Promise<Response>) => {
   const answers = [...atFirst];

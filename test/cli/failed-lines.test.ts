@@ -95,7 +95,7 @@ test('the file of failed lines has the reason and the request id above each fail
   expect(await readFile(file)).toEqual(Buffer.concat([Buffer.from(head), bytes, Buffer.from('\n')]));
 });
 
-test('removing the first lines of the file of failed lines keeps all lines below', async () => {
+test('removing the first lines from the file of failed lines keeps all lines after them', async () => {
   const { file, failures } = await importAgain();
   await failures.add(failedLine(3));
   await failures.remove(Buffer.byteLength(texts(1)));

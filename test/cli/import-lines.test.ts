@@ -92,12 +92,12 @@ test('an import sends at most 16 plants at a time', async () => {
   expect(most, 'plants at a time').toBe(16);
 });
 
-const digitsOnly = (number: string): string => `write ${number} in digits only: it could be rounded`;
+const digitsOnly = (number: string): string => `the number ${number} may be rounded: write an integer in digits only`;
 
 test.each([
   ['has no closing brace', '{"id":1', 'the line is not JSON in UTF-8'],
   ['is not in UTF-8', Buffer.from('{"id":1,"name":"\xe9"}', 'latin1'), 'the line is not JSON in UTF-8'],
-  ['has 20,000 nested lists', `{"id":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'the line is not JSON in UTF-8'],
+  ['has 20,000 nested lists', `{"id":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'the line is nested too deeply'],
   ['is null', 'null', 'the line is JSON, but not an object'],
   ['is a list', '[{"id":1}]', 'the line is JSON, but not an object'],
   ['has the number 9007199254740991.4', '{"id":9007199254740991.4}', digitsOnly('9007199254740991.4')],
@@ -105,7 +105,7 @@ test.each([
   ['has the number 1e3', '{"tag":[1e3]}', digitsOnly('1e3')],
   ['has the number 1e400', '{"id":1e400}', digitsOnly('1e400')],
   ['has the number 1e-400', '{"id":1e-400}', digitsOnly('1e-400')],
-  ['has a number of 100 digits', `{"id":1.${'0'.repeat(99)}}`, digitsOnly(`1.${'0'.repeat(38)}`)],
+  ['has a number of 100 digits', `{"id":1.${'0'.repeat(99)}}`, digitsOnly(`1.${'0'.repeat(38)}…`)],
 ])('an import does not send a line that %s', async (_, content, message) => {
   const { created, lines } = await importText(content);
   expect(created).toEqual([]);

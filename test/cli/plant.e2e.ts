@@ -56,7 +56,10 @@ const ndjson = async (content: string, { earlier = '' } = {}) => {
   await writeFile(file, content);
   if (earlier !== '') await writeFile(`${file}.failed.ndjson`, earlier);
   const failedText = () => readFile(`${file}.failed.ndjson`, 'utf8');
-  /** Reads the file of failed lines: each line, with the line number and the error from the comment above it. */
+  /**
+   * Reads the file of failed lines. Returns each line with what the comment above it says: its line number in the
+   * imported file, and the error.
+   */
   const failed = async () =>
     [...(await failedText()).matchAll(/^# plants\.ndjson:(\d+) \((.*?)\): [^\n]+\n([^\n]*)\n/gm)].map(
       ([, line, error, text]) => ({ line: Number(line), error, text }),
@@ -140,8 +143,8 @@ describe('plant import', () => {
     expect(countsIn(stdout)).toEqual({ stored: 195 - late.length, failed: 4 + late.length });
     expect(stdout).toContain(`: see ${file}.failed.ndjson\n`);
 
-    // Run `plant import` again, now from the folder of the file, which has only the first 20 lines and the lines in
-    // `late`. No plant is stored twice, and the file of failed lines loses no line.
+    // Run `plant import` again, now from the folder of the file. The file now has only its first 20 lines and the lines
+    // in `late`. No plant is stored twice, and the file of failed lines loses no line.
     store.fail(unavailable);
     const again = [...lines.slice(0, 20), ...late.map((failure) => failure.text)];
     await writeFile(file, again.join('\n'));

@@ -134,7 +134,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('keeps a line that the user has corrected in the file of failed lines if the original file is imported again, and adds the original line if that fails again', async () => {
+  test('of the original file again keeps a line that the user has corrected in the file of failed lines, and adds the original line if it fails again', async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);
@@ -219,8 +219,8 @@ describe('plant import', () => {
       expect(await failed()).toBe(earlier.repeat(19));
     });
 
-    // The name of this file is so long that the import cannot make its temporary folder beside it, whose name begins
-    // with the name of the file.
+    // The import makes a temporary folder beside the file, and begins the folder's name with the file's. This file's
+    // name is so long that the folder's would be too long.
     const stuckFile = `${'x'.repeat(236)}.failed.ndjson`;
     const stuck = `The lines that are done are still in .*/${stuckFile} \\(ENAMETOOLONG: .*\\)\\. Make sure .*\\.\\n$`;
 
@@ -236,7 +236,7 @@ describe('plant import', () => {
       expect(await failed(stuckFile)).toBe(`${earlier}no JSON\n# ${stuckFile}:3 (not sent): ${notJson}`);
     });
 
-    test('first says why the import stopped, and then that the finished lines cannot be removed from the file', async () => {
+    test('if it stops and cannot rewrite that file, says why it stopped, and then that the finished lines are still in the file', async () => {
       const { baseUrl } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { begin } = await importing(line, baseUrl, { [stuckFile]: `# x:1 (not sent): ${notJson}${earlier}` });
       const { code, stderr } = await begin(stuckFile).ended;

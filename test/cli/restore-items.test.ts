@@ -117,7 +117,8 @@ test('a restore goes on after an item that DynamoDB throttles or cannot store, a
 test('a restore counts an item as already there if the first attempt stored the item but its response was lost', async () => {
   await createSource();
   await put(tables.from, item('1'));
-  // Item 1 is written first by this test, into the source table, and then by the first attempt of the restore.
+  // The first call that writes item 1 is this test's own, to the source table. The second is the restore's first
+  // attempt.
   store.fail('1', (call) => (call.number === 2 ? loseResponse(call) : pass(call)));
   expect(await restore()).toEqual({ 'already there': 1 });
   expect(await store.read('1')).toEqual(item('1'));

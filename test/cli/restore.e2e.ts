@@ -61,7 +61,8 @@ test('npm run restore restores the other items if one fails, prints the reason, 
 });
 
 test('npm run restore waits and tries again if DynamoDB throttles a call', async () => {
-  // Item 2 is written first by this test, into the source table, and then by the first attempt of the restore.
+  // The first call that writes item 2 is this test's own, to the source table. The second is the restore's first
+  // attempt.
   store.fail('2', (call) => (call.number === 2 ? dynamoDbError(400, 'ThrottlingException')(call) : pass(call)));
   expect(await start(both).ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^3 restored/) });
 });

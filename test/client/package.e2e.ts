@@ -22,7 +22,7 @@ const test = base.extend('client', { scope: 'file' }, async ({}, { onCleanup }) 
   return { project, tarball, installed: path.join(project, 'node_modules/plant-store-client') };
 });
 
-/** Type-checks the programs in the project. @returns the compiler's messages */
+/** Type-checks the programs in a project that has installed the client's package. @returns the compiler's messages */
 const check = async (project: string): Promise<string> => {
   const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
   await writeFile(path.join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions }));

@@ -32,7 +32,8 @@ const stopTimers = () => {
 };
 
 /**
- * Returns whether the client is waiting before a retry: with a fixed token, it has a listener on `signal` only then.
+ * Returns whether the client is waiting before a retry. Only then does a client with a fixed token have a listener on
+ * `signal`.
  */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 

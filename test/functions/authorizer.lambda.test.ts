@@ -106,7 +106,7 @@ describe('the authorizer', () => {
     expect(await contextFor({ sub: undefined, client_id: undefined })).toEqual({ sub: '', clientId: '', scope });
   });
 
-  test('passes on one string, separated by spaces, with the scopes of all claims that SCOPE_CLAIM names', async () => {
+  test('passes on the scopes of all claims that SCOPE_CLAIM names, separated by spaces, in one string', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo({ scope: 'other', ...change }, { SCOPE_CLAIM: 'scp,roles' });
       return 'context' in response && response.context['scope'];
@@ -196,7 +196,7 @@ describe('the authorizer', () => {
   );
 
   test.each(['None', 'NONE', ' none', 'none,'])(
-    'takes AUDIENCE=%j for the name of an audience, because only the exact word none has a special meaning',
+    'takes AUDIENCE=%j for the name of an audience, because only `none` itself has a special meaning',
     async (audience) => {
       expect(await responseTo({ aud: 'urn:payroll' }, { AUDIENCE: audience })).toEqual({ isAuthorized: false });
       expect(await responseTo({ aud: audience }, { AUDIENCE: audience })).toMatchObject({ isAuthorized: true });

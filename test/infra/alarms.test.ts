@@ -12,7 +12,10 @@ const atOnce = 'GreaterThanThreshold 0, 1 of 1 periods of 60 s';
 const called = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));
 const conditional = called.filter((operation) => ['PutItem', 'UpdateItem', 'DeleteItem'].includes(operation));
 
-/** Returns a line for each DynamoDB operation in `operations`: this metric of the table, for that operation. */
+/**
+ * Returns one line of text for each DynamoDB operation in `operations`. The line describes the metric `metric` of the
+ * table for that operation.
+ */
 const each = (operations: string[], metric: string): string[] =>
   operations.map((operation) => `on${operation}: ${metric}, Operation=${operation}, TableName=Plants`);
 const filled = (operations: string[]): string[] => operations.map((operation) => `FILL(on${operation}, 0)`);

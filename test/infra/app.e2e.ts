@@ -15,7 +15,7 @@ const runApp = async (environment: Record<string, string>, { umask = '022', comm
 
 /**
  * Synthesizes a stack as `npx cdk synth` does, but without the settings in cdk.json, and without the check of the
- * template against CloudFormation's rules, which takes two thirds of the time.
+ * template against CloudFormation's rules, which takes two thirds of the time of a synthesis.
  */
 const synthesize = async (context: Record<string, unknown>, { NODE_OPTIONS = '', umask = '022' } = {}) => {
   const { folder, remove } = await temporaryFolder();

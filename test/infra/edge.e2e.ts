@@ -26,7 +26,7 @@ const synthesize = async (context: Record<string, string>) => {
   return { code, said: stdout + stderr, file: path.join(folder, 'PlantStore-Edge.template.json') };
 };
 
-test('the recipe for AWS WAF allows each token and each IP address fewer requests than the throttle of the API', async () => {
+test('the recipe for AWS WAF allows each token and each IP address fewer requests than the throttle of the API allows in total', async () => {
   expect(keys).toEqual(Object.keys(settings));
   const { code, said, file } = await synthesize(settings);
   expect([code, said]).toEqual([0, expect.not.stringMatching(/error|violation/i)]);

@@ -106,7 +106,7 @@ test('the stack has one dashboard, which shows the log metrics and has the regio
       ['p50', 'p90', 'p99'].map((stat) => ['PlantStore', `${name}TimeOfStore`, { label: `${name} ${stat}`, stat }]),
     ),
   );
-  // The metrics name no statistic, because Average is the default.
+  // These metrics have no `stat`, because Average is the dashboard's default.
   expect(metricsOf('Average attempts at the store, from the log')).toEqual(
     operationNames.map(([, name]) => ['PlantStore', `${name}AttemptsAtStore`, { label: name }]),
   );

@@ -89,7 +89,7 @@ const inAnyOrder = (resources: object[]) =>
     return true;
   });
 
-test('no role has a managed policy, and no policy allows an action with a wildcard (*)', () => {
+test('no role has a managed policy, and no policy names an action with a wildcard (*)', () => {
   const text = JSON.stringify(prod);
   expect(text).not.toContain('ManagedPolicyArns');
   const actions = text.match(/"(Not)?Action":("[^"]*"|\[[^\]]*\])/g) ?? [];

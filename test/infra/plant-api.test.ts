@@ -79,7 +79,7 @@ const templateWith = (context: Record<string, string>): Template => withoutHashe
 describe('an API with allowed origins', () => {
   const template = templateWith({ allowOrigins });
 
-  test("lets pages of these origins send the contract's methods and headers, and read its response headers, but send no cookies", () => {
+  test("lets pages of these origins use the contract's methods and headers, and read its response headers, but not send cookies", () => {
     const methods = [...new Set(Object.values(operations).map(({ method }) => method))];
     const headers = contract.flatMap(({ responses }) => responses.flatMap((response) => response.headers));
     expect(headers).toEqual(expect.arrayContaining(['retry-after', 'apigw-requestid', 'idempotent-replayed']));
@@ -103,7 +103,7 @@ describe('an API with allowed origins', () => {
       expect(propertiesOf(type, template)).toEqual(propertiesOf(type));
   });
 
-  test('lets browsers send every header parameter of the contract, and use every method', () => {
+  test('lets browsers use every method and send every header parameter that the contract has', () => {
     const parameters = ['header', 'path'].map((place) => ({ name: place === 'header' ? 'if-match' : 'id', in: place }));
     const [operation] = listOperations(operations);
     const changed = [operation, { ...operation, method: 'PUT', parameters }] as ReturnType<typeof listOperations>;

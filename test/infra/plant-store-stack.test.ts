@@ -36,8 +36,8 @@ const templates = {
 };
 
 /**
- * How a stack of stage `dev` differs from one of stage `prod`: nothing outlives it, and new versions get all requests
- * at once, without a smoke test.
+ * How a stack of stage `dev` differs from one of stage `prod`: nothing outlives the dev stack, and a new version
+ * immediately gets all requests, without a smoke test.
  */
 const devDiffers = {
   ...byFunction((name) => [

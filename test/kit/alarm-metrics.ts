@@ -82,7 +82,10 @@ const fail = (message: string): never => {
   throw new Error(message);
 };
 
-/** How a call to DynamoDB may end. Each adds to another metric: undefined (a success) and three kinds of errors. */
+/**
+ * How a call to DynamoDB may end. Each counts towards a different metric: undefined (a success) and three kinds of
+ * errors.
+ */
 const storeErrors = [undefined, 'ConditionalCheckFailedException', 'ThrottlingException', 'InternalServerError'];
 
 /** Returns the names of all metrics that can get a value, from an AWS service or from a log through a metric filter. */

@@ -16,8 +16,8 @@ export const eachMinute = (from: number, to: number, occurrences: readonly Occur
   );
 
 /**
- * Calls `request`, which sends one request, and returns what happened. The duration of an invocation is assumed, not
- * measured, so that a busy machine raises no alarm.
+ * Calls `request`, which sends one request, and returns what this request caused. The duration of an invocation is
+ * assumed, not measured, so that a busy machine raises no alarm.
  * @param times for each function, the assumed milliseconds of its invocation; for an invocation that timed out, the
  * deployed time-out of the function is used instead
  * @throws Error unless the gateway handled exactly one request meanwhile
@@ -59,8 +59,8 @@ const deployedTimeout = (functionName: string): number =>
 export type FilterCheck = { pattern: string; lines: string[]; matching: number[] };
 
 /**
- * Returns, for each metric filter on a log that has lines, those lines and which of them match. Of lines that differ
- * only in figures and details (`withoutFigures`), leaves out all but one.
+ * For each metric filter whose log is not empty, returns the lines of the log and which of them match. Of lines that
+ * differ only in figures and details (`withoutFigures`), returns one.
  */
 export const filterChecks = (template: object, occurrences: readonly Occurrence[]): FilterCheck[] =>
   metricFilters(template as Template).flatMap(({ functionName, pattern, matches }) => {

@@ -16,7 +16,8 @@ type Alarm = Watched & {
 };
 
 /**
- * The properties that an alarm may have here: those that are evaluated, and those that do not affect when it goes off.
+ * The alarm properties that this file knows: those that it evaluates, and those that do not affect when an alarm goes
+ * off.
  */
 const known = new Set([
   ...['AlarmName', 'AlarmDescription', 'AlarmActions', 'OKActions', 'ComparisonOperator', 'TreatMissingData'],

@@ -20,7 +20,10 @@ const clients: Record<string, Record<string, unknown>> = {
 /** Options that every AWS CLI command has. */
 const globalOptions = ['--no-cli-pager', '--output', '--profile', '--query', '--region'];
 
-/** Takes the place of a placeholder such as `<TableName>`, for which the reader of a document must fill in a value. */
+/**
+ * The text with which tests replace a placeholder such as `<TableName>`, for which the reader of a document must fill
+ * in a value.
+ */
 const placeholder = 'PLACEHOLDER';
 
 /** Finds the `aws` commands in the shell blocks and the inline code of a Markdown document. */

@@ -98,8 +98,8 @@ export const compile = (schema: object): ValidateFunction =>
 export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 
 /**
- * For each documented response, by route and status: a check of the body (if the response has one), and the error
- * numbers that its examples have.
+ * For each documented response, by route and status: a check of the body (if the response has one), and the values of
+ * `error` in its examples.
  */
 const documented = new Map(
   operations.flatMap(({ routeKey, responses }) =>

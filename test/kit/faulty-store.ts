@@ -5,8 +5,8 @@ import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 import { closedDuring } from './servers.ts';
 
 /**
- * A call that reaches the proxy: for one plant (PutItem, GetItem, DeleteItem, ...) or for no particular one (Scan,
- * Query).
+ * A DynamoDB call that the faulty store, a proxy, receives: for one plant (PutItem, GetItem, DeleteItem, ...) or for no
+ * particular one (Scan, Query).
  */
 type Call = {
   response: ServerResponse;
@@ -27,8 +27,8 @@ type Call = {
    */
   perform: () => Promise<StoreResponse>;
   /**
-   * Adds the outcome of this call to `performed`. Not for a call that `perform` passes on, because `perform` adds the
-   * outcome itself.
+   * Adds the outcome of a call that the fault answers itself to `performed`. Not needed for a call that `perform`
+   * passes on to the store: `perform` adds its outcome.
    */
   note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };

@@ -23,8 +23,8 @@ export type Occurrence =
 export type Happening = { minute: number; occurrence: Occurrence };
 
 /**
- * Returns a function that lists the metric values of one occurrence, such as a response or a log line. If AWS may omit
- * a metric instead of sending 0, the list omits the metric, too, because missing data are the harder case for an alarm.
+ * Returns a function that lists the metric values which one occurrence causes, such as a response or a log line. It
+ * omits a metric that AWS may omit instead of sending 0, because missing data are the harder case for an alarm.
  * @throws Error unless the template has exactly one API and one table, and only metric filters that can be computed
  * here
  */
@@ -75,7 +75,10 @@ const ofFunction = (occurrence: Occurrence & { kind: 'invocation' | 'throttle' }
 const throttling = /^(?:Throttling|ProvisionedThroughputExceeded|RequestLimitExceeded)/;
 const reading = /^(?:BatchGet|TransactGet|Get|Query|Scan)/;
 
-/** DynamoDB's metrics: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html */
+/**
+ * Returns what DynamoDB adds to its metrics after a call:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
+ */
 const ofCall = ({ operation, status, error }: Occurrence & { kind: 'call' }): [...Value, dimensions?: object][] => {
   if (error === undefined) return [['SuccessfulRequestLatency', 5, { Operation: operation }]];
   if (error === 'ConditionalCheckFailedException') return [['ConditionalCheckFailedRequests', 1]];

@@ -1,8 +1,6 @@
 /** Recognizes responses that API Gateway sends if its rate limit or the account's Lambda concurrency is used up. */
 
-/**
- * Whether a response is a 429, 500 or 503 from the gateway. If the service sends these, they have the field `error`.
- */
+/** Whether a response is a 429, 500 or 503 from the gateway. Those of the service itself have the field `error`. */
 export const isOverQuota = (status: number, body: unknown): boolean =>
   [429, 500, 503].includes(status) && !(body instanceof Object && 'error' in body);
 

@@ -156,7 +156,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['-922337203685477580800e-2', '-9223372036854775808'],
     ])('under the id %s', async (spelling, id) => {
       // An earlier run, or the test with another spelling of this id, may have stored a plant with this id already. The
-      // name depends only on the id, so the stored plant equals this one, and the service returns 200 again.
+      // name depends only on the id, so the stored plant equals this one, and the service returns 200.
       const name = `plant ${id}`;
       expect(await post(`{"id":${spelling},"name":"${name}"}`)).toMatchObject(ok(name));
       expect(await read(id)).toEqual(item(id, name));
@@ -460,7 +460,7 @@ const testFaults = (service: () => PlantService): void => {
 
   describe.concurrent('if the store', () => {
     test.each(lastingFaults)(
-      '%s, the response is a 503 with Retry-After, before the time limit of a request',
+      '%s, a 503 with Retry-After arrives before the time limit of a request',
       async (_, fault, calls) => {
         const { sendOnce, fail, expectCalls, recovers } = await start();
         const id = newId();

@@ -19,25 +19,30 @@ const git = async (...args: string[]): Promise<string> =>
 /** Besides the npm packages in a function's bundle, these files and folders decide what the bundle contains. */
 const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml'];
 
+/** git lists a commit if it changed a line that matches: a line that is neither empty nor all comment. */
+const codeLine = '^[[:space:]]*[^[:space:]/*#]';
+
 /**
  * Lists commits that a deployment of HEAD may replace, newest first: the commit at which HEAD left `main`, unless that
- * is HEAD itself, and then the commits on `main` just before each of the last five changes to the functions.
+ * is HEAD itself, and then the commits on `main` just before each of the last ten changes to the functions' code.
  */
 const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');
   const base = (await sharedWithMain(signal)) ?? head;
-  const parents = await git('log', '-5', '--first-parent', '--format=%P', base, '--', ...sources);
+  const options = ['-10', '--first-parent', '--format=%P', '--no-show-signature', `-G${codeLine}`];
+  const parents = await git('log', ...options, base, '--', ...sources);
   const before = parents.split('\n').flatMap((line) => line.split(' ')[0] || []);
   return base === head ? before : [base, ...before];
 };
 
 /**
- * Bundles the functions of a commit as the commit's stack does, but with the feature flags of the working tree. Returns
- * none if the stack had another name, as before `npm run rename`.
+ * Bundles the functions of a commit as the commit's stack does, but with the npm packages and feature flags of the
+ * working tree. Returns none if the commit has no stack with this name, as before `npm run rename`.
  * @throws Error with the output of the synthesis if the stack cannot be synthesized
  * @param folder gets a checkout and the bundles; the caller removes the folder
  */
 const functionsOf = async (commit: string, folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
+  if ((await git('ls-tree', commit, 'infra/app.ts')) === '') return [];
   const project = await checkOut(folder, commit, signal);
   const assets = path.join(folder, 'cdk.out');
   const settings = { issuer: 'https://issuer.example', audience: 'urn:plant-store' };
@@ -52,8 +57,8 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
 };
 
 /**
- * Returns the functions of the newest earlier commit whose bundles differ from those of the working tree. If none
- * differ, for example in a new repository, returns the functions of the working tree.
+ * Returns the functions of the newest commit in `earlierCommits` whose bundles differ from those of the working tree.
+ * If none differ, as in a new repository, warns and returns the working tree's functions.
  * @throws Error if none differ and the clone is shallow
  */
 const previousFunctions = async (folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
@@ -66,10 +71,11 @@ const previousFunctions = async (folder: string, signal: AbortSignal): Promise<F
   }
   if ((await git('rev-parse', '--is-shallow-repository')) === 'true') {
     throw new Error(
-      'The earlier functions are missing in this clone, which has only part of the history: ' +
-        'git fetch --unshallow, or in a workflow fetch-depth: 0.',
+      'No earlier functions were found. Perhaps this clone has too little of the history: git fetch --unshallow, or in ' +
+        'a workflow fetch-depth: 0.',
     );
   }
+  console.warn('No earlier functions were found, so the functions of the working tree replace themselves.');
   return functions;
 };
 

@@ -1,4 +1,7 @@
-/** Runs before each test file. FUZZ_RUNS, which `npm run fuzz` sets, says how often fast-check tries each property. */
+/**
+ * Runs before each test file. FUZZ_RUNS, which `npm run fuzz` sets, is the number of inputs with which fast-check tries
+ * each property.
+ */
 import { devNull } from 'node:os';
 import fc from 'fast-check';
 import { afterAll, vi } from 'vitest';

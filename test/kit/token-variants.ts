@@ -43,7 +43,7 @@ export const makeTokenIssuer = async (issuer: string, foreignJwksUri: string): P
   return { issuer, foreignJwksUri, es, rs, bare, bareEs384, bareEs256, stranger, jwks, claims: claimsOfIssuer };
 };
 
-/** Makes a valid or an invalid token. `from` has the issuer's keys and the attacker's key `stranger`. */
+/** Makes one variant of a token, with the keys in `from`: the issuer's, and the attacker's key `stranger`. */
 export type MakeToken = (from: TokenIssuer) => string | Promise<string>;
 
 /** The order of the P-256 group (NIST SP 800-186). */
@@ -156,7 +156,8 @@ export const withChangedS = (change: (s: bigint) => bigint): MakeToken =>
   );
 
 /**
- * Makes a token, decodes its part with this index (0 is the header), and flips a bit in the first byte of `text` in it.
+ * Makes a token and damages one of its parts (`index` 0 is the header): in the decoded part, finds `text` and flips a
+ * bit in its first byte.
  */
 export const flipBit = (index: number, text: string): MakeToken =>
   withPart(index, (part) => {

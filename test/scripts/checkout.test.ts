@@ -63,7 +63,7 @@ test("hasSamePackages is false if the checkout's package-lock.json differs from 
   expect(await checkedOut('HEAD')).toMatchObject({ hasSamePackages: false });
 });
 
-test('with the option ownPackages, a checkout gets other node_modules than the working tree if its package-lock.json differs', async () => {
+test('with the option ownPackages, a checkout gets its own node_modules if its package-lock.json differs from that of the working tree', async () => {
   await write('package.json', '{ "name": "then", "dependencies": { "own": "file:own" } }');
   await write('own/package.json', '{ "name": "own", "version": "1.0.0" }');
   const packages = { '': { name: 'then', dependencies: { own: 'file:own' } }, own: { version: '1.0.0' } };

@@ -34,7 +34,7 @@ test('if only the code of a function has changed, npm run diff names the functio
   await edit('functions/authorizer.lambda.ts', /$/, '\nconsole.info();\n');
   const { code, output } = await diff('HEAD');
   expect(output).toMatch(
-    /^From HEAD \([\da-f]{8}\) to the working tree\nStack \w+\nNo differences\.\nNew code: Authorizer\w+\n\nNothing needs more than a review\.\n$/,
+    /^From HEAD \([\da-f]{8}\) to the working tree\nStack [\w-]+\nNo differences\.\nNew code: Authorizer\w+\n\nNothing needs more than a review\.\n$/,
   );
   expect(code).toBe(0);
 });

@@ -112,8 +112,8 @@ type Role = 'authorizer' | 'operation';
 const routeOf = (role: Role): FunctionName => (role === 'authorizer' ? role : createPlantRoute);
 
 /**
- * Sends a request that makes a function misbehave. `misbehaviour` is the name of a misbehaviour, or an object:
- * environment variables with which the function is started anew.
+ * Sends a request that makes a function misbehave. If `misbehaviour` is an object of environment variables, the
+ * function is first restarted with them.
  */
 const whileFunction = async (role: Role, misbehaviour: string | object): Promise<Occurrence[]> => {
   const which = routeOf(role);

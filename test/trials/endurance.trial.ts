@@ -82,8 +82,8 @@ test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} req
   });
   onTestFinished(stack.close);
   /**
-   * Unusual requests, each with its body and the expected status. Requests 1 to 5 of every hundred, and request 501 of
-   * every thousand, are unusual.
+   * Unusual requests, each with its body and the expected status. The keys 1 to 5 are for requests 1 to 5 of every
+   * hundred, but request 501 of every thousand is the one with the key 501.
    */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],

@@ -68,7 +68,9 @@ beforeEach(() => {
   isCold = true;
 });
 
-/** Sends a plant, with the function's clock set to `clockOffset`. @returns the HTTP status */
+/**
+ * Sends a plant, with the authorizer's clock set to `clockOffset` milliseconds after `epoch`. @returns the HTTP status
+ */
 const send = async (token: string): Promise<number> => {
   const headers = {
     authorization: `Bearer ${token}`,
@@ -413,7 +415,7 @@ describe('if the key set has', () => {
     ),
   );
 
-  test.each(withoutKeys)('%s, keys fetched earlier stop working within 5 minutes', async (_, keys) => {
+  test.each(withoutKeys)('%s, the authorizer uses the keys that it has for at most 5 minutes more', async (_, keys) => {
     expect(await send(validToken), 'status').toBe(200);
     await sayingOf(() => JSON.stringify({ keys: keys() }))(async () => {
       expect(await sendAt(5 * minute - 1), 'status').toBe(200);

@@ -40,8 +40,8 @@ const misbehaving =
       case undefined:
         break;
       default:
-        // If the value of the header x-authorizer or x-function is not one of the names above, this value is a
-        // JavaScript expression for the result that the function returns.
+        // Any other value of the header x-authorizer or x-function is a JavaScript expression for the result that the
+        // function returns.
         return require('node:vm').runInThisContext(`(${misbehaviour})`);
     }
     return handler(event as never, context);

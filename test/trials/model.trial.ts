@@ -55,8 +55,8 @@ const faults: Record<string, Fault> = {
 };
 
 /**
- * Sends a request that creates a plant. @returns, among other values, the status of the response and the status that
- * the model expects
+ * Sends a request that creates a plant. @returns the status of the response (`status`), the one that the model expects
+ * (`expected`), and the plants
  */
 const create = async (model: Model, place: number, { name, tag }: Content, send = stack.send) => {
   const id = ids[place] ?? '';
@@ -127,8 +127,8 @@ class Race extends Create {
     const winner = racers.find(({ status }) => status === 200);
     if (winner !== undefined) model.set(winner.id, winner.sent);
     expect(model.has(ids[this.place] ?? ''), 'one of the two was acknowledged').toBe(true);
-    // Each of the two concurrent requests must get the status that it would get after the plant was stored: 200 if the
-    // request has that plant, or 409 if the request has a different plant.
+    // Either of the two concurrent requests may have stored its plant. A request with the stored plant must get a 200,
+    // and a request with a different plant must get a 409.
     for (const { id, sent, status } of racers) {
       expect(status, 'status').toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);
     }

@@ -26,7 +26,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** How the new version of one function misbehaves with each event. The previous version does not misbehave. */
+/** How the new version of one function misbehaves, whatever the event is. The previous version does not misbehave. */
 type Misbehaviour = [role: 'authorizer' | 'operation', order: string];
 
 const send = async (id: string, [role, order]: Misbehaviour): Promise<number> => {
@@ -72,13 +72,14 @@ const expectStored = async (sent: Sent[]): Promise<void> => {
   for (const { id } of sent) expect(await store.read(id)).toEqual(item(id, 'Moss'));
 };
 
-test('a new version that works is not rolled back; once it gets all events, it accepts every stored plant again as a repeated one', async () => {
+test('a new version that works is not rolled back; once it gets all events, it responds 200 to a repeated request for any stored plant', async () => {
   const { sent, rolledBackAfter } = await rollOut(['operation', '']);
   expect(rolledBackAfter).toBe(undefined);
   expect(sent.filter(({ status }) => status !== 200)).toEqual([]);
   await expectStored(sent);
   stack.shift(1);
-  // The new version, which now gets all events, must recognize the plants that either version has stored.
+  // All events now go to the new version. It must find that each plant is already stored, whichever version stored the
+  // plant.
   for (const { id } of sent) expect(await send(id, ['operation', ''])).toBe(200);
 });
 

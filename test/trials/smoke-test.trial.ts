@@ -66,7 +66,10 @@ const brokenBy = async (spec: FunctionSpec, change: Change): Promise<FunctionSpe
   return { ...changed, folder: wrapped };
 };
 
-/** Runs the smoke test on changed versions, as a deployment does. @returns the smoke test's report and log */
+/**
+ * Runs the smoke test as a deployment does, on new versions of the functions to which `changes` applies. @returns the
+ * smoke test's report and log
+ */
 const deploy = async (changes: { operations?: Change; authorizer?: Change } = {}) => {
   const ofStore = { ...codeDeploy.environment, AWS_ENDPOINT_URL_DYNAMODB: store.endpoint, TABLE_NAME: 'plants' };
   const ofIssuer = { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: audience };

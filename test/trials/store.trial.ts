@@ -133,7 +133,7 @@ test(`${createPlantRoute} stores every acknowledged plant as sent, even if the s
   expect(stack.log.filter(({ error }) => error !== undefined)).toEqual([]);
 });
 
-describe('if throughout a request the store', () => {
+describe('if, throughout a request, the store', () => {
   /**
    * Sends a plant. @returns the error number in the response (or the status if there is none), and the number of calls
    * to the store

@@ -21,8 +21,8 @@ let stack: TrialStack;
  */
 let from: TokenIssuer;
 /**
- * The same issuer as `from`, but where its tokens say from where to fetch the key (such as in `jku`), they name the
- * decoy, which acts as an attacker's server.
+ * The same issuer as `from`, except that each field of its tokens that says where to fetch the key, such as `jku`,
+ * names the decoy, which acts as an attacker's server.
  */
 let fromDecoy: TokenIssuer;
 let decoy: Server;

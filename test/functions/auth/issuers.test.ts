@@ -265,8 +265,8 @@ describe('verifyToken refuses', () => {
   });
 });
 
-// If Entra ID puts the required role into an ID token, nothing in it distinguishes it from an access token.
-// docs/issuers.md says how to exclude ID tokens.
+// An ID token of Entra ID that contains the required role cannot be told from an access token. docs/issuers.md says how
+// to exclude ID tokens.
 test('verifyToken accepts an ID token of Entra ID that has the required role if the client and the API share an app registration', async () => {
   const rules = settings(entraIssuer, api, 'Plants.Create', 'scp,roles');
   expect(await verify(entraIdToken({ roles: ['Plants.Create'] }), rules)).toHaveProperty('claims');

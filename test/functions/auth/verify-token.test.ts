@@ -165,7 +165,7 @@ describe('the required scope', () => {
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', ''])(
-    'is not found if the token lacks the claim %j, even if JavaScript objects, lists or strings have such a property',
+    'is not found if the token lacks the claim %j, although JavaScript objects, lists or strings may have a built-in property of that name',
     async (name) => {
       expect(await verifyClaims({}, [name])).toEqual({ refused: 'scope' });
       expect(await verifyClaims({ scp: scope }, [name, 'scp'])).toHaveProperty('claims');
@@ -247,7 +247,7 @@ describe('the keys of the issuer', () => {
     const refused = { refused: 'signature' };
 
     test.each(['rs', 'bare'] as const)(
-      'are distinguished by their key type, in whatever order the key set has them: an ES256 key and the RSA key %s',
+      'are distinguished by their key type, in whatever order the key set lists the ES256 key and the RSA key %s',
       async (name) => {
         for (const key of [from.es, from[name]]) {
           const token = await sign(key, claims(), { kid: 'es' });

@@ -115,7 +115,7 @@ describe('if an operation has a body, validEvent', async () => {
     expect(await check(list, { body: Array(50_000).fill(1) })).toBe([...named, 'and 49990 more'].join('; '));
   });
 
-  test('shortens, in its message, the long name of an unknown field', async () => {
+  test('shortens the name of an unknown field in the message if the name is long', async () => {
     const body = { boolean: true, object: { deep: 1, ['x'.repeat(1_000_000)]: 1 } };
     expect(await check(operation, { body })).toBe(`object/${'x'.repeat(193)}… is not allowed`);
   });

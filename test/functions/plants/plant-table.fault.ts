@@ -72,7 +72,8 @@ describe.concurrent('addPlant', () => {
     ['the response has an unknown 5xx status', 599, 'Whatever'],
   ])('throws StoreUnavailable if %s', async (_, status, type) => {
     const plant = plantWith(dynamoDbError(status, type));
-    // Allow only one attempt: with more, the deadline might end the call before the error in the response is thrown.
+    // Allow only one attempt: the SDK throws the error in the response only after the last attempt, and the deadline
+    // might end the call before that.
     await expect(adder({ maxAttempts: 1 })(plant)).rejects.toBeInstanceOf(StoreUnavailable);
   });
 
@@ -240,8 +241,8 @@ describe.concurrent('addPlant', () => {
       };
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
-      // When the store's clock is right again, the next call fails, because the SDK still corrects the time in its
-      // signatures by the old difference. The SDK learns from the failure, but does not retry this call.
+      // When the store's clock is right again, the next call fails: the SDK still adds the old difference between the
+      // clocks to the time in its signatures. It then corrects the difference, but does not retry this call.
       expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
       expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
     },

@@ -1,7 +1,10 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { ReloadQueue } from '../../../local/watch/reload-queue.ts';
 
-/** The files of each reload that has begun. A test ends the latest reload by resolving or rejecting `last`. */
+/**
+ * The files of each reload that has begun. `last` is the promise of the latest: a test resolves or rejects it to end
+ * that reload.
+ */
 let reloads: string[][];
 let last: PromiseWithResolvers<string>;
 let queue: ReloadQueue;
