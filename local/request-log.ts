@@ -42,9 +42,7 @@ class Second {
 export class RequestLog {
   readonly #print: (line: string) => void;
   #second = new Second();
-  /**
-   * Whether the last second was busy. If so, no request of the current second gets a line, except the first failures.
-   */
+  /** Whether the last second was busy. If so, in the current second only the first failures get a line. */
   #wasBusy = false;
 
   constructor(print: (line: string) => void) {

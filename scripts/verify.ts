@@ -14,7 +14,7 @@ const { stack } = new Command('npm run -s verify --')
   .parse()
   .opts<{ stack: string }>();
 
-/** Says which commit the files in this folder come from. */
+/** Returns which commit the files in the current folder come from. */
 const describeFolder = (): string => {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

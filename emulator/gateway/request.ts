@@ -48,7 +48,10 @@ const checkTarget = (url: string, host: string | undefined): void => {
     throw new Refused(responses.badRequest, 'the request target names another host than the Host header');
 };
 
-/** The bytes that API Gateway's quota counts: request line and header values. Node reads each byte as one character. */
+/**
+ * Counts the bytes of the request line and the header values, as API Gateway's quota does. Node.js reads each byte as
+ * one character.
+ */
 const headBytes = ({ method, url, httpVersion, rawHeaders }: IncomingMessage): number =>
   rawHeaders.reduce(
     (sum, text, index) => (index % 2 === 1 ? sum + text.length : sum),

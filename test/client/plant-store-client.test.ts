@@ -229,7 +229,7 @@ describe('the client reports a plant', () => {
   );
 });
 
-describe('a plant is sent again', () => {
+describe('the client sends a plant again', () => {
   const cut: typeof stored = (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '15' });
     response.write('{"name"', () => response.destroy());
@@ -327,7 +327,7 @@ describe('a plant is sent again', () => {
     [415, {}],
     [500, { error: 50001, message: 'internal error' }],
     [501, {}],
-  ])('except after the status %i with the body %j', async (status, body) => {
+  ])('but not after the status %i with the body %j', async (status, body) => {
     const { baseUrl, received } = await startScriptedService(answer(status, body, { 'retry-after': '0' }), stored);
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toMatchObject({ ok: false, status });
     expect(received, 'requests').toHaveLength(1);

@@ -90,7 +90,7 @@ const externalIssuerDiffers = {
   'Outputs.Issuer': { Value: externalIssuer.issuer },
 };
 
-test('stage dev and an external issuer change only the values of the template that this test lists', () => {
+test('stage dev and an external issuer change only the values of the template listed here', () => {
   const { prod, prodWithIssuer, dev, devWithIssuer } = templates;
   expect({
     'dev from prod': differences(prod, dev),

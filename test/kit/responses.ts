@@ -440,7 +440,7 @@ const testFaults = (service: () => PlantService): void => {
 
     /**
      * Expects from `least` to `most` calls to the store. If earlier requests may have used up the SDK's retry quota,
-     * expects only at least one call.
+     * expects at least one call instead.
      */
     const expectCalls = (id: string, [least, most]: [least: number, most: number]): void => {
       const calls = faults.calls(id);

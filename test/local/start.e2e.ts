@@ -1,4 +1,4 @@
-/** Tests `npm start`, with and without a store of the user, and how the service stops. */
+/** Tests `npm start`, with its own store or a store that the user provides, and how the service stops. */
 import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';

@@ -16,8 +16,8 @@ import { validTokens } from '../kit/valid-tokens.ts';
 let store: PlantsStore;
 let stack: TrialStack;
 /**
- * The issuer of valid tokens, which serves a foreign key at `foreignJwksUri`. A verifier that used this URL would
- * accept forged tokens.
+ * The issuer of valid tokens. At `foreignJwksUri`, its server has an attacker's key. A verifier that used this URL
+ * would accept forged tokens.
  */
 let from: TokenIssuer;
 /**

@@ -263,7 +263,7 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('do not hide the reason for which verifyToken refuses a token that one of them has signed', async () => {
+    test('do not hide the reason why verifyToken refuses a token that one of them has signed', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);
