@@ -1,4 +1,4 @@
-/** Describes what is known about one request to a running local service or to a deployed stack. */
+/** Formats, as text, what the logs say about one request to a running local service or to a deployed stack. */
 
 /** A log line of the request, written by a function or by Lambda. `who` is the function's name, such as Authorizer. */
 export type LoggedLine = { who: string; level: string; message: unknown };

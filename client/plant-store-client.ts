@@ -38,10 +38,11 @@ export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'],
 /**
  * A function for each operation of the contract. The arguments are, in this order: an object with the operation's
  * parameters (if it has any), the body (if it has one), and the options. An int64 beyond ±(2^53 - 1) must be a bigint,
- * which is sent exactly. In responses, such an integer is a bigint, too, except on Node.js 20, which rounds it to a
- * number.  The client sends a request again, up to two times with the same token, if no whole response arrives within
- * 10 s, or after a 429, 502, 503, 504 or a 500 from the gateway. It does not retry after a 500 from the service itself.
- * Before each retry, the client waits less than a second, or as long as Retry-After says, up to 10 s.
+ * which is sent exactly. In responses, it is a bigint, too, except on Node.js 20, which rounds it to a number.
+ *
+ * The client sends a request again, up to two times with the same token, if no whole response arrives within 10 s, or
+ * after a 429, 502, 503, 504 or a 500 from the gateway. It does not retry after a 500 from the service itself. Before
+ * each retry, the client waits less than a second, or as long as Retry-After says, up to 10 s.
  * @throws RangeError if an int64 is a number that is not an integer or is too large to be exact. In a body, a number
  *   that is too large is refused in every field, except in a field of type number.
  * @throws RangeError if a path parameter is empty, `.` or `..`, or a parameter has characters that a URL or a header

@@ -41,7 +41,7 @@ export const storeTimes = (operation: ServiceFunction): Metric[] => {
 };
 
 /**
- * Measures how many attempts to call the store a logged request needs on average: 1 if each request makes one call
+ * Measures the average number of attempts to call the store per logged request: 1 if each request makes one call
  * without retries.
  */
 export const storeAttempts = (operation: ServiceFunction): Metric => {

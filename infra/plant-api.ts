@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway adds log groups to the account's log policy, whose size is limited: names with this prefix share an
-    // entry. In `prod`, AWS makes the name, because the log group outlives the stack, and a fixed name would clash.
+    // API Gateway never removes a log group from the account's log policy, whose size is limited. Names with this
+    // prefix share an entry. `prod` has no fixed name, because its log group outlives the stack and would clash.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {

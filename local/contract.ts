@@ -27,9 +27,8 @@ export const toJson = (value: unknown, indent?: number): string =>
 export type ExampleRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
 
 /**
- * Makes a request from the examples of the first operation that has a request body, because adding data works even with
- * an empty store. If none has a body, takes the first operation. Returns undefined if the contract lacks a necessary
- * example.
+ * Makes a request from the examples of the first operation that has a request body (adding data works with an empty
+ * store) or, if none has one, of the first operation. Returns undefined if an example is missing.
  */
 export const exampleRequest = (contract: Contract): ExampleRequest | undefined => {
   const operations = operationsOf(contract);

@@ -53,8 +53,8 @@ const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
 /**
- * Returns the prose of a file, where a path may omit its parent folders: all of a document, or the comments of a source
- * file.
+ * Returns the prose of a file, in which paths may be written without their parent folders: all of a document, or the
+ * comments of a source file.
  */
 const proseOf = (file: string, text: string): string => {
   if (/\.(json|css)$/.test(file)) return '';

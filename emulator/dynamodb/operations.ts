@@ -1,7 +1,8 @@
 import { tableArn } from '../account.ts';
 
 /**
- * The fields of a request to DynamoDB that name tables and indexes. The store checks their types; this file does not.
+ * The fields of a request to DynamoDB that name tables and indexes. Their values may have any type here: the embedded
+ * store checks the types.
  */
 type Body = { TableName?: unknown; IndexName?: unknown; RequestItems?: unknown; ResourceArn?: unknown };
 

@@ -111,7 +111,8 @@ export class Invocables {
 
   /**
    * Finds a function, version or alias. `uri` is its ARN, or a path that contains the ARN.
-   * @throws Error if API Gateway has no permission to invoke exactly that ARN: on AWS, every request would get a 500
+   * @throws Error if the template has no such function, version or alias, or if API Gateway may not invoke exactly that
+   * ARN: on AWS, every request would then get a 500
    */
   find(
     resource: Resource<'AWS::ApiGatewayV2::Integration'> | Resource<'AWS::ApiGatewayV2::Authorizer'>,

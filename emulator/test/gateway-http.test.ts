@@ -140,7 +140,7 @@ describe('if a request has an Expect header, the gateway', () => {
     expect(log).toMatchObject([{ status: 417 }]);
   });
 
-  test('with 100 and then 417 if it has both 100-continue and an unknown expectation', async () => {
+  test('responds with 100 and then 417 if the header has both 100-continue and an unknown expectation', async () => {
     const { port, events } = await start({}, { routes });
     const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', 'Expect: 100-continue, more');
     expect(response).toMatchObject({ status: 100, body: expect.stringMatching(/^HTTP\/1\.1 417 /) });

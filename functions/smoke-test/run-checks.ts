@@ -50,7 +50,7 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
 const problemOfRefusal = ({ result, failure, log }: Answer): string | undefined => {
   if (failure !== undefined) return `it failed: ${failure}`;
   if (result['isAuthorized'] !== false) return 'it does not refuse';
-  // Check the logged reason, too: an authorizer that refuses all tokens, even good ones, before it looks up the key
+  // Check the logged reason, too: if an authorizer refuses all tokens, even good ones, before it looks up the key, it
   // logs a different reason. If Lambda returns no log, the refusal is enough.
   const reason = /"reason":"([\w ]+)"/.exec(log)?.[1] ?? 'unknown key';
   return reason === 'unknown key' ? undefined : `the reason is "${reason}", not "unknown key"`;

@@ -25,10 +25,7 @@ const losses: Partial<Record<ResourceImpact, string>> = {
   [ResourceImpact.WILL_ORPHAN]: 'would stay behind without a stack',
 };
 
-/**
- * The properties that protect data from deletion: those of a whole resource, or those of a table's replica in one
- * region.
- */
+/** The properties that protect from loss: those of a whole resource, or those of a table's replica in one region. */
 type Part = {
   DeletionProtectionEnabled?: unknown;
   DeletionProtection?: unknown;

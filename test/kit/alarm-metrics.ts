@@ -83,8 +83,8 @@ const fail = (message: string): never => {
 };
 
 /**
- * How a call to DynamoDB may end. Each counts towards a different metric: undefined (a success) and three kinds of
- * errors.
+ * How a call to DynamoDB may end: undefined (a success), or one of three kinds of errors. Each counts towards a
+ * different metric.
  */
 const storeErrors = [undefined, 'ConditionalCheckFailedException', 'ThrottlingException', 'InternalServerError'];
 

@@ -27,8 +27,8 @@ type Call = {
    */
   perform: () => Promise<StoreResponse>;
   /**
-   * Adds the outcome of a call that the fault answers itself to `performed`. Not needed for a call that `perform`
-   * passes on to the store: `perform` adds its outcome.
+   * Adds the outcome of a call that the fault answers itself to `performed`. Not for a call that `perform` passes on to
+   * the store, because `perform` adds its outcome.
    */
   note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };

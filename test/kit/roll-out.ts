@@ -20,7 +20,7 @@ const git = async (...args: string[]): Promise<string> =>
 const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml'];
 
 /** git lists a commit if it changed a line that matches: a line that is neither empty nor all comment. */
-const codeLine = '^[[:space:]]*[^[:space:]/*#]';
+const codeLine = '^[[:space:]]*([^[:space:]/*#]|/[^/*])';
 
 /**
  * Lists commits that a deployment of HEAD may replace, newest first: the commit at which HEAD left `main`, unless that

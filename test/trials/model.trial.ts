@@ -55,8 +55,8 @@ const faults: Record<string, Fault> = {
 };
 
 /**
- * Sends a request that creates a plant. @returns the status of the response (`status`), the one that the model expects
- * (`expected`), and the plants
+ * Sends a request that creates a plant. @returns the id, the item that was sent, the model's item with this id
+ * (`known`), if any, the status of the response, and the status that the model expects
  */
 const create = async (model: Model, place: number, { name, tag }: Content, send = stack.send) => {
   const id = ids[place] ?? '';

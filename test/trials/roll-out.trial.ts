@@ -26,7 +26,10 @@ afterAll(async () => {
   await store.close();
 });
 
-/** How the new version of one function misbehaves, whatever the event is. The previous version does not misbehave. */
+/**
+ * How the new version of one function misbehaves: `send` asks for this in a header of each request. The previous
+ * version ignores the header.
+ */
 type Misbehaviour = [role: 'authorizer' | 'operation', order: string];
 
 const send = async (id: string, [role, order]: Misbehaviour): Promise<number> => {

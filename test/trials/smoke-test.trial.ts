@@ -67,8 +67,8 @@ const brokenBy = async (spec: FunctionSpec, change: Change): Promise<FunctionSpe
 };
 
 /**
- * Runs the smoke test as a deployment does, on new versions of the functions to which `changes` applies. @returns the
- * smoke test's report and log
+ * Runs the smoke test, as a deployment does, on new versions of the authorizer and of all operations, changed as
+ * `changes` says. @returns the smoke test's report and log
  */
 const deploy = async (changes: { operations?: Change; authorizer?: Change } = {}) => {
   const ofStore = { ...codeDeploy.environment, AWS_ENDPOINT_URL_DYNAMODB: store.endpoint, TABLE_NAME: 'plants' };

@@ -165,7 +165,7 @@ describe('the required scope', () => {
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', ''])(
-    'is not found if the token lacks the claim %j, although JavaScript objects, lists or strings may have a built-in property of that name',
+    'is not found if the token lacks the claim %j, even if JavaScript objects, lists or strings have a property of that name',
     async (name) => {
       expect(await verifyClaims({}, [name])).toEqual({ refused: 'scope' });
       expect(await verifyClaims({ scp: scope }, [name, 'scp'])).toHaveProperty('claims');

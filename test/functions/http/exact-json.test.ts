@@ -11,7 +11,7 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  'parseExactly does not read the text of the number %s again, because it is a fraction, or an integer that cannot have been rounded',
+  'parseExactly does not parse the text of the number %s a second time, because it is a fraction, or an integer that cannot have been rounded',
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },

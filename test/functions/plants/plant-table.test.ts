@@ -31,7 +31,7 @@ test('adding a stored plant again keeps attributes in the table that are not fie
   expect(await store.read('7')).toEqual(Item);
 });
 
-test('adding a plant that has only an id succeeds again if it is repeated, and a plant with the same id and a name does not overwrite it', async () => {
+test('a plant that has only an id can be added twice, and is not overwritten by a plant that has the same id and also a name', async () => {
   const bare = { ...toItem({ id: 8, name: '' }), name: undefined };
   const update = (item: Parameters<typeof addUnlessOther>[0]) =>
     client.send(new UpdateItemCommand({ TableName: 'plants', ...addUnlessOther(item) }));
