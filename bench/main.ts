@@ -99,7 +99,7 @@ const certificateFile = path.join(folder, 'certificate.pem');
 writeFileSync(certificateFile, certificate);
 
 const environment = {
-  // Hide the warnings that Node.js prints because of libraries in the `usual` bundle.
+  // Hide the Node.js warnings that libraries in the `usual` bundle cause.
   NODE_NO_WARNINGS: '1',
   NODE_EXTRA_CA_CERTS: certificateFile,
   AWS_ENDPOINT_URL_DYNAMODB: url,

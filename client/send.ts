@@ -79,7 +79,9 @@ const fetchWhole: typeof fetch = async (...request) => {
   }
 };
 
-/** Returns the outcome. A 2xx from another server, such as a captive portal, must not count as a success. */
+/**
+ * Returns the outcome of a response. A 2xx from another server, such as a captive portal, must not count as a success.
+ */
 const outcome = (operation: Operation, received: Response, text: string, sent = ''): Outcome<unknown, number> => {
   const { status, headers } = received;
   const body = parseJson(text);

@@ -98,7 +98,7 @@ describe('the workflow step that runs npm run diff for a pull request', () => {
   const printArguments = 'printf "%s|" "$@"; echo';
   const hasFile = '[ "$*" = "cat-file -e HEAD^1:infra/github.ts" ]';
 
-  test('compares two stacks, that of the service and that for GitHub, each with its earlier version, and puts both results into the summary', () => {
+  test("compares each of two stacks, the service's and the one for GitHub, with its earlier version, and puts both results into the summary", () => {
     expect(runStep(printArguments, hasFile, { ALLOW_ROUTE: 'yes' })).toEqual({
       status: 0,
       summary: [

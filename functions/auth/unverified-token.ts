@@ -51,7 +51,8 @@ export const readUnverified = (token: string, issuer: string): Unverified | { re
   if (typ !== undefined && !(typeof typ === 'string' && accessTokenTypes.has(typ.toLowerCase()))) {
     return { refused: 'type' };
   }
-  // Refuse a token that needs an extension, because we support none (RFC 7515 section 4.1.11). `b64` is one (RFC 7797).
+  // Refuse a token that requires an extension in `crit` (RFC 7515 section 4.1.11), or has the extension `b64` (RFC
+  // 7797): we support none.
   if ('crit' in header || 'b64' in header) return { refused: 'critical extension' };
   if (!isAlgorithm(alg)) return { refused: 'algorithm' };
   if (kid === undefined) return { refused: 'unknown key' };

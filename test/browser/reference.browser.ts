@@ -161,7 +161,8 @@ test('the reference page shows the error that an invalid plant causes', async ({
 
 /** Returns the critical and serious accessibility problems that axe finds: for each, axe's rule and the elements. */
 const faultsOf = async (page: Page): Promise<[rule: string, elements: string[]][]> => {
-  // While the mode changes, axe would measure colours in the middle of a transition, so wait for the end.
+  // Wait until a transition between light and dark mode has ended: axe would otherwise measure colours in the middle of
+  // it.
   await page.evaluate(
     'Promise.allSettled(document.getAnimations().map((each) => each instanceof CSSTransition && each.finished))',
   );

@@ -512,7 +512,7 @@ describe('an abort signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('no call as long as it is not aborted, and the client removes its listener after the call', async () => {
+  test('no call if it is never aborted, and the client removes its listener after the call', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });

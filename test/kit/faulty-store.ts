@@ -44,7 +44,7 @@ export type FaultyStore = PlantsStore & Faults;
 export type Faults = {
   /**
    * Injects `fault` into all later calls for the plant with this id. Without `fault`, these calls succeed again. If
-   * `id` is undefined, `fault` applies to calls such as Scan, and to calls for plants without a separate fault.
+   * `id` is undefined, `fault` applies to calls for no particular plant, and for plants without a separate fault.
    */
   fail: (id: string | undefined, fault?: Fault) => void;
   /** Returns the number of calls for the plant with this id, or of all calls if `id` is undefined. */

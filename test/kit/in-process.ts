@@ -55,7 +55,7 @@ export const startInProcess = async (load: () => Promise<LambdaModule>): Promise
   };
 };
 
-/** Invokes the function with the event that the gateway would make of a request. */
+/** Invokes the function with the event that the gateway would create from a request. */
 const sender =
   (invoke: Invoke): PlantService['send'] =>
   ({ body = '', contentType, contentEncoding, isChunked }: PlantRequest) => {

@@ -134,7 +134,7 @@ test('the schema of an object may refer to itself in a field, as in a tree', asy
 });
 
 test.each([{ type: 'object' }, { type: ['string', 'null'] }, { type: 'array', items: { type: 'object' } }])(
-  'the contract is refused if a parameter has the schema %j, against which no value can be checked',
+  'the contract is refused if a parameter has the schema %j, whose type is not supported for parameters',
   async (schema) => {
     const contract = contractWith({ parameters: [id, { name: 'q', in: 'query', schema }] });
     await expect(compiled(contract)).rejects.toThrow(
