@@ -5,7 +5,7 @@ import { App, Stack } from 'aws-cdk-lib';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { bundle as bundled } from '../infra/bundling.ts';
-import { makeApp } from '../local/stack.ts';
+import { makeApp, readCdkJson } from '../local/stack.ts';
 
 /**
  * The bundle of a function. `file` is the file from which Lambda would load the handler; `bytes` is the size of that
@@ -43,7 +43,7 @@ export const makeBundles = (folder: string): { own: Bundle[]; others: Bundle[] }
   execFileSync('npm', ['ci', '--prefix', path.join(root, 'bench/peers')], { stdio: ['ignore', 'ignore', 'inherit'] });
   const service = path.join(folder, 'service');
   mkdirSync(service);
-  const app = makeApp(service, { issuer: 'https://issuer.example', audience: 'none' });
+  const app = makeApp(service, { ...readCdkJson(), issuer: 'https://issuer.example', audience: 'none' });
   // A function's logical id is the capitalized name of its operation, followed by a hash.
   const nameOf = (id: string): string => id.charAt(0).toLowerCase() + id.slice(1).replace(/[\dA-F]{8}$/, '');
   const own = assetsOf(app).map(({ id, folder }) => measured(nameOf(id), path.join(folder, 'index.js')));
