@@ -33,8 +33,8 @@ const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
 };
 
 /**
- * The suffix in the name of a handler's second bundle. Its options are those of our own functions' bundles, not those
- * of the handler's library.
+ * The suffix in the name of a handler's second bundle, which is built with the options of our own functions' bundles.
+ * The first one is built with the options that the handler's library documents.
  */
 export const asOurs = ', bundled as ours';
 

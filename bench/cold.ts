@@ -22,8 +22,8 @@ const phases: { what: string; from: keyof ColdTimes; to: keyof ColdTimes }[] = [
 ];
 
 /**
- * One phase (`what`) of a cold request, in the function `of`. `share` is the phase's part of the time that the whole
- * request takes (0 to 1).
+ * One phase of a cold request: `what` describes the phase, `of` names the function in which it takes place, and `share`
+ * is the phase's part of the time that the whole request takes (0 to 1).
  */
 export type ColdPhase = { of: string; what: string; milliseconds: number; share: number };
 

@@ -26,7 +26,10 @@ new Command('npm run growth --')
   .parse();
 
 const clientCounts = [1, 8, 64];
-/** The numbers of plants in the table before a run. Each request of a run, warm-up included, adds one plant. */
+/**
+ * The table sizes to measure: how many plants are in the table when a run starts. Each request of a run, warm-up
+ * included, adds one plant.
+ */
 const tableSizes = [1_000, 100_000, 1_000_000];
 
 /** How many times to measure each number of clients and each table size. The medians are reported. */

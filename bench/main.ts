@@ -176,8 +176,9 @@ const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
- * Returns whether to measure a task for a bundle. Leaves out the authorizer's first response, which is never compared,
- * its import for ES256, which is the same as for RS256, and warm requests to second bundles (`asOurs`).
+ * Returns whether to measure a task for a bundle. Leaves out the authorizer's first response, because it is never
+ * compared; the authorizer's import for ES256, because it is the same as for RS256; and warm requests to a handler's
+ * second bundle (`asOurs`).
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'
@@ -267,7 +268,7 @@ const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
  */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 
-/** Whether the result is conclusive, met or missed: the median differs from the bound by more than the noise. */
+/** Whether the result is conclusive, that is, whether the median differs from the bound by more than the noise. */
 const isDecided = ({ measure, median, bound }: (typeof rows)[number]): boolean =>
   measure === undefined || Math.abs(median / bound - 1) >= Math.abs((noise[measure] ?? 1) - 1);
 

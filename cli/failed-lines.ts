@@ -8,7 +8,10 @@ import type { Failure } from './import-lines.ts';
 /** A line that an import could not store. `source` is the imported file's name, `number` the number of the line. */
 export type FailedLine = { source: string; number: number; bytes: Buffer; failure: Failure };
 
-/** Matches the comment that `add` writes above each failed line. A file of failed lines begins with such a comment. */
+/**
+ * Matches the comment that the method `add` writes above each failed line. A file of failed lines begins with such a
+ * comment.
+ */
 const comment = /^\s*# .*:\d+ \(.*\): /;
 
 /**
@@ -22,7 +25,7 @@ export class FailedLines {
   #added = 0;
   /** The digests of lines that the file already has, which `add` does not write again. */
   readonly #present = new Set<string>();
-  /** Whether the file begins with text that is not from an import. */
+  /** Whether the file begins with text that no `plant import` has written. */
   readonly isForeign: boolean;
 
   private constructor(file: string, head: string, earlier: number) {
@@ -40,7 +43,9 @@ export class FailedLines {
     return new FailedLines(file, buffer.toString(), earlier);
   }
 
-  /** Makes `add` skip the lines that the file already has, so that a repeated import does not add them again. */
+  /**
+   * Makes the method `add` skip lines that this file already has, so that a repeated import does not add them again.
+   */
   async skipPresent(): Promise<void> {
     if (this.earlier === 0) return;
     await using handle = await open(this.file);

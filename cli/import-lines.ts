@@ -73,8 +73,8 @@ export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 
   );
 
 /**
- * Returns the error if it is a RangeError: the client throws one for a number that it cannot send exactly, and then
- * only that line fails. Rethrows any other error.
+ * Returns the error if it is a RangeError, which the client throws for a number that it cannot send exactly: then only
+ * this line of the import fails. Rethrows any other error.
  */
 const onlyRangeError = (error: unknown): RangeError => {
   if (error instanceof RangeError) return error;

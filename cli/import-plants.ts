@@ -15,7 +15,10 @@ export class Stopped extends Error {
 
 type Options = Target & { from?: number };
 
-/** What an import reads, and the file for the lines that fail. `size` is in bytes, or 0 if the size is not known. */
+/**
+ * What an import reads, and the file for the lines that fail. `size` is the length of the input in bytes, or 0 if it is
+ * not known.
+ */
 type Input = {
   kind: 'file' | 'failed lines' | 'stdin';
   name: string;

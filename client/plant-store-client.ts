@@ -40,11 +40,12 @@ export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'],
  * parameters (if it has any), the body (if it has one), and the options. An int64 beyond ±(2^53 - 1) must be a bigint,
  * which is sent exactly. In responses, it is a bigint, too, except on Node.js 20, which rounds it to a number.
  *
- * The client sends a request again, up to two times with the same token, if no whole response arrives within 10 s, or
- * after a 429, 502, 503, 504 or a 500 from the gateway. It does not retry after a 500 from the service itself. Before
- * each retry, the client waits less than a second, or as long as Retry-After says, up to 10 s.
- * @throws RangeError if an int64 is a number that is not an integer or is too large to be exact. In a body, a number
- *   that is too large is refused in every field, except in a field of type number.
+ * The client retries a request at most twice, with the same token, if no whole response arrives within 10 s, or after a
+ * 429, 502, 503, 504 or a 500 from the gateway. It does not retry after a 500 from the service itself. Before each
+ * retry, the client waits less than a second, or as long as Retry-After says, up to 10 s.
+ * @throws RangeError if an int64 is given as a JavaScript number that is not an integer or is too large to be exact.
+ *   In a body, a JavaScript number that is too large to be exact is refused in every field that the contract does not
+ *   declare as `type: number`.
  * @throws RangeError if a path parameter is empty, `.` or `..`, or a parameter has characters that a URL or a header
  *   cannot contain
  * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain

@@ -11,8 +11,8 @@ export type Operation = {
    */
   body?: Readonly<Record<string, string>>;
   /**
-   * The 2xx responses: the JSON types that the body may have, and the fields that it must have. Without `requires`, a
-   * response has no body; without `types`, a body of any type.
+   * The 2xx responses. `types` lists the JSON types that the body may have; without `types`, it may have any type.
+   * `requires` lists the fields that the body must have; without `requires`, the response has no body.
    */
   responses: readonly {
     status: number;

@@ -47,7 +47,9 @@ export type Emulator = {
   functionNames: string[];
   /** A description of the store for people: the store's address, or "dynalite" and the data folder. */
   store: string;
-  /** Whether the store enforces the functions' roles. A store that the caller runs does not. */
+  /**
+   * Whether the store enforces the functions' roles. The embedded store does; a DynamoDB that the caller runs does not.
+   */
   enforcesRoles: boolean;
   /** The latest 1,000 requests, oldest first. */
   log: readonly AccessLogEntry[];

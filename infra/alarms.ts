@@ -19,7 +19,10 @@ type Timing = { period: Duration; evaluationPeriods: number };
 const atOnce: Timing = { period: Duration.minutes(1), evaluationPeriods: 1 };
 /** The timing of alarms for problems that matter even if they last for only one period of five minutes. */
 const soon: Timing = { period: Duration.minutes(5), evaluationPeriods: 1 };
-/** The timing of alarms for problems that matter only if they last 15 minutes: one client may cause shorter ones. */
+/**
+ * The timing of alarms for problems that matter only if they last 15 minutes. A shorter problem may be due to one
+ * client.
+ */
 const lasting: Timing = { period: Duration.minutes(5), evaluationPeriods: 3 };
 
 export const sum = { statistic: Stats.SUM };

@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway never removes a log group from the account's log policy, whose size is limited. Names with this
-    // prefix share an entry. `prod` has no fixed name, because its log group outlives the stack and would clash.
+    // Names with this prefix share one entry in the account's policy for log groups, which would otherwise fill up.
+    // `prod` gets a generated name: its log group outlives the stack, so a new stack could not reuse the name.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {

@@ -32,8 +32,8 @@ export const referencePage =
     if (source === undefined || !['GET', 'HEAD'].includes(method)) return false;
     if (path === '/' && own.routeKeys().some((key) => key === 'GET /' || key === 'ANY /')) return false;
     request.resume();
-    // Allow only two names in Host: a website could point its name at 127.0.0.1 (DNS rebinding) and read the page's
-    // token. Without CORS headers, no browser lets other websites read the page; any program on this machine can.
+    // Allow only two names in Host: otherwise, a website could point its name at 127.0.0.1 (DNS rebinding) and read the
+    // page's token. The page has no CORS headers, so browsers let no other website read it.
     const host = ['127.0.0.1', 'localhost'].map((name) => new URL(`http://${name}:${socket.localPort}`).host);
     if (!host.includes(headers.host ?? '')) {
       send(response, 421, { type: 'text/plain', body: `Use the address http://${host[0]} for this server.\n` });
@@ -118,8 +118,8 @@ const contractOf = async (origin: string): Promise<Contract & { servers: object[
 type WithExamples = { in?: string; schema: object; example?: unknown; examples?: Record<string, { value: unknown }> };
 
 /**
- * Returns whether a value in the contract has examples beside its schema, as a parameter, a header or a media type may.
- * Examples inside a schema do not count, so `forSwaggerUi` leaves them unchanged.
+ * Returns whether an object of the contract, such as a parameter, has examples beside its schema. Examples inside the
+ * schema do not count, so `forSwaggerUi` leaves those unchanged.
  */
 const hasExamples = (value: unknown): value is WithExamples =>
   value instanceof Object && 'schema' in value && ('example' in value || 'examples' in value);

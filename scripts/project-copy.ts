@@ -60,16 +60,17 @@ const copyModules = async (target: string, signal: AbortSignal): Promise<void> =
 };
 
 /**
- * Environment variables that commands in a copy must not get: with these, they would use the caller's store, data
- * folder or service.
+ * Environment variables that commands in a copy of the project must not get. Otherwise, the commands would use the
+ * caller's store, data folder or service.
  */
 const callersSettings = ['AWS_ENDPOINT_URL_DYNAMODB', 'TABLE_NAME', 'DATA_DIR', 'PORT', 'API_URL', 'ACCESS_TOKEN'];
 
-/** A command that runs in a copy. `output` returns all that it has printed. */
+/** A command that runs in a copy of the project. `output` returns all that the command has printed so far. */
 export type Running = { ended: Promise<number | null>; output: () => string };
 
 /**
- * Starts a command in a copy. When `signal` is aborted, the command and all processes that it has started end at once.
+ * Starts a command in a copy of the project. When `signal` is aborted, the command and all processes that it has
+ * started end at once.
  */
 export const startIn = (
   { folder, temporary }: ProjectCopy,

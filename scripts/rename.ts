@@ -60,8 +60,8 @@ try {
     writeFileSync(file, source);
   }
   const moved = changed.filter(({ before, file }) => before.file !== file).map(({ before }) => before.file);
-  // Stage the changes, so that `git reset --hard` also removes new files. Use `git rm`, which also removes folders that
-  // become empty.
+  // Stage the changes, so that `git reset --hard` also removes new files. Delete old files with `git rm`, which also
+  // removes folders that become empty.
   git('rm', '--quiet', '--force', '--', ...moved);
   execFileSync('node_modules/.bin/biome', ['check', '--write', '--linter-enabled=false', '--log-level=error', '.'], {
     stdio: 'inherit',

@@ -127,7 +127,7 @@ const importsOf = (file: string): string[] => {
     .map((specifier) => (specifier.startsWith('.') ? path.join(path.dirname(file), specifier) : specifier));
 };
 
-describe('the import rules', () => {
+describe('the rules on which file may import which', () => {
   test('cover each source file with exactly one rule', () => {
     const kindsOf = (file: string): string[] =>
       importRules.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));

@@ -33,7 +33,7 @@ test('docs/cost.md correctly adds up the cost of adding a million plants; the su
   expect(read('README.md')).toContain(`[${together} dollars](docs/cost.md)`);
 });
 
-test('docs/cost.md correctly adds up the monthly costs without requests, and README.md has the sum for a service with one client', () => {
+test('docs/cost.md correctly adds up the monthly costs that do not depend on the number of requests, and README.md has the sum for a service with one client', () => {
   const rows = table('a month, besides the requests');
   const parts = rows.slice(0, -1);
   const [quiet, used] = rows.at(-1)?.numbers ?? [];

@@ -19,8 +19,8 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
 const ignored = read('.gitignore').trim().split('\n');
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-// The files that a test searches for names of files that do not exist. Data, the changelog (it names removed files) and
-// this file (its patterns look like file names) are left out.
+// A test checks that these files mention only files that exist. Left out are data, the changelog (it names removed
+// files) and this file (its patterns look like file names).
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&
@@ -53,8 +53,8 @@ const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
 /**
- * Returns the prose of a file, in which paths may be written without their parent folders: all of a document, or the
- * comments of a source file.
+ * Returns the prose of a file: all of a document, or the comments of a source file. In prose, paths may be written
+ * without their parent folders.
  */
 const proseOf = (file: string, text: string): string => {
   if (/\.(json|css)$/.test(file)) return '';

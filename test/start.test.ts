@@ -1,6 +1,6 @@
 /**
- * Tests over HTTP the service that `npm start` runs. All tests here share one service; tests that need a new service
- * are .e2e tests.
+ * Tests the service that `npm start` runs, over HTTP. All tests here share one running service; tests that need a new
+ * service are .e2e tests.
  */
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -110,7 +110,7 @@ test('the service runs exactly the bundles that would be deployed, byte for byte
   expect(new Set(served)).toEqual(new Set(deployed));
 });
 
-test('the service lets no other user read its files, whatever the umask', async () => {
+test('npm start creates its files so that no other user can read them, whatever the umask', async () => {
   const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
   const folders = ['dynamodb', 'lock', temporary];
   expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
@@ -134,7 +134,7 @@ describe('npm start prints the reason and exits with code 1', () => {
     expect(await start({}, `--debug=${port}`)).toEqual({ code: 1, stdout: '', stderr });
   });
 
-  test('if another service already uses the data folder, without stopping that other service', async () => {
+  test('if another service already uses the data folder, and lets that service run on', async () => {
     const stderr = expect.stringContaining('is in use. Stop the process that uses it');
     expect(await start({})).toMatchObject({ code: 1, stderr });
     expect(readSession(home.folder).url).toBe(service.url);

@@ -41,7 +41,8 @@ const authority = /^(?:\[([\da-f:.]+)\]|((?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+))(?
 const checkTarget = (url: string, host: string | undefined): void => {
   if (url === '*') return;
   const [, scheme = '', named = ''] = /^(https?):\/\/([^/?]*)/i.exec(url) ?? [];
-  // RFC 9110 section 4.2.3: hosts are compared without regard to case and to the scheme's default port.
+  // RFC 9110 section 4.2.3: two hosts are equal even if they differ in case, or if one has the scheme's default port
+  // and the other no port.
   const usualPort = scheme.toLowerCase() === 'https' ? /:(?:443)?$/ : /:(?:80)?$/;
   const normalized = (text: string): string => text.toLowerCase().replace(usualPort, '');
   if (normalized(named) !== normalized(host ?? named))

@@ -37,8 +37,8 @@ export class RouteTable {
 const any = 'ANY';
 
 const compile = (route: RouteSpec): CompiledRoute => {
-  // $default matches every path, like one greedy variable. The variable has no name, because $default has no path
-  // parameters.
+  // $default matches every path, so treat it as a path that is a single greedy variable. The variable has no name,
+  // because $default has no path parameters.
   if (route.routeKey === '$default') return { route, method: any, segments: [{ kind: 'greedy', text: '' }] };
   const [method = '', path = ''] = route.routeKey.split(' ');
   return { route, method, segments: path.split('/').map(compileSegment) };

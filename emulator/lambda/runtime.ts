@@ -52,7 +52,7 @@ const crash = (error: unknown, exitCode: number): void => {
 };
 
 patchConsole(env['AWS_LAMBDA_LOG_LEVEL'], (record) => send({ kind: 'log', record }));
-// AWS does not document these two listeners, but version 3 of the runtime that AWS publishes has them.
+// AWS does not document these two listeners, but version 3 of AWS's runtime interface client for Node.js has them.
 process.on('uncaughtException', (error) => crash(error, 129));
 process.on('unhandledRejection', (reason) => crash(new UnhandledPromiseRejection(reason), 128));
 // As on Lambda, an event fails if nothing is left to run and the handler's promise has not settled:

@@ -44,7 +44,10 @@ const table = {
   },
 } as const satisfies Properties;
 
-/** The resource types that the emulator serves. A property that is on none of its type's lists is refused. */
+/**
+ * The resource types that the emulator serves, each with lists of properties. A property that is on none of the lists
+ * of its resource's type is refused.
+ */
 export const served = {
   'AWS::ApiGatewayV2::Api': {
     read: ['CorsConfiguration', 'ProtocolType'],
@@ -123,8 +126,8 @@ export const served = {
       'LoggingConfig',
       'MemorySize',
       'PackageType',
-      // ReservedConcurrentExecutions is read only to refuse 0, because Lambda would never run such a function. Other
-      // values are ignored, because `LambdaFunction` has a fixed limit of instances.
+      // A ReservedConcurrentExecutions of 0 is refused, because Lambda would never run the function. Other values are
+      // ignored, because `LambdaFunction` has a fixed limit of instances.
       'ReservedConcurrentExecutions',
       'Role',
       'Runtime',
@@ -217,8 +220,9 @@ export const withoutEffect: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The property that names the function which a resource invokes on AWS. The emulator ignores these resources, and would
- * never invoke the function, so it refuses a resource whose property refers to a function of the template.
+ * For each resource type that invokes a function on AWS: the property that names the function. The emulator does
+ * nothing for such a resource, and would never invoke the function. So it refuses the resource if the property refers
+ * to a function of the template.
  */
 export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',
@@ -232,7 +236,10 @@ export const onlyFromApi = 'functions get events from the HTTP API only';
 
 export const invokeInstead = 'Leave it out of the template, and hand its events to the function with `invoke`.';
 
-/** Why some resource types are refused, and what to do instead. `unknownType` has the reason for all other types. */
+/**
+ * Why some resource types are refused, and what to do instead. For all other types that are not supported,
+ * `unknownType` has the reason.
+ */
 export const refusedTypes: Record<string, [reason: string, advice: string]> = {
   'AWS::ApiGateway::RestApi': ['only HTTP APIs are served', 'Use AWS::ApiGatewayV2::Api (in CDK: HttpApi).'],
   'AWS::Lambda::EventSourceMapping': [onlyFromApi, invokeInstead],

@@ -97,12 +97,12 @@ describe('the gateway', () => {
   });
 });
 
-describe('if intercept or onRequest fails, the gateway', () => {
+describe('a gateway with the hooks intercept and onRequest', () => {
   const thrower = () => {
     throw new Error('no disk');
   };
 
-  test('responds 500, and logs why, if intercept throws', async () => {
+  test('responds 500 and logs the cause if intercept throws', async () => {
     const { port, log, events } = await start({}, {}, { intercept: thrower });
     expect(await send(port, 'GET /')).toMatchObject({ status: 500, body: '{"message":"Internal Server Error"}' });
     expect(log).toMatchObject([{ method: 'GET', path: '/', status: 500, error: 'intercept failed: no disk', log: [] }]);

@@ -66,28 +66,25 @@ describe('a function gets an event in payload format 2.0', () => {
   });
 
   test.each([
-    ['text/plain', true],
-    ['application/json', true],
-    ['application/json; charset=utf-8', true],
-    ['Application/JSON ;charset=utf-8', true],
-    ['application/xml', true],
-    ['application/javascript', true],
-    ['application/problem+json', false],
-    ['application/x-www-form-urlencoded', false],
-    ['application/jsonp', false],
-    ['application/octet-stream', false],
-    ['image/png', false],
-    [undefined, false],
-  ])(
-    'with the body as text or, for most content types, as base64: for %s, the body is text: %j',
-    async (contentType, isText) => {
-      const { port, event } = await start();
-      await post(port, 'é', [token, ...(contentType ? [`Content-Type: ${contentType}`] : [])]);
-      expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject(
-        isText ? { body: 'é', isBase64Encoded: false } : { body: 'w6k=', isBase64Encoded: true },
-      );
-    },
-  );
+    ['text/plain', 'text'],
+    ['application/json', 'text'],
+    ['application/json; charset=utf-8', 'text'],
+    ['Application/JSON ;charset=utf-8', 'text'],
+    ['application/xml', 'text'],
+    ['application/javascript', 'text'],
+    ['application/problem+json', 'base64'],
+    ['application/x-www-form-urlencoded', 'base64'],
+    ['application/jsonp', 'base64'],
+    ['application/octet-stream', 'base64'],
+    ['image/png', 'base64'],
+    [undefined, 'base64'],
+  ])('for the content type %s, with the body as %s', async (contentType, encoding) => {
+    const { port, event } = await start();
+    await post(port, 'é', [token, ...(contentType ? [`Content-Type: ${contentType}`] : [])]);
+    expect(event<APIGatewayProxyEventV2>('Orders')).toMatchObject(
+      encoding === 'text' ? { body: 'é', isBase64Encoded: false } : { body: 'w6k=', isBase64Encoded: true },
+    );
+  });
 
   test('with the decoded path, by which the gateway also selects the route', async () => {
     const { port, event } = await start();

@@ -36,7 +36,8 @@ export const parseParameters = (event: HttpEvent, parameters: readonly EventPara
     const inEvent = event[property][name];
     const texts = property === 'queryStringParameters' ? query?.getAll(name) : [inEvent];
     const parsed = (texts ?? []).filter((text) => typeof text === 'string').map(values[type]);
-    // If a parameter is repeated but is not a list, keep the array, which the validator then refuses.
+    // If a parameter is repeated although it is not a list, keep the array of its values, which the validator then
+    // refuses.
     event[property][name] = isList || parsed.length > 1 ? parsed : parsed[0];
     if (parsed.length === 0) event[property][name] = standard;
   }

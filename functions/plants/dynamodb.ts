@@ -34,8 +34,9 @@ export const openTable = (name: string): Table => ({
 type Answer = { $metadata: { requestId?: string | undefined; attempts?: number | undefined } };
 
 /**
- * The HTTP request that needs the store. `signal` aborts attempts at a call, the waits between them, and the reading of
- * a slow response, which no SDK time-out covers. `storeCalls` gets each call, for the log.
+ * The HTTP request for which the store is called. `signal` aborts attempts at a call, the waits between them, and the
+ * reading of a slow response from the store, which no SDK time-out covers. Each call is added to `storeCalls`, for the
+ * log.
  */
 export type OngoingRequest = {
   signal: AbortSignal;

@@ -50,8 +50,8 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
 const problemOfRefusal = ({ result, failure, log }: Answer): string | undefined => {
   if (failure !== undefined) return `it failed: ${failure}`;
   if (result['isAuthorized'] !== false) return 'it does not refuse';
-  // Check the logged reason, too: if an authorizer refuses all tokens, even good ones, before it looks up the key, it
-  // logs a different reason. If Lambda returns no log, the refusal is enough.
+  // Check the logged reason, too: an authorizer that refuses every token would also refuse this forged one, but log a
+  // different reason. If Lambda returns no log, check only the refusal.
   const reason = /"reason":"([\w ]+)"/.exec(log)?.[1] ?? 'unknown key';
   return reason === 'unknown key' ? undefined : `the reason is "${reason}", not "unknown key"`;
 };

@@ -59,7 +59,10 @@ export const breaksOf = (released: Contract, today: Contract): string[] => {
   return [...ofOperations, ...otherSchemes(released, today)];
 };
 
-/** Compares how clients authenticate. Ignores descriptions, and the format of tokens, which clients do not read. */
+/**
+ * Compares how clients authenticate in the two contracts. Ignores descriptions, and the format of tokens, which clients
+ * do not read.
+ */
 const otherSchemes = (released: Contract, today: Contract): string[] => {
   const now = today.components['securitySchemes'];
   const relevant = ({ description, bearerFormat, ...scheme }: Schema = {}) => scheme;

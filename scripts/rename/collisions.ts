@@ -21,8 +21,9 @@ const takenNames = (names: string[], rename: (name: string) => string, others: s
 };
 
 /**
- * Checks that a rename to `noun` would create no name that the code already uses, and no reserved word.
- * @throws Error with a sentence for the user if it would, or if no name in the code contains `plant`
+ * Checks that a rename to `noun` is possible.
+ * @throws Error with a sentence for the user if the rename would create a reserved word or a name that the code already
+ * uses, or if no name in the code contains `plant`
  */
 export const refuseCollisions = (files: ProjectFile[], noun: Noun): void => {
   const namesByFile = files.map((file) => [...identifiersIn(file)]);

@@ -186,7 +186,8 @@ describe.each([
   }) => {
     await page.setViewportSize(viewport);
     await page.evaluate('scrollTo(0, 0)');
-    // Look at the first operation on the page, whichever that is: a changed contract may not begin with createPlant.
+    // Look at the first operation on the page, whichever that is: after a change of the contract, it might not be
+    // createPlant.
     const first = page.locator('.opblock').first();
     for (const part of ['.opblock-summary', 'textarea, input', '.execute'])
       expect(await isInView(first.locator(part).first()), `${part} in view`).toBe(true);

@@ -10,7 +10,10 @@ const stored: Result<'createPlant'> = { ok: true, status: 200, headers: new Head
 
 const chunkSize = 10_000;
 
-/** Imports `content`, in chunks. @returns the plants passed to `create`, and the imported lines */
+/**
+ * Imports `content`, which arrives in chunks. @returns the plants that were passed to `create`, and the result for each
+ * line
+ */
 const importText = async (content: string | Buffer, create: Create = async () => stored, from?: number) => {
   const bytes = Buffer.from(content);
   const starts = Array.from({ length: Math.ceil(bytes.length / chunkSize) }, (_, index) => index * chunkSize);

@@ -99,8 +99,9 @@ const sendWithFault = (status: number, type: string) => {
 };
 
 /**
- * The errors of the contract, each named by its status and its error number, or `gateway` if the gateway responds. Each
- * has a request that causes the error, and a pattern that the cause reported by the command must match.
+ * The errors of the contract. Each is named by its status, followed by its error number or, if the gateway responds, by
+ * `gateway`. Each has a request that causes the error, and a pattern that must match the cause which `npm run request`
+ * reports.
  */
 const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
   '400 40001': [() => send({ body: '{' }), /^CreatePlant INFO .*"outcome":"refused","error":40001\b/m],
@@ -178,7 +179,7 @@ test('the tests below cover every error of the contract and the 404 of the gatew
       (example) => `${status} ${(example as { error?: number }).error ?? 'gateway'}`,
     ),
   );
-  // Add the gateway's 404 to the statuses of the contract, which lacks it, because no operation responds with 404.
+  // Add the gateway's 404 to the contract's statuses. The contract has no 404, because no operation responds with it.
   const errors = [...ofContract.filter((each) => !each.startsWith('2')), '404 gateway'];
   expect(Object.keys(causes).toSorted()).toEqual([...new Set(errors)].toSorted());
 });

@@ -21,7 +21,7 @@ const plant = (...of: Parameters<typeof start>) => start(...of).ended;
 const stored = answer(200, { name: 'Moss' });
 const moss = ['add', '--id', '-9223372036854775807', '--name', 'Moss'];
 
-describe('the local service', () => {
+describe('npm run plant with the local service', () => {
   /**
    * Starts a server with scripted responses, and writes a session file to a new data folder, so that `plant` takes this
    * server for the local service and for the token issuer.
@@ -36,7 +36,7 @@ describe('the local service', () => {
   };
   const basic = `Basic ${btoa('me:shh')}`;
 
-  test('is sent every digit of an id, and a token from its own issuer instead of the token in ACCESS_TOKEN', async () => {
+  test('sends every digit of an id, and a token from the local issuer instead of the token in ACCESS_TOKEN', async () => {
     const { DATA_DIR, received } = await startLocal(answer(200, { access_token: 'a.b.c' }), stored);
     const printed = { code: 0, stdout: '{"id":-9223372036854775807,"name":"Moss"}\n', stderr: '' };
     expect(await plant(moss, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' })).toEqual(printed);
@@ -46,7 +46,7 @@ describe('the local service', () => {
     ]);
   });
 
-  test('is sent the plant again, with a new token, if it refuses the first token', async () => {
+  test('sends the plant again, with a new token, if the service refuses the first token', async () => {
     const token = (text: string) => answer(200, { access_token: text });
     const refused = answer(403, { message: 'Forbidden' });
     const { DATA_DIR, received } = await startLocal(token('old'), refused, token('new'), stored);
@@ -134,7 +134,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('of the original file again keeps a line that the user has corrected in the file of failed lines, and adds the original line if it fails again', async () => {
+  test('keeps a line that the user has corrected in the file of failed lines, even if the original file is imported again and the original line fails again', async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);
@@ -167,7 +167,7 @@ describe('plant import', () => {
     expect((await begin('plants.ndjson', '--from', '0').ended).stderr).toContain('the number of a line, from 1');
   });
 
-  test('reads standard input if the file name is -, and adds the lines that fail to stdin.failed.ndjson', async () => {
+  test('reads standard input if the file name is -, and appends failed lines to stdin.failed.ndjson', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin, failed } = await importing('', baseUrl, { 'stdin.failed.ndjson': earlier });
     const { child, ended } = begin('-');

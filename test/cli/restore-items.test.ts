@@ -148,12 +148,15 @@ test('checkTables throws an error that names the table that does not exist', asy
 test.each<['N' | 'S', KeySchemaElement[], string]>([
   ['S', [], 'id (S)'],
   ['N', [{ AttributeName: 'tag', KeyType: 'RANGE' }], 'id (N), tag (S)'],
-])('checkTables refuses two tables whose keys differ: %s %j', async (type, sortKey, key) => {
-  await createSource(type, sortKey);
-  await expect(checkTables(client, tables)).rejects.toThrow(
-    `The key of restored is ${key}, but the key of live is id (N): they must be the same.`,
-  );
-});
+])(
+  "checkTables refuses a restored table whose key differs from the live table's key: %s %j",
+  async (type, sortKey, key) => {
+    await createSource(type, sortKey);
+    await expect(checkTables(client, tables)).rejects.toThrow(
+      `The key of restored is ${key}, but the key of live is id (N): they must be the same.`,
+    );
+  },
+);
 
 test('checkTables tells the user to try again later while DynamoDB is still restoring the table', async () => {
   const creating = async () => ({ Table: { TableStatus: 'CREATING' } });

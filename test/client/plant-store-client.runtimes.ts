@@ -68,7 +68,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   };
   const call = (file: string, how: Call): Promise<unknown> => execute(file, JSON.stringify(how));
 
-  test('is tested on the version of the runtime that its npm package in .ci/runtimes names', async () => {
+  test('is tested on the version of the runtime that .ci/runtimes pins', async () => {
     const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
     expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
   });
@@ -80,7 +80,9 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
     expect(received).toEqual([{ authorization: 'Bearer a.b.c', body }]);
   });
 
-  test('returns an integer beyond 2^53 as a bigint, but on Node.js 20 as a rounded number', async ({ file }) => {
+  test('returns an integer beyond 2^53 as a bigint or, if this is Node.js 20, as a rounded number', async ({
+    file,
+  }) => {
     const { baseUrl } = await startScriptedService((response) =>
       response.end('{"name":"Löwenzahn 🌱","tag":"","since":9007199254740993}'),
     );

@@ -106,7 +106,7 @@ test.each<[what: string, status: number, body: unknown]>([
   ['the service failed', 500, { error: 50001, message: 'our fault' }],
   ['the gateway refused', 403, { message: 'Forbidden' }],
   ['something else answered', 200, { welcome: 'to our wireless network' }],
-])('a failed result has the id of the request that %s', async (_, status, body) => {
+])('the result of a failed call has the id of the request that %s', async (_, status, body) => {
   const requestId = 'QcNvjVNaC1t4m14=';
   const { baseUrl } = await startScriptedService(answer(status, body, { 'apigw-requestid': requestId }));
   const result = await createPlantStoreClient({ baseUrl, token }).createPlant(moss);
@@ -407,7 +407,7 @@ test.each(['a.b c', 'a.b.c\n', 'a\r\nb', ' a.b.c', 'a.b.\u00e9', 'a\u0000b'])(
   },
 );
 
-describe('an abort signal ends', () => {
+describe('an abort signal', () => {
   test.each<[what: string, script: (end: () => void) => typeof stored]>([
     ['a request under way', (end) => end],
     ['a response under way', (end) => (response) => response.writeHead(200).write('{', end)],
@@ -415,7 +415,7 @@ describe('an abort signal ends', () => {
       'a response that breaks off',
       (end) => (response) => response.writeHead(200).write('{', () => response.destroy(void end())),
     ],
-  ])('%s', async (_, script) => {
+  ])('ends %s', async (_, script) => {
     stopTimers();
     const end = new AbortController();
     const { baseUrl, received } = await startScriptedService(script(() => end.abort(new Error('enough'))));
@@ -427,7 +427,7 @@ describe('an abort signal ends', () => {
     expect(getEventListeners(end.signal, 'abort')).toEqual([]);
   });
 
-  test('the wait before a retry', async () => {
+  test('ends the wait before a retry', async () => {
     stopTimers();
     const end = new AbortController();
     const { baseUrl, received } = await startScriptedService(answer(503, {}, { 'retry-after': '7' }));
@@ -440,14 +440,14 @@ describe('an abort signal ends', () => {
     expect(received, 'requests').toHaveLength(1);
   });
 
-  test('the last of the three requests of a call', async () => {
+  test('ends the last of the three requests of a call', async () => {
     const end = new AbortController();
     const { baseUrl } = await startScriptedService(unavailable, unavailable, () => end.abort(new Error('enough')));
     const result = createPlantStoreClient({ baseUrl, token }).createPlant(moss, { signal: end.signal });
     await expect(result).rejects.toThrow('enough');
   });
 
-  test('the call before anything is sent, if the signal is already aborted', async () => {
+  test('ends the call before anything is sent, if the signal is already aborted', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const give = vi.fn(() => 'd.e.f');
     const signal = AbortSignal.abort(new Error('enough'));
@@ -465,7 +465,7 @@ describe('an abort signal ends', () => {
     ['the wait for a token that fails later', false, ({ reject }) => reject(new Error('the issuer sleeps'))],
     ['the wait for a new token', true, ({ resolve }) => resolve('late')],
     ['the wait for a new token that fails later', true, ({ reject }) => reject(new Error('the issuer sleeps'))],
-  ])('%s', async (_, lateOne, later) => {
+  ])('ends %s', async (_, lateOne, later) => {
     const { baseUrl, received } = await startScriptedService(forbidden);
     const end = new AbortController();
     const late = Promise.withResolvers<string>();
@@ -497,7 +497,7 @@ describe('an abort signal ends', () => {
         throw new Error('the issuer sleeps');
       },
     ],
-  ])('the call before anything is sent, if the token function aborts the signal %s', async (_, give) => {
+  ])('ends the call before anything is sent, if the token function aborts the signal %s', async (_, give) => {
     const { baseUrl, received } = await startScriptedService(stored);
     const end = new AbortController();
     const { createPlant } = createPlantStoreClient({
@@ -512,7 +512,7 @@ describe('an abort signal ends', () => {
     expect(received).toEqual([]);
   });
 
-  test('no call if it is never aborted, and the client removes its listener after the call', async () => {
+  test('that is never aborted does not end the call, and has no listener of the client after the call', async () => {
     const { baseUrl } = await startScriptedService(unavailable, forbidden, stored);
     const { signal } = new AbortController();
     const { createPlant } = createPlantStoreClient({ baseUrl, token: async () => 'd.e.f' });
@@ -520,7 +520,7 @@ describe('an abort signal ends', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test("a request, and the call throws the signal's reason, even a reason that is not an Error", async () => {
+  test("ends a request, and the call throws the signal's reason, even a reason that is not an Error", async () => {
     const end = new AbortController();
     const { baseUrl } = await startScriptedService(() => end.abort('enough'));
     const result = createPlantStoreClient({ baseUrl, token }).createPlant(moss, { signal: end.signal });

@@ -31,7 +31,10 @@ const operation = {
   ],
 };
 
-/** The limits for the authorizer's bundle, which contains each route with its scopes: about 100 bytes per route. */
+/**
+ * The limits for the authorizer's bundle. The bundle contains each route with its scopes, so each route raises the size
+ * limit by 100 bytes.
+ */
 const authorizer = { bytes: 14_400 + 100 * Object.keys(scopes).length, packages: ['aws-jwt-verify'] };
 
 /** The limits for the smoke test's bundle. They are wider, because only deployments wait for its start. */

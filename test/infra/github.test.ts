@@ -139,7 +139,7 @@ describe('the stack for GitHub', () => {
     expect(document).toEqual(trust(expect.anything(), 'repo:acme/plants:environment:prod'));
   });
 
-  test('trusts the same environments that deploy.yml uses, each named after the stage that its jobs deploy', () => {
+  test('trusts exactly the environments that deploy.yml uses; each job of deploy.yml uses the environment named after the stage that the job deploys', () => {
     const workflow = readFileSync(new URL('../../.github/workflows/deploy.yml', import.meta.url), 'utf8');
     type Job = { environment?: string; steps?: { run?: string }[] };
     const { jobs } = parse(workflow) as { jobs: Record<string, Job> };

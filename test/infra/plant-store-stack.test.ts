@@ -7,7 +7,8 @@ import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 import { byFunction, functionNames, ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 /**
- * Returns, by path, the values of `changed` that differ from those of `original`; `absent` if `changed` has no value.
+ * Returns, by path, the values of `changed` that differ from those of `original`. For a path at which `changed` has no
+ * value, returns `absent`.
  */
 const differences = (original: unknown, changed: unknown, path: string[] = []): Record<string, unknown> => {
   if (original === changed) return {};
@@ -90,7 +91,7 @@ const externalIssuerDiffers = {
   'Outputs.Issuer': { Value: externalIssuer.issuer },
 };
 
-test('stage dev and an external issuer change only the values of the template listed here', () => {
+test('with stage dev or an external issuer, the template differs from the default one only in the expected values', () => {
   const { prod, prodWithIssuer, dev, devWithIssuer } = templates;
   expect({
     'dev from prod': differences(prod, dev),

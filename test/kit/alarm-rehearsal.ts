@@ -16,8 +16,8 @@ export const eachMinute = (from: number, to: number, occurrences: readonly Occur
   );
 
 /**
- * Calls `request`, which sends one request, and returns what this request caused. The duration of an invocation is
- * assumed, not measured, so that a busy machine raises no alarm.
+ * Calls `request`, which sends one request, and returns the occurrences that this request caused, such as a response,
+ * invocations and log lines. Durations are assumed, not measured, so that a busy machine raises no alarm.
  * @param times for each function, the assumed milliseconds of its invocation; for an invocation that timed out, the
  * deployed time-out of the function is used instead
  * @throws Error unless the gateway handled exactly one request meanwhile

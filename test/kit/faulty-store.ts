@@ -23,12 +23,12 @@ type Call = {
   signedAt: number;
   /**
    * Passes the call on to the store.
-   * @returns the store's response, which the SDK does not get unless the fault sends it
+   * @returns the store's response; the SDK gets it only if the function `Fault` then sends it
    */
   perform: () => Promise<StoreResponse>;
   /**
-   * Adds the outcome of a call that the fault answers itself to `performed`. Not for a call that `perform` passes on to
-   * the store, because `perform` adds its outcome.
+   * Adds to `performed` the outcome of a call that the fault answers itself. Do not use it for a call that `perform`
+   * passes on to the store: `perform` adds that outcome.
    */
   note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };

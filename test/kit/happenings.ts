@@ -5,7 +5,10 @@
 import { logMetrics, metricName, type Value } from './log-metrics.ts';
 import { propertiesOf, resolve, type Template } from './template.ts';
 
-/** Something that may happen in a stack. A Lambda function is named by its logical id, as in the emulator. */
+/**
+ * One thing that a stack's metrics count, such as a response, an invocation or a log line. A Lambda function is named
+ * by its logical id, as in the emulator.
+ */
 export type Occurrence =
   | { kind: 'response'; status: number; milliseconds: number }
   // An invocation of a function's alias. The invocation failed if the function threw, crashed or timed out.
@@ -23,8 +26,9 @@ export type Occurrence =
 export type Happening = { minute: number; occurrence: Occurrence };
 
 /**
- * Returns a function that lists the metric values which one occurrence causes, such as a response or a log line. It
- * omits a metric that AWS may omit instead of sending 0, because missing data are the harder case for an alarm.
+ * Returns a function that takes one occurrence, such as a response or a log line, and lists the metric values that it
+ * causes. The function omits a metric that AWS may omit instead of sending 0, because missing data are the harder case
+ * for an alarm.
  * @throws Error unless the template has exactly one API and one table, and only metric filters that can be computed
  * here
  */
@@ -83,8 +87,8 @@ const ofCall = ({ operation, status, error }: Occurrence & { kind: 'call' }): [.
   if (error === undefined) return [['SuccessfulRequestLatency', 5, { Operation: operation }]];
   if (error === 'ConditionalCheckFailedException') return [['ConditionalCheckFailedRequests', 1]];
   if (throttling.test(error)) return [[reading.test(operation) ? 'ReadThrottleEvents' : 'WriteThrottleEvents', 1]];
-  // AWS documents that SystemErrors counts only responses with status 500. Errors that this function does not list are
-  // left out, because no alarm watches a metric that counts them.
+  // As AWS documents, SystemErrors counts only responses with status 500. Errors with other statuses are left out here,
+  // because no alarm watches a metric that counts them.
   return status === 500 ? [['SystemErrors', 1, { Operation: operation }]] : [];
 };
 

@@ -89,7 +89,10 @@ export const invoker =
     return { status, headers, body, log };
   };
 
-/** Returns the route of an event. Undefined if the contract does not have the route: a gateway sends no such event. */
+/**
+ * Returns the route of an event, or undefined if the contract does not have the route. No gateway would send such an
+ * event.
+ */
 const routeKeyOf = (event: unknown): string | undefined =>
   operations.map(({ routeKey }) => routeKey).find((each) => each === Object(event).routeKey);
 

@@ -35,7 +35,8 @@ export type PlantResponse = { status: number; headers: Record<string, unknown>; 
 export type PlantService = {
   /**
    * Sends the request to POST /plants, with a valid token if the service needs one. Checks that the response follows
-   * the contract. Sends the request again after a 503 unless the clock is fake: a busy machine may be too slow.
+   * the contract. Sends the request again after a 503, which may only mean that the machine is busy. Does not do so if
+   * the clock is fake, because then a busy machine causes no 503.
    */
   send: Send;
   /** Reads the item with this id from the store, not through the service. */
@@ -47,8 +48,8 @@ type Send = (request: PlantRequest) => Promise<PlantResponse>;
 
 export type FaultyService = Faults & {
   /**
-   * Starts a service for one request. `hasAllRetries` is true if no earlier request has used the service's SDK client:
-   * all requests of a client share a retry quota of 500 tokens, and a retry costs 14 tokens, or 5 after throttling.
+   * Prepares the service for one request. `hasAllRetries` is true if the service's SDK client has made no call before:
+   * all calls of an SDK client share a retry quota of 500 tokens, and a retry costs 14 tokens, or 5 after throttling.
    */
   start: () => Promise<{ send: Send; hasAllRetries: boolean }>;
 };
@@ -195,8 +196,8 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
     });
 
     test('if the plant is at most 400 KB', async () => {
-      // In most AWS regions, DynamoDB refuses an update that writes more than 400 KB minus 41 bytes (names and values)
-      // in two fields: docs/decisions/contract.md
+      // In most AWS regions, DynamoDB refuses an update of two fields if their names and values together have more than
+      // 400 KB minus 41 bytes: docs/decisions/contract.md
       const name = 'x'.repeat(409_600 - 41 - 'name'.length - 'tag'.length - Buffer.byteLength('é'));
       expect(await post(JSON.stringify({ id: 8, name, tag: 'é' }))).toMatchObject(ok(name, 'é'));
       expect(await read('8')).toEqual(item('8', name, 'é'));

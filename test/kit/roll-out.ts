@@ -23,8 +23,9 @@ const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/o
 const codeLine = '^[[:space:]]*([^[:space:]/*#]|/[^/*])';
 
 /**
- * Lists commits that a deployment of HEAD may replace, newest first: the commit at which HEAD left `main`, unless that
- * is HEAD itself, and then the commits on `main` just before each of the last ten changes to the functions' code.
+ * Lists commits that a deployment of HEAD may replace, newest first. The first is the commit at which HEAD left `main`;
+ * it is left out if it is HEAD itself. The others are the commits on `main` just before each of the last ten changes to
+ * the functions' code.
  */
 const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');
@@ -37,7 +38,8 @@ const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
 
 /**
  * Bundles the functions of a commit as the commit's stack does, but with the npm packages and feature flags of the
- * working tree. Returns none if the commit has no stack with this name, as before `npm run rename`.
+ * working tree. Returns no functions if the commit has no stack with the name that the stack has now: the commit is
+ * older than the project's first stack, or than `npm run rename`.
  * @throws Error with the output of the synthesis if the stack cannot be synthesized
  * @param folder gets a checkout and the bundles; the caller removes the folder
  */
@@ -57,9 +59,10 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
 };
 
 /**
- * Returns the functions of the newest commit in `earlierCommits` whose bundles differ from those of the working tree.
- * If none differ, as in a new repository, warns and returns the working tree's functions.
- * @throws Error if none differ and the clone is shallow
+ * Finds the newest commit in `earlierCommits` with a bundle that the working tree does not have, and returns all
+ * functions of that commit. If no commit has one, for example in a new repository, warns and returns the working tree's
+ * functions.
+ * @throws Error if no commit has one and the clone is shallow
  */
 const previousFunctions = async (folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   const hashesOf = (specs: FunctionSpec[]) => specs.map(({ environment }) => environment['BUNDLE_SHA256']);

@@ -33,7 +33,10 @@ export const externalIssuer = {
   jwksUri: 'https://issuer.example/keys',
 };
 
-/** Settings that give the API a custom domain name. `zone` adds the DNS zone for the record of that name. */
+/**
+ * Settings that give the API a custom domain name. `zone` names the existing DNS zone in which the stack creates the
+ * name's record.
+ */
 export const named = {
   domainName: 'api.example.com',
   certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/11111111-2222-3333-4444-555555555555',

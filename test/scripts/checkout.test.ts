@@ -58,7 +58,7 @@ test("a checkout has the commit's files, the working tree's packages, and code g
   expect(checkout).toMatchObject({ commit: git(project, 'rev-parse', 'first'), hasSamePackages: true });
 });
 
-test("hasSamePackages is false if the checkout's package-lock.json differs from that of the working tree", async () => {
+test('hasSamePackages is false if the package-lock.json of the commit that was checked out differs from that of the working tree', async () => {
   await write('package-lock.json', '{ "lockfileVersion": 3 }');
   expect(await checkedOut('HEAD')).toMatchObject({ hasSamePackages: false });
 });
@@ -77,7 +77,7 @@ test('with the option ownPackages, a checkout gets its own node_modules if its p
   await expect(read(checkout, 'node_modules/installed')).rejects.toThrow('ENOENT');
 });
 
-test("if the project is a folder of a larger repository, a checkout contains only the project's folder", async () => {
+test("if the project is a folder of a larger repository, checkOut checks out only the project's folder", async () => {
   await write('service/infra/app.ts', 'the service');
   await write('service/scripts/compile-contract.ts', compiler);
   await write('service/package-lock.json', '{}');

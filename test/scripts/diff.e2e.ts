@@ -1,4 +1,6 @@
-/** Runs `npm run diff` in a copy of the project with one commit. The tests in test/scripts/diff/ cover each rule. */
+/**
+ * Runs `npm run diff` as a whole, in a copy of the project. The tests in test/scripts/diff/ cover each kind of change.
+ */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';

@@ -50,7 +50,7 @@ const plant = (id = newId(), name = 'Moss'): string => `{"id":${id},"name":"${na
 
 /**
  * Sends one request, which creates a plant by default, and does not repeat it.
- * @returns the responses, invocations, log lines and store calls
+ * @returns the response, and the invocations, log lines and store calls of the request
  */
 const sendOnce = async ({ headers = {}, body = plant(), milliseconds }: Request = {}): Promise<Occurrence[]> => {
   const standard = { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json' };
@@ -73,7 +73,10 @@ const sendExpiredToken = async (): Promise<Occurrence[]> => {
   return send({ headers: { authorization: `Bearer ${token}` } });
 };
 
-/** Sends the same plant twice, or two plants with the same id. @returns what happened because of the second request */
+/**
+ * Sends a plant, and then the same plant or, if `name` is given, another plant with the same id. @returns what happened
+ * because of the second request
+ */
 const sendTwice = async (name = 'Moss'): Promise<Occurrence[]> => {
   const id = newId();
   await send({ body: plant(id) });
@@ -270,7 +273,7 @@ const notRolledBack: BrokenVersion[] = [
 describe.each([
   ['is rolled back', rolledBack],
   ['is not rolled back', notRolledBack],
-])('a new version of a function gets a tenth of the requests for five minutes and %s', (verdict, versions) => {
+])('a new version that gets a tenth of the requests for five minutes %s', (verdict, versions) => {
   test.each(versions)('if the new %s %s', async (of, _, meet, alarms) => {
     const earlier = await send();
     const broken = await meet();

@@ -39,8 +39,8 @@ const warmUp = trialSize(20_000, 500);
 const tolerance = 1024 * 1024;
 
 /**
- * Warms up, then calls `ask` for each request. @returns the resources that the instance holds after the warm-up, and
- * after the last request
+ * Warms up an instance of the function `which`, then calls `ask` for each request. @returns the resources that the
+ * instance holds after the warm-up, and after the last request
  */
 const endure = async (which: FunctionName, stack: TrialStack, ask: (turn: number) => Promise<void>) => {
   const holdings = async (): Promise<Holdings> => {
@@ -82,8 +82,8 @@ test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} req
   });
   onTestFinished(stack.close);
   /**
-   * Unusual requests, each with its body and the expected status. The keys 1 to 5 are for requests 1 to 5 of every
-   * hundred, but request 501 of every thousand is the one with the key 501.
+   * Unusual requests, each with its body and the expected status. Every hundred requests begin with the keys 1 to 5, in
+   * this order. Only request 501 of every thousand has the key 501 instead of the key 1.
    */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],

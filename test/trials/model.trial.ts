@@ -33,7 +33,7 @@ afterAll(() => store.close());
 type Model = Map<string, Item>;
 type Command = fc.AsyncCommand<Model, object>;
 
-/** The number of plant ids in a run. A command refers to an id by its index in `ids`. */
+/** The number of plant ids in one run of the model. Each generated command refers to an id by its index in `ids`. */
 const places = 3;
 
 /** The plant ids in the current run. No other run has used these ids. */

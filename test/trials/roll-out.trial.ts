@@ -46,7 +46,7 @@ type Sent = { id: string; minute: number; status: number };
 /**
  * Rolls out for five simulated minutes, with at least ten requests a minute. If an alarm of the function goes off,
  * rolls back as CodeDeploy does, and ends a minute later.
- * @returns the requests, and the number of the last minute before the roll-back
+ * @returns the requests, and which minute was the last before the roll-back
  */
 const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; rolledBackAfter: number | undefined }> => {
   const [role, order] = misbehaviour;
@@ -75,7 +75,7 @@ const expectStored = async (sent: Sent[]): Promise<void> => {
   for (const { id } of sent) expect(await store.read(id)).toEqual(item(id, 'Moss'));
 };
 
-test('a new version that works is not rolled back; once it gets all events, it responds 200 to a repeated request for any stored plant', async () => {
+test('a new version that works is not rolled back; once it gets all events, it responds 200 if any stored plant is sent again', async () => {
   const { sent, rolledBackAfter } = await rollOut(['operation', '']);
   expect(rolledBackAfter).toBe(undefined);
   expect(sent.filter(({ status }) => status !== 200)).toEqual([]);

@@ -19,8 +19,8 @@ import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;
 
 /**
- * The digits with which every id begins, so that the test can find an id in a log line or a response. Other secrets
- * contain `mark` instead, which an id cannot, because `mark` has letters.
+ * The digits with which every id begins. The test finds ids by these digits, and all other secrets by `mark`, which has
+ * letters and therefore cannot be in an id.
  */
 const markedDigits = String(randomInt(10 ** 12, 10 ** 13));
 

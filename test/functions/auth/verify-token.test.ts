@@ -247,7 +247,7 @@ describe('the keys of the issuer', () => {
     const refused = { refused: 'signature' };
 
     test.each(['rs', 'bare'] as const)(
-      'are distinguished by their key type, in whatever order the key set lists the ES256 key and the RSA key %s',
+      'are distinguished by their key type if one is an ES256 key and the other is the RSA key %s, whichever comes first in the key set',
       async (name) => {
         for (const key of [from.es, from[name]]) {
           const token = await sign(key, claims(), { kid: 'es' });

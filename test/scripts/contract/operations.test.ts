@@ -176,7 +176,7 @@ test.each<[schema: Schema, problem: string]>([
   );
 });
 
-test("a parameter of an operation replaces the path's parameter with the same name and the same `in`", () => {
+test("a parameter of an operation overrides the path's parameter that has the same name and the same `in`", () => {
   const contract = contractWith({ parameters: [{ ...id, schema: { type: 'integer' } }] });
   Object.assign(contract.paths['/things/{id}'] ?? {}, {
     parameters: [id, { name: 'q', in: 'query', schema: { type: 'boolean' } }],

@@ -4,11 +4,11 @@ import { verdictOn } from '../../../scripts/diff/verdict.ts';
 
 const found = (...rules: Finding['rule'][]): Finding[] => rules.map((rule) => ({ rule, what: `What ${rule} says.` }));
 
-test('a change that breaks no rule is allowed', () => {
+test('npm run diff allows a change that breaks no rule', () => {
   expect(verdictOn([], [], '')).toEqual({ lines: ['Nothing needs more than a review.'], isGood: true });
 });
 
-test('a new permission is forbidden, unless --allow iam is given', () => {
+test('npm run diff forbids a new permission, unless --allow iam is given', () => {
   expect(verdictOn(found('iam', 'iam'), ['route'], '')).toEqual({
     lines: ['FORBIDDEN: iam (--allow iam or the label allow-iam allows it)', '- What iam says.', '- What iam says.'],
     isGood: false,
@@ -16,19 +16,22 @@ test('a new permission is forbidden, unless --allow iam is given', () => {
   expect(verdictOn(found('iam'), ['iam'], '')).toEqual({ lines: ['allowed: iam', '- What iam says.'], isGood: true });
 });
 
-test('a change that breaks several rules is allowed only if --allow lifts each of these rules', () => {
+test('npm run diff allows a change that breaks several rules only if --allow names each of these rules', () => {
   expect(verdictOn(found('iam', 'route'), ['iam'], '').isGood).toBe(false);
   expect(verdictOn(found('iam', 'route'), ['iam', 'route'], '').isGood).toBe(true);
 });
 
-test.each<Finding['rule']>(['loss', 'open-route', 'contract'])('--allow has no effect on the rule %s', (rule) => {
-  const { lines, isGood } = verdictOn(found(rule), ['iam', 'route', rule], 'the advice');
-  expect(isGood).toBe(false);
-  expect(lines[0]).toBe(`FORBIDDEN: ${rule} (nothing allows it)`);
-  expect(lines.includes('the advice')).toBe(rule === 'contract');
-});
+test.each<Finding['rule']>(['loss', 'open-route', 'contract'])(
+  'the option --allow of npm run diff has no effect on the rule %s',
+  (rule) => {
+    const { lines, isGood } = verdictOn(found(rule), ['iam', 'route', rule], 'the advice');
+    expect(isGood).toBe(false);
+    expect(lines[0]).toBe(`FORBIDDEN: ${rule} (nothing allows it)`);
+    expect(lines.includes('the advice')).toBe(rule === 'contract');
+  },
+);
 
-test("a function's new code is reported once, and the hashes that change with the code are ignored", () => {
+test("npm run diff reports a function's new code once, and ignores the hashes that change with the code", () => {
   const template = (digit: string) => ({
     Resources: {
       Create: {
