@@ -1,7 +1,9 @@
 /** Checks each handler with three requests before the benchmark, because timing wrong responses proves nothing. */
 import { isDeepStrictEqual } from 'node:util';
 
-/** A handler's response to a request. `storedId` has the digits of the id that the handler sent to the store. */
+/**
+ * A handler's response to a request. `storedId` is the id that the handler sent to the store, as a string of digits.
+ */
 export type Answer = { status: number; body: string; storedId: string | undefined };
 
 export const plant = '{"id":1234567,"name":"Swiss cheese plant","tag":"climber"}';

@@ -38,7 +38,10 @@ const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
  */
 export const asOurs = ', bundled as ours';
 
-/** Bundles the service's functions (`own`, named after their operations), and the `others` to compare them with. */
+/**
+ * Bundles the service's functions (`own`, named after their operations) and the handlers to compare them with
+ * (`others`).
+ */
 export const makeBundles = (folder: string): { own: Bundle[]; others: Bundle[] } => {
   execFileSync('npm', ['ci', '--prefix', path.join(root, 'bench/peers')], { stdio: ['ignore', 'ignore', 'inherit'] });
   const service = path.join(folder, 'service');

@@ -48,7 +48,7 @@ type Task = keyof typeof tasks;
 type Measure = (typeof tasks)[Task][number];
 const measures = Object.values(tasks).flat();
 
-/** The operation to compare with the other handlers. Like all of them, it stores a plant. */
+/** The operation whose handler is compared with the other handlers. Each handler stores a plant. */
 const [measured = ''] = Object.entries(operations).flatMap(([id, { method, path }]) =>
   method === 'POST' && path === '/plants' ? id : [],
 );
@@ -165,7 +165,7 @@ const eventOf = (body: string): string => JSON.stringify(proxyEvent(body));
 
 /**
  * Runs a task once with a bundle.
- * @returns the figures of the task; for the task `first`, the milliseconds from the start of the process to its
+ * @returns what the task measured; the task `first` measures the milliseconds from the start of the process to its
  * response
  */
 const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
@@ -176,9 +176,8 @@ const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
- * Returns whether to measure a task for a bundle. Leaves out the authorizer's first response, because it is never
- * compared; the authorizer's import for ES256, because it is the same as for RS256; and warm requests to a handler's
- * second bundle (`asOurs`).
+ * Returns whether to measure a task for a bundle. Left out are figures that the results do not show: the authorizer's
+ * first response, its import for ES256, and warm requests to a handler's second bundle (`asOurs`).
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'
@@ -196,8 +195,8 @@ for (const bundle of contenders.filter(({ name }) => events[name] === undefined)
 }
 
 /**
- * The figures for each measure and bundle, one per round in which it is measured. The key `warm bare` stands for the
- * measure `warm` of the bundle `bare`.
+ * The figures for each measure and bundle: one figure for each round that measured this bundle in this way. The key
+ * `warm bare` stands for the measure `warm` of the bundle `bare`.
  */
 const figures = new Map<string, number[]>();
 const of = (measure: Measure, name: string): number[] => figures.get(`${measure} ${name}`) ?? [];
@@ -263,8 +262,8 @@ const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
   isLeast ? median >= bound : median <= bound;
 
 /**
- * The noise of each measure: each round measures the bare handler twice, and this is the median ratio of the two
- * figures.
+ * The noise of each measure: the median ratio of the two figures that each round has for the bare handler, which is
+ * measured twice. Without noise, the ratio would be 1.
  */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 

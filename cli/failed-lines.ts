@@ -25,7 +25,7 @@ export class FailedLines {
   #added = 0;
   /** The digests of lines that the file already has, which `add` does not write again. */
   readonly #present = new Set<string>();
-  /** Whether the file begins with text that no `plant import` has written. */
+  /** Whether the file existed and does not begin as a file of failed lines does, so that it must be another file. */
   readonly isForeign: boolean;
 
   private constructor(file: string, head: string, earlier: number) {

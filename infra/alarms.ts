@@ -63,8 +63,8 @@ const ofFunction = ({ node: { id }, live, timeout }: ServiceFunction): AlarmRow[
 export const ofTable = (table: PlantsTable): AlarmRow[] => {
   const invocations = LambdaFunction.metricAllConcurrentExecutions(maximum);
   const refused = table.metricConditionalCheckFailedRequests(sum);
-  // ConflictRate needs the number of writes. SuccessfulRequestLatency has one sample for each write that succeeds, and
-  // ConditionalCheckFailedRequests counts those whose condition does not hold.
+  // ConflictRate needs the number of writes, which is a sum: SuccessfulRequestLatency has one sample for each write
+  // that succeeds, and ConditionalCheckFailedRequests counts the writes whose condition does not hold.
   const conditional = /^(Put|Update|Delete)Item$/;
   const written = byOperation(table, 'SuccessfulRequestLatency', Stats.SAMPLE_COUNT, conditional);
   const conflicts = percentage(refused, total({ some: refused, ...written }));

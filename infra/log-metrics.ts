@@ -61,8 +61,8 @@ const count = ({ log, node }: ServiceFunction, kind: string, lines: string, more
     .metric({ statistic: Stats.SUM });
 
 /**
- * Counts log lines by the value of one field.
- * @returns a CloudWatch search, which also finds values that first occur after the deployment
+ * Adds a metric for each value of one field, which counts the log lines with that value.
+ * @returns a CloudWatch search for these metrics, which also finds values that first occur after the deployment
  */
 const countBy = (field: string, of: ServiceFunction, kind: string, lines: string): IMetric => {
   const { namespace, metricName } = count(of, kind, lines, { dimensions: { [field]: `$.message.${field}` } });

@@ -14,7 +14,8 @@ export type Contract = {
 
 /** Reads the contract. Integers become bigints, so that the digits of an example beyond ±2^53 do not change. */
 export const readContract = async (): Promise<Contract> => {
-  // Import the package yaml here, not at the top of this file, so that `npm start` can load it during other work.
+  // Import the package yaml here, not at the top of this file, so that `npm start` does not wait for it before it
+  // begins.
   const { parse } = await import('yaml');
   const text = await readFile(new URL('../schemas/openapi.yaml', import.meta.url), 'utf8');
   return parse(text, { intAsBigInt: true }) as Contract;
@@ -27,8 +28,9 @@ export const toJson = (value: unknown, indent?: number): string =>
 export type ExampleRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
 
 /**
- * Makes a request from the examples of the first operation that has a request body (adding data works with an empty
- * store) or, if none has one, of the first operation. Returns undefined if an example is missing.
+ * Makes a request from an operation's examples. Chooses the first operation that has a request body, because adding
+ * data works even if the store is empty. If no operation has a body, chooses the first operation. Returns undefined if
+ * an example is missing.
  */
 export const exampleRequest = (contract: Contract): ExampleRequest | undefined => {
   const operations = operationsOf(contract);

@@ -19,9 +19,10 @@ type Own = {
 };
 
 /**
- * Responds to GET and HEAD requests for the paths in `sources`; the emulator handles all others, as in a deployment.
+ * Returns a function that responds to GET and HEAD requests for the paths in `sources`. It leaves all other requests to
+ * the emulator, which responds as a deployed gateway would.
  * @param own.newToken is called each time the page loads, because the page contains a new access token
- * @returns a function that returns true if it responds to a request, and false if the emulator must respond
+ * @returns the function; it returns true if it responds to a request, and false if the emulator must respond
  */
 export const referencePage =
   (own: Own) =>

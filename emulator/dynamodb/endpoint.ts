@@ -1,4 +1,4 @@
-/** Checks the store's address, which the user chose: DynamoDB, or an imitation of it, must respond at that address. */
+/** Checks the store's address, which the user chose. DynamoDB, or an imitation of it, must respond at that address. */
 import { type DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { reason } from './data-folder.ts';
 

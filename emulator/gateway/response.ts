@@ -15,8 +15,8 @@ const gatewayResponse = (status: number, message: string): HttpResponse => ({
 const noContent: HttpResponse = { status: 204, headers: {}, body: '' };
 
 /**
- * The gateway's own responses. AWS documents 429 (http-api-throttling.html), but not 413, 417 (from RFC 9110), 431 and
- * 503: these four are not checked against AWS.
+ * The gateway's own responses. AWS documents the 429 (http-api-throttling.html). It does not document the 413, 417, 431
+ * and 503, so these four are not checked against AWS. The 417 follows RFC 9110.
  */
 export const responses = {
   noContent,

@@ -20,7 +20,7 @@ export class TokenBucket {
     this.#filledAt = clock();
   }
 
-  /** Takes a token for one request. @returns whether the bucket had a token left */
+  /** Takes a token out of the bucket for one request. @returns whether the bucket had a token left */
   take(): boolean {
     const now = this.#clock();
     const { rate, burst } = this.#throttle;

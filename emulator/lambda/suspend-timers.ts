@@ -39,8 +39,9 @@ type Timer = NodeJS.Timeout & { _repeat: number | null };
 type Callback = ((...values: unknown[]) => void) | null;
 
 /**
- * Keeps a debugger's pauses from using up time-outs: a timer that was running during a pause starts again instead of
- * firing. `performance.now()` leaves out pauses. `Date` does not, because signatures and tokens need the true time.
+ * Keeps a debugger's pauses from using up time-outs: a timer that was running during a pause does not fire when it is
+ * due, but starts again with its full duration. `performance.now()` leaves out pauses. `Date` does not, because
+ * signatures and tokens need the true time.
  */
 export const suspendTimers = (): void => {
   const pauses = new Pauses();

@@ -29,8 +29,8 @@ export class References {
       throw refusal(place.resource, reason, 'Give the parameter a default, or the property a literal value.');
     }
     const resource = this.#find(name);
-    // Here, an API and its parts (such as routes) get no generated ids, because their logical ids are enough to connect
-    // the parts.
+    // Unlike AWS, the emulator generates no ids for an API and its parts (such as routes): their logical ids are enough
+    // to connect them.
     const isPartOfApi = resource?.type.startsWith(api) && place.resource.type.startsWith(api);
     if (resource && isPartOfApi && attribute === undefined) return name;
     const value = resource && referenceTo(resource, attribute ?? 'Ref');

@@ -30,7 +30,8 @@ const table = {
     'ProvisionedThroughput',
     'TableClass',
     'Tags',
-    // Only AWS::DynamoDB::GlobalTable has the following properties. The emulator has no replicas in other regions.
+    // Only AWS::DynamoDB::GlobalTable has the following properties. They have no effect, because the emulator has no
+    // replicas in other regions.
     'GlobalTableWitnesses',
     'MultiRegionConsistency',
     'ReadOnDemandThroughputSettings',

@@ -82,7 +82,8 @@ export class Resource<T extends ServedType = ServedType> {
   }
 
   /**
-   * Returns the fields of `value`, an object inside a property. @throws Error if a field is not in `known`
+   * Returns the fields of `value`, an object inside a property of this resource. @throws Error if a field is not in
+   * `known`
    * @param path names the object in the error message
    */
   fields<Field extends string>(path: string, value: unknown, known: readonly Field[]): Partial<Record<Field, unknown>> {

@@ -30,7 +30,7 @@ export const verifyToken = async (token: string, rules: TokenRules, keys: Issuer
   if ('refused' in unverified) return unverified;
   const named = await keysNamed(unverified.kid, keys);
   let verdict: Verdict = { refused: named.length > 0 ? 'algorithm' : 'unknown key' };
-  // Keys may share a key id (RFC 7517 section 4.5), so try every key of the token's algorithm until one fits.
+  // Keys may share a key id (RFC 7517 section 4.5), so try each of them that has the token's algorithm, until one fits.
   for (const key of named.filter(({ algorithm }) => algorithm === unverified.algorithm)) {
     verdict = verifyWith(key, token, rules);
     if (!('refused' in verdict && verdict.refused === 'signature')) break;

@@ -5,8 +5,8 @@ import { CatalogueError, errors } from './errors.ts';
 import type { OperationContext } from './store-time.ts';
 
 /**
- * How many milliseconds before the time-out (5 s, infra/plant-store-stack.ts) the handler's `signal` aborts. So an
- * unfinished request gets a 503 after 2.3 s: docs/decisions/contract.md promises a response within 2.5 s.
+ * How many milliseconds before the time-out (5 s, infra/plant-store-stack.ts) the handler's `signal` aborts. The value
+ * lets an unfinished request get a 503 after 2.3 s: docs/decisions/contract.md promises a response within 2.5 s.
  */
 const timeoutEarlyInMillis = 2_700;
 

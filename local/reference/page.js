@@ -49,8 +49,8 @@ const fold = (element, words) => {
   };
   button.addEventListener('click', () => show(element.hasAttribute('data-folded')));
   show(false);
-  // Put the button for the table of statuses below that table, because Swagger UI inserts the response directly above
-  // the table. That would separate a button above the table from the table.
+  // Put the button for the table of statuses below that table. Swagger UI inserts the response directly above the
+  // table, so between the table and a button above it.
   if (element.matches('table')) element.after(button);
   else element.before(button);
 };

@@ -106,7 +106,7 @@ export class Reloader {
   /**
    * Runs a script in a new process.
    * @returns the message that the script sent to this process
-   * @throws Error with the script's error output
+   * @throws Error with the script's error output if the script fails
    */
   async #run(script: string, ...args: string[]): Promise<unknown> {
     const { signal } = this.#stop;

@@ -1,7 +1,10 @@
 import { fullDiff, ResourceImpact } from '@aws-cdk/cloudformation-diff';
 import { type Finding, type Resource, type StackTemplate, textOf } from './template.ts';
 
-/** Resources that cannot be recreated, because they hold items, or names, addresses or secrets that clients use. */
+/**
+ * Resources that no new resource can replace, because they hold items or have a name, address or secret that clients
+ * use.
+ */
 const irreplaceable = new RegExp(
   `^AWS::(${[
     'DynamoDB::(Global)?Table',

@@ -1,5 +1,6 @@
 /**
- * Tests the client in web pages of other origins, in a real browser, which sends the service preflight requests (CORS).
+ * Tests the client in a real browser, in web pages whose origin is not the service's, so that the browser sends
+ * preflight requests (CORS).
  */
 import { createServer } from 'node:http';
 import { build } from 'esbuild';
@@ -32,7 +33,7 @@ test('a web page can call the service, and read its errors and headers, only if 
   const service = await startLocalService(folder, context);
   onTestFinished(async () => void (await service.stop()));
   const goodToken = await fetchToken(readSession(folder));
-  // The browser uses a proxy to reach other machines. Nothing listens at the proxy's address, so it can reach none.
+  // The browser must reach no other machine, so give it a proxy at whose address nothing listens.
   const browser = await startChromium('http://127.0.0.1:1');
   onTestFinished(() => browser.close());
 

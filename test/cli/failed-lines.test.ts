@@ -53,7 +53,7 @@ test.each([texts(1, 2), ''])(
   },
 );
 
-test('a line is not added to a file of failed lines that already contains the line, but is added if somebody deletes the file during the import', async () => {
+test('a failed line is not added to the file of failed lines if the file already contains it, but is added if somebody deletes the file during the import', async () => {
   const earlier = Buffer.from('# plants.ndjson:1 (40901): taken\n{"name":"\xe9"}\n', 'latin1');
   const { file, failures } = await importAgain(earlier);
   await failures.skipPresent();

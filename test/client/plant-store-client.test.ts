@@ -32,8 +32,7 @@ const stopTimers = () => {
 };
 
 /**
- * Returns whether the client is waiting before a retry. Only then does a client with a fixed token have a listener on
- * `signal`.
+ * Returns whether a client with a fixed token is waiting before a retry: only then does it have a listener on `signal`.
  */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 

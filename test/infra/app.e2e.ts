@@ -102,7 +102,8 @@ describe('the CDK app', () => {
     async ({ what, context, umask }) => {
       const { changeable, bundles } = await modesIn(folderOf(what));
       expect(bundles).toEqual(functionsOf(context).map(() => 0o644));
-      // With umask 000, the other files that the synthesis writes may be writable by all users, but never a bundle.
+      // A bundle must not be writable by all users, even with umask 000. The other files that the synthesis writes then
+      // may be.
       expect(changeable.filter((file) => umask !== '000' || file.startsWith('asset.'))).toEqual([]);
     },
   );

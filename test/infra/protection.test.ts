@@ -1,6 +1,6 @@
 /**
- * Tests what protects the stack from deletion, its user pool from weak logins, and the bundles from changes by others,
- * and that a changed bundle is deployed again.
+ * Tests that the stack is protected from deletion, its user pool from weak logins, and its bundles from changes by
+ * other users. Also tests that a changed bundle is deployed again.
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';

@@ -52,7 +52,7 @@ test("the authorizer's time-out is below API Gateway's limit and above the time 
 });
 
 test.each(operationNames)(
-  '%s has a time-out of 5 s; functions/http/ answers at least 2.7 s before the time-out, so within 2.3 s',
+  '%s has a time-out of 5 s; the code in functions/http/ answers at least 2.7 s before that, so within 2.3 s',
   (_, name) => {
     expect(functions[name]?.['Timeout'], 'seconds').toBe(5);
   },

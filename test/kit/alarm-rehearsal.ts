@@ -1,4 +1,4 @@
-/** Records what happens in a trial stack, so that alarms.ts can find out which alarms of the template would go off. */
+/** Records what happens in a trial stack, so that alarms.ts can find out which of the stack's alarms would go off. */
 import { inject } from 'vitest';
 import type { FaultyStore } from './faulty-store.ts';
 import type { Happening, Occurrence } from './happenings.ts';

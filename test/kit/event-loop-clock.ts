@@ -7,7 +7,7 @@ import { vi } from 'vitest';
 export const startEventLoopClock = (): void => {
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'performance'],
-    // Middy imports its timers from node:timers instead of using the globals, so that module must be faked, too.
+    // Middy imports its timers from node:timers instead of using the globals, so node:timers must be faked, too.
     fakeNodeBuiltins: true,
     shouldAdvanceTime: true,
     advanceTimeDelta: 10,

@@ -23,7 +23,7 @@ type Call = {
   signedAt: number;
   /**
    * Passes the call on to the store.
-   * @returns the store's response; the SDK gets it only if the function `Fault` then sends it
+   * @returns the store's response. The SDK gets it only if the `Fault` that called this function sends it on.
    */
   perform: () => Promise<StoreResponse>;
   /**

@@ -22,7 +22,7 @@ export type Occurrence =
   // A call that reached DynamoDB. Without `error`, the call succeeded.
   | { kind: 'call'; operation: string; status: number; error: string | undefined };
 
-/** An occurrence, and the minute in which it happens. Time is virtual and begins with minute 0. */
+/** An occurrence, such as a response, and the minute in which it happens. Time is virtual and begins with minute 0. */
 export type Happening = { minute: number; occurrence: Occurrence };
 
 /**

@@ -97,8 +97,8 @@ const routeKeyOf = (event: unknown): string | undefined =>
   operations.map(({ routeKey }) => routeKey).find((each) => each === Object(event).routeKey);
 
 /**
- * Rejects if the response takes longer than `timeBound`, measured by the same fake clock as the function's timers, so
- * that the timers fire in order.
+ * Rejects if the response takes longer than `timeBound`. The bound is a timer of the same fake clock as the function's
+ * timers, so that it fires in order with them.
  */
 const inTime = <T>(response: Promise<T>): Promise<T> => {
   const late = Promise.withResolvers<never>();

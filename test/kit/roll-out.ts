@@ -23,9 +23,9 @@ const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/o
 const codeLine = '^[[:space:]]*([^[:space:]/*#]|/[^/*])';
 
 /**
- * Lists commits that a deployment of HEAD may replace, newest first. The first is the commit at which HEAD left `main`;
- * it is left out if it is HEAD itself. The others are the commits on `main` just before each of the last ten changes to
- * the functions' code.
+ * Lists commits that may be deployed when HEAD is deployed, newest first. The first is the commit at which HEAD left
+ * `main`; it is left out if it is HEAD itself. The others are the commits on `main` just before each of the last ten
+ * changes to the functions' code.
  */
 const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');
@@ -38,8 +38,8 @@ const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
 
 /**
  * Bundles the functions of a commit as the commit's stack does, but with the npm packages and feature flags of the
- * working tree. Returns no functions if the commit has no stack with the name that the stack has now: the commit is
- * older than the project's first stack, or than `npm run rename`.
+ * working tree. Returns no functions if the commit has no stack with today's name, because the commit was made before
+ * the project had a stack, or before `npm run rename` gave the stack another name.
  * @throws Error with the output of the synthesis if the stack cannot be synthesized
  * @param folder gets a checkout and the bundles; the caller removes the folder
  */

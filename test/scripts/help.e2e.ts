@@ -28,7 +28,7 @@ test.each(programs)(
 );
 
 // A test of one program is enough, because all programs leave unknown options to Commander.
-test('npm start names an unknown option, exits with code 1, and does nothing else', async () => {
+test("if npm start gets an unknown option, it prints the option's name, exits with code 1, and does nothing else", async () => {
   const { code, stdout, stderr } = await runReadOnly('local/main.ts', '--nonsense');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^error: unknown option '--nonsense'\n/);

@@ -141,7 +141,7 @@ test.each(['PlantStore-dev-anna'])(
   },
 );
 
-test("npm run verify says what is wrong if the code of a deployed function differs from this folder's build or from its BUNDLE_SHA256, or is not a single index.js", async () => {
+test("npm run verify says what is wrong if a deployed function's code differs from this folder's build, does not match the function's variable BUNDLE_SHA256, or is not a single index.js", async () => {
   const other = strToU8('exports.handler = () => {};');
   const zip = zipSync({ 'index.js': other });
   const twice = Buffer.from(zipSync({ 'index.js': first.code, 'index.jt': other }));

@@ -1,6 +1,7 @@
 /**
- * Rehearses the alarms: injects faults into the stack, and evaluates the template's metric filters and alarms. Requests
- * are real, but their durations and their repetition in each minute are simulated.
+ * Rehearses the alarms: injects faults into the stack, and evaluates the template's metric filters and alarms. Each
+ * request is really sent, but only once: its duration is made up, and it is counted as if it were sent again in every
+ * minute.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';

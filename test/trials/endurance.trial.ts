@@ -82,8 +82,8 @@ test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} req
   });
   onTestFinished(stack.close);
   /**
-   * Unusual requests, each with its body and the expected status. Every hundred requests begin with the keys 1 to 5, in
-   * this order. Only request 501 of every thousand has the key 501 instead of the key 1.
+   * Unusual requests, each with its body and the expected status. The first five of every hundred requests are the
+   * entries 1 to 5. But request 501 of every thousand is the entry 501, not the entry 1.
    */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],

@@ -153,7 +153,7 @@ describe('tokens with unknown key ids (kids)', () => {
    */
   const instances = trialSize(8, 2);
 
-  test(`cause at most 4 fetches by each instance of the authorizer if ${flood} arrive, ${instances} at a time`, async () => {
+  test(`cause at most 4 fetches by each of ${instances} instances of the authorizer, even if ${flood} such tokens arrive`, async () => {
     const other = await startStack();
     onTestFinished(other.close);
     const [good, ...tokens] = await Promise.all([
@@ -234,7 +234,7 @@ const saying = (body: string | Buffer, status = 200, headers: Record<string, str
 
 /**
  * Makes the issuer respond with 200 and the result of `body`. `body` is a function, because `key`, which most bodies
- * contain, does not exist yet when the test table is built.
+ * contain, does not exist yet when the list of test cases is made.
  */
 const sayingOf = (body: () => string | Buffer, headers: Record<string, string> = {}): Failing =>
   answering((_, response) => response.writeHead(200, headers).end(body()));

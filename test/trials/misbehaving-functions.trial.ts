@@ -90,8 +90,8 @@ const served: [number, string] = [200, '{"name":"Moss"}'];
 const failed: [number, string] = [500, '{"message":"Internal Server Error"}'];
 
 /**
- * Misbehaviours of both functions, each with the expected response. A misbehaviour is a name from `misbehaving`, or a
- * JavaScript expression for the result that the function returns.
+ * Misbehaviours that are tested with both functions, one function at a time, each with the gateway's expected response.
+ * A misbehaviour is a name from `misbehaving`, or a JavaScript expression for the result that the function returns.
  */
 const misbehaviours: [misbehaviour: string, answer: [number, string]][] = [
   ['throws', failed],

@@ -27,8 +27,8 @@ afterAll(async () => {
 });
 
 /**
- * How the new version of one function misbehaves: `send` asks for this in a header of each request. The previous
- * version ignores the header.
+ * How the new version of one function misbehaves. A header that `send` adds to each request tells the new version to do
+ * so. The previous version ignores the header.
  */
 type Misbehaviour = [role: 'authorizer' | 'operation', order: string];
 
@@ -75,7 +75,7 @@ const expectStored = async (sent: Sent[]): Promise<void> => {
   for (const { id } of sent) expect(await store.read(id)).toEqual(item(id, 'Moss'));
 };
 
-test('a new version that works is not rolled back; once it gets all events, it responds 200 if any stored plant is sent again', async () => {
+test('a new version that works is not rolled back; once it gets all events, it responds 200 to each stored plant that is sent again', async () => {
   const { sent, rolledBackAfter } = await rollOut(['operation', '']);
   expect(rolledBackAfter).toBe(undefined);
   expect(sent.filter(({ status }) => status !== 200)).toEqual([]);

@@ -52,7 +52,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** How many requests are sent at the same time: as many as the local service runs instances of a function. */
+/** How many requests are sent at the same time. The local service runs this many instances of a function. */
 const width = 8;
 
 /** Sends raw bytes to the gateway, and expects one response. @returns its status */

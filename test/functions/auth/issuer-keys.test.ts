@@ -189,7 +189,7 @@ describe('the keys of an issuer that fails', () => {
     expect(String(failure.mock.lastCall)).toContain('Response time-out');
   });
 
-  test('are fetched at most once every 10 seconds, even if the last fetch failed; between two fetches, no request waits for the issuer', async () => {
+  test('are fetched at most once every 10 seconds; between two fetches, no request waits for the issuer', async () => {
     await keys.current();
     published = undefined;
     delay = 3;
@@ -220,7 +220,7 @@ describe('the keys of an issuer that fails', () => {
     { keys: { secret: 1 } },
     { keys: ['secret', null, {}] },
   ])(
-    'cannot be read if the response is not a key set, and the log line does not quote the response: %j',
+    'cannot be read if the response is not a key set, and that response is not quoted in the log: %j',
     async (answer) => {
       published = answer;
       await expect(keys.current()).rejects.toThrow('the response is not a key set');

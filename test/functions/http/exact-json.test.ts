@@ -11,14 +11,14 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  'parseExactly does not parse the text of the number %s a second time, because it is a fraction, or an integer that cannot have been rounded',
+  'parseExactly keeps what JSON.parse made of the number %s: an exact integer, or a fraction',
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },
 );
 
 test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
-  'parseExactly parses the number %s a second time, because JSON.parse may have rounded it',
+  'parseExactly reads the digits of the number %s itself, because JSON.parse may have rounded it',
   (number) => {
     expect(readings(number), 'readings').toBe(1);
   },

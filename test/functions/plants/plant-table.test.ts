@@ -31,7 +31,7 @@ test('adding a stored plant again keeps attributes in the table that are not fie
   expect(await store.read('7')).toEqual(Item);
 });
 
-test('a plant that has only an id can be added twice, and is not overwritten by a plant that has the same id and also a name', async () => {
+test('a plant that has only an id is accepted again if it is sent again, and is not overwritten by a plant that has the same id and also a name', async () => {
   const bare = { ...toItem({ id: 8, name: '' }), name: undefined };
   const update = (item: Parameters<typeof addUnlessOther>[0]) =>
     client.send(new UpdateItemCommand({ TableName: 'plants', ...addUnlessOther(item) }));

@@ -51,8 +51,8 @@ test('the watcher reports a source file that is written, added in a new folder, 
 });
 
 test('the watcher reports a source file each time an editor replaces it', async () => {
-  // Replace each file five times. A watcher that notices only the first replacement, as fs.watch does, may report it
-  // twice, but not five times.
+  // Replace each file five times, and expect five reports. A watcher that notices only the first replacement, as
+  // fs.watch does, may report this replacement twice, but not five times.
   for (let replacement = 0; replacement < 5; replacement++) {
     for (const file of ['schemas/openapi.yaml', 'functions/http/errors.ts']) {
       changed = [];

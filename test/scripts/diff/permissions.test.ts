@@ -50,7 +50,7 @@ const trustOf = (...services: string[]) => ({
   },
 });
 
-/** Returns the given functions, each with its role, and one more role, which may read from S3. */
+/** Returns the given functions, each with its role. Also returns one more role, which may read from S3. */
 const reader = (...functions: [id: string, role: unknown][]): Template['Resources'] => ({
   Reader: {
     Type: 'AWS::IAM::Role',
