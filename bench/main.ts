@@ -176,8 +176,9 @@ const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
- * Returns whether to measure a task for a bundle. Left out are figures that the results do not show: the authorizer's
- * first response, its import for ES256, and warm requests to a handler's second bundle (`asOurs`).
+ * Returns whether to measure a task for a bundle. Some figures are not measured, because the results do not show them:
+ * for the authorizer, the first response and, with ES256, the import; for a handler's second bundle (`asOurs`), warm
+ * requests.
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'
@@ -195,7 +196,7 @@ for (const bundle of contenders.filter(({ name }) => events[name] === undefined)
 }
 
 /**
- * The figures for each measure and bundle: one figure for each round that measured this bundle in this way. The key
+ * The figures for each pair of a measure and a bundle: one figure for each round in which the measure is taken. The key
  * `warm bare` stands for the measure `warm` of the bundle `bare`.
  */
 const figures = new Map<string, number[]>();
@@ -262,8 +263,8 @@ const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
   isLeast ? median >= bound : median <= bound;
 
 /**
- * The noise of each measure: the median ratio of the two figures that each round has for the bare handler, which is
- * measured twice. Without noise, the ratio would be 1.
+ * The noise of each measure. Each round measures the bare handler twice; the noise is the median, over all rounds, of
+ * the ratio of the two figures. Without noise, it would be 1.
  */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 

@@ -25,7 +25,7 @@ export class FailedLines {
   #added = 0;
   /** The digests of lines that the file already has, which `add` does not write again. */
   readonly #present = new Set<string>();
-  /** Whether the file existed and does not begin as a file of failed lines does, so that it must be another file. */
+  /** Whether the file has content that does not begin like a file of failed lines: then somebody else has made it. */
   readonly isForeign: boolean;
 
   private constructor(file: string, head: string, earlier: number) {
@@ -68,7 +68,7 @@ export class FailedLines {
 
   /**
    * Removes the lines before the byte offset `first` from the file, and deletes the file if no line remains. The caller
-   * makes sure that this import has added none of these lines.
+   * makes sure that all removed lines were in the file before the current import.
    */
   async remove(first: number): Promise<void> {
     // If somebody else has changed the file since this import began, remove nothing.

@@ -13,7 +13,7 @@ export type TracedRequest = {
   lines: LoggedLine[];
 };
 
-/** For each status that the gateway sends before it calls any function: the reason, which is in no log. */
+/** The reason for each status that the gateway sends without calling a function. No log contains these reasons. */
 const beforeFunctions: Record<number, string> = {
   400: 'the request is not valid HTTP',
   401: 'the request has no Authorization header',

@@ -12,7 +12,7 @@ export type Operation = {
   body?: Readonly<Record<string, string>>;
   /**
    * The 2xx responses. A response without `requires` has no body. Otherwise, `requires` lists the fields that the body
-   * must have, and `types` lists the JSON types that it may have, or is missing if it may have any type.
+   * must have, and `types` lists the JSON types that the body may have. Without `types`, the body may have any type.
    */
   responses: readonly {
     status: number;

@@ -43,7 +43,7 @@ export class RequestLog {
   readonly #print: (line: string) => void;
   #second = new Second();
   /**
-   * Whether more requests came in the last second than anybody can read. If so, only the first failures of the current
+   * Whether the previous second had more requests than anybody can read. If so, only the first failures of the current
    * second get a log line.
    */
   #wasBusy = false;

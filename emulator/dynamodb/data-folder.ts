@@ -42,7 +42,10 @@ export const mustBeEmpty = async (folder: string): Promise<void> => {
   );
 };
 
-/** Returns the file names in a folder. An unreadable folder counts as empty: opening it later fails and says why. */
+/**
+ * Returns the file names in a folder, or none if the folder cannot be read. When the folder is opened later, the error
+ * says why.
+ */
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
 /** Opens the LevelDB database in `folder`, creating it if it is missing. @returns a function that closes it */

@@ -31,7 +31,7 @@ const table = {
     'TableClass',
     'Tags',
     // Only AWS::DynamoDB::GlobalTable has the following properties. They have no effect, because the emulator has no
-    // replicas in other regions.
+    // replicas in other regions and does not limit throughput.
     'GlobalTableWitnesses',
     'MultiRegionConsistency',
     'ReadOnDemandThroughputSettings',

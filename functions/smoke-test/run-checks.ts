@@ -50,8 +50,8 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
 const problemOfRefusal = ({ result, failure, log }: Answer): string | undefined => {
   if (failure !== undefined) return `it failed: ${failure}`;
   if (result['isAuthorized'] !== false) return 'it does not refuse';
-  // Check the logged reason, too: an authorizer that refuses every token would also refuse this forged one, but log a
-  // different reason. If Lambda returns no log, check only the refusal.
+  // Check the logged reason, too: an authorizer that refuses every token before it looks up the key would also refuse
+  // this forged one, but log a different reason. If Lambda returns no log, check only the refusal.
   const reason = /"reason":"([\w ]+)"/.exec(log)?.[1] ?? 'unknown key';
   return reason === 'unknown key' ? undefined : `the reason is "${reason}", not "unknown key"`;
 };

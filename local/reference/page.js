@@ -1,7 +1,10 @@
 /* global SwaggerUIBundle */
 const { token, contract } = JSON.parse(document.getElementById('data').textContent);
 
-/** Swagger UI would parse an example given as text and round an id beyond 2^53; this plugin keeps the text as it is. */
+/**
+ * Keeps an example that is given as text. Without this plugin, Swagger UI would parse it, and so round an id beyond
+ * 2^53.
+ */
 const keepExamplesAsText = () => ({
   afterLoad() {
     const { getSampleSchema } = this.fn;
@@ -50,7 +53,7 @@ const fold = (element, words) => {
   button.addEventListener('click', () => show(element.hasAttribute('data-folded')));
   show(false);
   // Put the button for the table of statuses below that table. Swagger UI inserts the response directly above the
-  // table, so between the table and a button above it.
+  // table; if the button were above, the response would separate the two.
   if (element.matches('table')) element.after(button);
   else element.before(button);
 };

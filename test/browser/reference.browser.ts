@@ -68,7 +68,7 @@ const test = base
     return { page, complaints, requests };
   })
   /**
-   * The page, its console's errors and warnings, and every request that it has sent. Resets the page after each test.
+   * The page, its console's errors and warnings, and every request that it has sent. The page is reset after each test.
    */
   .extend('docs', async ({ loaded }, { onCleanup }) => {
     const { page, complaints } = loaded;

@@ -45,7 +45,7 @@ test('if the file of failed lines is a symbolic link, an import does not replace
 });
 
 test.each([texts(1, 2), ''])(
-  'if no new line fails, and FailedLines.remove has removed the lines of earlier imports, no file of failed lines is left; content before the import: %j',
+  'no file of failed lines is left if no line fails and FailedLines.remove has removed all earlier lines; the file before the import: %j',
   async (earlier) => {
     const { folder, failures } = await importAgain(earlier);
     await failures.remove(failures.earlier);

@@ -64,7 +64,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Writes a session file, so that the commands take the service at `url` for the running local service. */
+/** Writes a session file, by which the commands treat the service at `url` as the running local service. */
 const makeLocal = async (url: string): Promise<void> => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);

@@ -134,7 +134,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('keeps a line that the user has corrected in the file of failed lines, even if the original file is imported again and the original line fails again', async () => {
+  test('keeps a line that the user has corrected in the file of failed lines, and adds the original line if it fails again in another import of the original file', async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);

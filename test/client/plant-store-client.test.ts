@@ -439,7 +439,7 @@ describe('an abort signal', () => {
     expect(received, 'requests').toHaveLength(1);
   });
 
-  test('ends the last of the three requests of a call', async () => {
+  test('ends the third and last request of a call that has retried twice', async () => {
     const end = new AbortController();
     const { baseUrl } = await startScriptedService(unavailable, unavailable, () => end.abort(new Error('enough')));
     const result = createPlantStoreClient({ baseUrl, token }).createPlant(moss, { signal: end.signal });

@@ -47,8 +47,8 @@ const load = async (environment: Record<string, string | undefined> = {}) => {
 };
 
 /**
- * Returns the authorizer's response to a valid token in which the claims in `change` replace the usual ones. The token
- * lacks a claim that is undefined in `change`.
+ * Returns the authorizer's response to a valid token in which the claims in `change` replace the usual ones. A claim
+ * that `change` sets to undefined is left out of the token.
  */
 const responseTo = async (
   change: Record<string, unknown>,

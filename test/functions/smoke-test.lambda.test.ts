@@ -70,7 +70,9 @@ const run = (time = 120_000) => handler(event, { ...lambdaContext, getRemainingT
 
 const problems = () => logged.flatMap(({ line }) => (Object(line).problem === undefined ? [] : Object(line).problem));
 
-/** All checks, in the order in which they must run: pairs of a function and the name of one of its checks. */
+/**
+ * All checks, in the order in which they must run. Each has the name of the function that it checks, and its own name.
+ */
 const all = [
   ...Object.entries(checks).flatMap(([name, named]) => Object.keys(named).map((check) => [name, check])),
   ['authorizer', 'a forged token'],

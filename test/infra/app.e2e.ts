@@ -102,8 +102,7 @@ describe('the CDK app', () => {
     async ({ what, context, umask }) => {
       const { changeable, bundles } = await modesIn(folderOf(what));
       expect(bundles).toEqual(functionsOf(context).map(() => 0o644));
-      // A bundle must not be writable by all users, even with umask 000. The other files that the synthesis writes then
-      // may be.
+      // With umask 000, the files that the synthesis writes may be writable by all users, except the bundles.
       expect(changeable.filter((file) => umask !== '000' || file.startsWith('asset.'))).toEqual([]);
     },
   );

@@ -1,6 +1,6 @@
 /**
  * Tests that the stack is protected from deletion, its user pool from weak logins, and its bundles from changes by
- * other users. Also tests that a changed bundle is deployed again.
+ * other users of the machine. Also tests that a changed bundle is deployed again.
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';

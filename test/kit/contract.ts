@@ -22,7 +22,7 @@ export type Parameter = { name: string; in: string; required?: boolean; schema: 
 /** A body's schema, and its examples, with their names as keys. Both are undefined for a response without a body. */
 type Body = { schema?: object; examples?: Examples };
 
-/** An operation of the contract. `headers` lists the declared headers of a response, in lower case. */
+/** An operation of the contract. The `headers` of a response are those that the contract declares, in lower case. */
 export type Operation = {
   id: string;
   method: string;

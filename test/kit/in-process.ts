@@ -14,8 +14,8 @@ import type { FaultyService, PlantRequest, PlantResponse, PlantService } from '.
 export type Line = { level: string; entry: unknown };
 
 /**
- * Sends an event to the function. @returns the response, and the lines that the function logged. In the body, an
- * integer beyond ±(2^53 - 1) is a bigint.
+ * Sends an event to the function. @returns the response, and the lines that the function logged. In the response's
+ * body, an integer beyond ±(2^53 - 1) is a bigint.
  */
 export type Invoke = (event: unknown) => Promise<PlantResponse & { log: Line[] }>;
 

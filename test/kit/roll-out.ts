@@ -23,7 +23,7 @@ const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/o
 const codeLine = '^[[:space:]]*([^[:space:]/*#]|/[^/*])';
 
 /**
- * Lists commits that may be deployed when HEAD is deployed, newest first. The first is the commit at which HEAD left
+ * Lists commits that a deployment of HEAD might replace, newest first. The first is the commit at which HEAD left
  * `main`; it is left out if it is HEAD itself. The others are the commits on `main` just before each of the last ten
  * changes to the functions' code.
  */
@@ -59,10 +59,9 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
 };
 
 /**
- * Finds the newest commit in `earlierCommits` with a bundle that the working tree does not have, and returns all
- * functions of that commit. If no commit has one, for example in a new repository, warns and returns the working tree's
- * functions.
- * @throws Error if no commit has one and the clone is shallow
+ * Finds the newest commit in `earlierCommits` at which some bundle differs from today's, and returns all functions of
+ * that commit. If no commit is found, as in a new repository, warns and returns today's functions.
+ * @throws Error if no commit is found and the clone is shallow
  */
 const previousFunctions = async (folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   const hashesOf = (specs: FunctionSpec[]) => specs.map(({ environment }) => environment['BUNDLE_SHA256']);

@@ -1,4 +1,4 @@
-/** Makes malformed and forged tokens, which ordinary JWT libraries would not make. */
+/** Makes tokens that ordinary JWT libraries would not make: malformed or forged tokens, and unusual but valid ones. */
 import { constants, createHmac, createPrivateKey, createPublicKey, createSign, type KeyObject } from 'node:crypto';
 import type { Jwks } from 'aws-jwt-verify/jwk';
 import type { JWK } from 'jose';

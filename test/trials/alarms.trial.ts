@@ -1,7 +1,6 @@
 /**
  * Rehearses the alarms: injects faults into the stack, and evaluates the template's metric filters and alarms. Each
- * request is really sent, but only once: its duration is made up, and it is counted as if it were sent again in every
- * minute.
+ * request is really sent, but only once; it is counted as if it were sent in every minute. Its duration is made up.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';
@@ -272,16 +271,16 @@ const notRolledBack: BrokenVersion[] = [
 ];
 
 describe.each([
-  ['is rolled back', rolledBack],
-  ['is not rolled back', notRolledBack],
-])('a new version that gets a tenth of the requests for five minutes %s', (verdict, versions) => {
+  ['rolled back', rolledBack],
+  ['not rolled back', notRolledBack],
+])('a broken version that gets a tenth of the requests for five minutes is %s', (verdict, versions) => {
   test.each(versions)('if the new %s %s', async (of, _, meet, alarms) => {
     const earlier = await send();
     const broken = await meet();
     const minute = [...Array<Occurrence[]>(9).fill(earlier), broken].flat();
     const rollBack = rollBackAlarms(template, stack.nameOf(routeOf(of)));
     const raised = raisedAlarms(template, eachMinute(0, 5, minute)).filter((alarm) => rollBack.includes(alarm));
-    expect(raised.length > 0 ? 'is rolled back' : 'is not rolled back').toBe(verdict);
+    expect(raised.length > 0 ? 'rolled back' : 'not rolled back').toBe(verdict);
     expect(alarmsIn20Minutes(broken)).toEqual(alarms);
   });
 });

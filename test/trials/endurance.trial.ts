@@ -82,8 +82,8 @@ test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} req
   });
   onTestFinished(stack.close);
   /**
-   * Unusual requests, each with its body and the expected status. The first five of every hundred requests are the
-   * entries 1 to 5. But request 501 of every thousand is the entry 501, not the entry 1.
+   * Unusual requests, each with its body and the expected status. The key is the position of the request: for 1 to 5,
+   * in every hundred requests; for 501, in every thousand, where it replaces the request with the key 1.
    */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],

@@ -179,7 +179,7 @@ describe('tokens with unknown key ids (kids)', () => {
 });
 
 describe('the lifetime of keys:', () => {
-  test('a new key works within 10 seconds, even if tokens with unknown key ids have already caused a fetch', async () => {
+  test('a new key works within 10 seconds after the issuer publishes it, even if tokens with unknown key ids arrive meanwhile', async () => {
     const rotated = await signed(next);
     expect(await send(validToken), 'status').toBe(200);
     expect(await send(rotated), 'status').toBe(403);
@@ -364,8 +364,8 @@ const cold = async (_: string, failing: Failing): Promise<void> => {
 };
 
 /**
- * Expects that, while the issuer fails, fetched keys stay in use for an hour, and that of several requests in a row,
- * only the first waits for a fetch.
+ * Expects that, while the issuer fails, fetched keys stay in use for an hour, and only the first of several requests in
+ * a row waits for a fetch.
  */
 const warm = async (what: string, failing: Failing): Promise<void> => {
   const rotated = await signed(next);

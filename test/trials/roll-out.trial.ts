@@ -44,8 +44,8 @@ const send = async (id: string, [role, order]: Misbehaviour): Promise<number> =>
 type Sent = { id: string; minute: number; status: number };
 
 /**
- * Rolls out for five simulated minutes, with at least ten requests a minute. If an alarm of the function goes off,
- * rolls back as CodeDeploy does, and ends a minute later.
+ * Simulates the roll-out of a new version: five minutes, with at least ten requests a minute. If an alarm of the
+ * function goes off, rolls the version back as CodeDeploy does, and stops a minute later.
  * @returns the requests, and which minute was the last before the roll-back
  */
 const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; rolledBackAfter: number | undefined }> => {

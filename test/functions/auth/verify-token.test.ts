@@ -80,7 +80,7 @@ describe('verifyToken refuses', () => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
-  test('a token for another API or without an audience, even if the required audience is "none" (only the authorizer skips the check then)', async () => {
+  test('a token for another API or without an audience, even if the required audience is "none": only the authorizer knows that this means no check', async () => {
     for (const aud of ['urn:payroll', undefined]) {
       expect(await verify(await sign(from.es, claims({ aud })), { audience: 'none' })).toEqual({ refused: 'audience' });
     }
@@ -263,7 +263,7 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('are all tried; if one of them has signed a token that is refused, the reason is not the wrong signature of another key', async () => {
+    test('never make the reason for a refusal "signature" if one of them has signed the token', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);

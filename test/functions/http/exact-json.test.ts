@@ -11,7 +11,7 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  'parseExactly keeps what JSON.parse made of the number %s: an exact integer, or a fraction',
+  'parseExactly returns the same as JSON.parse for the number %s, which is a fraction or an exact integer',
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },

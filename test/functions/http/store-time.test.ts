@@ -14,7 +14,7 @@ test.each([
   ['one after the other', 1_008, 1_011],
   ['at the same time', 1_001, 1_002],
 ])(
-  'for two calls %s, storeTime returns the sum of their attempts, and the time from the start of the first until both have ended',
+  'for two calls %s, storeTime returns the total number of their attempts, and the time from the start of the first until both have ended',
   (_, startedAt, endedAt) => {
     const calls = [
       { startedAt: 1_000, endedAt: 1_007, attempts: 1 },

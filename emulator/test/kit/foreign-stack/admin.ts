@@ -1,6 +1,6 @@
 /**
- * The handlers of an authorizer and of the function that it protects. The function tries to read the table ORDERS,
- * which its role does not allow.
+ * The handlers of an authorizer and of the function that it protects. For /admin/orders, the function tries to read the
+ * table of orders, which its role does not allow.
  */
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { APIGatewayProxyEventV2WithLambdaAuthorizer, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
