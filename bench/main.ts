@@ -176,9 +176,9 @@ const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
- * Returns whether to measure a task for a bundle. Some figures are not measured, because the results do not show them:
- * for the authorizer, the first response and, with ES256, the import; for a handler's second bundle (`asOurs`), warm
- * requests.
+ * Returns whether to measure a task for a bundle. These figures are not measured, because the results do not show them:
+ * the authorizer's first response, the authorizer's import with ES256, and warm requests to a handler's second bundle
+ * (`asOurs`).
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'

@@ -1,6 +1,6 @@
 /**
- * Tests that the sums in docs/cost.md are right and use the functions' memory size, and that README.md has the same
- * sums.
+ * Tests that docs/cost.md calculates correctly and with the functions' memory size, and that README.md has the same
+ * amounts.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

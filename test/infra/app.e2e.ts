@@ -102,7 +102,8 @@ describe('the CDK app', () => {
     async ({ what, context, umask }) => {
       const { changeable, bundles } = await modesIn(folderOf(what));
       expect(bundles).toEqual(functionsOf(context).map(() => 0o644));
-      // With umask 000, the files that the synthesis writes may be writable by all users, except the bundles.
+      // Bundles must never be writable by all users. For other files that the synthesis writes, that is accepted if the
+      // umask is 000.
       expect(changeable.filter((file) => umask !== '000' || file.startsWith('asset.'))).toEqual([]);
     },
   );

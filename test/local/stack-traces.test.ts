@@ -101,7 +101,7 @@ describe('stack traces in a log line', () => {
     [{ stack: 'PlantStore', bundle: 'roses' }, '{"stack":"PlantStore","bundle":"roses"}'],
     [{ stackTrace: [] }, '{"stackTrace":[]}'],
     ['Error: x\n    at a', '"Error: x\\n    at a"'],
-  ])('are not extracted from a log message that has none in a field of an error: %j', (line, rest) => {
+  ])('are not extracted from a log message that only looks like an error: %j', (line, rest) => {
     expect(takeStacks(line)).toEqual({ rest, stacks: [] });
   });
 });
