@@ -69,7 +69,7 @@ const runJourney = async (gateway: Handler, ...filter: string[]) => {
   return { code, output: stdout + stderr };
 };
 
-test('npm run journey passes behind a gateway that accepts at most ten requests at a time, and refuses every seventh request', async () => {
+test('npm run journey passes even if the gateway accepts only ten requests at a time and refuses every seventh request', async () => {
   const refusals = [
     refuse(429, { message: 'Too Many Requests' }),
     refuse(500, { message: 'Internal Server Error' }),

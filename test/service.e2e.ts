@@ -146,7 +146,7 @@ describe('the client', () => {
       },
     );
 
-  test('stores a plant with an id beyond 2^53, accepts that plant again, and returns a conflict for a different plant with that id', async () => {
+  test('stores a plant with an id beyond 2^53, succeeds if it sends that plant again, and returns a conflict for a different plant with that id', async () => {
     const id = 2n ** 62n + BigInt.asIntN(62, BigInt(newId()));
     const requestId = expect.stringMatching(/./);
     const stored = { ok: true, status: 200, requestId, body: { name: 'Löwenzahn 🌱', tag: '' } };

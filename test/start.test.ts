@@ -69,7 +69,7 @@ const sendOnce = async (body: string, headers: Record<string, string> = {}, rout
   return { status: response.status, body: JSON.parse(text) };
 };
 
-test('the service accepts a stored plant again, and rejects a different plant with the same id', async () => {
+test('the local service accepts a stored plant again, and rejects a different plant with the same id', async () => {
   const id = newId();
   const stored = { status: 200, body: { name: 'Löwenzahn 🌱', tag: '' } };
   expect(await send(`{"id":${id},"name":"Löwenzahn 🌱","tag":""}`)).toEqual(stored);
@@ -94,11 +94,11 @@ test.each<[what: string, body: string, headers: Record<string, string>, answer: 
   expect(await send(body, headers)).toMatchObject(answer);
 });
 
-test('the service responds with 404 to a request for a path that is not in the contract', async () => {
+test('the local service responds with 404 to a request for a path that is not in the contract', async () => {
   expect(await send('{}', {}, '/no-route')).toMatchObject({ status: 404, body: { message: 'Not Found' } });
 });
 
-test('the service runs exactly the bundles that would be deployed, byte for byte', async () => {
+test('the local service runs exactly the bundles that would be deployed, byte for byte', async () => {
   const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
   const folder = path.join(home.folder, temporary);
   const assets = (await readdir(folder)).filter((name) => name.startsWith('asset.'));

@@ -23,7 +23,7 @@ const read = (file: string): { text: string; workflow: Workflow } => {
 const jobsOf = (file: string) => Object.values(read(file).workflow.jobs);
 const stepsOf = (file: string): Step[] => jobsOf(file).flatMap(({ steps = [] }) => steps);
 
-describe.each(files)('%s', (file) => {
+describe.each(files)('the workflow %s', (file) => {
   test('pins each third-party action to a commit, with the version of the action in a comment', () => {
     const used = [...jobsOf(file), ...stepsOf(file)].flatMap(({ uses }) => uses ?? []);
     expect(used, 'the actions that it uses').not.toEqual([]);

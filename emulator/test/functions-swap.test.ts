@@ -63,7 +63,7 @@ test.each([
   expect(resultOf(await fn.invoke())).toBe('old');
 });
 
-test('if two calls of swap() overlap, the function then runs the code of the second call', async () => {
+test('if two calls of swap() overlap, the function runs the code of the call that began last', async () => {
   const fn = await functionOf(returning('old'));
   const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${returning('slow')}`;
   await Promise.all([fn.swap(await folderOf(slow)), fn.swap(await folderOf(returning('last')))]);

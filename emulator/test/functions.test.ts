@@ -44,10 +44,7 @@ test("an instance limits V8's old generation to the function's memory size, and 
   expect(resultOf(await fn.invoke())).toMatchObject({ maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 });
 });
 
-/**
- * Advances the fake timers by `timeout`, and expects that the event in progress does not end before the last
- * millisecond.
- */
+/** Advances the fake timers by `timeout`, and expects that the event is still in progress one millisecond before. */
 const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   let isOver = false;
   void underWay.then(() => (isOver = true));
@@ -80,7 +77,7 @@ test('if a function times out, its thread ends', async () => {
   await closed;
 });
 
-test('a changed timeout applies to later events', async () => {
+test('if the timeout of a running function is changed, the new timeout applies to later events', async () => {
   const fn = await functionOf('exports.handler = async (_, context) => context.getRemainingTimeInMillis()');
   expect(Number(resultOf(await fn.invoke())), 'milliseconds left').toBeLessThanOrEqual(timeout);
   fn.spec.timeout = 2 * timeout;

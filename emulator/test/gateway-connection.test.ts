@@ -39,7 +39,7 @@ describe('the gateway', () => {
     expect((await response).status, 'status').not.toBe(400);
   });
 
-  test('sends no 400 for invalid bytes after two pipelined requests if the first is already answered, but the second is not', async () => {
+  test('sends no 400 for invalid bytes that follow two pipelined requests, if only the first of these requests has its response', async () => {
     const called = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<Outcome>();
     const answers = [Promise.resolve(asJson({ statusCode: 201 })), finish.promise];
@@ -69,7 +69,7 @@ describe('the gateway', () => {
     expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 400 Bad Request\r$/m);
   });
 
-  test('logs each request once, with the lines that its functions logged', async () => {
+  test('logs each request once, with the lines that the functions logged for this request', async () => {
     const line = { functionName: 'Orders', level: 'INFO', message: { outcome: 'stored' } };
     const invoke = async (name: string): Promise<Outcome> =>
       name === 'Authorizer' ? asJson(allow) : { result: '{"statusCode":200}', log: [line] };

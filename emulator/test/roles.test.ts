@@ -97,7 +97,7 @@ const nothingAllows = (operation: string, resource: string) => ({
     `because no identity-based policy allows the dynamodb:${operation} action`,
 });
 
-describe('a request to the store', () => {
+describe('a request to the emulated DynamoDB', () => {
   const both = { RequestItems: { Orders: {}, Items: {} } };
 
   test.each<[operation: string, body: object, resources: string[]]>([

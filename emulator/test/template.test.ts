@@ -250,7 +250,7 @@ describe('readTemplate', () => {
     ['a version', { Ref: 'ShopVersion' }, '1'],
     ['an alias', { Ref: 'ShopLive' }, '1'],
   ])(
-    'reads an integration that invokes %s if a Lambda permission names the same ARN as the integration',
+    'accepts an integration that invokes %s if a Lambda permission names the same ARN as the integration',
     (_, invoked, version) => {
       const { api } = read(({ ShopIntegration, ShopPermission }) => {
         Object.assign(ShopIntegration?.Properties ?? {}, { IntegrationUri: invoked });

@@ -26,8 +26,8 @@ const range: CodeKeywordDefinition = {
     const { integer, int64, orNull, condition } = context.schema as Range;
     const { gen, data, it } = context;
     if (!int64) {
-      // An integer that a double would round stays a bigint. This check then refuses it, but another schema of an
-      // `anyOf` may accept the exact value.
+      // An integer that a double would round stays a bigint, which this check refuses. Another schema of an `anyOf` may
+      // still accept the bigint.
       const isExact = integer ? _`Number.isSafeInteger(Number(${data}))` : _`true`;
       gen.if(_`typeof ${data} === "bigint" && ${isExact}`, () => {
         gen.assign(data as Name, _`Number(${data})`);

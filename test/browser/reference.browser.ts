@@ -110,7 +110,7 @@ const execute = async (block: Locator, body?: string) => {
   return { status, body: text && JSON.parse(text) };
 };
 
-test('the reference page shows every operation, this service as the server, and a notice that the page is on this machine only', async ({
+test('the reference page shows every operation, the local service as the server, and a notice that the page is on this machine only', async ({
   docs,
   url,
 }) => {

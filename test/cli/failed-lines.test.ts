@@ -45,7 +45,7 @@ test('if the file of failed lines is a symbolic link, an import does not replace
 });
 
 test.each([texts(1, 2), ''])(
-  'no file of failed lines is left if no line fails and FailedLines.remove has removed all earlier lines; the file before the import: %j',
+  'if no line fails, and FailedLines.remove removes the lines of earlier imports, there is no file of failed lines; content before: %j',
   async (earlier) => {
     const { folder, failures } = await importAgain(earlier);
     await failures.remove(failures.earlier);
@@ -102,7 +102,7 @@ test('removing the first lines from the file of failed lines keeps all lines aft
   expect(await readFile(file, 'utf8')).toBe(texts(2, 3));
 });
 
-test('a failed line is appended on a separate line, even if the user saved the file without a final line break', async () => {
+test('a failed line is added to the file of failed lines below the last line, even if the user saved the file without a final line break', async () => {
   const { file, failures } = await importAgain(texts(1, 2).trimEnd());
   await failures.add(failedLine(3));
   expect(await readFile(file, 'utf8')).toBe(texts(1, 2, 3));
@@ -112,13 +112,13 @@ test('a failed line is appended on a separate line, even if the user saved the f
 });
 
 test.each([
-  ['', false],
-  [texts(1), false],
-  ['{"id":7,"name":"Moss"}\n', true],
-  ['# my plants\n{"id":7,"name":"Moss"}\n', true],
+  [false, ''],
+  [false, texts(1)],
+  [true, '{"id":7,"name":"Moss"}\n'],
+  [true, '# my plants\n{"id":7,"name":"Moss"}\n'],
 ])(
-  'for a file with the content %j, isForeign is %j: true if a user, not an import, wrote the file',
-  async (content, isForeign) => {
+  'isForeign, which tells whether a .failed.ndjson file was written by a user instead of by an import, is %j for a file with the content %j',
+  async (isForeign, content) => {
     expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
   },
 );

@@ -115,7 +115,7 @@ describe('plant import', () => {
   const notJson = 'the line is not JSON in UTF-8\nno JSON\n';
   const repeated = answer(200, { name: 'Moss' }, { 'idempotent-replayed': 'true' });
 
-  test('finds the file in the folder from which npm was called, and leaves the failed lines of an earlier import in their file', async () => {
+  test('finds the file to import in the folder from which npm was called, and does not change the file of failed lines if no line fails', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin, failed } = await importing(line.repeat(2), baseUrl);
     const stdout = '2 new, 0 already there, 0 failed\n';
@@ -134,7 +134,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('keeps a line that the user has corrected in the file of failed lines, and adds the original line if it fails again in another import of the original file', async () => {
+  test('of the original file keeps the line that a user has corrected in the file of failed lines, and adds the original line if that fails again', async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);
@@ -236,7 +236,7 @@ describe('plant import', () => {
       expect(await failed(stuckFile)).toBe(`${earlier}no JSON\n# ${stuckFile}:3 (not sent): ${notJson}`);
     });
 
-    test('if it stops and cannot rewrite that file, says why it stopped, and then that the finished lines are still in the file', async () => {
+    test('says why it stopped, and then that the finished lines are still in the file, if it stops early and cannot rewrite the file', async () => {
       const { baseUrl } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { begin } = await importing(line, baseUrl, { [stuckFile]: `# x:1 (not sent): ${notJson}${earlier}` });
       const { code, stderr } = await begin(stuckFile).ended;

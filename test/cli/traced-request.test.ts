@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describe } from '../../cli/traced-request.ts';
 
-test('the description of a request shows a stack trace line by line, and escapes control characters in log lines', () => {
+test('the text that describes a request shows a stack trace line by line, and escapes control characters in log lines', () => {
   const summary = { method: 'POST', path: '/plants', status: 500, milliseconds: 7 };
   const message = { outcome: 'failed', cause: { name: '\u001b[2J', stack: 'Error: no\n    at put (index.js:1:2)' } };
   expect(describe({ summary, errors: [], lines: [{ who: 'CreatePlant', level: 'ERROR', message }] })).toBe(
@@ -29,7 +29,7 @@ test.each<[message: unknown, text: string]>([
   expect(description.split('\n').slice(1)).toEqual([`Authorizer INFO ${text}`, 'Gateway: no\\u009b2J']);
 });
 
-test("the description of a refused request gives the gateway's reason, but only if no function was called", () => {
+test("the text that describes a refused request gives the gateway's reason if no function was called", () => {
   const summary = { method: 'POST', path: '/plants', status: 413, milliseconds: 7 };
   expect(describe({ summary, errors: [], lines: [] })).toContain('Gateway: the body is over 10 MB');
   const lines = [{ who: 'CreatePlant', level: 'INFO', message: { outcome: 'refused', error: 41301 } }];

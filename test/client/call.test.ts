@@ -100,7 +100,7 @@ const start = async (...script: Parameters<typeof startScriptedService>) => {
 
 const moss = { name: 'Moss' };
 
-describe('a call sends', () => {
+describe('a call of the client sends', () => {
   test.each<[what: string, url: string, parameters: Operations['listPlants']['parameters']]>([
     ['no query if there are no parameters', '/plants', {}],
     [
@@ -203,7 +203,7 @@ describe('a call sends', () => {
   });
 });
 
-describe('a call throws and sends nothing if', () => {
+describe('a call of the client throws and sends nothing if', () => {
   test.each([2 ** 53, 0.5, Number.NaN])('an int64 is the number %s, which is not a safe integer', async (inexact) => {
     const { client, received } = await start(answer(200, moss));
     await expect(client.getPlant({ id: inexact, shop: 'a' })).rejects.toThrow(/^id is the number/);
@@ -255,7 +255,7 @@ describe('a call throws and sends nothing if', () => {
   });
 });
 
-describe('a call succeeds', () => {
+describe('a call of the client succeeds', () => {
   test('if the response has no body, and the contract declares none', async () => {
     const { client } = await start((response) => response.writeHead(204).end());
     expect(await client.deletePlant({ id: 1 })).toEqual({
@@ -308,7 +308,7 @@ describe('a call succeeds', () => {
   });
 });
 
-describe('a call does not succeed if the response', () => {
+describe('a call of the client fails if the response', () => {
   const foreign = { ok: false, error: 'gateway', message: 'the response is not from the Plant Store' };
 
   test.each<[what: string, sent: Plant, body: object]>([
@@ -359,7 +359,7 @@ describe('a call does not succeed if the response', () => {
     [['object'], {}, [[], null, 'Moss']],
     [['string', 'null'], null, [{}, [], 7, true]],
     [['integer'], 7, ['7', null]],
-  ])('has a body whose JSON type is not one of %j', async (types, right, wrong) => {
+  ])('is a JSON value whose type is not one of %j', async (types, right, wrong) => {
     const health = { ...operations.health, responses: [{ status: 200, types, requires: [] }] };
     for (const body of [right, ...wrong]) {
       const { baseUrl } = await startScriptedService(answer(200, body));
@@ -402,7 +402,7 @@ describe('after a temporary failure, a request is sent again', () => {
   });
 });
 
-test('the compiler checks the arguments of each call, and knows which body or which errors its result may have', async () => {
+test('TypeScript checks the arguments of each call of the client, and knows which body or which errors the result may have', async () => {
   const { client } = await start(answer(200, [moss]));
   const check = async (): Promise<void> => {
     // @ts-expect-error The required parameters of getPlant are missing.

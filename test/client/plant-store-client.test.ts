@@ -147,7 +147,7 @@ describe('the client returns, and does not throw,', () => {
     ['an unknown error number without a message', 500, { error: 59999 }],
     ['null', 500, null],
     ['a list', 404, [{ error: 40001, message: 'no' }]],
-  ])("the error 'gateway' if the response is not an error of the contract: %s", async (_, status, body) => {
+  ])("the error 'gateway' for an error response that the contract does not define: %s", async (_, status, body) => {
     const { baseUrl } = await startScriptedService(answer(status, body, { 'retry-after': '0' }));
     expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual({
       ok: false,
@@ -528,7 +528,7 @@ describe('an abort signal', () => {
 });
 
 describe('a token function', () => {
-  test('is called once for each plant, even if a plant is sent twice', async () => {
+  test('is called once for each plant, even if the client has to send the request twice', async () => {
     const { baseUrl, received } = await startScriptedService(unavailable, stored);
     const give = vi.fn(() => 'd.e.f');
     const { createPlant } = createPlantStoreClient({ baseUrl, token: give });
@@ -555,7 +555,7 @@ describe('a token function', () => {
   });
 
   test.each([new Error('the issuer sleeps'), new TypeError('fetch failed')])(
-    'can throw an error, which createPlant then throws unchanged: %s',
+    'can throw an error, which the method createPlant of the client then throws unchanged: %s',
     async (error) => {
       const { baseUrl, received } = await startScriptedService(stored);
       const { signal } = new AbortController();

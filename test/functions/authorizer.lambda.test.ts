@@ -106,7 +106,7 @@ describe('the authorizer', () => {
     expect(await contextFor({ sub: undefined, client_id: undefined })).toEqual({ sub: '', clientId: '', scope });
   });
 
-  test('passes on the scopes of all claims that SCOPE_CLAIM names, separated by spaces, in one string', async () => {
+  test('passes on one string with the scopes of all claims that SCOPE_CLAIM names, separated by spaces', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo({ scope: 'other', ...change }, { SCOPE_CLAIM: 'scp,roles' });
       return 'context' in response && response.context['scope'];
@@ -147,18 +147,18 @@ describe('the authorizer', () => {
       logged: [{ outcome: 'refused', reason, gatewayRequestId }],
     });
 
-    test('that needs one scope, accepts only a token with that scope', async () => {
+    test('that needs one scope accepts only a token with that scope', async () => {
       expect(await verdictFor('GET /one', 'a/read')).toEqual(allowed);
       expect(await verdictFor('GET /one', 'a/write')).toEqual(refused('scope'));
     });
 
-    test('that needs two scopes, accepts only a token with both', async () => {
+    test('that needs two scopes accepts only a token with both', async () => {
       expect(await verdictFor('PUT /two', 'a/write a/read')).toEqual(allowed);
       expect(await verdictFor('PUT /two', 'a/read')).toEqual(refused('scope'));
       expect(await verdictFor('PUT /two', 'a/write')).toEqual(refused('scope'));
     });
 
-    test('that needs no scope, still refuses an invalid token', async () => {
+    test('that needs no scope still refuses an invalid token', async () => {
       expect(await verdictFor('GET /open', 'anything')).toEqual(allowed);
       const handler = await load();
       expect(await handler({ ...authorizerEvent('Bearer a.b.c'), routeKey: 'GET /open' })).toEqual({

@@ -126,7 +126,7 @@ describe('the stack for GitHub', () => {
     });
   });
 
-  test('uses the existing identity provider, and makes a role for only one stage, if the CDK context says so', async () => {
+  test('uses an existing identity provider if the CDK context names one, and makes a role for only one stage if the context names that stage', async () => {
     const template = await synthesize({ github: 'acme/plants', githubProvider: 'existing', stage: 'prod' });
     expect(ofType('AWS::IAM::OIDCProvider', template)).toEqual({});
     const roles = propertiesOf('AWS::IAM::Role', template);

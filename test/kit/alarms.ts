@@ -81,7 +81,7 @@ const readAlarm = (alarm: Alarm, possible: ReadonlySet<string>) => {
   if (unknown.length > 0 || ComparisonOperator !== 'GreaterThanThreshold' || TreatMissingData !== 'notBreaching')
     throw new Error(`This alarm cannot be evaluated here: ${JSON.stringify(alarm)}`);
   const { watch, period } = readWatched(alarm, possible);
-  // Every minute, CloudWatch looks at the alarm's last periods, counted back from the end of that minute.
+  // At the end of every minute, CloudWatch looks at the alarm's last periods, counted back from that moment.
   const isRaisedAt = (data: Data, end: number): boolean =>
     Array.from({ length: EvaluationPeriods }, (_, index) => end - index * period).every((each) => {
       const value = watch(data, each - period, each);

@@ -29,9 +29,12 @@ test.each<[pattern: string, isMatch: boolean]>([
   ['{ $.message.cause != "x" }', false],
   ['{ $.message.tags = "*" }', false],
   ['{ $.level.length = * }', false],
-])('the filter pattern %s is evaluated on a sample log line as CloudWatch documents: %s', (pattern, isMatch) => {
-  expect(parseFilterPattern(pattern)(line)).toBe(isMatch);
-});
+])(
+  "whether a sample log line matches the filter pattern %s is decided as in CloudWatch's documentation: %s",
+  (pattern, isMatch) => {
+    expect(parseFilterPattern(pattern)(line)).toBe(isMatch);
+  },
+);
 
 test('a filter pattern for a field of `message` matches no line whose message is text or null', () => {
   const matches = parseFilterPattern('{ $.message.outcome = "*" }');

@@ -482,7 +482,7 @@ const testFaults = (service: () => PlantService): void => {
       ['hangs', hang],
       ['answers 500', dynamoDbError(500, 'InternalServerError')],
       ['throttles', dynamoDbError(400, 'ProvisionedThroughputExceededException')],
-    ])('%s once, the response is a 200, thanks to a second call', async (_, fault) => {
+    ])('%s once, the response is a 200, because the function calls the store again', async (_, fault) => {
       const { send, fail, expectCalls } = await start();
       const id = newId();
       fail(id, onFirstCall(fault));

@@ -40,7 +40,7 @@ test('the local issuer grants all its scopes by default, fewer if a client asks 
   expect(decodeJwt(await fetchToken(garden, 'plants/delete'))).not.toHaveProperty('scope');
 });
 
-test('after a change of its scopes, the local issuer grants the new scopes to the same client, with tokens signed by the same key', async () => {
+test('if the scopes that the local issuer may grant change, it grants the new ones to the same client as before, in tokens signed by the same key as before', async () => {
   const garden = await startIssuer('plants/create');
   onTestFinished(garden.close);
   const keys = createRemoteJWKSet(new URL(garden.jwksUri));

@@ -48,7 +48,7 @@ describe('the line that npm start prints for a request', () => {
       ]);
     });
 
-    test('each translated with the source map of the bundle that the trace names, even if the function logged the hash of another bundle', async () => {
+    test("each translated with the source map of the bundle in the trace's file paths, even if the log line has the hash of another bundle", async () => {
       const stack = trace(`${folder}/index.js`);
       expect(accessLine(logging({ stack, bundle: '0'.repeat(64) }))).toBe(accessLine(logging({ stack, bundle })));
       const { folder: other, remove } = await temporaryFolder();
@@ -58,7 +58,7 @@ describe('the line that npm start prints for a request', () => {
       expect(accessLine(logging({ stack: trace(file), bundle }))).toContain(`at start (${file}:1:2000)`);
     });
 
-    test('with positions in the bundle instead of the TypeScript sources if the bundle has been deleted since', () => {
+    test('with positions in the bundle, not in the TypeScript sources, if the bundle was deleted after the function was loaded', () => {
       expect(accessLine(logging({ stack: trace('/none/index.js'), bundle }))).toContain(
         'at start (/none/index.js:1:2000)',
       );
@@ -138,20 +138,23 @@ describe('the curl command that npm start prints', () => {
 
   const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
 
-  test.each([undefined, "/srv/Tom's plants"])('fetches a token from the service whose DATA_DIR is %s', (folder) => {
-    vi.stubEnv('DATA_DIR', folder);
-    vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");
-    expect(words(curlLine('http://127.0.0.1:3000', moss))).toEqual([
-      '-sSi',
-      'http://127.0.0.1:3000/plants',
-      '-H',
-      `authorization: Bearer DATA_DIR=${folder ?? ''} --prefix /home/it's me run -s token`,
-      '-H',
-      'content-type: application/json',
-      '-d',
-      moss.body,
-    ]);
-  });
+  test.each([undefined, "/srv/Tom's plants"])(
+    'fetches a token from the local service, even if DATA_DIR is %s',
+    (folder) => {
+      vi.stubEnv('DATA_DIR', folder);
+      vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");
+      expect(words(curlLine('http://127.0.0.1:3000', moss))).toEqual([
+        '-sSi',
+        'http://127.0.0.1:3000/plants',
+        '-H',
+        `authorization: Bearer DATA_DIR=${folder ?? ''} --prefix /home/it's me run -s token`,
+        '-H',
+        'content-type: application/json',
+        '-d',
+        moss.body,
+      ]);
+    },
+  );
 
   test.each<[method: string, body: string | undefined, options: string[]]>([
     ['GET', undefined, []],

@@ -63,7 +63,7 @@ test('after a second with more than 20 requests, the request log prints only sum
   expect(lines).toEqual([line(200)]);
 });
 
-test("the request log prints the first 3 failures of a busy second at once, and counts the others only in that second's summary", () => {
+test("the request log prints the first 3 failures of a busy second immediately, and counts the others only in that second's summary", () => {
   add(21);
   endSecond();
   add(10);

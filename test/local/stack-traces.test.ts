@@ -34,7 +34,7 @@ describe('the stack trace of a bundle', () => {
     }
   });
 
-  test('is translated to the source line that throws the error, and the source line of its caller', () => {
+  test('is translated, so that it names the source line that throws the error, and the source line that calls the throwing function', () => {
     const [message, thrown, called] = traces.toSources(stack, sha256).split('\n');
     expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
     expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);
@@ -53,7 +53,7 @@ describe('the stack trace of a bundle', () => {
     expect(named('new $ab')).toBe(`at ${place}`);
   });
 
-  test("cannot be translated to source lines if the bundle that ran differs from those that the project's files make", () => {
+  test("cannot be translated to source lines if the bundle that ran differs from every bundle that is made from the project's files", () => {
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(OtherBundle);
     expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(
       `The bundle ${'0'.repeat(64)} ran, but the files in this folder make ${sha256} (functions/authorizer.lambda.ts)`,

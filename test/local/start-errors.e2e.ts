@@ -14,7 +14,7 @@ test('npm start names the data folder and exits with code 1 if the stored data i
   expect(await home.failure()).toContain(`The data in ${dynamodb} cannot be read`);
 });
 
-test('npm start lists its settings if it gets the option --help, and prints an error that names any unknown option', async () => {
+test('with the option --help, npm start lists its settings; with an unknown option, it prints an error that names the option', async () => {
   const start = (...args: string[]) => run(process.execPath, [programs.start, ...args]).ended;
   const help = await start('--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });

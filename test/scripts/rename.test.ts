@@ -27,7 +27,7 @@ describe('the plural', () => {
     expect(readNoun(singular)).toEqual({ singular, plural });
   });
 
-  test("of a noun is the command's second argument, if given", () => {
+  test('of a noun is the second argument of npm run rename, if given', () => {
     expect(renamedPath('shop/plants/plant.ts', readNoun('person', 'people'))).toBe('shop/people/person.ts');
   });
 });

@@ -88,7 +88,7 @@ const startAccount = async (functions: Record<string, Fake>): Promise<Record<str
   return { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', ...endpoints };
 };
 
-/** A git repository with one commit. GIT_DIR makes the command read this repository instead of the project's. */
+/** A git repository with one commit. GIT_DIR makes `npm run verify` read this repository instead of the project's. */
 let repository: { folder: string; commit: string; environment: Record<string, string> };
 beforeAll(async () => {
   const { folder, remove } = await temporaryFolder();
@@ -128,7 +128,7 @@ test('npm run verify lists each deployed function that runs the code of the loca
 });
 
 test.each(['PlantStore-dev-anna'])(
-  'npm run verify expects the stack %s to have all functions of the project, except the one for the smoke test',
+  'npm run verify fails if the stack %s lacks a function of the project; only the one for the smoke test may be missing',
   async (stack) => {
     const { SmokeTest, ...functions } = Object.fromEntries(
       Object.entries(matching()).map(([id, fake]) => [/^SmokeTest/.test(id) ? 'SmokeTest' : id, fake]),

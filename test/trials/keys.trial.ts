@@ -394,12 +394,15 @@ const warm = async (what: string, failing: Failing): Promise<void> => {
 
 describe('if an issuer', () => {
   test.each(noKeySet)('%s, a valid token gets a 500 after a cold start of the authorizer', cold);
-  test.each(noKeySet.slice(0, trialSize(noKeySet.length, 5)))('%s, keys fetched earlier stay in use for an hour', warm);
+  test.each(noKeySet.slice(0, trialSize(noKeySet.length, 5)))(
+    '%s, keys stay in use until an hour after they were fetched',
+    warm,
+  );
 
   /** The short trial leaves out slow issuers, because a test with a slow issuer takes many seconds. */
   const triedSlow = slow.slice(0, trialSize(slow.length, 0));
   test.each(triedSlow)('%s, a valid token gets a 500 after a cold start of the authorizer', cold);
-  test.each(triedSlow)('%s, keys fetched earlier stay in use for an hour', warm);
+  test.each(triedSlow)('%s, keys stay in use until an hour after they were fetched', warm);
 
   test('answers slowly after a cold start of the authorizer, a request with a valid token waits for the keys and is accepted', async () => {
     stack.issuer.answer((_, response) => void setTimeout(() => response.end(keySet()), 100));
@@ -407,7 +410,7 @@ describe('if an issuer', () => {
   });
 });
 
-describe('if the key set has', () => {
+describe('if a newly fetched key set has', () => {
   test.each(withoutKeys)('%s, a valid token gets a 500 after a cold start of the authorizer', (what, keys) =>
     cold(
       what,
@@ -416,7 +419,7 @@ describe('if the key set has', () => {
   );
 
   test.each(withoutKeys)(
-    '%s, the authorizer keeps using the keys that it has already fetched, but for at most 5 more minutes',
+    '%s, the authorizer keeps using the keys of the previous fetch, but for at most 5 more minutes',
     async (_, keys) => {
       expect(await send(validToken), 'status').toBe(200);
       await sayingOf(() => JSON.stringify({ keys: keys() }))(async () => {

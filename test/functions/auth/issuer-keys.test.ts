@@ -220,7 +220,7 @@ describe('the keys of an issuer that fails', () => {
     { keys: { secret: 1 } },
     { keys: ['secret', null, {}] },
   ])(
-    'cannot be read if the response is not a key set, and that response is not quoted in the log: %j',
+    'cannot be read, and the log does not quote the response, if the response is not a key set: %j',
     async (answer) => {
       published = answer;
       await expect(keys.current()).rejects.toThrow('the response is not a key set');

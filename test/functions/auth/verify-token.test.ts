@@ -80,7 +80,7 @@ describe('verifyToken refuses', () => {
     expect(await verify(await forge(from))).toEqual({ refused: reason });
   });
 
-  test('a token for another API or without an audience, even if the required audience is "none": only the authorizer knows that this means no check', async () => {
+  test('a token for another API or without an audience, even if the required audience is "none", which verifyToken compares like any other audience', async () => {
     for (const aud of ['urn:payroll', undefined]) {
       expect(await verify(await sign(from.es, claims({ aud })), { audience: 'none' })).toEqual({ refused: 'audience' });
     }
@@ -189,7 +189,7 @@ describe('the required scope', () => {
     }
   });
 
-  test('is returned with all other scopes in the configured claims, and only once if two of these claims contain it', async () => {
+  test('is returned by verifyToken, along with all other scopes in the configured claims, and only once even if two of these claims contain it', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });
@@ -263,7 +263,7 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('never make the reason for a refusal "signature" if one of them has signed the token', async () => {
+    test('are all tried: a token that one of them signed is never refused with the reason "signature"', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);

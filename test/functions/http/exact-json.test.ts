@@ -11,7 +11,7 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  'parseExactly returns the same as JSON.parse for the number %s, which is a fraction or an exact integer',
+  'parseExactly returns the same as JSON.parse for the number %s, which is a fraction, or an integer that a JavaScript number holds exactly',
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },
@@ -24,7 +24,7 @@ test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
   },
 );
 
-test('parseExactly returns a number of more than 19 digits as a double: no int64 has so many digits, but a value of the JSON Schema type number may have them', () => {
+test('parseExactly returns a number of more than 19 digits as a double, because it is too long for an int64, but valid for the JSON Schema type number', () => {
   expect(parseExactly('[1e20, -123456789012345678901]')).toEqual([1e20, -123456789012345680000]);
   expect(parseExactly('[1.0000000000000000001]'), 'a number that only rounding made whole').toEqual([Number.NaN]);
 });

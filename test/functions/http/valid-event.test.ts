@@ -104,7 +104,7 @@ describe('if an operation has a body, validEvent', async () => {
     expect(said).not.toMatch(/undefined|NOT/);
   });
 
-  test('says that the body must be an object if the body is a list, and names the missing field if the body is an empty object', async () => {
+  test('asks for an object if the body is a list, and for the missing field if the body is an empty object', async () => {
     expect(await check(operation, { body: [] })).toBe('the request body must be an object');
     expect(await check(operation, { body: {} })).toBe('boolean is required');
   });

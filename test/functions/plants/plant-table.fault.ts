@@ -224,7 +224,7 @@ describe.concurrent('addPlant', () => {
     },
   );
 
-  test("returns 'stored' if a retry finds the plant, which the first attempt may have stored, but 'created' if only the retry stores the plant", async () => {
+  test("returns 'stored' if a retry finds the plant, because the first attempt may have stored it, and 'created' if the retry itself stores the plant", async () => {
     expect(await adder()(plantWith(onFirstCall(loseResponse)))).toBe('stored');
     expect(await adder()(plantWith(onFirstCall(hang)))).toBe('created');
   });

@@ -2,8 +2,8 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { ReloadQueue } from '../../../local/watch/reload-queue.ts';
 
 /**
- * The files of each reload that has begun. `last` is the promise of the latest: a test resolves or rejects it to end
- * that reload.
+ * The files of each reload that has begun. `last` is the promise of the latest reload: a test resolves or rejects this
+ * promise to end the reload.
  */
 let reloads: string[][];
 let last: PromiseWithResolvers<string>;
@@ -73,7 +73,7 @@ test('the reload queue starts no reload until files have stopped changing, even 
   expect(reloads).toEqual([['a.ts'], ['b.ts', 'c.ts']]);
 });
 
-test('the reload queue prints why a reload failed, and after the next change reloads the files of the failed reload again', async () => {
+test('the reload queue prints why a reload failed; the next reload then includes the files of the failed one', async () => {
   queue.add('a.ts');
   await pass(60);
   last.reject(new Error('a.ts:1: no'));

@@ -324,7 +324,7 @@ describe('a new contract does not break clients built for the released contract'
     expect(breaksOf(contractOf(released()), { ...today, paths })).toEqual([]);
   });
 
-  test('if an operation lists scopes that the released contract did not list yet, like the contract of release 1.0.0', () => {
+  test("if it lists an operation's scopes, and the released contract (for example, that of release 1.0.0) listed no scopes at all", () => {
     const old = contractOf(released());
     for (const { put } of Object.values(old.paths)) delete (put as { security?: unknown }).security;
     expect(breaksOf(withScopes(old), contractOf(released()))).toEqual([]);
