@@ -274,7 +274,7 @@ const isDecided = ({ measure, median, bound }: (typeof rows)[number]): boolean =
 
 const digits = (number: number | undefined): string => (number === undefined ? '' : number.toFixed(3));
 
-/** All handlers. The `ratios` are a handler's figures, divided by those of the bare handler. */
+/** The results of all handlers. `ratios` are a handler's figures, divided by those of the bare handler. */
 const handlers = contenders
   .filter(({ name }) => name !== 'again' && name !== 'authorizer, ES256')
   .map(({ name, bytes }) => ({

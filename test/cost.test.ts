@@ -1,6 +1,6 @@
 /**
- * Tests that docs/cost.md calculates correctly and with the functions' memory size, and that README.md has the same
- * amounts.
+ * Tests that docs/cost.md adds up its costs correctly and uses the functions' memory size, and that README.md has the
+ * same sums.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -69,8 +69,8 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     void report({ method, path, status: response.status, milliseconds, requestId, log, ...(error && { error }) });
   };
 
-  // Node's limit for headers must exceed API Gateway's (10,240 bytes), so that `respond` can check the latter and send
-  // a 431. If headers exceed even Node's limit, the `clientError` listener sends the 431.
+  // Node's limit for headers must exceed API Gateway's (10,240 bytes), so that `respond` can check the latter and
+  // return a 431. If headers exceed even Node's limit, the `clientError` listener sends the 431.
   const limits = debug ? { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 } : {};
   const server = createServer({ maxHeaderSize: 64 * 1024, requireHostHeader: false, ...limits }, handle);
   server.on('checkExpectation', handle);

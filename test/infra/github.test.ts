@@ -126,7 +126,7 @@ describe('the stack for GitHub', () => {
     });
   });
 
-  test('uses an existing identity provider if the CDK context names one, and makes a role for only one stage if the context names that stage', async () => {
+  test('uses the existing identity provider if the CDK context says that it exists, and makes a role for only one stage if the context names that stage', async () => {
     const template = await synthesize({ github: 'acme/plants', githubProvider: 'existing', stage: 'prod' });
     expect(ofType('AWS::IAM::OIDCProvider', template)).toEqual({});
     const roles = propertiesOf('AWS::IAM::Role', template);

@@ -30,7 +30,7 @@ test.each<[pattern: string, isMatch: boolean]>([
   ['{ $.message.tags = "*" }', false],
   ['{ $.level.length = * }', false],
 ])(
-  "whether a sample log line matches the filter pattern %s is decided as in CloudWatch's documentation: %s",
+  "parseFilterPattern follows CloudWatch's documentation: the filter pattern %s matches a sample log line: %s",
   (pattern, isMatch) => {
     expect(parseFilterPattern(pattern)(line)).toBe(isMatch);
   },

@@ -48,7 +48,7 @@ describe('the line that npm start prints for a request', () => {
       ]);
     });
 
-    test("each translated with the source map of the bundle in the trace's file paths, even if the log line has the hash of another bundle", async () => {
+    test("each translated with the source map of the bundle that the trace's file paths name, even if the log line has the hash of another bundle", async () => {
       const stack = trace(`${folder}/index.js`);
       expect(accessLine(logging({ stack, bundle: '0'.repeat(64) }))).toBe(accessLine(logging({ stack, bundle })));
       const { folder: other, remove } = await temporaryFolder();
@@ -139,7 +139,7 @@ describe('the curl command that npm start prints', () => {
   const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
 
   test.each([undefined, "/srv/Tom's plants"])(
-    'fetches a token from the local service, even if DATA_DIR is %s',
+    'fetches a token with the DATA_DIR of the local service: %s',
     (folder) => {
       vi.stubEnv('DATA_DIR', folder);
       vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");

@@ -174,7 +174,8 @@ describe('npm ci', () => {
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
-      // npm start must refuse to run even if generated code from an earlier `npm ci` would let it start.
+      // If generated code from an earlier `npm ci` is there, npm start skips the script `prepare`, which checks
+      // Node.js. Even then, npm start must refuse to run.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);

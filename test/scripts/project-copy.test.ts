@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { startIn } from '../../scripts/project-copy.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 
-test('a command in a copy of the project does not inherit settings that name a store, a data folder or a service, but gets the settings that are passed to it', async () => {
+test("a command in a copy of the project does not inherit the caller's settings for the store, the data folder and the service, but gets the settings that are passed to it", async () => {
   const settings = ['AWS_ENDPOINT_URL_DYNAMODB', 'TABLE_NAME', 'DATA_DIR', 'PORT', 'API_URL', 'ACCESS_TOKEN'];
   for (const name of settings) vi.stubEnv(name, "the caller's");
   const { folder, remove } = await temporaryFolder();

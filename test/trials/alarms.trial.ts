@@ -272,7 +272,7 @@ const notRolledBack: BrokenVersion[] = [
 
 for (const [verdict, versions] of Object.entries({ 'rolled back': rolledBack, 'not rolled back': notRolledBack })) {
   test.each(versions)(
-    `a new %s that %s is ${verdict} while it gets a tenth of the requests for five minutes`,
+    `a new version of the %s that %s is ${verdict} while it gets a tenth of the requests for five minutes`,
     async (of, _, meet, alarms) => {
       const earlier = await send();
       const broken = await meet();
@@ -288,7 +288,8 @@ for (const [verdict, versions] of Object.entries({ 'rolled back': rolledBack, 'n
 test('each metric filter matches some of the lines that its function logged in these tests, but not every line', () => {
   const checks = filterChecks(template, recorded);
   const patternOf = ({ pattern }: { pattern: string }): string => pattern;
-  // Check only one operation's log lines, because the functions of all operations have the same metric filters.
+  // Compare sets of patterns: only one operation has log lines here, and the functions of all operations have the same
+  // metric filters.
   expect(new Set(checks.map(patternOf))).toEqual(new Set(metricFilters(template as Template).map(patternOf)));
   for (const { pattern, lines, matching } of checks) {
     expect(matching, `lines that match ${pattern}`).not.toEqual([]);

@@ -410,7 +410,7 @@ describe('if an issuer', () => {
   });
 });
 
-describe('if a newly fetched key set has', () => {
+describe('if the key set of the issuer has', () => {
   test.each(withoutKeys)('%s, a valid token gets a 500 after a cold start of the authorizer', (what, keys) =>
     cold(
       what,
@@ -419,7 +419,7 @@ describe('if a newly fetched key set has', () => {
   );
 
   test.each(withoutKeys)(
-    '%s, the authorizer keeps using the keys of the previous fetch, but for at most 5 more minutes',
+    '%s, the authorizer uses the keys that it fetched before for at most 5 minutes after that fetch',
     async (_, keys) => {
       expect(await send(validToken), 'status').toBe(200);
       await sayingOf(() => JSON.stringify({ keys: keys() }))(async () => {

@@ -24,7 +24,7 @@ test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
   },
 );
 
-test('parseExactly returns a number of more than 19 digits as a double, because it is too long for an int64, but valid for the JSON Schema type number', () => {
+test('parseExactly returns an integer of more than 19 digits as a double, because it is too long for an int64, but valid for the JSON Schema type number', () => {
   expect(parseExactly('[1e20, -123456789012345678901]')).toEqual([1e20, -123456789012345680000]);
   expect(parseExactly('[1.0000000000000000001]'), 'a number that only rounding made whole').toEqual([Number.NaN]);
 });
