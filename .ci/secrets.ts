@@ -11,8 +11,8 @@ new Command('npm run secrets --')
   .parse();
 
 const id = '@secretlint/secretlint-rule-preset-recommend';
-// Also report AWS access key ids, which secretlint ignores by default: a secret key is usually close to its id. This
-// rule also reports AWS account ids, so allow the two sample account ids of AWS's documentation.
+// Report AWS access key ids, too, because a secret key is usually close to its id; by default, secretlint ignores these
+// ids. The rule also reports AWS account ids, so allow the two sample account ids of AWS's documentation.
 const aws = {
   id: '@secretlint/secretlint-rule-aws',
   options: { enableIDScanRule: true, allows: ['123456789012', '000000000000'] },

@@ -19,10 +19,10 @@ type Own = {
 };
 
 /**
- * Returns a function that responds to GET and HEAD requests for the paths in `sources`. It leaves all other requests to
- * the emulator, which responds as a deployed gateway would.
- * @param own.newToken is called each time the page loads, because the page contains a new access token
- * @returns the function; it returns true if it responds to a request, and false if the emulator must respond
+ * Returns a function that responds to GET and HEAD requests for the reference page and the other paths in `sources`. It
+ * leaves all other requests to the emulator, which responds as a deployed gateway would.
+ * @param own.newToken is called each time the reference page loads, because the page contains a new access token
+ * @returns a function that returns true if it responds to a request, and false if the emulator must respond
  */
 export const referencePage =
   (own: Own) =>

@@ -91,7 +91,7 @@ const check = (logicalId: string, templateResource: TemplateResource): Error[] =
   return [...refusals, ...unknown, refusal(resource, reason, advice)];
 };
 
-/** Matches the logical ids to which intrinsic functions refer, in the JSON text of a property. */
+/** Finds, in the JSON text of a property, the logical ids to which its intrinsic functions refer. */
 const referredIds = /(?<="Ref":"|"Fn::GetAtt":\[?"|\$\{)\w+/g;
 
 /**

@@ -32,7 +32,8 @@ export type IssuerKeys = {
    */
   current: () => Promise<readonly IssuerKey[]>;
   /**
-   * Fetches the keys again, unless the last fetch ended less than `cooldown` ago, and returns them.
+   * Fetches the keys again, and returns them. If the last fetch ended less than `cooldown` ago, returns the cached
+   * keys.
    * @throws as `current` does
    */
   renewed: () => Promise<readonly IssuerKey[]>;

@@ -36,8 +36,8 @@ type Part = {
 };
 
 /**
- * Returns the parts of a resource: the whole resource, and each replica of a table. The key of a part is the text that
- * ends a message about it: `''` for the whole resource, or for example ` in eu-west-1` for a replica.
+ * Returns the parts of a resource by key: the whole resource has the key `''`, and each replica of a table has a key
+ * such as ` in eu-west-1`. A message about a part ends with its key.
  */
 const partsOf = ({ Properties = {} }: Resource): Map<string, Part> => {
   const { Replicas = [] } = Properties as { Replicas?: (Part & { Region?: unknown })[] };

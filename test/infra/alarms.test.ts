@@ -130,7 +130,7 @@ test('the runbook has one section for each kind of alarm, and its first table li
   expect(rows.filter(([, name = '', heading]) => name.toLowerCase() !== heading)).toEqual([]);
 });
 
-test('every alarm notifies the topic when it goes off and when it ends, and missing data sets off no alarm', () => {
+test('every alarm notifies the topic when it goes off and when it ends, and no alarm goes off because data is missing', () => {
   expect(Object.keys(ofType('AWS::SNS::Topic'))).toEqual(['MonitoringAlarms']);
   const topic = [ref('MonitoringAlarms')];
   const sent = { AlarmActions: topic, OKActions: topic, TreatMissingData: 'notBreaching' };
