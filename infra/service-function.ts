@@ -70,7 +70,7 @@ export class BundledFunction extends lambda.Function {
   }
 }
 
-/** A function that answers requests to the API. */
+/** A Lambda function that the API calls: an operation's function, or the authorizer. */
 export class ServiceFunction extends BundledFunction {
   /** The alias that callers invoke. It points to the current version or, during a roll-out, to the old and the new. */
   readonly live: lambda.IFunction;

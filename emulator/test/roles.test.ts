@@ -123,14 +123,17 @@ describe('a request to the emulated DynamoDB', () => {
     ['UntagResource', { ResourceArn: orders }, [orders]],
     ['ListTagsOfResource', { ResourceArn: orders }, [orders]],
     ['PutItem', { TableName: orders }, [orders]],
-  ])('for the operation %s with the body %j needs permission for %j', (operation, body, resources) => {
-    expect(refusal([allow(`dynamodb:${operation}`, ...resources)], operation, body)).toBeUndefined();
-    for (const missing of resources) {
-      const others = resources.filter((each) => each !== missing);
-      const role = [allow(`dynamodb:${operation}`, ...others), allow('dynamodb:Other', '*')];
-      expect(refusal(role, operation, body)).toEqual(nothingAllows(operation, missing));
-    }
-  });
+  ])(
+    'for the operation %s with the body %j needs permission for each of the resources %j',
+    (operation, body, resources) => {
+      expect(refusal([allow(`dynamodb:${operation}`, ...resources)], operation, body)).toBeUndefined();
+      for (const missing of resources) {
+        const others = resources.filter((each) => each !== missing);
+        const role = [allow(`dynamodb:${operation}`, ...others), allow('dynamodb:Other', '*')];
+        expect(refusal(role, operation, body)).toEqual(nothingAllows(operation, missing));
+      }
+    },
+  );
 
   test('that a policy denies is refused in the words that AWS uses', () => {
     expect(refusal([allow('*', '*'), deny('dynamodb:PutItem', orders)], 'PutItem', { TableName: 'Orders' })).toEqual({

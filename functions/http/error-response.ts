@@ -69,7 +69,7 @@ const evidence = (thrown: unknown, depth = 0): object => {
   };
 };
 
-/** Only values that look like an error name, an error code or a request id are logged; others might be secrets. */
+/** An error's name, code and request id are logged only if they look like one; otherwise, they might be secrets. */
 const errorName = /^(?:[A-Z][A-Za-z]{0,60})?(?:Exception|Error|Failure|Exceeded|Unavailable)$/;
 const errorCode = /^[A-Z][A-Z\d_]{1,60}$/;
 const dynamoDBRequestId = /^[A-Z\d]{52}$/;

@@ -136,7 +136,7 @@ test.each(['AccessDeniedException', 'ResourceNotFoundException', 'ExpiredTokenEx
   },
 );
 
-test('checkTables returns the name of the partition key, and the number of items that DynamoDB reports for the source table', async () => {
+test("checkTables returns the name of the tables' partition key, and the number of items that DynamoDB reports for the source table", async () => {
   await createSource();
   expect(await checkTables(client, tables)).toEqual({ partitionKey: 'id', itemCount: 0 });
 });

@@ -50,7 +50,7 @@ const thrown = { thrown: 'enough' };
 describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => {
   const home = path.join(modules, folder);
 
-  /** Runs a script on the runtime. @returns the JSON that the script prints */
+  /** Runs a script on Node.js 20, Bun or Deno. @returns the JSON that the script prints */
   const execute = async (file: string, ...more: string[]): Promise<unknown> => {
     const environment = {
       HOME: path.dirname(file),

@@ -289,7 +289,7 @@ describe('the client sends a plant again', () => {
   test.each<[what: string, script: typeof stored]>([
     ['no response', () => {}],
     ['half a response', (response) => response.writeHead(200).write('{"name"')],
-  ])('if for ten seconds there is %s', async (_, script) => {
+  ])('after ten seconds without a complete response: %s', async (_, script) => {
     stopTimers();
     let isGivenUp = false;
     const { baseUrl, received } = await startScriptedService((response, request) => {

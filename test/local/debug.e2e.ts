@@ -7,7 +7,7 @@ import { post, programs } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { until } from '../kit/until.ts';
 
-/** A pause in milliseconds that is longer than any time limit of a function or of the SDK in this test. */
+/** A pause in milliseconds that is longer than createPlant's time-out and the time limits of the SDK. */
 const longerThanTheTimeOut = 6_000;
 
 test('npm start -- --debug lets a debugger pause a function at a line of its source for longer than its time-out, and Ctrl-C ends the service even then', async ({

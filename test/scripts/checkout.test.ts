@@ -121,7 +121,7 @@ test.each<[what: string, ref: string, message: RegExp, make?: () => unknown]>([
       commitAll(project);
     },
   ],
-])('checkOut rejects with a message for the user if %s', async (_, ref, message, make) => {
+])('checkOut, which checks out a commit, rejects with a message for the user if %s', async (_, ref, message, make) => {
   await make?.();
   await expect(checkedOut(ref)).rejects.toThrow(message);
 });
