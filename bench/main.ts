@@ -177,8 +177,8 @@ const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
  * Returns whether to measure a task for a bundle. These figures are not measured, because the results do not show them:
- * the authorizer's first response, the authorizer's import with ES256, and warm requests to a handler's second bundle
- * (`asOurs`).
+ * the authorizer's first response, the authorizer's import with ES256, and warm requests to a handler that is bundled a
+ * second time, with our options (`asOurs`).
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'

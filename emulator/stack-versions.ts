@@ -106,7 +106,7 @@ export class StackVersions {
     }
   }
 
-  /** Closes a version's functions, except those that another open version shares. */
+  /** Closes the functions of a version of the stack, except those that another open version shares. */
   async #end(version: Version): Promise<void> {
     this.#open.delete(version);
     await version.functions.close([...this.#open].map(({ functions }) => functions));

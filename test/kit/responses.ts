@@ -35,8 +35,8 @@ export type PlantResponse = { status: number; headers: Record<string, unknown>; 
 export type PlantService = {
   /**
    * Sends the request to POST /plants, with a valid token if the service needs one. Checks that the response follows
-   * the contract. Sends the request again after a 503, which may only mean that the machine is busy. Does not do so if
-   * the clock is fake, because then a busy machine causes no 503.
+   * the contract. With a real clock, sends the request again after any 503, because a busy machine may be the cause.
+   * With a fake clock, a busy machine causes no 503.
    */
   send: Send;
   /** Reads the item with this id from the store, not through the service. */

@@ -43,7 +43,10 @@ const template = inject('template');
 /** What has happened to the stack so far, in all tests: responses, invocations, log lines and calls to the store. */
 const recorded: Occurrence[] = [];
 
-/** A request. `milliseconds` is the simulated duration of the operation, by default that of an everyday request. */
+/**
+ * A request to send to the service. `milliseconds` is the simulated duration of the operation, by default that of an
+ * everyday request.
+ */
 type Request = { headers?: Record<string, string>; body?: string; milliseconds?: number };
 
 const plant = (id = newId(), name = 'Moss'): string => `{"id":${id},"name":"${name}"}`;
