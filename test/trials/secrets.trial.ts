@@ -19,8 +19,8 @@ import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;
 
 /**
- * The digits with which every id begins. The test finds ids by these digits, and all other secrets by `mark`, which has
- * letters and therefore cannot be in an id.
+ * The digits with which every id in this test begins. The test searches log lines and responses for ids by these
+ * digits, and for other secrets by `mark`, which has letters and therefore cannot be in an id.
  */
 const markedDigits = String(randomInt(10 ** 12, 10 ** 13));
 

@@ -32,7 +32,7 @@ const seconds = (count: number): void => {
 
 /** The issuer's JSON response: a key set, or something else. While this is undefined, the issuer is down. */
 let published: unknown;
-/** The issuer's response time, in seconds. */
+/** How many seconds the simulated issuer takes to respond. */
 let delay: number;
 let fetches: string[];
 let keys: IssuerKeys;
