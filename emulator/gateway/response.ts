@@ -71,7 +71,10 @@ const structuredResponse = ({
   body: Buffer.from(body ?? '', isBase64Encoded === true ? 'base64' : 'utf8'),
 });
 
-/** Headers about the gateway's connection with the client (RFC 9110 section 7.6.1). A function cannot set them. */
+/**
+ * Headers about the gateway's connection with the client, and about the length of a message (RFC 9112). A function
+ * cannot set them.
+ */
 const connectionHeaders = new Set([
   'connection',
   'content-length',

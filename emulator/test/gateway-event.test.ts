@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { exchange, json, post, start, token } from './kit/gateway.ts';
 
 describe('a function gets an event in payload format 2.0', () => {
-  test('with every field of that format', async () => {
+  test('with the fields of that format', async () => {
     const { port, event } = await start();
     await post(
       port,

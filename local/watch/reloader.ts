@@ -36,8 +36,8 @@ export class Reloader {
   /** The code that the service runs, by entry file. */
   readonly #served: Map<string, Buffer>;
   /**
-   * Whether infra/bundling.ts has changed. If so, this process still has the old esbuild options, and only a new
-   * process bundles with the new ones.
+   * Whether infra/bundling.ts has changed. If so, this process still has the old esbuild options, so from then on, each
+   * reload bundles in a new child process, which has the new options.
    */
   #isBundlingOutdated = false;
 

@@ -7,8 +7,11 @@ import { post, programs } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { until } from '../kit/until.ts';
 
-/** A pause in milliseconds that is longer than createPlant's time-out and the time limits of the SDK. */
-const longerThanTheTimeOut = 6_000;
+/**
+ * A pause in milliseconds that is longer than createPlant's time-out (5 s), the authorizer's (9 s), and the time that
+ * the gateway waits for the authorizer (10 s).
+ */
+const longerThanTheTimeOut = 11_000;
 
 test('npm start -- --debug lets a debugger pause a function at a line of its source for longer than its time-out, and Ctrl-C ends the service even then', async ({
   home,

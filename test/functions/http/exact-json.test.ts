@@ -11,7 +11,7 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  'parseExactly returns the same as JSON.parse for the number %s, which is a fraction, or an integer that a JavaScript number holds exactly',
+  'parseExactly does not read the digits of the number %s itself, because JSON.parse cannot have rounded it to an integer',
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },
