@@ -40,7 +40,7 @@ const readToken = (target: Target): string => {
 
 type Failed = Result<'createPlant'> & { ok: false };
 
-/** Says in one sentence why a request failed and what to do about it, and adds the request's id. */
+/** Says in one sentence why a request failed, with advice if there is any, and adds the request's id if it is known. */
 export const explain = (result: Failed, url: string): string =>
   `${advice(result, url)}${result.requestId === undefined ? '' : ` [request ${result.requestId}]`}`;
 

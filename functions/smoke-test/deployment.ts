@@ -20,7 +20,7 @@ export type Answer = {
 export type Invoke = (version: string, event: object) => Promise<Answer>;
 
 /**
- * Returns a function that invokes a version, and tries again until the deadline if Lambda refuses.
+ * Returns a function that invokes a version. If the call fails, the function tries again until the deadline.
  * @param pause milliseconds between two attempts
  */
 export const invoker = (deadline: AbortSignal, pause = 2_000): Invoke => {

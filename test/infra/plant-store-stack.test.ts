@@ -151,7 +151,7 @@ test('the table, the logs and the function versions outlive a prod stack; nothin
   expect([...keptOf(templates.dev), ...keptOf(templates.anna)]).toEqual([]);
 });
 
-test('the outputs of the stack include the URL of the service, all scopes of the contract and the issuer', () => {
+test('the outputs of a stack with an external issuer include the URL of the service, all scopes of the contract and the issuer', () => {
   const { Outputs } = templates.prodWithIssuer;
   expect(Object.keys(Outputs).sort()).toEqual(['ApiUrl', 'DashboardUrl', 'Issuer', 'Scope', 'TableName']);
   expect(Outputs).toMatchObject({ TableName: { Value: ref('Plants') } });

@@ -153,7 +153,7 @@ describe('tokens with unknown key ids (kids)', () => {
    */
   const instances = trialSize(8, 2);
 
-  test(`cause at most 4 fetches by each of ${instances} instances of the authorizer, even if ${flood} such tokens arrive`, async () => {
+  test(`cause at most ${4 * instances} fetches by ${instances} instances of the authorizer, even if ${flood} such tokens arrive`, async () => {
     const other = await startStack();
     onTestFinished(other.close);
     const [good, ...tokens] = await Promise.all([
