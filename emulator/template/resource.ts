@@ -7,7 +7,10 @@ type Properties = Record<string, unknown>;
 /** The numbers that AWS accepts for a property: only whole numbers, unless `fractions` is set. */
 type NumberRange = { min: number; max?: number; fractions?: boolean };
 
-/** A resource of a type that the emulator serves. Its methods accept only the properties in the type's `read` list. */
+/**
+ * A resource of a type that the emulator serves. Its methods take the names of properties, and only of those in the
+ * type's `read` list.
+ */
 export class Resource<T extends ServedType = ServedType> {
   readonly logicalId: string;
   readonly type: T;

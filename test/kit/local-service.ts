@@ -10,7 +10,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const programOf = (script: 'start' | 'token' | 'plant' | 'request' | 'restore'): string =>
   packageJson.scripts[script].split(' ').at(-1) ?? '';
 
-/** The file that each npm script runs. */
+/** For each of these npm scripts, the file that it runs. */
 export const programs = {
   start: programOf('start'),
   token: programOf('token'),

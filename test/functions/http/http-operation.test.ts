@@ -43,7 +43,7 @@ test.each([
 test.each([
   ['a response', () => Promise.resolve(ok)],
   ['an error', () => Promise.reject(new Unavailable())],
-])('an operation leaves no timer behind after it has ended with %s', async (_, handler) => {
+])('the Lambda function of an operation leaves no timer behind after it has ended with %s', async (_, handler) => {
   const response = invoke(handler);
   const during = vi.getTimerCount();
   await response;

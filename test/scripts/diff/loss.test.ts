@@ -52,7 +52,7 @@ const replicas = (...isProtected: boolean[]) => ({
   })),
 });
 
-describe('findLosses reports a loss', () => {
+describe('findLosses reports what a deployment would lose, or no longer protect from loss,', () => {
   test.each<[what: string, type: string, says: string, change: (template: Template) => void]>([
     [
       "the table's key changes",
