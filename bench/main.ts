@@ -176,9 +176,9 @@ const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
- * Returns whether to measure a task for a bundle. These figures are not measured, because the results do not show them:
- * the authorizer's first response, the authorizer's import with ES256, and warm requests to a handler that is bundled a
- * second time, with our options (`asOurs`).
+ * Returns whether to measure a task for a bundle. These figures are not measured: the authorizer's first response, with
+ * which nothing is compared; the authorizer's import with ES256, which is the same as with RS256; and warm requests to
+ * a handler that is bundled a second time, with our options (`asOurs`).
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'

@@ -34,7 +34,7 @@ export const referencePage =
     if (path === '/' && own.routeKeys().some((key) => key === 'GET /' || key === 'ANY /')) return false;
     request.resume();
     // Allow only two names in Host: otherwise, a website could point its name at 127.0.0.1 (DNS rebinding) and read the
-    // page's token. The page has no CORS headers, so browsers let no other website read it.
+    // page's token. Without CORS headers, browsers let no other website read it; programs on this machine can.
     const host = ['127.0.0.1', 'localhost'].map((name) => new URL(`http://${name}:${socket.localPort}`).host);
     if (!host.includes(headers.host ?? '')) {
       send(response, 421, { type: 'text/plain', body: `Use the address http://${host[0]} for this server.\n` });
