@@ -27,7 +27,7 @@ const texts = files.filter(
     /\.(md|ts|cjs|mjs|js|json|ya?ml|html|css)$|^\.ci\/run$/.test(file) &&
     !/^CHANGELOG\.md$|package-lock\.json$|^bench\/results\.json$/.test(file),
 );
-const documents = texts.filter((file) => file.endsWith('.md'));
+const documents = [...texts.filter((file) => file.endsWith('.md')), 'CHANGELOG.md'];
 
 /** The guide to adding an operation. Its code blocks name files that do not exist yet, because its readers add them. */
 const guide = 'docs/add-an-operation.md';
@@ -78,7 +78,7 @@ test('documents, comments and configurations name only files and folders that ex
 
 /**
  * The most words that a document may have, as `wc -w` counts them. The runbook and the appendix have no limit, because
- * nobody reads them as a whole.
+ * nobody reads them as a whole. If the changelog is over its limit, move its oldest release to docs/releases/.
  */
 const wordLimit = (document: string): number =>
   ({
