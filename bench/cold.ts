@@ -29,7 +29,7 @@ export type ColdPhase = { of: string; what: string; milliseconds: number; share:
 
 /**
  * Returns the phases of a cold request in order, each with its shortest time of all rounds: if a phase takes longer in
- * another round, the cause is mostly the machine.
+ * another round, the usual cause is the machine, not the function.
  * @param rounds has an entry for each round: the times of each function, in the order in which the functions are called
  */
 export const coldPhases = (rounds: Record<string, ColdTimes>[]): ColdPhase[] => {

@@ -42,7 +42,7 @@ const roundsPerMeasurement = { import: 1, first: 1, warm: 2 };
  */
 const tolerance = 0.05;
 
-/** The tasks of a child process (child.cjs), and the measures that each task yields. */
+/** The tasks of a child process (child.cjs), and the measurements that each task returns. */
 const tasks = { import: ['import'], first: ['first'], warm: ['warm', 'throughput'] } as const;
 type Task = keyof typeof tasks;
 type Measure = (typeof tasks)[Task][number];
@@ -99,7 +99,7 @@ const certificateFile = path.join(folder, 'certificate.pem');
 writeFileSync(certificateFile, certificate);
 
 const environment = {
-  // Hide the Node.js warnings that libraries in the `usual` bundle cause.
+  // Hide the Node.js warnings that the libraries of `usual`, the handler built the usual way, cause.
   NODE_NO_WARNINGS: '1',
   NODE_EXTRA_CA_CERTS: certificateFile,
   AWS_ENDPOINT_URL_DYNAMODB: url,
@@ -165,7 +165,7 @@ const eventOf = (body: string): string => JSON.stringify(proxyEvent(body));
 
 /**
  * Runs a task once with a bundle.
- * @returns what the task measured; the task `first` measures the milliseconds from the start of the process to its
+ * @returns what the task measured; for the task `first`, the milliseconds from the start of the process until its
  * response
  */
 const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
@@ -176,9 +176,9 @@ const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
- * Returns whether to measure a task for a bundle. These figures are not measured: the authorizer's first response, with
- * which nothing is compared; the authorizer's import with ES256, which is the same as with RS256; and warm requests to
- * a handler that is bundled a second time, with our options (`asOurs`).
+ * Returns whether to measure a task for a bundle. Left out, because they would tell nothing new: the authorizer's first
+ * response; its import with ES256, which is the same as with RS256; and warm requests to a handler that is bundled a
+ * second time, with our options (`asOurs`).
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'

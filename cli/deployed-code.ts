@@ -8,7 +8,8 @@ export type DeployedFunction = { id: string; name: string; live: string | undefi
 
 /**
  * `version` is a number or $LATEST; `share` (from 0 to 1) is the share of a function's calls that this version gets.
- * `declared` is the environment variable BUNDLE_SHA256; `files` has the content of index.js and the names of all files.
+ * `declared` is the bundle's SHA-256 according to the environment variable BUNDLE_SHA256; `files` has the content of
+ * index.js and the names of all files in the version's code.
  */
 export type DeployedVersion = {
   version: string;

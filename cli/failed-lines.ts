@@ -23,9 +23,12 @@ export class FailedLines {
   /** The file's size in bytes when this import began. `#added` is the number of bytes that this import has added. */
   readonly earlier: number;
   #added = 0;
-  /** The digests of lines that the file already has, which `add` does not write again. */
+  /** The digests of lines that the file of failed lines already has. `add` does not write them again. */
   readonly #present = new Set<string>();
-  /** Whether the file has content that does not begin like a file of failed lines: then somebody else has made it. */
+  /**
+   * Whether the file has content that does not begin like a file of failed lines, so that another program must have
+   * made it.
+   */
   readonly isForeign: boolean;
 
   private constructor(file: string, head: string, earlier: number) {
@@ -57,7 +60,7 @@ export class FailedLines {
     // then, add the line, because it may have been deleted.
     if (this.#present.has(digest(bytes.toString('latin1'))) && (await this.#isUnchanged())) return;
     const request = requestId === undefined ? '' : ` [request ${requestId}]`;
-    // Replace line breaks in the message, because they would end the comment: the message may come from any server.
+    // The message may come from any server. Replace its line breaks, because they would end the comment that quotes it.
     const reason = `${message}${request}`.replaceAll(/\s+/g, ' ');
     const head = Buffer.from(`# ${source}:${number} (${error}): ${reason}\n`);
     const lineBreak = Buffer.from((await endsInLineBreak(this.file)) ? '' : '\n');
@@ -71,7 +74,7 @@ export class FailedLines {
    * makes sure that all removed lines were in the file before the current import.
    */
   async remove(first: number): Promise<void> {
-    // If somebody else has changed the file since this import began, remove nothing.
+    // If another program has changed the file of failed lines since this import began, remove nothing from it.
     if (first === 0 || !(await this.#isUnchanged())) return;
     if (first === this.earlier + this.#added) return rm(this.file);
     // If the file is a symbolic link, replace its target, not the link. Keep the permissions, which may be restricted.

@@ -137,8 +137,8 @@ class MaybeRounded extends Error {}
 
 /**
  * Makes JSON.parse return an integer as a bigint, because a large integer would be rounded as a number.
- * @throws MaybeRounded for a number that is written with a fraction or an exponent, but is an integer or infinite as a
- * double
+ * @throws MaybeRounded for a number with a fraction or an exponent whose double is an integer or infinite, because
+ * JSON.parse may have rounded it
  */
 const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
   if (typeof value !== 'number') return value;

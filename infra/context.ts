@@ -41,7 +41,7 @@ export const text = (
   return value;
 };
 
-/** Reads the string of a key that must be set whenever the key `other` is set. */
+/** Reads the key's value, a string that must be set whenever the key `other` is set. */
 export const partner = (
   node: Node,
   key: string,

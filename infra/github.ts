@@ -86,7 +86,10 @@ export class GitHubStack extends Stack {
   }
 }
 
-/** Allows actions on all resources whose names match a pattern, because AWS generates parts of these names. */
+/**
+ * Allows actions on all resources whose names match a pattern: the exact names are unknown, because AWS generates parts
+ * of them.
+ */
 const allow = (role: Role, actions: string[], service: string, pattern: string): void => {
   const arn = (partition: string, region: string, account: string) =>
     `arn:${partition}:${service}:${region}:${account}:${pattern}`;

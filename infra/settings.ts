@@ -28,7 +28,7 @@ export type Settings = {
   stage: Stage;
   /** The issuer of the tokens. If absent, the stack creates a Cognito user pool as the issuer. */
   externalIssuer?: TrustedIssuer;
-  /** The limits above which API Gateway answers 429: requests per second, and requests at once. */
+  /** The limits above which API Gateway answers 429: requests per second (rate), and requests in a burst. */
   throttle: { rateLimit: number; burstLimit: number };
   /** The origins whose pages may call the API from a browser (CORS). */
   allowOrigins: string[];
@@ -104,7 +104,10 @@ const readDomain = (node: Node): Domain | undefined => {
 const hostName = /^(?=.{1,253}$)([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/;
 const certificate = /^arn:aws[a-z-]*:acm:[a-z\d-]+:\d{12}:certificate\/[\w-]+$/;
 
-/** Matches origins as browsers spell them, because API Gateway compares their text. docs/deploy.md says why not `*`. */
+/**
+ * Accepts an origin only as browsers spell it, because API Gateway compares texts. docs/deploy.md says why `*` is
+ * refused.
+ */
 const origins = {
   test: (text: string): boolean =>
     text.split(',').every((each) => origin.test(each) && URL.parse(each)?.origin === each),

@@ -44,7 +44,8 @@ const inSources = (stack: string, sha256 = bundle): string => {
 };
 
 /**
- * Returns a log record with its translated stack traces below it. Returns undefined if the text is not a log record.
+ * Returns a log record, and below it its stack traces with positions in the sources. Returns undefined if the text is
+ * not a log record.
  */
 const unfold = (input: string): string | undefined => {
   const found = parse(input);

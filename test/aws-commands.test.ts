@@ -78,7 +78,7 @@ describe('problemsOf, which checks an AWS CLI command,', () => {
     ],
     ['aws dynamodb wait table-ready --table-name t', 'there is no waiter table-ready'],
     ['aws dynamodb wait table-exists --name t', 'no operation has the options --name t'],
-  ])('finds all problems, and no others, in the wrong command: %s', (command, ...problems) => {
+  ])('finds exactly the problems of the faulty command: %s', (command, ...problems) => {
     expect(problemsOf(command)).toEqual(problems);
   });
 });

@@ -1,4 +1,6 @@
-/** Runs the tests of `npm run journey` behind a gateway that often refuses a request because a quota is used up. */
+/**
+ * Runs the same tests as `npm run journey`, behind a gateway that often refuses a request because a quota is used up.
+ */
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -101,7 +103,7 @@ test('npm run journey passes even if the gateway accepts only ten requests at a 
   expect(refused, 'requests refused').toBeGreaterThan(20);
 });
 
-test('npm run journey fails without a retry if a 500 comes from the service instead of the gateway', async () => {
+test('npm run journey does not retry a 500 of the service, as it does a 500 of the gateway, but fails', async () => {
   let number = 0;
   const { code, output } = await runJourney(
     (request, response, body) => {

@@ -70,8 +70,8 @@ describe('every package of a lock file', () => {
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
-    // esbuild's install script is forbidden, too: if the package with the binary is missing, the script installs it
-    // without a lock file, and that package's own scripts run before the binary is checked.
+    // esbuild's install script is forbidden, too: if the package with esbuild's binary is missing, it installs that
+    // package without a lock file, and runs its scripts before it checks the binary.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));

@@ -72,8 +72,8 @@ test('each rule that npm run diff --allow can lift, and no other rule, has a lab
 
 describe('the workflow step that runs npm run diff for a pull request', () => {
   /**
-   * Runs the step in an empty folder, with these shell commands in place of npm and git. @returns the summary and the
-   * exit code
+   * Runs the step in an empty folder, with these shell commands in place of npm and git. @returns the job summary that
+   * the step writes, and its exit code
    */
   const runStep = (npm: string, git: string, labels: Record<string, string> = {}) => {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-workflow-'));

@@ -43,8 +43,8 @@ export const mustBeEmpty = async (folder: string): Promise<void> => {
 };
 
 /**
- * Returns the file names in a folder, or none if the folder is missing or cannot be read. Opening it later creates a
- * missing folder, and otherwise fails with the reason.
+ * Returns the file names in a folder, or none if the folder is missing or cannot be read. Neither is an error here:
+ * opening the database creates a missing folder, and fails with the reason if the folder cannot be read.
  */
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 

@@ -18,7 +18,7 @@ class Pauses {
     setInterval(() => this.total(), limits.interval).unref();
   }
 
-  /** The total length of all pauses so far, in milliseconds. */
+  /** How long a debugger has paused this thread so far, in milliseconds. */
   total(): number {
     const now = this.#now();
     const silence = now - this.#lastNote;
@@ -57,8 +57,8 @@ export const suspendTimers = (): void => {
       timer.refresh();
     };
   };
-  // Node.js does not document `_onTimeout`, the field in which each timer has its callback. The timers of sockets, of
-  // AbortSignal.timeout() and of node:timers/promises have this field, too.
+  // Each timer has its callback in `_onTimeout`, a field that Node.js does not document. Replacing this field also
+  // covers the timers of sockets, of AbortSignal.timeout() and of node:timers/promises.
   Object.defineProperty(Object.getPrototypeOf(setTimeout(() => {})), '_onTimeout', {
     get(this: Timer) {
       return callbacks.get(this);

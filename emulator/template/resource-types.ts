@@ -6,8 +6,8 @@ type Properties = {
   /** The properties that are ignored, because they make no difference to requests, functions or the store here. */
   withoutEffect: readonly string[];
   /**
-   * The reasons why some properties are refused. A property that is on none of the lists `read`, `withoutEffect` and
-   * `refused` is refused, too.
+   * The reasons why some properties of a resource are refused. A property that is in none of the lists `read`,
+   * `withoutEffect` and `refused` is refused, too.
    */
   refused?: Record<string, string>;
 };

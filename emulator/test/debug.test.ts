@@ -26,8 +26,9 @@ const timers = {
 const kinds = Object.keys(timers).sort();
 
 /**
- * A handler that starts a timer of each kind, and then pauses. It returns the timers that fired in the first turns of
- * the event loop after the pause (`early`), and all timers that had fired when the handler ended (`fired`).
+ * A handler that starts a timer of each kind, and then blocks its thread, as a debugger's pause does. It returns the
+ * timers that fired in the first turns of the event loop after the pause (`early`), and all timers that had fired when
+ * the handler ended (`fired`).
  */
 const startTimers = `
   const { once } = require('node:events');

@@ -39,7 +39,7 @@ describe('the gateway', () => {
     expect((await response).status, 'status').not.toBe(400);
   });
 
-  test('sends no 400 for invalid bytes that arrive after two pipelined requests, while the second is still unanswered', async () => {
+  test('closes the connection, without a 400, if invalid bytes arrive while the second of two pipelined requests is unanswered', async () => {
     const called = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<Outcome>();
     const answers = [Promise.resolve(asJson({ statusCode: 201 })), finish.promise];

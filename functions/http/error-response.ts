@@ -69,7 +69,10 @@ const evidence = (thrown: unknown, depth = 0): object => {
   };
 };
 
-/** An error's name, code and request id are logged only if they look like one; otherwise, they might be secrets. */
+/**
+ * An error's name, code and request id are each logged only if they have the usual form, because they might be secrets
+ * otherwise.
+ */
 const errorName = /^(?:[A-Z][A-Za-z]{0,60})?(?:Exception|Error|Failure|Exceeded|Unavailable)$/;
 const errorCode = /^[A-Z][A-Z\d_]{1,60}$/;
 const dynamoDBRequestId = /^[A-Z\d]{52}$/;

@@ -76,8 +76,8 @@ const assertDynamoDB = ({ $metadata }: Answer): void => {
 };
 
 /**
- * Names of errors that count as temporary even if the SDK does not retry them: aborted at the deadline, a wrong clock,
- * an item that another request is changing.
+ * Names of errors that count as temporary even if the SDK does not retry them. Their causes: the deadline aborted the
+ * call, the clock is wrong, or another request is changing the item.
  */
 const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionConflictException)$/;
 

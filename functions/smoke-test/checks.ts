@@ -20,7 +20,7 @@ const plant = {
 
 const { id, ...content } = plant;
 
-/** For each operation, its checks in the order in which they run. Each check has a name. */
+/** For each operation, the checks of the smoke test in the order in which they run. Each check has a name. */
 export const checks: { readonly [Id in OperationId]: Readonly<Record<string, Check<Id>>> } = {
   createPlant: {
     'an everyday plant': { body: plant, status: 200, response: content },

@@ -1,6 +1,7 @@
 /**
  * A reload begins when no file has changed for this many milliseconds, so that a `git checkout` causes only one reload.
- * Over 50, because chokidar does not report a file's second change within 50 ms, and a faster reload would miss it.
+ * It must be over 50: chokidar does not report a second change of a file within 50 ms of the first, so a reload must
+ * read the file after that time.
  */
 const quietTime = 60;
 

@@ -78,8 +78,8 @@ type Place = { path: string[]; isChoice: boolean };
 type NumberPlace = Place & { isInt64: boolean };
 
 /**
- * Refuses the type `number` for a value that may also be an int64: the validator turns a `number` into a double, which
- * would round the int64. (It turns an `integer` into a double only if the double is exact.)
+ * Refuses a schema in which a value may be a `number` and also an int64: the validator turns a `number` into a double,
+ * which would round the int64. (It turns an `integer` into a double only if the double is exact.)
  */
 export const checkNumbers = (contract: Contract, schema: Schema): void => {
   const numbers = numbersOf(contract, schema, { path: [], isChoice: false }, []);

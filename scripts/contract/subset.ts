@@ -155,7 +155,10 @@ const boundsOf = (part: Schema): Bound[] => {
   ];
 };
 
-/** Returns a function that says whether a limit is at least as strict as `wide`. */
+/**
+ * Returns a function that says whether a bound, such as a `minimum`, allows only numbers that the bound `wide` allows,
+ * too.
+ */
 const isWithin =
   (wide: Bound) =>
   (bound: Bound): boolean => {

@@ -187,7 +187,10 @@ const fieldsOf = (contract: Contract, schema: Schema, body: Schema | undefined) 
   return { ...(type !== undefined && { types: [type].flat() }), requires: required, repeats: isEcho ? writable : [] };
 };
 
-/** The fields of a request body and their types. Empty if the schema also allows fields that it does not list. */
+/**
+ * The fields of a request body and their types. Empty if the schema also allows fields that it does not list, because
+ * then the list would not be complete.
+ */
 const bodyFields = (contract: Contract, body: Schema): Record<string, string> => {
   const { properties, isOpen } = flattened(contract, body);
   const types = Object.entries(properties).map(([name, schema]) => [name, typeOf(contract, schema)]);

@@ -31,7 +31,8 @@ export const synthesize = async (
   const { ended, output } = startIn(project, ['sh', '-c', cdk.app], signal, environment);
   const code = await ended;
   signal.throwIfAborted();
-  // Leave out long lines: if the CDK crashes, Node.js prints a line of the CDK's minified code, as long as a file.
+  // Leave out long lines: if the CDK crashes, Node.js prints a line of the CDK's minified code, which may be a whole
+  // file.
   if (code !== 0) throw new Error(`${name} cannot be synthesized:\n${output().replaceAll(/^.{1000,}\n/gm, '')}`);
   return new Map(
     new CloudAssembly(assembly).stacks.map(({ stackName, template, terminationProtection = false }) => [

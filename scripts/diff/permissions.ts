@@ -95,7 +95,7 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
   const principals = named.length > 0 ? named : holders;
   const condition = statement.Condition === undefined ? '' : JSON.stringify(statement.Condition);
   const effect = textOf(statement.Effect);
-  // If a statement names no resource, as in the policy of a role or a queue, its resource is that role or queue.
+  // If a statement names no resource, as in the trust policy of a role, its resource is what the policy belongs to.
   const resources = listOf(statement, 'Resource');
   return principals.flatMap((who) =>
     listOf(statement, 'Action').flatMap((action) =>

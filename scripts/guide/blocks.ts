@@ -29,7 +29,8 @@ const side = ({ lines }: Block, sign: '-' | '+'): string =>
     .join('');
 
 /**
- * Applies a block to the text of its file; `text` is undefined if the file does not exist.
+ * Applies a code block of a guide to the text of the file that it names; `text` is undefined if the file does not
+ * exist.
  * @returns the new text
  * @throws Error with a sentence for the user if the file to create exists already, or if the block does not fit the
  * file

@@ -1,8 +1,8 @@
 import { type Noun, styles, takesAn } from './noun.ts';
 
 /**
- * The part of a file to which a character belongs: `code`; `text`, such as a comment, a literal or a heading; or
- * `prose`, the running text of a document, in which a rename changes createPlant, but not the word plant.
+ * The kind of text that a character belongs to: `code`; `text`, such as a comment, a literal or a heading; or `prose`,
+ * the running text of a document. In prose, a rename changes createPlant, but not the word plant.
  */
 export type Kind = 'code' | 'text' | 'prose';
 
@@ -18,8 +18,8 @@ const isInPath = (before: string, after: string): boolean =>
   fileName.test(after);
 
 /**
- * Chooses the spelling of a word by the text `before` and `after` it. That text matters only for nouns of several
- * words, such as customer-order.
+ * Chooses how to write a noun, such as customerOrder, customer-order or CUSTOMER_ORDER, by the text `before` and
+ * `after` it. That text matters only for nouns of several words.
  */
 const styleOf = (word: string, before: string, after: string, kind: Kind): keyof typeof styles => {
   const isPart = /^\w/.test(after);

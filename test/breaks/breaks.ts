@@ -11,7 +11,7 @@ export type Break = {
   broken: string;
   /** What goes wrong because of the break, in one sentence. */
   says: string;
-  /** Says why `npm test` cannot notice this break, and which test outside `npm test` does. Absent from other breaks. */
+  /** Only for a break that `npm test` cannot notice: says why, and which other test notices it. */
   unseen?: string;
 };
 

@@ -10,7 +10,10 @@ const outputs = {
   Scope: 'plants/create',
 };
 
-/** Reads the issuer of a stack with the outputs `given`. @returns the issuer, and the requests sent to AWS */
+/**
+ * Reads the issuer of a stack whose outputs, from a fake AWS, are `given`. @returns the issuer, and the requests sent
+ * to AWS
+ */
 const read = async (given: Record<string, string>, environment: Record<string, string> = {}) => {
   const all = { AWS_REGION: 'eu-west-1', AWS_DEFAULT_REGION: undefined, ...environment };
   for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);

@@ -45,7 +45,7 @@ test('if the file of failed lines is a symbolic link, an import does not replace
 });
 
 test.each([texts(1, 2), ''])(
-  'FailedLines.remove leaves no file of failed lines if it removes the lines of earlier imports and no new line has failed; content before: %j',
+  'FailedLines.remove deletes the file if all its lines are from earlier imports, and no line has failed in this one; content before: %j',
   async (earlier) => {
     const { folder, failures } = await importAgain(earlier);
     await failures.remove(failures.earlier);

@@ -134,7 +134,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('of the original file, for the second time, keeps the line that a user has corrected in the file of failed lines, and adds the original line if the original line fails again', async () => {
+  test('again, of the original file, keeps the line that a user has corrected in the file of failed lines; if the original line fails again, it is added', async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);

@@ -74,7 +74,10 @@ const apply = async ([file, before, after]: Edit) => {
   await writeFile(target, parts.join(after));
 };
 
-/** Returns the errors of the compiler: for each, the file, and which of the new fields the message names. */
+/**
+ * Returns the errors that the compiler reports after the new fields were added to the contract: for each, the file, and
+ * which of these fields its message names.
+ */
 const namedByCompiler = async (): Promise<[file: string, fields: string[]][]> => {
   const { stdout } = await node(
     {},

@@ -188,7 +188,7 @@ describe('a deployment fails', () => {
   });
 });
 
-test('an invocation that Lambda refuses is repeated, because a new permission takes some seconds to have an effect', async () => {
+test('an invocation that Lambda refuses is repeated, because a new permission takes effect only after some seconds', async () => {
   let refusals = 2;
   answers['authorizer'] = () =>
     refusals-- > 0 ? { refused: 'AccessDeniedException' } : result({ isAuthorized: false });

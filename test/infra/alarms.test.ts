@@ -13,8 +13,8 @@ const called = [...new Set(Object.values(grants).flat())].map((action) => action
 const conditional = called.filter((operation) => ['PutItem', 'UpdateItem', 'DeleteItem'].includes(operation));
 
 /**
- * Returns one line of text for each DynamoDB operation in `operations`. The line describes the metric `metric` of the
- * table for that operation.
+ * For each DynamoDB operation in `operations`, returns the line that an alarm has below if it reads the table's metric
+ * `metric` for that operation.
  */
 const each = (operations: string[], metric: string): string[] =>
   operations.map((operation) => `on${operation}: ${metric}, Operation=${operation}, TableName=Plants`);
@@ -130,7 +130,7 @@ test('the runbook has one section for each kind of alarm, and its first table li
   expect(rows.filter(([, name = '', heading]) => name.toLowerCase() !== heading)).toEqual([]);
 });
 
-test('every alarm notifies the topic when it goes off and when it ends, and no alarm goes off because data is missing', () => {
+test('every alarm notifies the topic when it goes off and when it ends, and missing data does not make an alarm go off', () => {
   expect(Object.keys(ofType('AWS::SNS::Topic'))).toEqual(['MonitoringAlarms']);
   const topic = [ref('MonitoringAlarms')];
   const sent = { AlarmActions: topic, OKActions: topic, TreatMissingData: 'notBreaching' };

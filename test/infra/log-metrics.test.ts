@@ -12,8 +12,8 @@ type Filter = {
 const filters = Object.values(propertiesOf('AWS::Logs::MetricFilter')) as Filter[];
 
 /**
- * The metrics that record a number: for each, the end of its name, the field in `message.store` that it records, the
- * field's minimum, and the unit.
+ * The metrics that record a value instead of counting log lines. For each: the end of its name, the field of
+ * `message.store` that it records, the field's minimum, and the unit.
  */
 const numbers = [
   ['TimeOfStore', 'milliseconds', 0, 'Milliseconds'],

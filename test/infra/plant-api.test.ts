@@ -135,7 +135,7 @@ describe('an API with a domain name', () => {
     });
   });
 
-  test('has its URL and, if no DNS zone is configured, the target for a DNS record in the outputs of the stack', () => {
+  test('has outputs with its URL and, if no DNS zone is configured, the target for a DNS record', () => {
     expect(template.Outputs).toMatchObject({
       ApiUrl: { Value: 'https://api.example.com' },
       DomainTarget: { Value: target('RegionalDomainName') },

@@ -59,8 +59,8 @@ const deployedTimeout = (functionName: string): number =>
 export type FilterCheck = { pattern: string; lines: string[]; matching: number[] };
 
 /**
- * For each metric filter whose log is not empty, returns the lines of the log and which of them match. Of lines that
- * differ only in figures and details (`withoutFigures`), returns one.
+ * For each metric filter whose log is not empty, returns the lines of the log and which of them match. If lines differ
+ * only in what `withoutFigures` removes, such as numbers, returns only one of them.
  */
 export const filterChecks = (template: object, occurrences: readonly Occurrence[]): FilterCheck[] =>
   metricFilters(template as Template).flatMap(({ functionName, pattern, matches }) => {
@@ -77,7 +77,10 @@ export const filterChecks = (template: object, occurrences: readonly Occurrence[
 const withoutDetails = (key: string, value: unknown): unknown =>
   /^(?:gatewayRequestId|bundle|stack|stackTrace|\$metadata)$/.test(key) ? undefined : value;
 
-/** Like `withoutDetails`, but also replaces each number, except an error number, with 0: similar lines become equal. */
+/**
+ * Like `withoutDetails`, but also replaces each number with 0, so that similar lines become equal. Keeps the field
+ * `error`, the number of our error.
+ */
 const withoutFigures = (key: string, value: unknown): unknown =>
   typeof value === 'number' && key !== 'error' ? 0 : withoutDetails(key, value);
 

@@ -7,7 +7,7 @@ import { createPlantStoreClient } from '../../client/plant-store-client.ts';
 
 /**
  * If `token` is `endless`, the token function never resolves, and the call is aborted after 1 ms. If `abort` is `at
- * once`, the call is aborted immediately; if it is a URL, this program sends a GET to it, and then aborts the call.
+ * once`, the call is aborted immediately; if it is a URL, the call is aborted when a GET to this URL is answered.
  */
 export type Call = { baseUrl: string; token?: 'text' | 'function' | 'endless'; abort?: string };
 

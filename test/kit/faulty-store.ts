@@ -27,8 +27,8 @@ type Call = {
    */
   perform: () => Promise<StoreResponse>;
   /**
-   * Adds to `performed` the outcome of a call that the fault answers instead of the store. Do not use it for a call
-   * that `perform` passes on to the store: `perform` adds that outcome.
+   * Adds to `performed` the outcome of a call that an injected fault answered instead of the store. Do not use it for a
+   * call that `perform` passes on to the store: `perform` adds that outcome.
    */
   note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };

@@ -24,7 +24,7 @@ export const spellInteger = (gen: GeneratorValue, integer: bigint): string => {
     sign + digits,
     `${sign}${digits}.0${zeros}`,
     `${sign}${digits}${e}${pick(gen, ['', '+', '-'])}0`,
-    // JSON forbids leading zeros, so 0 must not become 00e-1.
+    // Do not append zeros to 0: JSON forbids the leading zero in 00e-1.
     integer === 0n ? `${sign}0` : `${sign}${digits}${zeros}${e}-${zeros.length}`,
     `${sign}${whole}${fraction && `.${fraction}`}${e}${plus}${places}`,
   ]);

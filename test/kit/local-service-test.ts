@@ -29,7 +29,9 @@ const makeHome = async () => {
     begin,
     /** Writes a stand-in for `curl` into the data folder. @returns the folder with the stand-in */
     curl: withCurl,
-    /** Returns the names of all files and folders in the data folder, except npm's compile cache. */
+    /**
+     * Returns the names of all files and folders in the data folder, except Node's compile cache, which npm puts there.
+     */
     list: async () => (await readdir(folder)).filter((name) => name !== 'node-compile-cache').sort(),
     start: async () => {
       const service = await startLocalService(folder, {}, undefined, end.signal);

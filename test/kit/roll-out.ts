@@ -19,7 +19,7 @@ const git = async (...args: string[]): Promise<string> =>
 /** Besides the npm packages in a function's bundle, these files and folders decide what the bundle contains. */
 const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml'];
 
-/** git lists a commit if it changed a line that matches: a line that is neither empty nor all comment. */
+/** A pattern of `git log` for lines of code: it matches each line that is neither empty nor only a comment. */
 const codeLine = '^[[:space:]]*([^[:space:]/*#]|/[^/*])';
 
 /**

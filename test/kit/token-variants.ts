@@ -108,7 +108,7 @@ export const issuedBy =
   ({ es, issuer, claims }) =>
     sign(es, claims({ iss: issuerOf(issuer) }));
 
-/** Makes a token signed by the issuer. The token's payload is what `textOf` returns when it gets a valid payload. */
+/** Makes a token signed by the issuer. `textOf` gets a valid payload, and returns the payload to sign. */
 export const withPayload =
   (textOf: (payload: string) => string | Uint8Array, header: Record<string, unknown> = {}): MakeToken =>
   ({ es, claims }) =>

@@ -5,7 +5,7 @@ import { closeServer, listen } from '../../local/listen.ts';
 import { makeKey, type SigningKey } from './access-tokens.ts';
 import { closedDuring } from './servers.ts';
 
-/** A token issuer whose keys and responses a trial controls. `certificate` is in PEM. */
+/** A token issuer whose keys and responses a test controls. `certificate` is in PEM. */
 export type TrialIssuer = {
   issuer: string;
   jwksUri: string;

@@ -57,7 +57,10 @@ type Send = (body: string, headers?: Record<string, string>) => Promise<PlantRes
 /** Names a function of the stack: `authorizer`, or the route of the operation that the function handles. */
 export type FunctionName = 'authorizer' | `${string} /${string}`;
 
-/** How a trial stack differs from a deployed one: in its API, its authorizer and the function of each operation. */
+/**
+ * What a test changes in its copy of the stack: the environment or code of functions, options of the gateway, a
+ * roll-out.
+ */
 export type Changes = {
   authorizer?: Change;
   operations?: Change;
@@ -167,8 +170,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
-    // Pretend that the API has a route `GET /`, so that the gateway answers GET /, as on AWS. Without that route, the
-    // local service would answer with its own page.
+    // On AWS, API Gateway answers GET /. The local service answers it with its own page unless the API has such a
+    // route, so pretend that it has one.
     intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
   });
   try {

@@ -51,12 +51,15 @@ test.each(['', '{}', '[]', 'null', 'my notes'])(
   },
 );
 
-test.each(Object.keys(session))('a session file without the field %s is not accepted', async (name) => {
-  const { folder, file } = await newFolder();
-  writeFileSync(file, JSON.stringify({ ...session, [name]: undefined }));
-  expect(() => readSession(folder)).toThrow('No local service is running');
-  expect(() => removeStaleSession(folder)).toThrow('Move it away');
-});
+test.each(Object.keys(session))(
+  'commands that need npm start reject a session file without the field %s',
+  async (name) => {
+    const { folder, file } = await newFolder();
+    writeFileSync(file, JSON.stringify({ ...session, [name]: undefined }));
+    expect(() => readSession(folder)).toThrow('No local service is running');
+    expect(() => removeStaleSession(folder)).toThrow('Move it away');
+  },
+);
 
 test('removeStaleSession removes the session file that a killed service left behind', async () => {
   const { folder } = await newFolder();

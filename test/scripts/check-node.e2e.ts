@@ -155,27 +155,29 @@ describe('npm ci', () => {
   test('fails if the registry does not have the npm package that contains Node.js', () =>
     expectRefusal(install(undefined)));
 
-  test('fails with the option --omit=optional', () => expectRefusal(install(genuine, machine, '--omit=optional')));
+  test('fails with the option --omit=optional, which leaves out the package that contains Node.js', () =>
+    expectRefusal(install(genuine, machine, '--omit=optional')));
 
   describe('with --ignore-scripts', () => {
     test('does not run the prepare script, so npm start runs it', async () => {
       const { project, npm, compiledBy, binary } = await install(genuine, machine, '--ignore-scripts');
       expect(compiledBy, 'what ran prepare').toBe('nobody');
-      // Remove the link node_modules/.bin/node, as npm 10 does when it removes the Node.js package of another platform.
+      // Remove the link node_modules/.bin/node: npm 10 does so, too, when it removes the package with Node.js for
+      // another platform.
       await rm(path.join(project, 'node_modules/.bin/node'));
       const { code, stdout } = await npm('-s', 'start');
       expect([code, stdout]).toEqual([0, `${binary}\n`]);
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test('leaves out the package that contains Node.js, without an error, if the package is forged; npm start then refuses to run on the Node.js in PATH', async () => {
+    test('installs nothing, without an error, if the package that contains Node.js is forged; npm start then refuses to run on the Node.js in PATH', async () => {
       const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
       // If generated code from an earlier `npm ci` is there, npm start skips the script `prepare`, which checks
-      // Node.js. Even then, npm start must refuse to run.
+      // Node.js. Even then, npm start must refuse the Node.js in PATH.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);

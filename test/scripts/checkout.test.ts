@@ -58,7 +58,7 @@ test("a checkout has the commit's files, the working tree's packages, and code g
   expect(checkout).toMatchObject({ commit: git(project, 'rev-parse', 'first'), hasSamePackages: true });
 });
 
-test('hasSamePackages is false if the package-lock.json of the commit that was checked out differs from that of the working tree', async () => {
+test('hasSamePackages is false if the package-lock.json of the checked-out commit differs from that of the working tree', async () => {
   await write('package-lock.json', '{ "lockfileVersion": 3 }');
   expect(await checkedOut('HEAD')).toMatchObject({ hasSamePackages: false });
 });

@@ -101,7 +101,7 @@ describe('the size of the changes that a guide tells readers to make', () => {
     ['five new files', ['a', 'b', 'c', 'd', 'e'].map((file) => ({ ...made, file }))],
     ['five changed files', ['a', 'b', 'c', 'd', 'e'].map(line)],
     ['151 lines', [{ ...made, lines: Array<string>(151).fill('') }]],
-  ])('is over the limit if the changes include %s', (_, blocks) => {
+  ])('is more than the target allows if the changes include %s', (_, blocks) => {
     expect(isWithinTarget(priceOf(blocks)), 'is within the target').toBe(false);
   });
 });

@@ -89,7 +89,7 @@ describe('renaming the noun plant to customer-order in a document', () => {
     );
   });
 
-  test('replaces the old noun in code blocks and headings, although not in other prose', () => {
+  test('replaces the old noun in code blocks and headings, but not in running text', () => {
     const before = '## Add a plant\n\nA plant.\n\n```ts\nconst plant = { name: "a plant" };\n```\n\nA plant.\n';
     expect(inDocument(before)).toBe(
       '## Add a customer order\n\nA plant.\n\n```ts\nconst customerOrder = { name: "a customer order" };\n```\n\nA plant.\n',

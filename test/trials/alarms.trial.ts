@@ -145,8 +145,8 @@ const alarmsIn20Minutes = (...requests: Occurrence[][]): string[] =>
   inRoles(raisedAlarms(template, eachMinute(0, 20, requests.flat())));
 
 /**
- * `timingOut`: the API's alarms that go off if a function times out. `withoutKeys`: all alarms that go off if no keys
- * can be fetched.
+ * `timingOut`: the alarms of the API (not of the function) that go off if a function times out. `withoutKeys`: all
+ * alarms that go off if no keys can be fetched.
  */
 const timingOut = ['Api5xxRate', 'ApiLatencyP99'];
 const withoutKeys = ['Api5xxRate', 'AuthorizerErrors', 'AuthorizerKeysNotFetched'];
@@ -163,7 +163,7 @@ const faults: Fault20Minutes[] = [
     () => whileStore(failOneCall(), sendOnce),
     ['TableSystemErrors'],
   ],
-  // An operation gives up after 2.3 s, so no response takes 2.5 s, the limit of the alarm ApiLatencyP99.
+  // An operation gives up after 2.3 s, so no response takes 2.5 s, and the alarm ApiLatencyP99 does not go off.
   ['the store hangs', () => whileStore(hang, () => sendOnce({ milliseconds: 2_300 })), ['Api5xxRate']],
   ['the store cannot be reached', whileUnreachable, ['Api5xxRate']],
   ['the store denies access', whileRefusing('AccessDeniedException'), ['Api5xxRate', 'OperationFaults']],
@@ -291,8 +291,7 @@ for (const [verdict, versions] of Object.entries({ 'rolled back': rolledBack, 'n
 test('each metric filter matches some of the lines that its function logged in these tests, but not every line', () => {
   const checks = filterChecks(template, recorded);
   const patternOf = ({ pattern }: { pattern: string }): string => pattern;
-  // Compare sets of patterns: only one operation has log lines here, and the functions of all operations have the same
-  // metric filters.
+  // Compare sets of patterns, not of filters: all operations have the same filters, but only one has log lines here.
   expect(new Set(checks.map(patternOf))).toEqual(new Set(metricFilters(template as Template).map(patternOf)));
   for (const { pattern, lines, matching } of checks) {
     expect(matching, `lines that match ${pattern}`).not.toEqual([]);

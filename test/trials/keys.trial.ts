@@ -148,9 +148,7 @@ describe('tokens with unknown key ids (kids)', () => {
     expect(await sendAt(20 * second), 'status').toBe(200);
   });
 
-  /**
-   * How many instances of the authorizer run at the same time. A full trial uses as many as the local service may run.
-   */
+  /** How many instances of the authorizer run at the same time. In a full trial, the local service's maximum. */
   const instances = trialSize(8, 2);
 
   test(`cause at most ${4 * instances} fetches by ${instances} instances of the authorizer, even if ${flood} such tokens arrive`, async () => {

@@ -135,7 +135,8 @@ test('the service writes no secret of a request to a log line or an error respon
   const sendWithRetries = (request: Sent): Promise<number> => retryWhile(() => send(request), isUnavailable);
 
   for (const request of requests) expect(await sendWithRetries(request), 'status of a refusal').toBeLessThan(500);
-  // If the store fails or the response is a 500, the service logs the cause, which could contain a secret.
+  // If the store fails or the response is a 500, the service logs the cause. Most of these failures quote the
+  // secret, which must not reach the log.
   for (const fault of [
     quoting(400, 'ValidationException'),
     quoting(400, 'AccessDeniedException'),

@@ -52,7 +52,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** How many requests are sent at the same time. The local service runs this many instances of a function. */
+/** How many requests are sent at the same time: as many as the local service runs instances of a function. */
 const width = 8;
 
 /** Sends raw bytes to the gateway, and expects one response. @returns its status */
@@ -99,8 +99,8 @@ const atFunction = async (authorization: string): Promise<{ verdict: unknown; re
 const headerReasons = ['no bearer token', 'not a signed JWT', 'encrypted token', 'too long'];
 
 /**
- * The statuses of a refusal: 403 if the authorizer refuses, and 400 (bad bytes), 401 (no header) or 431 (too long) if
- * the gateway does.
+ * The statuses of a refused token: 403 from the authorizer, or from the gateway 400 (bad bytes), 401 (no header) or 431
+ * (header too long).
  */
 const refusals = [400, 401, 403, 431];
 

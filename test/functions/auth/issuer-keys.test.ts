@@ -205,7 +205,7 @@ describe('the keys of an issuer that fails', () => {
     expect(fetches, 'fetches').toHaveLength(2);
   });
 
-  test('cannot be read, and a log line says why they could not be fetched', async () => {
+  test('cannot be read, and a log line says why the issuer did not return them', async () => {
     published = undefined;
     await expect(keys.current()).rejects.toThrow('the issuer is down');
     expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the issuer is down' });
@@ -219,17 +219,14 @@ describe('the keys of an issuer that fails', () => {
     { keys: 'secret' },
     { keys: { secret: 1 } },
     { keys: ['secret', null, {}] },
-  ])(
-    'cannot be read, and the log does not quote the response, if the response is not a key set: %j',
-    async (answer) => {
-      published = answer;
-      await expect(keys.current()).rejects.toThrow('the response is not a key set');
-      expect(console.warn).toHaveBeenCalledWith({
-        outcome: 'keys not fetched',
-        cause: 'the response is not a key set',
-      });
-    },
-  );
+  ])('cannot be read if the response is not a key set, which the log does not quote: %j', async (answer) => {
+    published = answer;
+    await expect(keys.current()).rejects.toThrow('the response is not a key set');
+    expect(console.warn).toHaveBeenCalledWith({
+      outcome: 'keys not fetched',
+      cause: 'the response is not a key set',
+    });
+  });
 
   test.each([
     ['a byte order mark', `\ufeff${JSON.stringify(jwks('b'))}`, 'utf8'],

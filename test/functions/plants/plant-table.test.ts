@@ -46,7 +46,7 @@ test.each([
   ['9007199254740993', 9],
   ['-9223372036854775808', 12],
 ])(
-  'the local store accepts a plant with id %s if its size in UTF-8 is exactly 400 KB, and refuses it with one more byte',
+  'the local store accepts a plant of exactly 400 KB in UTF-8, with the id %s, and refuses it with one more byte',
   async (id, idBytes) => {
     const room = 409_600 - 'id'.length - idBytes - 'name'.length - 'tag'.length - Buffer.byteLength('é');
     await expect(add({ id: BigInt(id), name: 'x'.repeat(room + 1), tag: 'é' })).rejects.toBeInstanceOf(PlantTooLarge);

@@ -17,8 +17,8 @@ const typesOf = (parts: Partial<Operation>, of = contract): Promise<string> =>
   compileTypes(of, [{ id: 'tryIt', method: 'PUT', path: '/', scopes: [], parameters: [], responses: [], ...parts }]);
 
 /**
- * Returns the entry that an operation with the given `parts` has in the constant `operations` of
- * functions/generated/contract.ts.
+ * Returns the entry in the constant `operations` of functions/generated/contract.ts for an operation that has the given
+ * `parts` in the contract, such as parameters.
  */
 const describeOperation = async (parts: Partial<Operation>): Promise<unknown> => {
   const [, json = ''] = /^export const operations = (\{.*\}) as const;$/ms.exec(await typesOf(parts)) ?? [];
