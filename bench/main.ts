@@ -42,13 +42,13 @@ const roundsPerMeasurement = { import: 1, first: 1, warm: 2 };
  */
 const tolerance = 0.05;
 
-/** The tasks of a child process (child.cjs), and the measurements that each task returns. */
+/** The tasks of a child process (child.cjs), and the measures for which each task yields a figure. */
 const tasks = { import: ['import'], first: ['first'], warm: ['warm', 'throughput'] } as const;
 type Task = keyof typeof tasks;
 type Measure = (typeof tasks)[Task][number];
 const measures = Object.values(tasks).flat();
 
-/** The operation whose handler is compared with the other handlers. Each handler stores a plant. */
+/** The operation whose handler is compared with other handlers, such as Hono's. They all store a plant. */
 const [measured = ''] = Object.entries(operations).flatMap(([id, { method, path }]) =>
   method === 'POST' && path === '/plants' ? id : [],
 );
@@ -176,9 +176,9 @@ const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
 const median = (numbers: number[]): number => quantile(numbers, 0.5);
 
 /**
- * Returns whether to measure a task for a bundle. Left out, because they would tell nothing new: the authorizer's first
- * response; its import with ES256, which is the same as with RS256; and warm requests to a handler that is bundled a
- * second time, with our options (`asOurs`).
+ * Returns whether to measure a task for a bundle. These figures are left out: the authorizer's first response, because
+ * nothing is compared with it; its import with ES256, which is the same as with RS256; and warm requests to a handler
+ * that is bundled a second time, with our options (`asOurs`).
  */
 const isMeasured = (task: Task, name: string): boolean =>
   task === 'warm'

@@ -26,8 +26,8 @@ export class FailedLines {
   /** The digests of lines that the file of failed lines already has. `add` does not write them again. */
   readonly #present = new Set<string>();
   /**
-   * Whether the file has content that does not begin like a file of failed lines, so that another program must have
-   * made it.
+   * Whether the file has content that does not begin like a file of failed lines: then no import wrote it, but the
+   * user, for example.
    */
   readonly isForeign: boolean;
 
@@ -74,7 +74,8 @@ export class FailedLines {
    * makes sure that all removed lines were in the file before the current import.
    */
   async remove(first: number): Promise<void> {
-    // If another program has changed the file of failed lines since this import began, remove nothing from it.
+    // If somebody else, such as the user or another import, has changed the file of failed lines since this import
+    // began, remove nothing from it.
     if (first === 0 || !(await this.#isUnchanged())) return;
     if (first === this.earlier + this.#added) return rm(this.file);
     // If the file is a symbolic link, replace its target, not the link. Keep the permissions, which may be restricted.

@@ -11,7 +11,10 @@ export const secondsLeft = (done: number, total: number, secondsSoFar: number): 
 /** Counts the lines of an import by their outcomes, and shows the counts on a terminal. */
 export class Progress {
   readonly counts: Record<Outcome, number> = { new: 0, 'already there': 0, failed: 0 };
-  /** The number of the last line that was stored or has failed. The lines of a file are numbered from 1. */
+  /**
+   * The number of the last line that was counted, in the file's order. Lines after it may have been sent already. The
+   * lines of a file are numbered from 1.
+   */
   lastLine = 0;
   /** The byte offset at which the line `lastLine` ends. */
   end = 0;

@@ -70,7 +70,7 @@ class Progress {
 
 const again = 'Run the same command again: it skips what is already there.';
 
-/** Copies the items, and shows the user the progress and the result. @returns the exit code */
+/** Copies the items of the restored table to the stack's table, and shows the user the progress and the result. */
 const restore = async (tables: Tables): Promise<number> => {
   const client = new DynamoDBClient({
     ...region,

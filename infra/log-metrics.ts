@@ -60,10 +60,7 @@ const count = ({ log, node }: ServiceFunction, kind: string, lines: string, more
     })
     .metric({ statistic: Stats.SUM });
 
-/**
- * Adds a metric for each value of one field, which counts the log lines with that value.
- * @returns a CloudWatch search for these metrics, which also finds values that first occur after the deployment
- */
+/** For each value of one field, adds a metric that counts the log lines with that value. */
 const countBy = (field: string, of: ServiceFunction, kind: string, lines: string): IMetric => {
   const { namespace, metricName } = count(of, kind, lines, { dimensions: { [field]: `$.message.${field}` } });
   const search = `{"${namespace}","${field}"} MetricName="${metricName}"`;

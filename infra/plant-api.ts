@@ -39,8 +39,8 @@ export class PlantApi extends HttpApi {
         identitySource: ['$request.header.Authorization'],
       }),
     });
-    // API Gateway adds log groups to a policy of limited size, in which names with this prefix share one entry. In
-    // `prod`, AWS generates the name, because a log group that outlives its stack would block a fixed name.
+    // API Gateway adds log groups to a policy of limited size and never removes them; names with this prefix share one
+    // entry. In `prod`, AWS generates the name, because a log group that outlives its stack blocks a fixed one.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {

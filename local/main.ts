@@ -73,8 +73,8 @@ const start = async (): Promise<void> => {
   const { issuer: issuerUrl, audience, jwksUri } = issuer;
   const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
   const assets = temporaryFolder();
-  // Use the stage `dev`: its API is the same as that of `prod`, and a local service needs no roll-outs and no smoke
-  // test.
+  // Use the stage `dev`: its API is the same as that of `prod`. Only `prod` has roll-outs and a smoke test, which a
+  // local service does not need.
   const context = { stage: 'dev', issuer: issuerUrl, audience, jwksUri, scopeClaim: 'scope' };
   const app = makeApp(assets, { ...readCdkJson(), ...context });
   const requestLog = new RequestLog(say);

@@ -53,7 +53,7 @@ const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
 /**
- * Returns the part of a file that may name a file without its folders, such as `plant.ts`: all of a document, or the
+ * Returns the text in which to look for file names without folders, such as `plant.ts`: all of a document, but only the
  * comments of a source file.
  */
 const proseOf = (file: string, text: string): string => {

@@ -15,8 +15,8 @@ import lock from '../package-lock.json' with { type: 'json' };
 type Entry = { [field: string]: unknown };
 
 /**
- * The emulator's two entries in package-lock.json: its package.json, and the link to its folder. All other entries must
- * have a hash.
+ * The emulator's two entries in package-lock.json, one for its folder and one for the link to it in node_modules. They
+ * have no hash (`integrity`); all other entries must have one.
  */
 const { emulator, 'node_modules/http-api-emulator': emulatorLink, ...others } = lock.packages;
 
@@ -70,8 +70,8 @@ describe('every package of a lock file', () => {
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],
       );
-    // esbuild's install script is forbidden, too: if the package with esbuild's binary is missing, it installs that
-    // package without a lock file, and runs its scripts before it checks the binary.
+    // esbuild's install script is forbidden, too. If the package with esbuild's binary is missing, the script installs
+    // that package without a lock file, and the package's own scripts run before the binary is checked.
     const known = ['@scarf/scarf', 'classic-level', 'esbuild'];
     expect(scripted(packages).sort()).toEqual(known);
     expect(project.allowScripts).toEqual(Object.fromEntries(known.map((name) => [name, false])));

@@ -134,7 +134,7 @@ describe('npm start prints the reason and exits with code 1', () => {
     expect(await start({}, `--debug=${port}`)).toEqual({ code: 1, stdout: '', stderr });
   });
 
-  test('without stopping the other service, if another service already uses the data folder', async () => {
+  test('if another service already uses the data folder, without stopping that service', async () => {
     const stderr = expect.stringContaining('is in use. Stop the process that uses it');
     expect(await start({})).toMatchObject({ code: 1, stderr });
     expect(readSession(home.folder).url).toBe(service.url);

@@ -5,7 +5,10 @@ import { LambdaFunction } from './lambda-function.ts';
 
 export type { LogLine, Outcome } from './instance.ts';
 
-/** The functions of a stack. A caller may change the `timeout` of a spec; the new value applies to later events. */
+/**
+ * The functions of a stack. A caller may change a function's `timeout` in its spec; the new value applies to later
+ * events.
+ */
 export class Functions {
   readonly #functions: Map<string, LambdaFunction>;
 

@@ -133,7 +133,10 @@ export class Instance {
     else this.#end(message.reason);
   }
 
-  /** Starts a timer that ends the instance. With `debug`, starts none, because a debugger may pause the instance. */
+  /**
+   * Starts a timer that ends the instance after this time. With `debug`, starts none, because a debugger's pauses would
+   * count.
+   */
   #endAfter(milliseconds: number, reason: string): NodeJS.Timeout | undefined {
     return this.#data.debug ? undefined : setTimeout(() => this.#end(reason), milliseconds);
   }

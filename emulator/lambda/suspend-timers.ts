@@ -18,7 +18,10 @@ class Pauses {
     setInterval(() => this.total(), limits.interval).unref();
   }
 
-  /** How long a debugger has paused this thread so far, in milliseconds. */
+  /**
+   * The total length of all pauses so far, in milliseconds: those of a debugger, and those in which code blocked the
+   * thread.
+   */
   total(): number {
     const now = this.#now();
     const silence = now - this.#lastNote;

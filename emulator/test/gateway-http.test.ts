@@ -68,7 +68,7 @@ describe('the gateway responds 400 to', () => {
   });
 });
 
-test('if the gateway does not serve the HTTP version of a request, the access log names the versions that it serves', async () => {
+test('if a request has an HTTP version that the gateway does not serve, the access log names the versions that the gateway serves', async () => {
   const { port, log } = await start({}, { routes });
   await sendHead(port, 'GET / HTTP/2.0', 'Host: api.example');
   expect(log).toMatchObject([{ error: 'the request is HTTP/2.0: only HTTP/1.0 and HTTP/1.1 are served' }]);

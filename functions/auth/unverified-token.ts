@@ -24,7 +24,10 @@ export type Refusal =
   | 'scope'
   | 'not an access token';
 
-/** The `typ` of access tokens, in lower case (RFC 9068 section 2.1). Cognito and others omit `typ` or set it to JWT. */
+/**
+ * The `typ` of access tokens, in lower case (RFC 9068 section 2.1). `jwt` and no `typ` are accepted too, because
+ * Cognito and other issuers send those.
+ */
 const accessTokenTypes = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
 
 /** Seconds by which an issuer's clock may be ahead of ours. */

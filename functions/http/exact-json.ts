@@ -20,8 +20,8 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
  * been rounded becomes a bigint; a fraction that was rounded to a safe integer becomes NaN, which no check accepts.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
-  // A double represents any number of at most 15 digits, but JSON.parse turns a tiny number such as 1e-400 into 0. So
-  // trust a `value` of 0 only if `source` has no digit from 1 to 9.
+  // A double keeps all digits of a number of at most 15 digits, but JSON.parse turns a tiny number such as 1e-400 into
+  // 0. So trust a `value` of 0 only if `source` has no digit from 1 to 9.
   const isExact = source.length <= 15 && Number.isSafeInteger(value) && (value !== 0 || !/[1-9]/.test(source));
   if (isExact || !Number.isInteger(value)) return value;
   return integerOf(source) ?? (Number.isSafeInteger(value) ? Number.NaN : value);

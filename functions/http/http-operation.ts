@@ -36,7 +36,7 @@ export const httpOperation = (operation: { errors: readonly Translation[]; unava
 export const timeLeft = (): MiddlewareObj => ({
   before: ({ context }) => {
     const left = context.getRemainingTimeInMillis() - timeoutEarlyInMillis;
-    // Leave at least 200 ms for calling the store: an instance's first call to another service takes 30 ms, or more
+    // Leave at least 200 ms for calling the store: an instance's first call to another service takes 30 ms, and more
     // with TLS.
     if (left < 200) throw new CatalogueError(errors.noTimeLeft);
   },

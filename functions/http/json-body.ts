@@ -43,7 +43,8 @@ export const jsonBody = (): MiddlewareObj<HttpEvent> => {
       const text = decode(event);
       if (depthOf(text) > maxDepth) throw new CatalogueError(errors.notJson);
       try {
-        // Run only one of the two JSON parsers, because each can take up to 0.4 s of CPU time.
+        // Parse a body with only one of the two JSON parsers, never with both, because each can take up to 0.4 s of CPU
+        // time.
         const decoded = Object.assign(event, { body: text, isBase64Encoded: false });
         if (mayRound.test(text)) event.body = parseExactly(text);
         else await parser.before?.({ ...request, event: decoded });

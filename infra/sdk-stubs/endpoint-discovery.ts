@@ -1,5 +1,5 @@
 /**
- * Stub for @aws-sdk/middleware-endpoint-discovery: no function turns endpoint discovery on, which is off by default.
+ * Stub for @aws-sdk/middleware-endpoint-discovery: endpoint discovery is off by default, and no function turns it on.
  */
 export const NODE_ENDPOINT_DISCOVERY_CONFIG_OPTIONS = {
   environmentVariableSelector: () => false,

@@ -2,7 +2,7 @@
 const { token, contract } = JSON.parse(document.getElementById('data').textContent);
 
 /**
- * Shows an example that is given as text unchanged. Without this plugin, Swagger UI would parse the text, which would
+ * Keeps an example that is given as text unchanged. Without this plugin, Swagger UI would parse the text, which would
  * round an id beyond 2^53.
  */
 const keepExamplesAsText = () => ({

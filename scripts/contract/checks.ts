@@ -78,8 +78,9 @@ type Place = { path: string[]; isChoice: boolean };
 type NumberPlace = Place & { isInt64: boolean };
 
 /**
- * Refuses a schema in which a value may be a `number` and also an int64: the validator turns a `number` into a double,
- * which would round the int64. (It turns an `integer` into a double only if the double is exact.)
+ * Refuses a schema in which a value may be a `number` and also an int64, and any `number` inside anyOf or the like: the
+ * validator turns a `number` into a double, which would round an int64. (It turns an `integer` into a double only if
+ * the double is exact.)
  */
 export const checkNumbers = (contract: Contract, schema: Schema): void => {
   const numbers = numbersOf(contract, schema, { path: [], isChoice: false }, []);
@@ -104,7 +105,10 @@ const numbersOf = (contract: Contract, schema: Schema, place: Place, followed: u
   ];
 };
 
-/** Lists the schemas inside a schema. The `place` of each says which values of the function's event it describes. */
+/**
+ * Lists the schemas inside a schema. The `place` of each says which values of the function's event that inner schema
+ * describes.
+ */
 const schemasIn = (schema: Schema, { path, isChoice }: Place): { inner: Schema; place: Place }[] =>
   Object.entries(schema).flatMap(([keyword, value]) =>
     schemasOf(keyword, value).map(([name, inner]) => {

@@ -56,7 +56,8 @@ const rolesIn = ({ Resources }: Template): [who: string, role: string][] =>
   });
 
 /**
- * Finds the policy statements in a value at any depth. If a policy has no readable statement, returns the whole policy.
+ * Finds the policy statements in a value at any depth. Returns the whole policy if its statements cannot be found, so
+ * that a change of them is still noticed.
  */
 const statementsIn = (value: unknown): unknown[] => {
   if (!(value instanceof Object)) return [];
@@ -95,7 +96,8 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
   const principals = named.length > 0 ? named : holders;
   const condition = statement.Condition === undefined ? '' : JSON.stringify(statement.Condition);
   const effect = textOf(statement.Effect);
-  // If a statement names no resource, as in the trust policy of a role, its resource is what the policy belongs to.
+  // If a statement names no resource, as in the trust policy of a role or the policy of a queue, its resource is the
+  // resource of the template that contains it.
   const resources = listOf(statement, 'Resource');
   return principals.flatMap((who) =>
     listOf(statement, 'Action').flatMap((action) =>

@@ -51,5 +51,5 @@ export const renamedPath = (file: string, noun: Noun): string => respell(file, n
 export const renamedSource = ({ file, source }: ProjectFile, noun: Noun): string =>
   respell(source, noun, partsOf(file, source).kindAt);
 
-/** Returns the names of the variables, types, parameters and properties in a source file. */
+/** Returns the names of the variables, types, parameters and properties in a file of TypeScript or JavaScript. */
 export const identifiersIn = ({ file, source }: ProjectFile): Set<string> => partsOf(file, source).identifiers;

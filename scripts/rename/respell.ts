@@ -18,7 +18,7 @@ const isInPath = (before: string, after: string): boolean =>
   fileName.test(after);
 
 /**
- * Chooses how to write a noun, such as customerOrder, customer-order or CUSTOMER_ORDER, by the text `before` and
+ * Chooses how to write a noun, such as customerOrder or customer-order, by the case of `word` and the text `before` and
  * `after` it. That text matters only for nouns of several words.
  */
 const styleOf = (word: string, before: string, after: string, kind: Kind): keyof typeof styles => {

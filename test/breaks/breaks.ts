@@ -9,7 +9,7 @@ export type Break = {
   /** Text that occurs exactly once in the file. `npm run breaks` puts `broken` in its place. */
   code: string;
   broken: string;
-  /** What goes wrong because of the break, in one sentence. */
+  /** What goes wrong if the code is broken in this way, in one sentence. */
   says: string;
   /** Only for a break that `npm test` cannot notice: says why, and which other test notices it. */
   unseen?: string;

@@ -38,8 +38,8 @@ const report = row('CreatePlantLogsFFC6C4E0', {
 type Query = { logGroupNames: string[]; queryString: string; startTime: number; endTime: number };
 
 /**
- * Starts the fake endpoints. `results` lists the rows for the first query, the second and so on; `failure`, if set, is
- * the response to every query instead.
+ * Starts fake endpoints of AWS. `results` lists the rows for the first query of the logs, the second and so on;
+ * `failure`, if set, is the response to every query instead.
  */
 const startAccount = async (results: object[][], failure?: { status: number; body: object }) => {
   const queries: Query[] = [];

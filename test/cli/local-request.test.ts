@@ -25,8 +25,8 @@ const misbehaving =
       case 'crash':
         throw new TypeError('oops');
       case 'hang':
-        // Keep a timer running. With nothing left to run, Lambda would end the function at once, because its promise
-        // could never settle.
+        // Keep a timer running, so that the event loop is not empty: otherwise, Lambda would end the function at once,
+        // because nothing could settle the handler's promise any more.
         return new Promise((resolve) => setTimeout(resolve, 300_000));
       case 'slow body': {
         // Make reading the body seem to take 2.2 s: when the function reads the body, move all its clocks forward.
@@ -64,7 +64,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Writes a session file, by which the commands treat the service at `url` as the running local service. */
+/** Writes a session file, so that the commands treat the service at `url` as the running local service. */
 const makeLocal = async (url: string): Promise<void> => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);

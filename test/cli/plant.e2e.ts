@@ -143,8 +143,8 @@ describe('plant import', () => {
     expect(countsIn(stdout)).toEqual({ stored: 195 - late.length, failed: 4 + late.length });
     expect(stdout).toContain(`: see ${file}.failed.ndjson\n`);
 
-    // Run `plant import` again, now from the folder of the file. The file now has only its first 20 lines and the lines
-    // in `late`. No plant is stored twice, and the file of failed lines loses no line.
+    // Run `plant import` again, from the folder of the imported file, which now has only its first 20 lines and the
+    // lines in `late`. It must store no plant twice, and lose no line of the file of failed lines.
     store.fail(unavailable);
     const again = [...lines.slice(0, 20), ...late.map((failure) => failure.text)];
     await writeFile(file, again.join('\n'));

@@ -134,7 +134,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('again, of the original file, keeps the line that a user has corrected in the file of failed lines; if the original line fails again, it is added', async () => {
+  test('of the original file, a second time, keeps the line that a user has corrected in the file of failed lines, and appends the original line if that fails again', async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);
@@ -236,7 +236,7 @@ describe('plant import', () => {
       expect(await failed(stuckFile)).toBe(`${earlier}no JSON\n# ${stuckFile}:3 (not sent): ${notJson}`);
     });
 
-    test('says why it stopped, and then that the finished lines are still in the file, if it stops early and cannot rewrite the file', async () => {
+    test('if it stops early and cannot rewrite the file, says why it stopped, and then that the finished lines are still in the file', async () => {
       const { baseUrl } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { begin } = await importing(line, baseUrl, { [stuckFile]: `# x:1 (not sent): ${notJson}${earlier}` });
       const { code, stderr } = await begin(stuckFile).ended;

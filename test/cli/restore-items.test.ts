@@ -101,7 +101,7 @@ test('a second restore completes a restore that was interrupted', async () => {
   store.fail('50');
   const { restored = 0, 'already there': there = 0 } = await restore();
   expect(restored + there).toBe(100);
-  // The first restore may have stored more items after it broke off, by calls that were already on their way.
+  // After the first restore broke off, its calls in flight may still have stored more items.
   expect(there).toBeGreaterThanOrEqual(before);
   expect(await store.size()).toBe(100);
 });

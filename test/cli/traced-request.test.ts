@@ -24,12 +24,12 @@ test.each<[message: unknown, text: string]>([
   ['in C:\\new', '"in C:\\\\new"'],
   [{ folder: 'C:\\new' }, '{"folder":"C:\\\\new"}'],
   ['\u009b2J\u007f', '"\\u009b2J\\u007f"'],
-])('the text that describes a request shows the log message %j as %j', (message, text) => {
+])('npm run request shows the log message %j as %j', (message, text) => {
   const description = describe({ errors: ['no\u009b2J'], lines: [{ who: 'Authorizer', level: 'INFO', message }] });
   expect(description.split('\n').slice(1)).toEqual([`Authorizer INFO ${text}`, 'Gateway: no\\u009b2J']);
 });
 
-test("the text that describes a refused request gives the gateway's reason, but only if no function was called", () => {
+test("npm run request shows the gateway's reason for refusing a request, but only if no function was called", () => {
   const summary = { method: 'POST', path: '/plants', status: 413, milliseconds: 7 };
   expect(describe({ summary, errors: [], lines: [] })).toContain('Gateway: the body is over 10 MB');
   const lines = [{ who: 'CreatePlant', level: 'INFO', message: { outcome: 'refused', error: 41301 } }];

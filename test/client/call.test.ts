@@ -359,7 +359,7 @@ describe('a call of the client fails if the response', () => {
     [['object'], {}, [[], null, 'Moss']],
     [['string', 'null'], null, [{}, [], 7, true]],
     [['integer'], 7, ['7', null]],
-  ])('is a JSON value whose type is not one of %j', async (types, right, wrong) => {
+  ])('is JSON of a type that the contract does not allow (allowed: %j)', async (types, right, wrong) => {
     const health = { ...operations.health, responses: [{ status: 200, types, requires: [] }] };
     for (const body of [right, ...wrong]) {
       const { baseUrl } = await startScriptedService(answer(200, body));
@@ -375,13 +375,10 @@ describe('a call of the client fails if the response', () => {
   test.each<[status: number, error: number, result: number | 'gateway']>([
     [404, 40401, 40401],
     [409, 40901, 'gateway'],
-  ])(
-    'has the status %i and a body with `error: %i`; the error in the result is then %s',
-    async (status, error, result) => {
-      const { client } = await start(answer(status, { error, message: 'no' }));
-      expect(await client.deletePlant({ id: 1 })).toEqual({ ok: false, status, error: result, message: 'no' });
-    },
-  );
+  ])("has the status %i and a body with `error: %i`; the result's error is then %s", async (status, error, result) => {
+    const { client } = await start(answer(status, { error, message: 'no' }));
+    expect(await client.deletePlant({ id: 1 })).toEqual({ ok: false, status, error: result, message: 'no' });
+  });
 });
 
 describe('after a temporary failure, a request is sent again', () => {
@@ -395,7 +392,7 @@ describe('after a temporary failure, a request is sent again', () => {
     expect(requests, 'requests').toHaveLength(3);
   });
 
-  test('but not after a 500 whose body has an error number of the contract', async () => {
+  test('but not after a 500 of the service itself, whose body has an error number of the contract', async () => {
     const { client, requests } = await start(fault);
     expect(await client.getPlant({ id: 1, shop: 'a' })).toMatchObject({ error: 50001 });
     expect(requests, 'requests').toHaveLength(1);

@@ -31,9 +31,7 @@ const stopTimers = () => {
   onTestFinished(() => void vi.useRealTimers());
 };
 
-/**
- * Returns whether a client with a fixed token is waiting before a retry: only then does it have a listener on `signal`.
- */
+/** Returns whether a client that got its token as text is waiting before a retry. It listens to `signal` only then. */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
 test('the client sends a plant with the token, and returns the stored plant', async () => {

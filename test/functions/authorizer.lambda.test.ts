@@ -167,7 +167,7 @@ describe('the authorizer', () => {
     });
 
     test.each(['$default', 'POST /plants', 'get /one', 'GET /one/', 'constructor', '__proto__', ''])(
-      'that is not in the contract refuses every token: %j',
+      'that the contract does not have, refuses every token: %j',
       async (routeKey) => {
         expect(await verdictFor(routeKey, 'a/read a/write')).toEqual(refused('unknown route'));
       },

@@ -13,8 +13,8 @@ const called = [...new Set(Object.values(grants).flat())].map((action) => action
 const conditional = called.filter((operation) => ['PutItem', 'UpdateItem', 'DeleteItem'].includes(operation));
 
 /**
- * For each DynamoDB operation in `operations`, returns the line that an alarm has below if it reads the table's metric
- * `metric` for that operation.
+ * Returns the metrics that the list below expects of an alarm that reads the table's `metric`: one for each DynamoDB
+ * operation in `operations`.
  */
 const each = (operations: string[], metric: string): string[] =>
   operations.map((operation) => `on${operation}: ${metric}, Operation=${operation}, TableName=Plants`);

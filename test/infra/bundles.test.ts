@@ -114,8 +114,8 @@ test.each(['index.js', 'package.json'])(
   async (name) => {
     const { folder, remove } = await temporaryFolder();
     onTestFinished(remove);
-    // Do what another user of the machine could do when CDK writes to stderr: at that moment, the folder of the bundle
-    // exists, and every user may still write to it (mode 0777).
+    // When CDK writes to stderr, the folder of the bundle exists, and every user may still write to it (mode 0777). At
+    // that moment, change the bundle, as another user of the machine could.
     vi.spyOn(process.stderr, 'write').mockImplementation(() => {
       for (const bundle of readdirSync(folder)) writeFileSync(path.join(folder, bundle, name), 'module.exports = {};');
       return true;

@@ -12,8 +12,8 @@ type Filter = {
 const filters = Object.values(propertiesOf('AWS::Logs::MetricFilter')) as Filter[];
 
 /**
- * The metrics that record a value instead of counting log lines. For each: the end of its name, the field of
- * `message.store` that it records, the field's minimum, and the unit.
+ * The metrics that record a value instead of counting log lines. For each: the suffix of its name, the field of
+ * `message.store` that it records, the smallest value that the field can have, and the unit.
  */
 const numbers = [
   ['TimeOfStore', 'milliseconds', 0, 'Milliseconds'],
@@ -22,7 +22,7 @@ const numbers = [
 
 const isNumber = ({ MetricTransformations: [metric] }: Filter) => metric?.MetricValue !== '1';
 
-test('each metric that counts log lines counts only lines of one function, and only those with certain outcomes', () => {
+test('each metric that counts log lines reads the log of one function, and counts the lines with the expected outcomes', () => {
   const counted = filters
     .filter((each) => !isNumber(each))
     .map(({ LogGroupName, FilterPattern, MetricTransformations: [metric] }) => [

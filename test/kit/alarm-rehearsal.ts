@@ -9,7 +9,10 @@ import type { Invocation, TrialStack } from './trial-stack.ts';
 /** The assumed duration of an ordinary invocation, in milliseconds. */
 const usual = 20;
 
-/** Simulates the same `occurrences` in every minute, from the minute `from` to the minute before `to`. */
+/**
+ * Lets the same `occurrences`, such as responses and log lines, happen in every minute from `from` to the minute before
+ * `to`.
+ */
 export const eachMinute = (from: number, to: number, occurrences: readonly Occurrence[]): Happening[] =>
   Array.from({ length: to - from }, (_, index) => from + index).flatMap((minute) =>
     occurrences.map((occurrence) => ({ minute, occurrence })),

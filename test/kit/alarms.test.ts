@@ -10,7 +10,10 @@ const functionNames = Object.values(propertiesOf('AWS::Lambda::Alias', template)
 );
 const [functionName = ''] = functionNames;
 
-/** Simulates the same `occurrences` in every minute, from the minute `from` to the minute before `to`. */
+/**
+ * Lets the same `occurrences`, such as responses and log lines, happen in every minute from `from` to the minute before
+ * `to`.
+ */
 const each = (from: number, to: number, ...occurrences: Occurrence[]): Happening[] =>
   Array.from({ length: to - from }, (_, index) => from + index).flatMap((minute) =>
     occurrences.map((occurrence) => ({ minute, occurrence })),

@@ -6,8 +6,8 @@ import process from 'node:process';
 import { createPlantStoreClient } from '../../client/plant-store-client.ts';
 
 /**
- * If `token` is `endless`, the token function never resolves, and the call is aborted after 1 ms. If `abort` is `at
- * once`, the call is aborted immediately; if it is a URL, the call is aborted when a GET to this URL is answered.
+ * `token`: `endless` is a token function that never resolves; the call is then aborted after 1 ms. `abort`: `at once`
+ * aborts the call immediately; a URL aborts it when a GET to this URL is answered.
  */
 export type Call = { baseUrl: string; token?: 'text' | 'function' | 'endless'; abort?: string };
 

@@ -183,7 +183,7 @@ export const corruptResponse: Fault = async ({ response, perform }) => {
   response.writeHead(200, jsonType).end('x\n    at secret');
 };
 
-/** Returns 200 with an empty object without performing the call, as a captive portal might. */
+/** Returns 200 with an empty object without performing the call, as a faulty proxy might. */
 export const captivePortal: Fault = ({ response }) => response.writeHead(200, jsonType).end('{}');
 
 export const sendNonHttp: Fault = ({ response }) => response.socket?.end('secret nonsense\r\n\r\n');
@@ -197,8 +197,8 @@ export const onFirstCall =
     (call.number === 1 ? fault : pass)(call);
 
 /**
- * Injects `fault` into the first SDK request for each plant and into the SDK's retries of that request, so that the
- * caller must send a second request.
+ * Injects `fault` into the first SDK request for each plant and into the SDK's retries of that request. Only a second
+ * request for the plant can succeed, so the client must send the plant again.
  */
 export const onFirstRequest =
   (fault: Fault): Fault =>

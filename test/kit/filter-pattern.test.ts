@@ -22,7 +22,8 @@ test.each<[pattern: string, isMatch: boolean]>([
   ['{ $.message.error >= 50001.5 }', false],
   ['{ $.message.error < 50001 }', false],
   ['{ $.message.error <= 50001 }', true],
-  // Only a string or a number can match. A missing field, an object or a list matches no pattern, even with `!=`.
+  // Only a field that is a string or a number can match. If it is missing, an object or a list, no condition is true,
+  // not even one with `!=`.
   ['{ $.message.missing = "*" }', false],
   ['{ $.message.missing != "x" }', false],
   ['{ $.message.missing.name != "x" }', false],

@@ -155,7 +155,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['9.223372036854775807e18', '9223372036854775807'],
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
-    ])('under the integer that %s stands for', async (spelling, id) => {
+    ])('with the integer that %s stands for as its id', async (spelling, id) => {
       // An earlier run, or the test with another spelling of this id, may have stored a plant with this id already. The
       // name depends only on the id, so the stored plant equals this one, and the service returns 200.
       const name = `plant ${id}`;
@@ -505,7 +505,7 @@ const testFaults = (service: () => PlantService): void => {
     );
   });
 
-  test('createPlant answers 503 within the time limit of a request even if the body of the request takes long to read and the store hangs', async () => {
+  test('createPlant answers 503 within the time limit of a request even if the body takes long to parse and the store hangs', async () => {
     const { sendOnce, fail, recovers } = await start();
     const id = newId();
     fail(id, hang);

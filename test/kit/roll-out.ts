@@ -19,13 +19,13 @@ const git = async (...args: string[]): Promise<string> =>
 /** Besides the npm packages in a function's bundle, these files and folders decide what the bundle contains. */
 const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml'];
 
-/** A pattern of `git log` for lines of code: it matches each line that is neither empty nor only a comment. */
+/** The regular expression for `git log -G`: it matches each line that is neither empty nor only a comment. */
 const codeLine = '^[[:space:]]*([^[:space:]/*#]|/[^/*])';
 
 /**
- * Lists commits that a deployment of HEAD might replace, newest first. The first is the commit at which HEAD left
- * `main`; it is left out if it is HEAD itself. The others are the commits on `main` just before each of the last ten
- * changes to the functions' code.
+ * Lists commits that may run on AWS when HEAD is deployed, newest first: the commit at which HEAD's branch left `main`
+ * (unless that is HEAD itself), and the commits on `main` just before each of the last ten changes to the functions'
+ * code.
  */
 const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');

@@ -6,7 +6,7 @@ export const trialSize = (full: number, small: number): number => (isFull ? full
 /** The random seed of a trial, which the test's name shows. To repeat a run, set TRIAL_SEED to its seed. */
 export const seed = Number(process.env['TRIAL_SEED'] ?? (isFull ? Date.now() % 2 ** 31 : 1));
 
-/** Prints a line with a result, but only if the trials run in full. */
+/** Prints a figure, but only in a full run: the small part that `npm run test:e2e` runs gives no meaningful one. */
 export const report = (figure: string): void => {
   if (isFull) process.stderr.write(`${figure}\n`);
 };

@@ -87,7 +87,10 @@ const withTimeout =
     return handler(event, { ...context, getRemainingTimeInMillis: () => end - performance.now() });
   };
 
-/** Chooses a version of a function for each event. A function without a previous version runs the new one. */
+/**
+ * Chooses the previous or the new version of a function for each event, as an alias with weights does. A function
+ * without a previous version runs the new one.
+ */
 class WeightedAliases {
   newShare = 0.1;
   readonly #events = new Map<string, number>();

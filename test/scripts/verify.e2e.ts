@@ -122,7 +122,7 @@ const advice = expect.stringMatching(
 
 test('npm run verify lists each deployed function that runs the code of the local folder, with its version and the SHA-256 of its index.js', async () => {
   const said = [heading(), ...built.map(({ id, declared }) => `${id} version 7 matches: ${declared}`)];
-  // Run the command with npm, as docs/deploy.md says.
+  // Run the command through npm, as docs/deploy.md tells users to.
   const command: [string, ...string[]] = ['npm', 'run', '-s', 'verify', '--'];
   expect(await verify(matching(), {}, command)).toEqual({ code: 0, said, stderr: '' });
 });

@@ -124,8 +124,8 @@ describe('tokens with unknown key ids (kids)', () => {
       const tokens = await Promise.all(Array.from({ length: flood }, unknownKid));
       const fetches = await fetchesDuring(async () => {
         for (const [index, token] of tokens.entries()) {
-          // Begin these requests when the cooldown of the first fetch (10 s) is over, and spread the requests over the
-          // next 10 s.
+          // Begin these requests when the cooldown after the first fetch of the keys (10 s) is over, and spread them
+          // over the next 10 s.
           clockOffset = 10 * second + Math.ceil((index * 10 * second) / (flood - 1));
           expect(await send(token), 'status for an unknown kid').toBe(403);
           if (index % 10 === 0) expect(await send(validToken), 'status for a valid token').toBe(200);

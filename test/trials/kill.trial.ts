@@ -58,8 +58,8 @@ test(`npm start keeps every acknowledged plant after ${rounds} SIGKILL(s) under 
     running = await start(folder);
     starts.push(running.milliseconds);
     const again = (plant: Plant): Promise<number> => postWithRetries(running.service.url, toJson(plant), running.token);
-    // Under each acknowledged id, send a plant that differs from the acknowledged one: a 409 proves that the id is
-    // taken. The acknowledged plant would get a 200 even if it had been lost.
+    // Under each acknowledged id, send a different plant: a 409 proves that the id is taken. To send the acknowledged
+    // plant would prove nothing, because it would get a 200 even if it had been lost.
     const others = await mapConcurrently(acknowledged, width, (plant) =>
       again({ ...plant, name: `not ${plant.name}` }),
     );

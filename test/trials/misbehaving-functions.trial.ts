@@ -90,7 +90,7 @@ const served: [number, string] = [200, '{"name":"Moss"}'];
 const failed: [number, string] = [500, '{"message":"Internal Server Error"}'];
 
 /**
- * Misbehaviours that are tested with both functions, one function at a time, each with the gateway's expected response.
+ * Misbehaviours, each with the response that the gateway must give. They are tested with both functions, one at a time.
  * A misbehaviour is a name from `misbehaving`, or a JavaScript expression for the result that the function returns.
  */
 const misbehaviours: [misbehaviour: string, answer: [number, string]][] = [

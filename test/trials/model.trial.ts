@@ -128,7 +128,7 @@ class Race extends Create {
     if (winner !== undefined) model.set(winner.id, winner.sent);
     expect(model.has(ids[this.place] ?? ''), 'one of the two was acknowledged').toBe(true);
     // Either of the two concurrent requests may have stored its plant. The request whose plant is stored must have got
-    // a 200; if the other one sent a different plant, a 409.
+    // a 200, and the other one a 409 if its plant is different.
     for (const { id, sent, status } of racers) {
       expect(status, 'status').toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);
     }

@@ -21,8 +21,8 @@ let stack: TrialStack;
  */
 let from: TokenIssuer;
 /**
- * The same issuer as `from`, except that each field of its tokens that says where to fetch the key, such as `jku`,
- * names the decoy, which acts as an attacker's server.
+ * Like `from`, but the fields of its tokens that tell where to fetch the key, such as `jku`, point to the decoy, which
+ * acts as an attacker's server.
  */
 let fromDecoy: TokenIssuer;
 let decoy: Server;
@@ -112,8 +112,8 @@ test(`the service rejects ${forgedTokens.length} forged tokens, never with a 5xx
   });
   expect(statuses.filter(({ verdict }) => verdict !== false)).toEqual([]);
   expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
-  // The reason must be the one expected for this forged token, or say that its header is malformed or its key is
-  // unknown.
+  // The reason must be the one expected for this forged token, or that its header is malformed or its key is unknown:
+  // the service may check these first.
   const unexpected = statuses.filter(
     ({ reason }, at) => ![forgedTokens[at]?.[0], ...headerReasons, 'unknown key'].includes(`${reason}`),
   );

@@ -219,7 +219,7 @@ describe('the keys of an issuer that fails', () => {
     { keys: 'secret' },
     { keys: { secret: 1 } },
     { keys: ['secret', null, {}] },
-  ])('cannot be read if the response is not a key set, which the log does not quote: %j', async (answer) => {
+  ])('cannot be read if the response is not a key set, and the log does not quote the response: %j', async (answer) => {
     published = answer;
     await expect(keys.current()).rejects.toThrow('the response is not a key set');
     expect(console.warn).toHaveBeenCalledWith({

@@ -263,7 +263,7 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('are tried until one of them verifies the signature: if the token is then refused, the reason is not "signature"', async () => {
+    test('are tried until one of them verifies the signature: a token with another fault is not refused for its signature', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Invokes `handler` as an operation. The invocation has 5 s until Lambda's time-out. */
+/** Invokes `handler` within the middleware of an operation. The invocation has 5 s until Lambda's time-out. */
 const invoke = (handler: (signal: AbortSignal) => Promise<{ statusCode: number }>) =>
   httpOperation({ errors: [], unavailable: Unavailable }).handler((_, _context, { signal }) => handler(signal))(
     proxyEvent(undefined),

@@ -181,7 +181,8 @@ describe.concurrent('addPlant', () => {
     const addPlant = adder({ requestHandler: { ...storeLimits.requestHandler, httpAgent } });
     const error = await addPlant({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
-    // The error's cause is the connection's time-out, not the deadline's AbortError or the time-out of a request.
+    // The cause is that connecting timed out, not that the deadline aborted the call (AbortError) or that a request
+    // timed out.
     expect(error.cause).toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('connection') });
     expect(sockets.length, 'connections').toBe(3);
   });

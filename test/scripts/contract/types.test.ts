@@ -78,7 +78,7 @@ test("a generated type has the name of its schema, whatever the schema's title i
   expect(await typesOf({}, titled)).toContain('export type Plant = string');
 });
 
-test('for each response body, the generated contract for clients lists its types, its required fields and, if the request body has the same schema, the fields that repeat those of the request: all but the readOnly ones', async () => {
+test('for each response body, the generated contract for clients lists its types and required fields; if the request body has the same schema, it also lists the fields that must repeat those of the request: all but the readOnly ones', async () => {
   const schema = { $ref: '#/components/schemas/Known' };
   const properties = { name: { type: 'string' }, since: { type: 'integer', readOnly: true } };
   schemas['Known'] = { type: 'object', properties, required: ['name', 'since'] };
