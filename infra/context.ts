@@ -8,7 +8,7 @@ export class ConfigurationError extends Error {}
 // have at most 64 characters, and must also say what each function or role is for.
 export const stages = /^(prod|dev|dev-[a-z\d]([a-z\d-]{0,18}[a-z\d])?)$/;
 
-/** A pattern that matches no string. For a key that must not be set, this pattern makes `text` refuse every value. */
+/** A pattern that matches no string. With it, `text` refuses every value of a setting that must not be set. */
 export const nothing = /(?!)/;
 
 /** Returns a setting's value. In cdk.json, a setting may be an object that has a value per stage: `{ "prod": 50 }`. */

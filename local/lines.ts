@@ -51,8 +51,8 @@ const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): 
 /** Indents a stack trace, so that none of its lines can be mistaken for the line of a request. */
 const stackLines = (stack: string): string => {
   const safe = stripVTControlCharacters(stack).replaceAll(/[^\P{Cc}\n]/gu, ' ');
-  // Find the source map by the bundle's content, not by the hash in the log: the service logs the hash of the code with
-  // which it started, even if that code has since been replaced.
+  // Find the source map by the bundle's own hash, not by the hash in the log: the service logs the hash of the code
+  // with which it started, even if that code has since been replaced.
   return toSources(safe, mapOf).replaceAll(/^/gm, '    ');
 };
 

@@ -15,7 +15,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^functions\/[^/]+\.lambda\.ts$/,
     may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/],
   },
-  // The files directly in functions/ are environment.ts and, for each operation and function, an entry file.
+  // The other files directly in functions/: a file for each operation, and environment.ts.
   { of: /^functions\/[^/.]+\.ts$/, may: [/^functions\/plants\//] },
   {
     of: /^functions\/http\//,

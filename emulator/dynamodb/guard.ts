@@ -40,7 +40,7 @@ export const callerOf = ({ name, role, roleName }: FunctionSpec): Caller => ({
   role: readRole(role),
 });
 
-/** Parses a request body. A body that is not a JSON object counts as an empty object; the store refuses it later. */
+/** Parses a request body. A body that is not a JSON object counts as an empty object, which the store refuses later. */
 const parse = (body: string): object => {
   try {
     return Object(JSON.parse(body));

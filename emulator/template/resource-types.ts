@@ -1,7 +1,7 @@
 /** Lists which resource types the emulator serves, and which of their properties; it refuses everything else. */
 
 type Properties = {
-  /** The properties that the emulator reads. */
+  /** The properties of a resource that the emulator reads. */
   read: readonly string[];
   /** The properties that are ignored, because they make no difference to requests, functions or the store here. */
   withoutEffect: readonly string[];

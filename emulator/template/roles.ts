@@ -76,8 +76,8 @@ const readDocument = (holder: PolicyHolder, path: string, document: unknown): St
 };
 
 /**
- * Reads one statement of a policy. Returns an empty list for a statement about other services only: these statements
- * are not evaluated, because they may refer to resources that the emulator does not know.
+ * Reads one statement of a policy. Returns an empty list for a statement that is only about other services than
+ * DynamoDB: such statements are not evaluated, because they may refer to resources that the emulator does not know.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_statement.html
  */
 const readStatement = (holder: PolicyHolder, path: string, statement: unknown): Statement[] => {

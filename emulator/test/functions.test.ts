@@ -44,7 +44,10 @@ test("an instance limits V8's old generation to the function's memory size, and 
   expect(resultOf(await fn.invoke())).toMatchObject({ maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 });
 });
 
-/** Advances the fake timers by `timeout`, and expects that the event is still in progress one millisecond before. */
+/**
+ * Lets `timeout` pass on the fake timers, and expects that the event is still in progress one millisecond before its
+ * end.
+ */
 const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   let isOver = false;
   void underWay.then(() => (isOver = true));

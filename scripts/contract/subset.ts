@@ -155,10 +155,7 @@ const boundsOf = (part: Schema): Bound[] => {
   ];
 };
 
-/**
- * Returns a function that says whether a bound, such as a `minimum`, allows only numbers that the bound `wide` allows,
- * too.
- */
+/** Returns a function that says whether a bound, such as a `minimum`, is at least as strict as the bound `wide`. */
 const isWithin =
   (wide: Bound) =>
   (bound: Bound): boolean => {

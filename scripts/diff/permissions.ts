@@ -80,7 +80,7 @@ const parsed = (text: string): unknown => {
 
 /**
  * Returns a permission that stands for a whole policy whose actions the template does not list, such as an AWS managed
- * policy. The caller adds `action`, in words such as `do what arn:aws:iam::aws:policy/ReadOnlyAccess allows`.
+ * policy. The caller adds `action` as a phrase, such as `do what arn:aws:iam::aws:policy/ReadOnlyAccess allows`.
  */
 const unread = (effect: string, who: string) => ({ effect, who, resource: 'any resource', condition: '' });
 

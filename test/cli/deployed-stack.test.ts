@@ -11,8 +11,8 @@ const outputs = {
 };
 
 /**
- * Reads the issuer of a stack whose outputs, from a fake AWS, are `given`. @returns the issuer, and the requests sent
- * to AWS
+ * Reads the issuer of a stack from a fake AWS, which returns `given` as the stack's outputs. @returns the issuer, and
+ * the requests sent to AWS
  */
 const read = async (given: Record<string, string>, environment: Record<string, string> = {}) => {
   const all = { AWS_REGION: 'eu-west-1', AWS_DEFAULT_REGION: undefined, ...environment };

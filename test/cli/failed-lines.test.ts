@@ -45,7 +45,7 @@ test('if the file of failed lines is a symbolic link, an import does not replace
 });
 
 test.each([texts(1, 2), ''])(
-  'FailedLines.remove, with the offset of the end, deletes the file of failed lines if no line was added to it; content before: %j',
+  'FailedLines.remove leaves no file of failed lines if it removes all lines of earlier imports and no line has failed in this one; content before: %j',
   async (earlier) => {
     const { folder, failures } = await importAgain(earlier);
     await failures.remove(failures.earlier);

@@ -129,7 +129,7 @@ describe('plant import', () => {
     const failures = await failed();
     const text = await failedText();
     // On a busy machine, any line of the imported file may fail with 50301 (no answer from the store), so ignore this
-    // error, except in line 11, for which the store was made to fail.
+    // error, except in line 11: for its plant, the store always fails.
     const late = failures.filter(({ line, error }) => line !== 11 && error === '50301');
     const notSentAgain = late.filter(({ line }) => line > 40 && line <= 50);
     expect(notSentAgain.length, 'lines that failed at their first request only').toBeLessThan(10);

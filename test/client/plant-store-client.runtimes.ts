@@ -168,7 +168,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   test.for<[what: string, script: typeof stored]>([
     ['waiting for a response', () => {}],
     ['in the middle of a response', (response) => response.writeHead(200).write('{')],
-  ])('ends a call that is %s as soon as its signal is aborted', async ([, script], { file }) => {
+  ])("ends a call that is %s when the call's signal is aborted", async ([, script], { file }) => {
     const arrived = Promise.withResolvers<void>();
     const { baseUrl, received } = await startScriptedService((response, request) => {
       script(response, request);

@@ -53,7 +53,10 @@ afterEach(() => {
   expect(JSON.stringify(logged)).not.toMatch(/secret|Bearer|eyJ|Smoke/);
 });
 
-/** Returns a function that answers its first call as the first check expects, its second as the second, and so on. */
+/**
+ * Returns a function that answers as the checks of the smoke test expect: its first call as the first check does, and
+ * so on.
+ */
 const asExpected = (all: readonly object[]) => {
   const left = [...all];
   return () => {

@@ -7,7 +7,8 @@ import { createPlantStoreClient } from '../../client/plant-store-client.ts';
 
 /**
  * `token`: `endless` is a token function that never resolves; the call is then aborted after 1 ms. `abort`: `at once`
- * aborts the call immediately; a URL aborts it when a GET to this URL is answered.
+ * aborts the call immediately; if it is a URL, this program sends a GET to it, and aborts the call when that is
+ * answered.
  */
 export type Call = { baseUrl: string; token?: 'text' | 'function' | 'endless'; abort?: string };
 

@@ -39,7 +39,7 @@ const parseCondition = (pattern: string, text: string): FilterPattern => {
     const value = valueAt(selector, line);
     if (value === undefined) return false;
     if (wildcard !== undefined) return true;
-    // AWS does not document whether a pattern's number 7 matches the text "7", so refuse to compare text with a number.
+    // AWS does not document whether the text "7" matches the number 7, so refuse to compare text with a number.
     if ((typeof value === 'number') !== (number !== undefined))
       return refuse(pattern, `${selector} is ${JSON.stringify(value)}`);
     return compare(value, quoted ?? Number(number));
@@ -47,9 +47,8 @@ const parseCondition = (pattern: string, text: string): FilterPattern => {
 };
 
 /**
- * Returns the string or number at a selector such as `$.level`. Returns undefined for an object or list (AWS documents
- * this) and for a missing field (https://github.com/DataBiosphere/azul/issues/5884), because no condition, not even
- * `!=`, matches these.
+ * Returns the string or number at a selector such as `$.level`, or else undefined. No condition, not even `!=`, matches
+ * an object or list (AWS documents this) or a missing field (https://github.com/DataBiosphere/azul/issues/5884).
  */
 export const valueAt = (selector: string, line: unknown): string | number | undefined => {
   const [, ...names] = selector.split('.');

@@ -87,8 +87,8 @@ const ofCall = ({ operation, status, error }: Occurrence & { kind: 'call' }): [.
   if (error === undefined) return [['SuccessfulRequestLatency', 5, { Operation: operation }]];
   if (error === 'ConditionalCheckFailedException') return [['ConditionalCheckFailedRequests', 1]];
   if (throttling.test(error)) return [[reading.test(operation) ? 'ReadThrottleEvents' : 'WriteThrottleEvents', 1]];
-  // As AWS documents, SystemErrors counts only responses with status 500. All other errors are left out here, because
-  // no alarm watches a metric that counts them.
+  // As AWS documents, SystemErrors counts only responses with status 500. Errors that this function does not name are
+  // left out, because no alarm watches a metric that counts them.
   return status === 500 ? [['SystemErrors', 1, { Operation: operation }]] : [];
 };
 

@@ -19,7 +19,10 @@ const git = async (...args: string[]): Promise<string> =>
 /** Besides the npm packages in a function's bundle, these files and folders decide what the bundle contains. */
 const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml'];
 
-/** The regular expression for `git log -G`: it matches each line that is neither empty nor only a comment. */
+/**
+ * For `git log -G`, which lists a commit if it changed a line that matches: matches each line that is neither empty nor
+ * only a comment.
+ */
 const codeLine = '^[[:space:]]*([^[:space:]/*#]|/[^/*])';
 
 /**

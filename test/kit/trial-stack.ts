@@ -173,8 +173,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
-    // On AWS, API Gateway answers GET /. The local service answers it with its own page unless the API has such a
-    // route, so pretend that it has one.
+    // On AWS, API Gateway answers GET / itself. The local service answers it with its own page unless the API has such
+    // a route, so pretend that the API has one.
     intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
   });
   try {

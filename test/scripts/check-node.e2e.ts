@@ -170,7 +170,7 @@ describe('npm ci', () => {
       expect(await readFile(path.join(project, 'functions/generated/by'), 'utf8')).toBe(binary);
     });
 
-    test('installs nothing, without an error, if the package that contains Node.js is forged; npm start then refuses to run on the Node.js in PATH', async () => {
+    test('leaves out the package that contains Node.js, without an error, if the package is forged; npm start then refuses to run on the Node.js in PATH', async () => {
       const { npm, code, project } = await install(forged, machine, '--ignore-scripts');
       expect(code, 'exit code').toBe(0);
       const refused = await npm('-s', 'start');

@@ -77,8 +77,8 @@ const sendExpiredToken = async (): Promise<Occurrence[]> => {
 };
 
 /**
- * Sends a plant, and then the same plant or, if `name` is given, another plant with the same id. @returns what happened
- * because of the second request
+ * Sends a plant, and then the same plant or, if `name` is given, another plant with the same id. @returns what the
+ * second request caused: responses, log lines and the like
  */
 const sendTwice = async (name = 'Moss'): Promise<Occurrence[]> => {
   const id = newId();
@@ -163,7 +163,8 @@ const faults: Fault20Minutes[] = [
     () => whileStore(failOneCall(), sendOnce),
     ['TableSystemErrors'],
   ],
-  // An operation gives up after 2.3 s, so no response takes 2.5 s, and the alarm ApiLatencyP99 does not go off.
+  // An operation gives up after 2.3 s, so no response takes 2.5 s, the limit of the alarm ApiLatencyP99, which
+  // therefore does not go off.
   ['the store hangs', () => whileStore(hang, () => sendOnce({ milliseconds: 2_300 })), ['Api5xxRate']],
   ['the store cannot be reached', whileUnreachable, ['Api5xxRate']],
   ['the store denies access', whileRefusing('AccessDeniedException'), ['Api5xxRate', 'OperationFaults']],
@@ -291,7 +292,7 @@ for (const [verdict, versions] of Object.entries({ 'rolled back': rolledBack, 'n
 test('each metric filter matches some of the lines that its function logged in these tests, but not every line', () => {
   const checks = filterChecks(template, recorded);
   const patternOf = ({ pattern }: { pattern: string }): string => pattern;
-  // Compare sets of patterns, not of filters: all operations have the same filters, but only one has log lines here.
+  // Compare patterns, not filters: each operation has filters with the same patterns, but only one has log lines here.
   expect(new Set(checks.map(patternOf))).toEqual(new Set(metricFilters(template as Template).map(patternOf)));
   for (const { pattern, lines, matching } of checks) {
     expect(matching, `lines that match ${pattern}`).not.toEqual([]);

@@ -99,8 +99,8 @@ const atFunction = async (authorization: string): Promise<{ verdict: unknown; re
 const headerReasons = ['no bearer token', 'not a signed JWT', 'encrypted token', 'too long'];
 
 /**
- * The statuses of a refused token: 403 from the authorizer, or from the gateway 400 (bad bytes), 401 (no header) or 431
- * (header too long).
+ * The statuses of a refusal: 403 from the authorizer, or from the gateway 400 (bad bytes), 401 (no header) or 431
+ * (headers too long).
  */
 const refusals = [400, 401, 403, 431];
 
@@ -112,8 +112,8 @@ test(`the service rejects ${forgedTokens.length} forged tokens, never with a 5xx
   });
   expect(statuses.filter(({ verdict }) => verdict !== false)).toEqual([]);
   expect(statuses.filter(({ status }) => !refusals.includes(status))).toEqual([]);
-  // The reason must be the one expected for this forged token, or that its header is malformed or its key is unknown:
-  // the service may check these first.
+  // The authorizer must log the reason expected for this forgery, or that the header is malformed or the key unknown,
+  // because it may notice those first.
   const unexpected = statuses.filter(
     ({ reason }, at) => ![forgedTokens[at]?.[0], ...headerReasons, 'unknown key'].includes(`${reason}`),
   );

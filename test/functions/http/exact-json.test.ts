@@ -11,7 +11,7 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  "parseExactly uses JSON.parse's value for %s, because it cannot be an integer that was rounded",
+  "parseExactly does not read the digits of %s itself, because JSON.parse's value cannot be an integer that was rounded",
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },

@@ -84,6 +84,6 @@ test.each<[what: string, before: Template, after: Template]>([
     { Resources: { Api: api({}), Authorizer: authorizer, Other: get } },
   ],
   ['a route was open before', stack({ Put: route('PUT /things', open) }), stack({ Put: route('PUT /things', open) })],
-])('findRoutes reports no changed route if %s', (_, before, after) => {
+])('findRoutes reports nothing if %s', (_, before, after) => {
   expect(findRoutes(before, after)).toEqual([]);
 });
