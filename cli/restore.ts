@@ -70,7 +70,10 @@ class Progress {
 
 const again = 'Run the same command again: it skips what is already there.';
 
-/** Copies the items of the restored table to the stack's table, and shows the user the progress and the result. */
+/**
+ * Copies the items of the table `from` that the table `to` lacks, and shows the user the progress and the result.
+ * @returns the exit code
+ */
 const restore = async (tables: Tables): Promise<number> => {
   const client = new DynamoDBClient({
     ...region,

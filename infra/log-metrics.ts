@@ -60,7 +60,10 @@ const count = ({ log, node }: ServiceFunction, kind: string, lines: string, more
     })
     .metric({ statistic: Stats.SUM });
 
-/** For each value of one field, adds a metric that counts the log lines with that value. */
+/**
+ * For each value of one field, adds a metric that counts the log lines with that value.
+ * @returns a CloudWatch search for these metrics, which also finds values that first occur after the deployment
+ */
 const countBy = (field: string, of: ServiceFunction, kind: string, lines: string): IMetric => {
   const { namespace, metricName } = count(of, kind, lines, { dimensions: { [field]: `$.message.${field}` } });
   const search = `{"${namespace}","${field}"} MetricName="${metricName}"`;

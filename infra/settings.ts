@@ -105,7 +105,7 @@ const hostName = /^(?=.{1,253}$)([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-
 const certificate = /^arn:aws[a-z-]*:acm:[a-z\d-]+:\d{12}:certificate\/[\w-]+$/;
 
 /**
- * Accepts a list of origins if each is spelled as browsers spell it, because API Gateway compares them as strings.
+ * Accepts a list of origins only if each is spelled as browsers spell it, because API Gateway compares them as strings.
  * docs/deploy.md says why `*` is refused.
  */
 const origins = {

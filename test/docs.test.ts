@@ -53,8 +53,8 @@ const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
 /**
- * Returns the text in which names of files and folders may lack their parent folders, as in `plant.ts` or `http/`: all
- * of a document, but only the comments of a source file.
+ * Returns the text in which names of files and folders may lack their parent folders, as in `plant.ts` or `http/`: a
+ * whole document, but only the comments of a source file.
  */
 const proseOf = (file: string, text: string): string => {
   if (/\.(json|css)$/.test(file)) return '';

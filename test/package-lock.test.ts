@@ -16,7 +16,7 @@ type Entry = { [field: string]: unknown };
 
 /**
  * The emulator's two entries in package-lock.json, one for its folder and one for the link to it in node_modules. They
- * have no hash (`integrity`); all other entries must have one.
+ * have no hash (`integrity`), which the entry of every other package must have.
  */
 const { emulator, 'node_modules/http-api-emulator': emulatorLink, ...others } = lock.packages;
 

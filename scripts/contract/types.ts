@@ -172,8 +172,8 @@ export const operations = ${JSON.stringify(Object.fromEntries(constants), null, 
 };
 
 /**
- * Describes a valid response body: its JSON types and its required fields. If the request body has the same schema as
- * the response body, also lists the fields whose values must equal those of the request.
+ * Describes a valid response body: its JSON types and its required fields. If the request body has the schema of the
+ * response body, alone or in an `allOf`, also lists the fields whose values must equal those of the request.
  */
 const fieldsOf = (contract: Contract, schema: Schema, body: Schema | undefined) => {
   const { required, properties } = flattened(contract, schema);

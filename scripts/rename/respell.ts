@@ -18,8 +18,8 @@ const isInPath = (before: string, after: string): boolean =>
   fileName.test(after);
 
 /**
- * Chooses how to write a noun, such as customerOrder or customer-order, by the case of `word` and the text `before` and
- * `after` it. That text matters only for nouns of several words.
+ * Chooses how to write a noun, such as customerOrder or customer-order, by the case of `word`, the `kind` of text it is
+ * in, and the text `before` and `after` it. The latter two matter only for nouns of several words.
  */
 const styleOf = (word: string, before: string, after: string, kind: Kind): keyof typeof styles => {
   const isPart = /^\w/.test(after);

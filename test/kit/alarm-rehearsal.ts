@@ -63,7 +63,7 @@ export type FilterCheck = { pattern: string; lines: string[]; matching: number[]
 
 /**
  * For each metric filter whose log is not empty, returns the lines of the log and which of them match. If lines differ
- * only in what `withoutFigures` replaces, such as numbers, returns only one of them.
+ * only in what `withoutFigures` omits or replaces, such as numbers, returns only one of them.
  */
 export const filterChecks = (template: object, occurrences: readonly Occurrence[]): FilterCheck[] =>
   metricFilters(template as Template).flatMap(({ functionName, pattern, matches }) => {

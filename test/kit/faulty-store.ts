@@ -183,7 +183,7 @@ export const corruptResponse: Fault = async ({ response, perform }) => {
   response.writeHead(200, jsonType).end('x\n    at secret');
 };
 
-/** Returns 200 with an empty object without performing the call, as a faulty proxy might. */
+/** Returns 200 with an empty object without performing the call, as a captive portal or a faulty proxy might. */
 export const captivePortal: Fault = ({ response }) => response.writeHead(200, jsonType).end('{}');
 
 export const sendNonHttp: Fault = ({ response }) => response.socket?.end('secret nonsense\r\n\r\n');

@@ -6,7 +6,7 @@ export const trialSize = (full: number, small: number): number => (isFull ? full
 /** The random seed of a trial, which the test's name shows. To repeat a run, set TRIAL_SEED to its seed. */
 export const seed = Number(process.env['TRIAL_SEED'] ?? (isFull ? Date.now() % 2 ** 31 : 1));
 
-/** Prints a figure, but only in a full run: the small part that `npm run test:e2e` runs gives no meaningful one. */
+/** Prints a line, such as a result or the progress, but only in a full run. `npm run test:e2e` prints none. */
 export const report = (figure: string): void => {
   if (isFull) process.stderr.write(`${figure}\n`);
 };

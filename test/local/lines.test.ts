@@ -139,7 +139,7 @@ describe('the curl command that npm start prints', () => {
   const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
 
   test.each([undefined, "/srv/Tom's plants"])(
-    "sets DATA_DIR to the local service's data folder to fetch a token: %s",
+    'fetches a token with the DATA_DIR of the local service, if that is set: %s',
     (folder) => {
       vi.stubEnv('DATA_DIR', folder);
       vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");
