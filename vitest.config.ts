@@ -52,8 +52,8 @@ export default defineConfig({
       { test: { name: 'isolated', include: include.isolated } },
     ],
     coverage: {
-      // Code in the worker threads of emulator/lambda/ counts as not run, because these threads do not get the
-      // environment variables that turn on the coverage.
+      // The coverage shows code in the worker threads of emulator/lambda/ as not run, because these threads do not get
+      // the environment variables that turn the coverage on.
       include: ['{cli,client,emulator,functions,infra,local}/**/*.ts'],
       exclude: ['**/generated/**', '**/*.d.ts', 'emulator/test/**'],
       reporter: ['text', 'html'],

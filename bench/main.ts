@@ -264,7 +264,7 @@ const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
 
 /**
  * The noise of each measure. Each round measures the bare handler twice; the noise is the median, over all rounds, of
- * the ratio of the two figures. Without noise, it would be 1.
+ * the second figure divided by the first. Without noise, it would be 1.
  */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 

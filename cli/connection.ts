@@ -28,7 +28,10 @@ export const connect = async (target: Target): Promise<PlantStoreClient & { url:
   return { url: session.url, ...createPlantStoreClient({ baseUrl: session.url, token: sessionToken }) };
 };
 
-/** Reads the access token for the service at `--url`. @throws Error with a one-sentence message for the user */
+/**
+ * Reads the access token for `--url` from `--token` or ACCESS_TOKEN. @throws Error with a one-sentence message for the
+ * user
+ */
 const readToken = (target: Target): string => {
   const token = target.token ?? process.env['ACCESS_TOKEN'];
   if (!token) throw new Error('--url needs an access token: set ACCESS_TOKEN, or give --token.');

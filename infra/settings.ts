@@ -7,7 +7,7 @@ export type TrustedIssuer = {
   jwksUri: string;
   /** The `aud` that a token must have. `none` turns the check off, so the issuer's tokens for other APIs pass. */
   audience: string;
-  /** The names of the claims that can contain scopes, separated by commas, such as `scope,roles`. */
+  /** The names of the claims that can contain scopes, as a list separated by commas, such as `scope,roles`. */
   scopeClaim: string;
 };
 

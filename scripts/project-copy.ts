@@ -69,8 +69,8 @@ const callersSettings = ['AWS_ENDPOINT_URL_DYNAMODB', 'TABLE_NAME', 'DATA_DIR', 
 export type Running = { ended: Promise<number | null>; output: () => string };
 
 /**
- * Starts a command in a copy of the project. When `signal` is aborted, the command and all processes that it has
- * started end at once.
+ * Starts a command in a copy of the project. Aborting `signal` ends the command and all processes that it has started,
+ * at once.
  */
 export const startIn = (
   { folder, temporary }: ProjectCopy,

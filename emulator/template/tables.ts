@@ -46,8 +46,8 @@ const readIndexes = (table: Table, property: 'GlobalSecondaryIndexes' | 'LocalSe
   });
 
 /**
- * The fields that an index may have. Only IndexName, KeySchema and Projection matter here; the others set limits and
- * metrics, which the store does not have.
+ * The fields that an index may have. Only IndexName, KeySchema and Projection matter here; the others configure limits
+ * and metrics, and the store has neither.
  */
 const indexFields = [
   'IndexName',

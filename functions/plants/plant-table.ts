@@ -59,8 +59,9 @@ export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
 });
 
 /**
- * Returns one atomic call that adds the plant. The call succeeds if the id is free or already belongs to this same
- * plant, so it can be repeated. It never changes a different plant, or attributes that are not in the contract.
+ * Returns the input of one atomic call that adds the plant. The call succeeds if the id is free or already belongs to
+ * this same plant, so it can be repeated. It never changes a different plant, or attributes that are not in the
+ * contract.
  */
 export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCommandInput, 'TableName'> => {
   const given = Object.entries(content).flatMap(([field, value]) => (value === undefined ? [] : [{ field, value }]));

@@ -19,7 +19,7 @@ const followSystem = () => document.documentElement.classList.toggle('dark-mode'
 dark.addEventListener('change', followSystem);
 followSystem();
 
-/** Names for screen readers, for elements to which Swagger UI gives no name. */
+/** The names that screen readers get for elements to which Swagger UI gives none. */
 const names = {
   '#servers': 'Server',
   '.examples-select-element': 'Example',

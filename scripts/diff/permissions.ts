@@ -2,8 +2,8 @@
 import { type Finding, type Resource, type Template, textOf } from './template.ts';
 
 /**
- * One action that a policy allows or denies, unconditionally if `condition` is empty. If `who` has the permission
- * through a role or group in the template, `role` names that role or group.
+ * One action that a policy allows or denies; an empty `condition` means that it always does. If `who` has the
+ * permission through a role or group in the template, `role` names that role or group.
  */
 type Permission = { effect: string; who: string; action: string; resource: string; condition: string; role?: string };
 
@@ -56,8 +56,8 @@ const rolesIn = ({ Resources }: Template): [who: string, role: string][] =>
   });
 
 /**
- * Finds the policy statements in a value at any depth. Returns the whole policy if its statements cannot be found, so
- * that a change of them is still noticed.
+ * Finds the policy statements in a value at any depth. If a policy has none that can be read, returns the whole policy,
+ * so that a change of it is still noticed.
  */
 const statementsIn = (value: unknown): unknown[] => {
   if (!(value instanceof Object)) return [];

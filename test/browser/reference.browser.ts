@@ -124,7 +124,7 @@ test('the reference page shows every operation, the local service as the server,
   expect(complaints).toEqual([]);
 });
 
-test('the reference page adds a plant with one click', async ({ docs, store }) => {
+test('on the reference page, one click adds a plant', async ({ docs, store }) => {
   const { page, complaints } = docs;
   expect(await execute(createPlant(page))).toEqual({
     status: 200,

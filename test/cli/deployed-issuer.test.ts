@@ -62,7 +62,7 @@ describe('fetching a token for a deployed stack', () => {
     expect(said).toEqual([expect.stringMatching(/^The token issuer .*plants\.auth\.example.*up to a minute/)]);
   });
 
-  test('stops after a minute without a token', async () => {
+  test('gives up if no token has arrived within a minute', async () => {
     const { outcome, said, tries, seconds } = await ask([], page(404));
     expect(outcome).toBe(`The token issuer at ${source.tokenUrl} refused: 404`);
     expect(said, 'messages').toHaveLength(1);

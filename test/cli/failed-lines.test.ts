@@ -76,7 +76,7 @@ test.each<[what: string, change: (file: string) => Promise<void>]>([
   ['emptied', (file) => writeFile(file, '')],
   ['replaced', (file) => writeFile(file, texts(7, 8, 9))],
 ])(
-  'the file of failed lines gets every new line, even if somebody has %s the file in the meantime',
+  'a line that is added gets into the file of failed lines, even if somebody has %s the file since the import began',
   async (_, change) => {
     const { file, failures } = await importAgain();
     await change(file);
@@ -117,7 +117,7 @@ test.each([
   [true, '{"id":7,"name":"Moss"}\n'],
   [true, '# my plants\n{"id":7,"name":"Moss"}\n'],
 ])(
-  'isForeign, which tells whether a .failed.ndjson file was written by a user instead of by an import, is %j for a file with the content %j',
+  'isForeign (whether a user, not an import, wrote this .failed.ndjson file) is %j for a file with the content %j',
   async (isForeign, content) => {
     expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
   },

@@ -156,7 +156,7 @@ const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
     /^CreatePlant ERROR .*"oops".*^Gateway: CreatePlant\w+: .*TypeError/ms,
   ],
   '503 50301': [
-    // The SDK does not retry TransactionConflictException, so the request ends in time even on a busy machine.
+    // This error, because the SDK does not retry it: with retries, the request might time out on a busy machine.
     () => sendWithFault(400, 'TransactionConflictException'),
     /^CreatePlant WARN (?=.*"error": ?50301\b).*"TransactionConflictException"/ms,
   ],
@@ -173,7 +173,7 @@ const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
   ],
 };
 
-test('the tests below cover every error of the contract and the 404 of the gateway, and no other error', () => {
+test('the tests of npm run request in this file cover every error of the contract and the 404 of the gateway, and no other error', () => {
   const ofContract = Object.entries(createPlantOperation.responses).flatMap(([status, { content }]) =>
     examplesOf(content['application/json']).map(
       (example) => `${status} ${(example as { error?: number }).error ?? 'gateway'}`,

@@ -93,7 +93,7 @@ test.each<[what: string, args: string[], environment: Record<string, string>, st
   expect([code, stdout, stderr.startsWith(sentence)]).toEqual([1, '', true]);
 });
 
-test('npm run restore stops if all further items would fail with the same error, and says how to go on', async () => {
+test('npm run restore stops if all further items would fail with the same error, and says how to continue later', async () => {
   store.fail('1', dynamoDbError(400, 'AccessDeniedException'));
   const { code, stderr } = await start(both).ended;
   expect(code).toBe(1);

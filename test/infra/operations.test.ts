@@ -17,7 +17,7 @@ describe('listOperations', () => {
     );
   });
 
-  test('says in one sentence which entry file an operation lacks', () => {
+  test('says in one sentence which entry file is missing for an operation', () => {
     const waterAllPlants = { method: 'PUT', path: '/plants', scopes: ['plants/water'], parameters: [] } as const;
     const list = () => listOperations({ ...operations, waterAllPlants });
     expect(list).toThrow(ConfigurationError);

@@ -19,7 +19,7 @@ type OperationObject = {
 
 export type Parameter = { name: string; in: string; required?: boolean; schema: object; example?: unknown };
 
-/** A body's schema, and its examples, with their names as keys. Both are undefined for a response without a body. */
+/** A body's schema, and its examples by name. Both are undefined for a response without a body. */
 type Body = { schema?: object; examples?: Examples };
 
 /** An operation of the contract. The `headers` of a response are those that the contract declares, in lower case. */

@@ -23,7 +23,7 @@ type Call = {
   signedAt: number;
   /**
    * Passes the call on to the store.
-   * @returns the store's response. The SDK gets it only if the `Fault` that called this function sends it on.
+   * @returns the store's response. The `Fault` that calls this function decides whether the SDK gets that response.
    */
   perform: () => Promise<StoreResponse>;
   /**

@@ -410,7 +410,10 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
   if (hasFaults) testFaults(service);
 };
 
-/** Lasting faults, which lead to a 503, each with the number of calls that createPlant makes to the store. */
+/**
+ * Faults of the store that last, so that createPlant responds with a 503; each with the number of calls that
+ * createPlant makes.
+ */
 export const lastingFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
   ['answers 500', dynamoDbError(500, 'InternalServerError'), [3, 3]],
   ['answers 503', dynamoDbError(503, 'ServiceUnavailable'), [3, 3]],
@@ -449,7 +452,10 @@ const testFaults = (service: () => PlantService): void => {
       if (hasAllRetries) expect(calls, 'calls to the store').toBeLessThanOrEqual(most);
     };
 
-    /** Lets the store work again, and sends the same plant. Expects a 200, and the plant in the store. */
+    /**
+     * Lets the store work again, and sends again the plant that could not be stored. Expects a 200, and the plant in
+     * the store.
+     */
     const recovers = async (id: string): Promise<void> => {
       fail(id);
       expect(await send(plant(id))).toMatchObject(ok(name));

@@ -173,8 +173,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
-    // On AWS, API Gateway answers GET / itself. The local service answers it with its own page unless the API has such
-    // a route, so pretend that the API has one.
+    // On AWS, GET / gets a 404 of API Gateway. The local service would answer with its own page, but not if the API has
+    // such a route, so pretend that it has one: then the emulated gateway answers with a 404, too.
     intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
   });
   try {

@@ -48,7 +48,7 @@ describe('the line that npm start prints for a request', () => {
       ]);
     });
 
-    test('each translated with the source map of the bundle in its file paths, even if the log line has the hash of another bundle', async () => {
+    test('each translated with the source map of the bundle that its file paths name, even if the log line has the hash of another bundle', async () => {
       const stack = trace(`${folder}/index.js`);
       expect(accessLine(logging({ stack, bundle: '0'.repeat(64) }))).toBe(accessLine(logging({ stack, bundle })));
       const { folder: other, remove } = await temporaryFolder();

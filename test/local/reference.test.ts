@@ -211,7 +211,7 @@ test.each([
     '/docs/page.css%00',
     '/openapi.yaml',
   ].map((path) => ['GET', path] as const),
-])('the local service passes %s %s on to the gateway', async (method, path) => {
+])('the local service passes the request %s %s on to the gateway', async (method, path) => {
   const { ask } = await start();
   expect(await ask(path, method)).toMatchObject(notFound);
 });

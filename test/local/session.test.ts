@@ -52,7 +52,7 @@ test.each(['', '{}', '[]', 'null', 'my notes'])(
 );
 
 test.each(Object.keys(session))(
-  'neither readSession nor removeStaleSession accepts a session file of npm start that lacks the field %s',
+  'readSession and removeStaleSession both throw if the session file of npm start lacks the field %s',
   async (name) => {
     const { folder, file } = await newFolder();
     writeFileSync(file, JSON.stringify({ ...session, [name]: undefined }));

@@ -64,7 +64,7 @@ describe('schemas/openapi.yaml', () => {
   });
 });
 
-/** Returns the examples of errors in an operation, each with the status of its response. */
+/** Returns the example error responses of an operation, each with its status. */
 const documentedErrors = ({ responses }: Operation): CatalogueEntry[] =>
   responses.flatMap(({ status, ...body }) =>
     examplesOf(body).flatMap((value) => {

@@ -244,7 +244,7 @@ describe('check-node.cjs', () => {
     // This binary fails as the real one does on Alpine Linux: execve returns ENOENT although the file exists.
     ['Alpine Linux, which lacks the loader of the binary', {}, '#!/lib64/ld-linux-of-none.so.2\n'],
     ['a Linux whose C library is too old for the binary', {}, '#!/bin/sh\nexit 1\n'],
-  ])('accepts, on %s, every Node.js of the pinned major version, and no other', async (_, disguise, executable) => {
+  ])('on %s, accepts every Node.js of the pinned major version, and no other', async (_, disguise, executable) => {
     const { project } = await makeInstalled(executable);
     expect(await check(project, { ...disguise, version: `${pinnedMajor}.0.0` })).toEqual(silence);
     for (const other of [20, pinnedMajor - 1, pinnedMajor + 1, pinnedMajor * 10]) {

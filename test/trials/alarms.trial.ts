@@ -98,7 +98,9 @@ const whileStore = async (fault: Fault, request: () => Promise<Occurrence[]>): P
 /** Returns a function that sends a request while the store returns an error that the SDK does not retry. */
 const whileRefusing = (error: string) => () => whileStore(dynamoDbError(400, error), send);
 
-/** Returns a function that sends a request while the store returns a temporary error, so that the response is a 503. */
+/**
+ * Returns a function that makes the store return a temporary error and sends a request, so that the response is a 503.
+ */
 const whileFailing = (status: number, error: string) => () => whileStore(dynamoDbError(status, error), sendOnce);
 
 const whileUnreachable = () => store.refuseConnections(sendOnce);
@@ -292,7 +294,8 @@ for (const [verdict, versions] of Object.entries({ 'rolled back': rolledBack, 'n
 test('each metric filter matches some of the lines that its function logged in these tests, but not every line', () => {
   const checks = filterChecks(template, recorded);
   const patternOf = ({ pattern }: { pattern: string }): string => pattern;
-  // Compare patterns, not filters: each operation has filters with the same patterns, but only one has log lines here.
+  // Compare patterns, not filters: each operation has its own filters, with the same patterns, but only one operation
+  // logs lines here.
   expect(new Set(checks.map(patternOf))).toEqual(new Set(metricFilters(template as Template).map(patternOf)));
   for (const { pattern, lines, matching } of checks) {
     expect(matching, `lines that match ${pattern}`).not.toEqual([]);

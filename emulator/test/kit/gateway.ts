@@ -12,7 +12,10 @@ export type Response = { status: number; headers: Record<string, string>; body: 
 
 export const targetOf = (functionName: string): Target => ({ functionName, arn: functionName, version: '$LATEST' });
 
-/** A route to the function Orders. Its authorizer is the function Authorizer, and needs an Authorization header. */
+/**
+ * A route to the function Orders, with the function Authorizer as its authorizer. Requests need an Authorization
+ * header.
+ */
 export const route: RouteSpec = {
   routeKey: 'POST /orders',
   target: targetOf('Orders'),

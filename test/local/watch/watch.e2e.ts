@@ -88,7 +88,7 @@ test('npm start -- --watch reloads only the function whose code has changed, and
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'fixed' } });
 });
 
-test('npm start -- --watch prints stack traces with the line numbers of the running code, even if the changed sources cannot be bundled', async () => {
+test('npm start -- --watch prints stack traces with line numbers of the sources that the running code was built from, even if newer sources cannot be bundled', async () => {
   const original = await read(operation);
   const failing = `throw new Error('oops')`;
   await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
