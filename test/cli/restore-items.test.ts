@@ -1,14 +1,8 @@
-import {
-  type AttributeValue,
-  CreateTableCommand,
-  DynamoDBClient,
-  type KeySchemaElement,
-  PutItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, DynamoDBClient, type KeySchemaElement, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { checkTables, type Restored, restoreItems } from '../../cli/restore-items.ts';
 import { dynamoDbError, type FaultyStore, hangUp, loseResponse, pass, startFaultyStore } from '../kit/faulty-store.ts';
-import { anyCredentials, type Item, readItem } from '../kit/plants-store.ts';
+import { anyCredentials, createTable, type Item, readItem } from '../kit/plants-store.ts';
 
 const tables = { from: 'restored', to: 'live' };
 
@@ -25,17 +19,13 @@ beforeEach(async () => {
 
 /** Creates the table `restored`. Its partition key is `id`, a number (N) or a string (S); a sort key may be added. */
 const createSource = (type: 'N' | 'S' = 'N', sortKey: KeySchemaElement[] = []) =>
-  client.send(
-    new CreateTableCommand({
-      TableName: tables.from,
-      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }, ...sortKey],
-      AttributeDefinitions: [
-        { AttributeName: 'id', AttributeType: type },
-        ...sortKey.map(({ AttributeName }) => ({ AttributeName, AttributeType: 'S' as const })),
-      ],
-      BillingMode: 'PAY_PER_REQUEST',
-    }),
-  );
+  createTable(client, tables.from, {
+    KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }, ...sortKey],
+    AttributeDefinitions: [
+      { AttributeName: 'id', AttributeType: type },
+      ...sortKey.map(({ AttributeName }) => ({ AttributeName, AttributeType: 'S' as const })),
+    ],
+  });
 
 const put = (TableName: string, Item: Item) => client.send(new PutItemCommand({ TableName, Item }));
 

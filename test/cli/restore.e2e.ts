@@ -1,9 +1,9 @@
 /** Tests `npm run restore` as the runbook uses it, but between two tables of a local store. */
-import { CreateTableCommand, DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { dynamoDbError, type FaultyStore, hang, pass, startFaultyStore } from '../kit/faulty-store.ts';
 import { programs, run } from '../kit/local-service.ts';
-import { anyCredentials } from '../kit/plants-store.ts';
+import { anyCredentials, createTable } from '../kit/plants-store.ts';
 
 let store: FaultyStore;
 beforeEach(async () => {
@@ -13,14 +13,7 @@ beforeEach(async () => {
     client.destroy();
     await store.close();
   });
-  await client.send(
-    new CreateTableCommand({
-      TableName: 'restored',
-      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
-      AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
-      BillingMode: 'PAY_PER_REQUEST',
-    }),
-  );
+  await createTable(client, 'restored');
   for (const id of ['1', '2', '3']) {
     await client.send(new PutItemCommand({ TableName: 'restored', Item: { id: { N: id }, name: { S: 'Moss' } } }));
   }
