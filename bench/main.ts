@@ -263,8 +263,8 @@ const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
   isLeast ? median >= bound : median <= bound;
 
 /**
- * The noise of each measure. Each round measures the bare handler twice; the noise is the median, over all rounds, of
- * the second figure divided by the first. Without noise, it would be 1.
+ * The noise of each measure. Each round measures the bare handler twice, as `bare` and as `again`; the noise is the
+ * median, over all rounds, of the figure of `again` divided by that of `bare`. Without noise, it would be 1.
  */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 

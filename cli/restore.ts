@@ -38,7 +38,7 @@ class Progress {
   /** @param itemCount the approximate number of items; 0 if the number is not known */
   constructor(itemCount: number) {
     this.#bar = new SingleBar({ format: `${itemCount > 0 ? '{bar} {percentage}% of about {total}, ' : ''}{counts}` });
-    // cli-progress draws nothing if the output is not a terminal.
+    // No check for a terminal is needed here: cli-progress draws nothing if the output is not one.
     this.#bar.start(itemCount, 0, { counts: this.toString() });
   }
 

@@ -46,7 +46,8 @@ export class GitHubStack extends Stack {
       : new OidcProviderNative(this, 'Provider', {
           url: `https://${issuer}`,
           clientIds: ['sts.amazonaws.com'],
-          // Keep the provider if this stack is deleted: an account has only one for GitHub, which other stacks may use.
+          // Keep the OIDC provider if this stack is deleted: an account can have only one for GitHub, which other
+          // stacks may use.
           removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         });
     for (const environment of environments) {

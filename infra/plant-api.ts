@@ -69,7 +69,7 @@ export const corsFor = (operations: Operation<string>[], allowOrigins: string[])
     allowMethods: [...new Set(operations.map(({ method }) => CorsHttpMethod[method]))],
     allowHeaders: [...new Set(['authorization', 'content-type', ...parameters.map(({ name }) => name)])],
     exposeHeaders: [...responseHeaders],
-    // How long a browser may remember which requests are allowed. Chromium remembers it for at most two hours.
+    // How long a browser may cache the answer to a CORS preflight request. Chromium caches it for at most two hours.
     maxAge: Duration.hours(2),
   };
 };

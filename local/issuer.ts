@@ -96,7 +96,8 @@ export const startIssuer = async (scope = allScopes): Promise<LocalIssuer> => {
 };
 
 /**
- * Stores nothing: signed tokens for client_credentials need no storage. oidc-provider's default storage logs a warning.
+ * Stores nothing: signed tokens for client_credentials need no storage. Without this class, oidc-provider would use a
+ * storage that logs a warning.
  */
 class NoStorage implements Adapter {
   async upsert(): Promise<void> {}

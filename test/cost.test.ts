@@ -10,8 +10,8 @@ import { prod, propertiesOf } from './kit/template.ts';
 const read = (file: string): string => readFileSync(path.resolve(import.meta.dirname, '..', file), 'utf8');
 
 /**
- * Returns the rows of the table in docs/cost.md that has `head` in its header: the text of the first cell, and the
- * numbers in each of the other cells.
+ * Finds the table in docs/cost.md that has `head` in its header. Returns the text of the first cell of each row, and
+ * the numbers in each of its other cells.
  */
 const table = (head: string): { what: string; numbers: number[][] }[] => {
   const [, text = ''] = read('docs/cost.md').split(`${head} |`);

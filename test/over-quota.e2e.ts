@@ -103,7 +103,7 @@ test('npm run journey passes even if the gateway accepts only ten requests at a 
   expect(refused, 'requests refused').toBeGreaterThan(20);
 });
 
-test('npm run journey fails at once after a 500 of the service, unlike after a 500 of the gateway', async () => {
+test('npm run journey fails at once after a 500 of the service, unlike after a 500 of the gateway, which it retries', async () => {
   let number = 0;
   const { code, output } = await runJourney(
     (request, response, body) => {

@@ -62,7 +62,7 @@ export const reason = (error: unknown): string => {
   return error.cause instanceof Error ? reason(error.cause) : error.message || error.name;
 };
 
-/** Whether a database cannot be opened because it is already open, in another process or in this one. */
+/** Whether opening a database failed because it is already open, in another process or in this one. */
 export const isLocked = (error: unknown): boolean => hasCode(error, 'LEVEL_LOCKED');
 
 /** Whether a database cannot be opened because its files are damaged. */

@@ -24,7 +24,10 @@ export class Cors {
     this.#spec = spec;
   }
 
-  /** Replaces a response's CORS headers, or removes them if the request's Origin is missing or not allowed. */
+  /**
+   * Replaces the CORS headers of a function's response with those of the API. Only removes them if the request's Origin
+   * is missing or not allowed.
+   */
   apply({ method, headers }: IncomingMessage, response: HttpResponse): HttpResponse {
     const own = Object.entries(response.headers).filter(([name]) => !corsHeaders.has(name));
     const allowed = this.#allowedOrigin(headers.origin);

@@ -92,7 +92,7 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
 
 /**
  * Calls `intercept`.
- * @returns whether `intercept` responds to the request; if `intercept` throws, the 500 response to send
+ * @returns true if `intercept` responds to the request, and false if not; if it throws, the 500 response to send
  */
 const callIntercept = (
   intercept: GatewayOptions['intercept'],

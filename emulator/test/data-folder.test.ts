@@ -45,7 +45,8 @@ test.each<[what: string, obstruct: (folder: string) => Promise<unknown>, reason:
 );
 
 test.each<[name: string, files: Record<string, string>, first: string]>([
-  // Refuse a folder with the user's files 000007.log and LOG: LevelDB would delete the first and rename the second.
+  // A folder with the user's files 000007.log and LOG must be refused: LevelDB would delete the first and rename the
+  // second.
   ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],

@@ -35,7 +35,7 @@ describe('the authorizer', () => {
   });
 
   test.each([[[]], [['Authorization:']]])(
-    'is not called if the header that is its identity source is missing or empty; the gateway then responds 401: %j',
+    'is not called, and the gateway responds 401, if the header that is its identity source is missing or empty: %j',
     async (headers) => {
       const { port, events } = await start();
       expect(await post(port, '{}', headers)).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}' });

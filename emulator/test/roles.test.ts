@@ -157,7 +157,7 @@ describe('a request to the emulated DynamoDB', () => {
   });
 
   test.each(['', 'nonsense', 'null', '[]', '{}', '{"TableName":1}', '{"TableName":null}', '{"RequestItems":null}'])(
-    'with the body %j is passed on to dynalite, which refuses it',
+    'is passed on to dynalite, which refuses it, if its body is %j',
     (body) => {
       for (const operation of ['PutItem', 'Query', 'BatchGetItem', 'TagResource']) {
         expect(refusal([], operation, body)).toBeUndefined();

@@ -52,8 +52,8 @@ const fold = (element, words) => {
   };
   button.addEventListener('click', () => show(element.hasAttribute('data-folded')));
   show(false);
-  // Put the button for the table of statuses below that table. Swagger UI inserts the response directly above the
-  // table; if the button were above, the response would separate the two.
+  // Put the button for the table of statuses below that table: Swagger UI inserts the response directly above the
+  // table, so it would separate the table from a button above it.
   if (element.matches('table')) element.after(button);
   else element.before(button);
 };

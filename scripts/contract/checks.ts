@@ -70,8 +70,8 @@ const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = 
 };
 
 /**
- * The place of a value in an event; `*` in the path stands for any name. `isChoice` is true if the value's schema may
- * or may not apply, as in `anyOf`.
+ * Where a value is in an event. `*` in `path` stands for any property name. `isChoice` is true if the value's schema is
+ * one of several choices, as in `anyOf`, so that the value need not match it.
  */
 type Place = { path: string[]; isChoice: boolean };
 

@@ -60,8 +60,8 @@ export const breaksOf = (released: Contract, today: Contract): string[] => {
 };
 
 /**
- * Compares how clients authenticate in the two contracts. Ignores descriptions, and the format of tokens, which clients
- * do not read.
+ * Compares how clients authenticate in the two contracts. Ignores descriptions, and also the format of tokens, because
+ * clients do not read tokens.
  */
 const otherSchemes = (released: Contract, today: Contract): string[] => {
   const now = today.components['securitySchemes'];

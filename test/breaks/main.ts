@@ -75,8 +75,8 @@ const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promis
 };
 
 /**
- * Applies a break, and runs tests until one fails: first those named after the broken file, then those of its folder,
- * then all.
+ * Puts a break (a deliberate mistake) into the code, and runs tests until one fails: first those named after the broken
+ * file, then those of its folder, then all.
  * @returns the first failure, or undefined if all tests pass
  */
 const failureBy = async (copy: ProjectCopy, { file, code, broken }: Break, milliseconds: number) => {

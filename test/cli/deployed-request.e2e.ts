@@ -14,7 +14,7 @@ const groups = {
 };
 type Group = keyof typeof groups;
 
-/** A log line as a query of CloudWatch Logs Insights returns it. */
+/** A log line in the form in which a query of CloudWatch Logs Insights returns it. */
 const row = (group: Group, line: object) => [
   { field: '@log', value: `123456789012:${groups[group]}` },
   { field: '@message', value: JSON.stringify(line) },

@@ -29,7 +29,8 @@ const misbehaving =
         // because nothing could settle the handler's promise any more.
         return new Promise((resolve) => setTimeout(resolve, 300_000));
       case 'slow body': {
-        // Make reading the body seem to take 2.2 s: when the function reads the body, move all its clocks forward.
+        // Make reading the body seem to take 2.2 s: when the Lambda function reads the body, move all clocks that it
+        // can see forward.
         const clocks = [performance, Date].map((clock) => ({ clock, now: clock.now.bind(clock) }));
         const read = () => {
           for (const { clock, now } of clocks) clock.now = () => now() + 2_200;
@@ -224,7 +225,7 @@ describe('npm run request, with the id of a request to the local service, shows 
   });
 });
 
-test('npm run request with an unknown id says how many requests the local service keeps', async () => {
+test('npm run request, for an id that the local service does not know, says how many requests the service keeps', async () => {
   await expect(findLocalRequest('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
 });
 

@@ -134,7 +134,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test('of the original file, a second time, keeps the line that a user has corrected in the file of failed lines, and appends the original line if that fails again', async () => {
+  test("of the original file, a second time, leaves a user's correction in the file of failed lines, and appends the original line there if the original line fails again", async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);
@@ -143,7 +143,7 @@ describe('plant import', () => {
     expect(await failed()).toBe(`${fixed}# plants.ndjson:1 (not sent): ${notJson}`);
   });
 
-  test('after Ctrl-C, prints the command to continue, exits with code 130, and keeps the failed lines of an earlier import', async () => {
+  test('after Ctrl-C, prints the command to continue, exits with code 130, and does not overwrite the file with the failed lines of an earlier import', async () => {
     const { baseUrl, received } = await startScriptedService(stored, stored, () => {});
     const { begin, failed } = await importing(line.repeat(99), baseUrl);
     const { child, ended } = begin();

@@ -29,7 +29,7 @@ test.each<[message: unknown, text: string]>([
   expect(description.split('\n').slice(1)).toEqual([`Authorizer INFO ${text}`, 'Gateway: no\\u009b2J']);
 });
 
-test("npm run request shows the gateway's reason for refusing a request, but only if no function was called", () => {
+test("npm run request shows the gateway's reason for refusing a request, but only if the gateway called no function for it", () => {
   const summary = { method: 'POST', path: '/plants', status: 413, milliseconds: 7 };
   expect(describe({ summary, errors: [], lines: [] })).toContain('Gateway: the body is over 10 MB');
   const lines = [{ who: 'CreatePlant', level: 'INFO', message: { outcome: 'refused', error: 41301 } }];

@@ -375,10 +375,13 @@ describe('a call of the client fails if the response', () => {
   test.each<[status: number, error: number, result: number | 'gateway']>([
     [404, 40401, 40401],
     [409, 40901, 'gateway'],
-  ])("has the status %i and a body with `error: %i`; the result's error is then %s", async (status, error, result) => {
-    const { client } = await start(answer(status, { error, message: 'no' }));
-    expect(await client.deletePlant({ id: 1 })).toEqual({ ok: false, status, error: result, message: 'no' });
-  });
+  ])(
+    'has the status %i and a body with the error %i; the call then returns the error %s',
+    async (status, error, result) => {
+      const { client } = await start(answer(status, { error, message: 'no' }));
+      expect(await client.deletePlant({ id: 1 })).toEqual({ ok: false, status, error: result, message: 'no' });
+    },
+  );
 });
 
 describe('after a temporary failure, a request is sent again', () => {

@@ -68,7 +68,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
   };
   const call = (file: string, how: Call): Promise<unknown> => execute(file, JSON.stringify(how));
 
-  test('is tested on the version of the runtime that npm has installed in .ci/runtimes', async () => {
+  test('runs on the version of the runtime that npm has installed in .ci/runtimes', async () => {
     const { version } = JSON.parse(await readFile(path.join(home, 'package.json'), 'utf8'));
     expect((await run(path.join(home, program), ['--version']).ended).stdout).toContain(version);
   });

@@ -543,13 +543,14 @@ describe('a token function', () => {
     expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
 
-  test('is called at most twice for a plant, even if the service refuses both tokens; a fixed token is not tried again after a refusal', async () => {
+  test.each<[what: string, token: string | (() => string), requests: number]>([
+    ['is called at most twice for a plant, even if the service refuses both tokens', () => 'x', 2],
+    ['is necessary to send a refused plant again: a fixed token is sent only once', token, 1],
+  ])('%s', async (_, given, requests) => {
     const { baseUrl, received } = await startScriptedService(forbidden);
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
-    expect(await createPlantStoreClient({ baseUrl, token: () => 'x' }).createPlant(moss)).toEqual(refused);
-    expect(received, 'requests').toHaveLength(2);
-    expect(await createPlantStoreClient({ baseUrl, token }).createPlant(moss)).toEqual(refused);
-    expect(received, 'requests').toHaveLength(3);
+    expect(await createPlantStoreClient({ baseUrl, token: given }).createPlant(moss)).toEqual(refused);
+    expect(received, 'requests').toHaveLength(requests);
   });
 
   test.each([new Error('the issuer sleeps'), new TypeError('fetch failed')])(

@@ -51,7 +51,7 @@ describe('the log of createPlant', () => {
       expect(await storeTimeOf(`{"id":${id},"name":"Moss"}`)).toEqual({ milliseconds, attempts: 3 });
     });
 
-    test('if the store refuses the plant', async () => {
+    test('if the store refuses the plant, as a conflict or as too large', async () => {
       const id = newId();
       await storeTimeOf(`{"id":${id},"name":"Moss"}`);
       expect(await storeTimeOf(`{"id":${id},"name":"Fern"}`)).toEqual({ milliseconds, attempts: 1 });

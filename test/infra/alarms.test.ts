@@ -101,7 +101,7 @@ const watched = (alarm: Alarm): [name: string, lines: string[]] => {
     AlarmName.replace('PlantStore-', ''),
     [
       ...(metrics ?? [line(alarm.Statistic ?? alarm.ExtendedStatistic ?? '', alarm)]),
-      // No alarm has the setting DatapointsToAlarm, so an alarm goes off only if all periods are over the limit.
+      // No alarm has the setting DatapointsToAlarm, so an alarm goes off only if all its periods meet the condition.
       `${ComparisonOperator} ${Threshold}, ${periods} of ${periods} periods of ${period} s`,
     ],
   ];

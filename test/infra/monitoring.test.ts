@@ -28,8 +28,8 @@ test('a log metric has the default value 0 only if it counts lines and has no di
 });
 
 test('alarms and the dashboard keep their logical ids, because an update cannot make a second alarm or dashboard with the same name', () => {
-  // Do not move an alarm or the dashboard: CDK makes the logical id from the path of the construct. With another id, an
-  // update would fail, because CloudFormation makes the new one before it deletes the old one with the same name.
+  // Do not move an alarm or the dashboard to another construct: its path gives the logical id. With another id, an
+  // update would fail, because CloudFormation makes the new resource before it deletes the old one of the same name.
   const named = withStack(kinds.prod, ({ node }) =>
     node.findAll().filter((each) => each instanceof CfnAlarm || each instanceof CfnDashboard),
   );

@@ -22,7 +22,7 @@ test('createPlant may update items in the table, and may do nothing else with th
   expect(grants.createPlant).toEqual(['dynamodb:UpdateItem']);
 });
 
-test('each function has a role for Lambda; each function except the smoke test also has a role with which CodeDeploy rolls it out', () => {
+test('each function has a role that Lambda assumes to run it; each function except the smoke test also has a role that CodeDeploy assumes to roll it out', () => {
   expect(propertiesOf('AWS::IAM::Role')).toEqual({
     ...byFunction((name) => [
       [`${name}Role`, assumedBy('lambda.amazonaws.com')],

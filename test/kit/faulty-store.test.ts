@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { dynamoDbError, hangUp, loseResponse, startFaultyStore } from './faulty-store.ts';
 import { anyCredentials } from './plants-store.ts';
 
-test("a fault that is set without a plant's id affects every call, even a Scan, except calls for a plant that has a separate fault", async () => {
+test("a fault that is set without a plant's id affects every call, even a Scan; but a plant with a separate fault gets that one instead", async () => {
   const store = await startFaultyStore('plants');
   onTestFinished(store.close);
   const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint, maxAttempts: 1 });

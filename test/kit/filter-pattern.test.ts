@@ -37,7 +37,7 @@ test.each<[pattern: string, isMatch: boolean]>([
   },
 );
 
-test('a filter pattern for a field of `message` matches no line whose message is text or null', () => {
+test('a filter pattern for a field of `message` does not match a line whose `message` is a string or null, not an object', () => {
   const matches = parseFilterPattern('{ $.message.outcome = "*" }');
   expect([{ message: 'oops' }, { message: null }, 'oops', null].filter(matches)).toEqual([]);
 });

@@ -66,7 +66,10 @@ const ofResponse = ({ status, milliseconds }: { status: number; milliseconds: nu
   ...(status >= 400 ? [[status >= 500 ? '5xx' : '4xx', 1] satisfies Value] : []),
 ];
 
-/** The metrics of a function: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html */
+/**
+ * The metrics that Lambda reports for a function:
+ * https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
+ */
 const ofFunction = (occurrence: Occurrence & { kind: 'invocation' | 'throttle' }): Value[] =>
   occurrence.kind === 'throttle'
     ? [['Throttles', 1]]

@@ -43,7 +43,8 @@ export const run = (
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   child.on('error', () => {});
-  // Close file descriptor 3, so that the guard process kills the processes that the command started and left running.
+  // Close file descriptor 3. The guard process waits for that, and then kills what the command started and left
+  // running.
   child.on('exit', () => child.stdio[3]?.destroy());
   let stdout = '';
   let stderr = '';

@@ -41,7 +41,7 @@ export type PlantService = {
   send: Send;
   /** Reads the item with this id from the store, not through the service. */
   read: (id: string) => Promise<Item | undefined>;
-  /** Set only if a test can inject faults into the service's store. */
+  /** Undefined if a test cannot inject faults into the service's store, as on AWS. */
   faults?: FaultyService;
 };
 type Send = (request: PlantRequest) => Promise<PlantResponse>;
@@ -155,7 +155,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['9.223372036854775807e18', '9223372036854775807'],
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
-    ])('with the integer that %s stands for as its id', async (spelling, id) => {
+    ])('under the integer that the id %s stands for', async (spelling, id) => {
       // An earlier run, or the test with another spelling of this id, may have stored a plant with this id already. The
       // name depends only on the id, so the stored plant equals this one, and the service returns 200.
       const name = `plant ${id}`;
@@ -411,8 +411,8 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
 };
 
 /**
- * Faults of the store that last, so that createPlant responds with a 503; each with the number of calls that
- * createPlant makes.
+ * Faults of the store that last, so that createPlant responds with a 503; each with the least and the most calls that
+ * createPlant makes to the store.
  */
 export const lastingFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
   ['answers 500', dynamoDbError(500, 'InternalServerError'), [3, 3]],
@@ -453,8 +453,8 @@ const testFaults = (service: () => PlantService): void => {
     };
 
     /**
-     * Lets the store work again, and sends again the plant that could not be stored. Expects a 200, and the plant in
-     * the store.
+     * Lets the store work again, and sends the same plant again, which the store may have stored in spite of the fault.
+     * Expects a 200, and the plant in the store.
      */
     const recovers = async (id: string): Promise<void> => {
       fail(id);

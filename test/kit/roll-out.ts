@@ -26,9 +26,9 @@ const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/o
 const codeLine = '^[[:space:]]*([^[:space:]/*#]|/[^/*])';
 
 /**
- * Lists commits that may run on AWS when HEAD is deployed, newest first: the commit at which HEAD's branch left `main`
- * (unless that is HEAD itself), and the commits on `main` just before each of the last ten changes to the functions'
- * code.
+ * Lists commits that could be the one on AWS when HEAD is deployed, newest first: the commit at which HEAD's branch
+ * left `main` (unless that is HEAD itself), and the commits on `main` just before each of the last ten changes to the
+ * functions' code.
  */
 const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
   const head = await git('rev-parse', 'HEAD');

@@ -1,6 +1,6 @@
 /**
- * Runs infra/app.ts with one CDK context after another, for app.e2e.ts. All runs share one process, because each
- * process takes 2 s to load CloudFormation's rules.
+ * Runs infra/app.ts once for each CDK context, for app.e2e.ts. All runs share one process, because each process needs 2
+ * s to load CloudFormation's rules, against which CDK checks the template.
  */
 import { featureFlags } from './feature-flags.ts';
 

@@ -58,16 +58,16 @@ type Send = (body: string, headers?: Record<string, string>) => Promise<PlantRes
 export type FunctionName = 'authorizer' | `${string} /${string}`;
 
 /**
- * What a test changes in its copy of the stack: the environment or code of functions, options of the gateway, a
- * roll-out.
+ * What a test changes in its copy of the stack: the environment or code of functions, options of the gateway, or
+ * whether the functions are rolled out in steps.
  */
 export type Changes = {
   authorizer?: Change;
   operations?: Change;
   gateway?: GatewayOptions;
   /**
-   * The functions that a roll-out replaces. If set, they get 90 % of the events at first, and the new functions the
-   * rest.
+   * The old functions, which a roll-out replaces. If set, the old functions get 90 % of the events at first, and the
+   * new ones the rest.
    */
   previous?: FunctionSpec[];
 };

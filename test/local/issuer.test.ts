@@ -24,7 +24,7 @@ test('the local issuer gives its client an RFC 9068 access token, valid for an h
   expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });
 });
 
-test('a process that has trusted the certificate of one local issuer can also fetch a token from the next one, without trusting another certificate', async () => {
+test('a process that has trusted the certificate of one local issuer can also trust that of the next one, and fetch a token from it', async () => {
   await fetchToken(issuer);
   const next = await startIssuer();
   onTestFinished(next.close);

@@ -35,7 +35,7 @@ test('the request log prints a line for each request while at most 20 requests e
   }
 });
 
-test('the request log prints nothing at the end of a second in which no request ended', () => {
+test('the request log prints no line for a second in which no request ended', () => {
   expect(endSecond()).toEqual([]);
 });
 

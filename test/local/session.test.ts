@@ -30,7 +30,7 @@ test('only the user who runs the local service can read the session file, which 
   expect(() => readSession(folder)).toThrow(`No local service is running with its data in ${folder}.`);
 });
 
-test("the local service neither overwrites nor removes a user's file that has the path of the session file", async () => {
+test("the local service neither overwrites nor removes a user's file at the path of the session file", async () => {
   const { folder, file } = await newFolder();
   const end = writeSession(folder, session);
   writeFileSync(file, 'mine');

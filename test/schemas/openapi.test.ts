@@ -64,7 +64,10 @@ describe('schemas/openapi.yaml', () => {
   });
 });
 
-/** Returns the example error responses of an operation, each with its status. */
+/**
+ * Returns the examples of our errors (those with a number in `error`) in an operation's responses, each with the status
+ * of its response.
+ */
 const documentedErrors = ({ responses }: Operation): CatalogueEntry[] =>
   responses.flatMap(({ status, ...body }) =>
     examplesOf(body).flatMap((value) => {

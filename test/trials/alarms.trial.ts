@@ -1,6 +1,6 @@
 /**
  * Rehearses the alarms: injects faults into the stack, and evaluates the template's metric filters and alarms. Each
- * request is really sent, but only once; it is counted as if it were sent in every minute. Its duration is made up.
+ * request is really sent, but only once. It is counted as if it were sent in every minute, and with a made-up duration.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';

@@ -19,8 +19,8 @@ import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;
 
 /**
- * The digits with which every id in this test begins. The test searches log lines and responses for ids by these
- * digits, and for other secrets by `mark`, which has letters and therefore cannot be in an id.
+ * The digits with which every id in this test begins, so that the test can find ids in log lines and responses. It
+ * finds other secrets by `mark`, whose letters cannot be in an id.
  */
 const markedDigits = String(randomInt(10 ** 12, 10 ** 13));
 
@@ -166,8 +166,8 @@ test('the service writes no secret of a request to a log line or an error respon
   lost.issuer.answer((_, response) => response.end(`${mark} { "${mark}": `));
   const withoutKeys = await lost.sendOnce(plant(), { ...markedHeaders, authorization: `Bearer ${lost.token}` });
   expect(withoutKeys).toMatchObject({ status: 500 });
-  // If the service stores a plant, the response contains the plant's name and tag, as the contract says, and no other
-  // part of the request.
+  // If the service stores a plant, the response has the plant's name and tag, as the contract says, but nothing else
+  // from the request, not even the id.
   expect(await sendWithRetries({ body: plant({ name: 'Moss', tag: '' }), headers: authorized }), 'status').toBe(200);
   const [before, marked] = [stack.log.length, { ...markedHeaders, ...authorized }];
   expect((await stack.send(plant(), marked)).body).toEqual({ name: mark, tag: mark });

@@ -11,7 +11,7 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  "parseExactly uses JSON.parse's value of %s, because that is not an integer, or is a short one, which JSON.parse does not round",
+  "parseExactly does not read the digits of %s in the text, because JSON.parse's value is not an integer, or is a short one, which JSON.parse does not round",
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },

@@ -161,7 +161,8 @@ describe.concurrent('addPlant', () => {
       calls.push(await callsFor(dynamoDbError(500, 'InternalServerError')));
     expect(calls.slice(0, 16), 'calls for each of the first 16 requests').toEqual(Array(16).fill(3));
     expect(calls.at(-1), 'calls for the 20th request').toBe(1);
-    // The SDK has a quota of 500 tokens for retries. A retry costs 14 tokens; a call that succeeds at once returns one.
+    // The SDK has a quota of 500 tokens for retries. A retry costs 14 tokens; a call that succeeds at once gives one
+    // back.
     for (let request = 1; request <= 14; request += 1) await callsFor(pass);
     expect(await callsFor(dynamoDbError(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
   });
@@ -225,7 +226,7 @@ describe.concurrent('addPlant', () => {
     },
   );
 
-  test("returns 'stored' if a retry finds the plant, because the first attempt may have stored it, and 'created' if the retry itself stores the plant", async () => {
+  test("after a failed first attempt, returns 'created' if the retry stores the plant, and 'stored' if the retry finds it, because then nobody knows who stored it", async () => {
     expect(await adder()(plantWith(onFirstCall(loseResponse)))).toBe('stored');
     expect(await adder()(plantWith(onFirstCall(hang)))).toBe('created');
   });

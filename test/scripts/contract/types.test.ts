@@ -50,7 +50,7 @@ test('the generated contract for clients lists no body fields for an operation w
   expect(await describeOperation({})).not.toHaveProperty('body');
 });
 
-test('in the generated types, an int64 may be a bigint even if the schema of the body has no name', async () => {
+test('in the generated types, an int64 may be a bigint even if the schema of the body is inline, without a name', async () => {
   const inline = { type: 'object', required: ['a'], properties: { a: int64 }, additionalProperties: false };
   const source = await typesOf({
     body: inline,
