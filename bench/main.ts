@@ -54,8 +54,8 @@ const [measured = ''] = Object.entries(operations).flatMap(([id, { method, path 
 );
 
 /**
- * A target in bench/README.md: the figure of the bundle `of`, divided by that of the bundle `against`, must be at most
- * `bound` (or at least `bound` if `isLeast` is set).
+ * A target in bench/README.md: the figure of one bundle (`of`), divided by that of another (`against`), must be at most
+ * `bound`, or at least `bound` if `isLeast` is set.
  */
 type Target = { what: string; measure: Measure; of: string; against: string; bound: number; isLeast?: true };
 const targets: Target[] = [
@@ -123,8 +123,8 @@ const events: Record<string, string> = {
 const isOther = (name: string): boolean => others.some((bundle) => bundle.name === name);
 
 /**
- * The bundles to measure: the handlers to compare with (the bare handler twice, to show the noise), the authorizer
- * (once for each signature algorithm), and the operation that `measured` names.
+ * The bundles to measure: the operation that `measured` names, the handlers to compare it with (the bare handler twice,
+ * to show the noise), and the authorizer (once for each signature algorithm).
  */
 const contenders: Bundle[] = [...own, ...others].flatMap((bundle) => {
   if (bundle.name === 'bare') return [bundle, { ...bundle, name: 'again' }];
@@ -263,8 +263,8 @@ const isMet = ({ median, bound, isLeast }: (typeof rows)[number]): boolean =>
   isLeast ? median >= bound : median <= bound;
 
 /**
- * The noise of each measure. Each round measures the bare handler twice, as `bare` and as `again`; the noise is the
- * median, over all rounds, of the figure of `again` divided by that of `bare`. Without noise, it would be 1.
+ * The noise of each measure. The bare handler is measured twice in a round, as `bare` and as `again`; the noise is the
+ * median, over these rounds, of the figure of `again` divided by that of `bare`. Without noise, it would be 1.
  */
 const noise = Object.fromEntries(measures.map((measure) => [measure, median(ratios(measure, 'again', 'bare'))]));
 

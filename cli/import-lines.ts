@@ -29,7 +29,10 @@ const maxLineBytes = 1024 * 1024;
 
 const [newline, space, hash] = [0x0a, 0x20, 0x23];
 
-/** Gateway statuses that concern one request only. After any other status, every line would fail in the same way. */
+/**
+ * Statuses of the gateway's error responses that concern one request only. After one with any other status, every line
+ * would fail in the same way, so the import ends.
+ */
 const perRequest = new Set([413, 429, 500, 502, 503, 504]);
 
 /** Thrown to end an import if all remaining lines would fail for the same reason. */

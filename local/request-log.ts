@@ -43,8 +43,8 @@ export class RequestLog {
   readonly #print: (line: string) => void;
   #second = new Second();
   /**
-   * Whether the previous second had too many requests to print a line for each. If so, only the first failures of the
-   * current second get a log line.
+   * Whether the previous second had more requests than `readable`, so that nobody could read a line for each. If so,
+   * only the first failures of the current second get a log line.
    */
   #wasBusy = false;
 

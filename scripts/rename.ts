@@ -1,6 +1,6 @@
 /**
- * `npm run rename -- order` makes this a service for orders: it changes names in code, files, stack, contract and
- * configuration. It leaves alone the documents' prose, pictures, the emulator, the license and the script itself.
+ * `npm run rename -- order` makes this project a service for orders: it changes names in code, files, stack, contract
+ * and configuration. It leaves alone the documents' prose, pictures, the emulator, the license and the script itself.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -47,8 +47,8 @@ const isPath = (name: string): boolean =>
 const isName = (name: string): boolean => files.some((file) => `/${file}/`.includes(`/${name.replace(/\/$/, '')}/`));
 
 /**
- * Returns whether .gitignore lists the name. Documents may name such a file although it does not exist yet: a command
- * such as `npm ci` makes it.
+ * Returns whether .gitignore lists the name. Documents, comments and configurations may name such a file although it
+ * does not exist yet: a command such as `npm ci` makes it.
  */
 const isMade = (name: string): boolean =>
   ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));

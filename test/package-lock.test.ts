@@ -80,7 +80,7 @@ describe('every package of a lock file', () => {
   });
 });
 
-test('package-lock.json lists the emulator as a link to its folder; the entry of that folder repeats some fields of emulator/package.json, and has no others', () => {
+test('package-lock.json lists the emulator as a link to its folder; the entry of that folder has only fields that it copies from emulator/package.json', () => {
   expect(emulatorLink).toEqual({ resolved: 'emulator', link: true });
   // In package-lock.json, the emulator must have no `engines`, so that `npm ci` on an older Node.js prints no warning
   // about the emulator. The script `prepack` adds `engines` to the emulator only while npm packs it.

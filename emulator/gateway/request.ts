@@ -86,7 +86,7 @@ export const splitTarget = (target: string): { pathname: string; rawQueryString:
 export const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let length = 0;
-  // Do not destroy the stream after a refusal: that would close the socket before the response is sent.
+  // Do not destroy the request's stream after a refusal: that would close the socket before the response is sent.
   const body: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
   try {
     for await (const chunk of body) {

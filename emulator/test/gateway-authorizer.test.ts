@@ -102,7 +102,7 @@ describe('the identity sources', () => {
   const key = '$request.header.X-Key';
   const user = '$request.querystring.user';
 
-  test('pass their values to the authorizer, in the order of the template', async () => {
+  test('pass their values to the authorizer, in the order in which the template lists the sources', async () => {
     const { port, event } = await start({}, withSources(user, key));
     await post(port, '{}', ['x-KEY: k'], '/orders?user=%C3%BC&user=b');
     expect(event<APIGatewayRequestAuthorizerEventV2>('Authorizer').identitySource).toEqual(['ü,b', 'k']);

@@ -111,13 +111,16 @@ describe('a function gets an event in payload format 2.0', () => {
     ['an invalid byte', [0x22, 0xff, 0x22], '"\ufffd"'],
     ['a truncated emoji', [0xf0, 0x9f, 0x98], '\ufffd'],
     ['an encoded surrogate', [0xed, 0xa0, 0x80], '\ufffd\ufffd\ufffd'],
-  ])('with U+FFFD in place of %s, and with the content-length that the client sent', async (_, bytes, text) => {
-    const { port, event } = await start();
-    await post(port, Buffer.from(bytes), [token, json]);
-    const { body, isBase64Encoded, headers } = event<APIGatewayProxyEventV2>('Orders');
-    expect({ body, isBase64Encoded }).toEqual({ body: text, isBase64Encoded: false });
-    expect(headers).toMatchObject({ 'content-length': String(bytes.length) });
-  });
+  ])(
+    'whose body has U+FFFD in place of %s, and whose content-length is the one that the client sent',
+    async (_, bytes, text) => {
+      const { port, event } = await start();
+      await post(port, Buffer.from(bytes), [token, json]);
+      const { body, isBase64Encoded, headers } = event<APIGatewayProxyEventV2>('Orders');
+      expect({ body, isBase64Encoded }).toEqual({ body: text, isBase64Encoded: false });
+      expect(headers).toMatchObject({ 'content-length': String(bytes.length) });
+    },
+  );
 
   test('without a content-length if the request is chunked', async () => {
     const { port, event } = await start();

@@ -70,7 +70,7 @@ describe('the response of a function', () => {
     expect(response.headers).not.toHaveProperty('transfer-encoding');
   });
 
-  test('is a 413, without a call of the function, if the event is too large', async () => {
+  test('is replaced by a 413 if the event is too large to be passed to the function', async () => {
     const invoke = async (name: string): Promise<Outcome> =>
       name === 'Authorizer' ? asJson(allow) : { failure: 'over 6 MB', tooLarge: true, log: [] };
     const { port } = await start({ invoke });

@@ -58,8 +58,8 @@ describe('after the response', () => {
   ])('an unhandled %s ends the instance, and is logged with the next event', async (_, statement, line) => {
     const fn = await countingFunction(`setTimeout(() => { ${statement} }, 1)`);
     expect(resultOf(await fn.invoke({ fail: true }))).toBe(1);
-    // Send events until the log of an event contains the error. Ignore failures: an event fails if the instance ends
-    // during it, as on Lambda.
+    // Send events until the log of one contains the error. Ignore events that fail: as on Lambda, an event fails if its
+    // instance ends in the middle of it.
     let next = await fn.invoke();
     while (next.log.length === 0) next = await fn.invoke();
     expect(next.log).toMatchObject([line]);

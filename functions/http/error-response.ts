@@ -17,8 +17,9 @@ export type ErrorClass = new (...args: never[]) => Error;
 export type Translation = readonly [errorClass: ErrorClass, entry: CatalogueEntry];
 
 /**
- * Turns a thrown error into a response from the error catalogue, and logs one line. For a 5xx, only the line has the
- * cause. Register this middleware first: Middy runs `onError` hooks in reverse order, so this hook then runs last.
+ * Turns a thrown error into a response from the error catalogue, and logs one line. The cause of a 5xx is in that line,
+ * but not in the response. Register this middleware first: Middy runs `onError` hooks in reverse order, so this hook
+ * then runs last.
  * @example .use(errorResponse([[StoreUnavailable, errors.storeUnavailable]]))
  */
 export const errorResponse = (

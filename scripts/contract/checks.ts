@@ -70,8 +70,8 @@ const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = 
 };
 
 /**
- * Where a value is in an event. `*` in `path` stands for any property name. `isChoice` is true if the value's schema is
- * one of several choices, as in `anyOf`, so that the value need not match it.
+ * Where a value is in an event. `*` in `path` stands for any property name or list index. `isChoice` is true if the
+ * value need not match the schema, because the schema is inside `anyOf`, `not`, `if`, `contains` or the like.
  */
 type Place = { path: string[]; isChoice: boolean };
 

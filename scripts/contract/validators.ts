@@ -20,7 +20,8 @@ type Range = { integer: boolean; int64: boolean; orNull: boolean; condition: str
 const range: CodeKeywordDefinition = {
   keyword: 'range',
   schemaType: 'object',
-  // Ajv runs this keyword before `const` and `enum`: they must compare numbers, and this keyword converts bigints.
+  // Ajv runs this keyword before `const` and `enum`, which must compare numbers: this keyword turns bigints into
+  // numbers.
   before: 'const',
   code(context: KeywordCxt) {
     const { integer, int64, orNull, condition } = context.schema as Range;

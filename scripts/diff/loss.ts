@@ -47,8 +47,8 @@ const partsOf = ({ Properties = {} }: Resource): Map<string, Part> => {
 const isRetained = (policy = ''): number => Number(/^(Retain|Snapshot)/.test(policy));
 
 /**
- * Each protection of a resource against loss, with the number of days that it covers. For a protection that does not
- * depend on days, the number is 1 if it is on, and 0 if it is off.
+ * Each protection of a resource against loss, with the number of days that it covers. A protection that does not depend
+ * on days counts as 1 if it is on, and as 0 if it is off.
  */
 const protectionsOf = ({ DeletionPolicy, UpdateReplacePolicy, Properties }: Resource): [string, number][] => [
   ['DeletionPolicy', isRetained(DeletionPolicy)],

@@ -56,8 +56,8 @@ const rolesIn = ({ Resources }: Template): [who: string, role: string][] =>
   });
 
 /**
- * Finds the policy statements in a value at any depth. If a policy has no statements, as when it comes from elsewhere,
- * returns the whole policy, so that a change of it is still noticed.
+ * Finds the policy statements in a value at any depth. If none can be read in a policy, as when it is a parameter or
+ * text that is not JSON, returns the whole policy, so that a change of it is still noticed.
  */
 const statementsIn = (value: unknown): unknown[] => {
   if (!(value instanceof Object)) return [];

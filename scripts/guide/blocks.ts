@@ -78,8 +78,8 @@ const insertYaml = ({ file, lines }: Block, text: string): string => {
 };
 
 /**
- * What a new operation costs its developer: how many files and lines to add or change. Blank lines count; documents do
- * not.
+ * What a new operation costs its developer: how many files and lines to add or change. Blank lines are counted,
+ * documents are not.
  */
 export type Price = { newFiles: number; changedFiles: number; lines: number; testsEdited: number };
 

@@ -29,8 +29,8 @@ const misbehaving =
         // because nothing could settle the handler's promise any more.
         return new Promise((resolve) => setTimeout(resolve, 300_000));
       case 'slow body': {
-        // Make reading the body seem to take 2.2 s: when the Lambda function reads the body, move all clocks that it
-        // can see forward.
+        // Make reading the body seem to take 2.2 s: when the Lambda function reads the body, move the clocks that it
+        // reads, performance.now and Date.now, forward.
         const clocks = [performance, Date].map((clock) => ({ clock, now: clock.now.bind(clock) }));
         const read = () => {
           for (const { clock, now } of clocks) clock.now = () => now() + 2_200;

@@ -143,7 +143,7 @@ describe('plant import', () => {
     expect(await failed()).toBe(`${fixed}# plants.ndjson:1 (not sent): ${notJson}`);
   });
 
-  test('after Ctrl-C, prints the command to continue, exits with code 130, and does not overwrite the file with the failed lines of an earlier import', async () => {
+  test('after Ctrl-C, prints the command to continue, exits with code 130, and leaves the file with the failed lines of an earlier import unchanged', async () => {
     const { baseUrl, received } = await startScriptedService(stored, stored, () => {});
     const { begin, failed } = await importing(line.repeat(99), baseUrl);
     const { child, ended } = begin();

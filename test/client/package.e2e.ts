@@ -79,8 +79,8 @@ describe('the packed client', () => {
     const { length } = Object.keys(operations);
     const module = path.join(client.installed, 'dist', path.basename(source).replace('.ts', '.js'));
     const { code } = await transform(await readFile(module, 'utf8'), { minify: true, format: 'esm' });
-    // The client's maximum size: the 11.2 KB that client/README.md rounds to 11, plus 300 bytes for each operation of
-    // the contract.
+    // The client's maximum size: 11.2 KB (client/README.md rounds this to 11), plus 300 bytes for each operation of the
+    // contract.
     expect(gzipSync(code).length, 'bytes, minified and compressed').toBeLessThanOrEqual(11_200 + 300 * length);
     expect((await stat(client.tarball)).size, 'bytes of the tarball').toBeLessThanOrEqual(25_500 + 500 * length);
   });

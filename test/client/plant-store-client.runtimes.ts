@@ -209,7 +209,7 @@ describe('the packed client', () => {
     client,
   }) => {
     const attw = path.join(modules, '@arethetypeswrong/cli/dist/index.js');
-    // attw warns that `require` returns an ES module. Another test shows that runtimes allow that.
+    // Ignore attw's warning that `require` returns an ES module: another test shows that runtimes allow that.
     const options = ['--ignore-rules', 'cjs-resolves-to-esm', '--no-color', '--no-emoji'];
     const { code, stdout, stderr } = await run(process.execPath, [attw, client.tarball, ...options]).ended;
     expect({ code, output: stdout + stderr }).toEqual({

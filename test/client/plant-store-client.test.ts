@@ -545,7 +545,11 @@ describe('a token function', () => {
 
   test.each<[what: string, token: string | (() => string), requests: number]>([
     ['is called at most twice for a plant, even if the service refuses both tokens', () => 'x', 2],
-    ['is necessary to send a refused plant again: a fixed token is sent only once', token, 1],
+    [
+      'is necessary to send a plant again after a 401 or 403: with a fixed token, the plant is not sent again',
+      token,
+      1,
+    ],
   ])('%s', async (_, given, requests) => {
     const { baseUrl, received } = await startScriptedService(forbidden);
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };

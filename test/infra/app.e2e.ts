@@ -123,7 +123,7 @@ describe('the CDK app', () => {
     expect(await modesIn(folder)).toEqual(await modesIn(inOneProcess));
   });
 
-  test('fails if either of the two cdk-nag packs has a finding', async () => {
+  test('fails if either of the two cdk-nag packs has a finding that is not acknowledged', async () => {
     const naive = new URL('../kit/naive-resources.ts', import.meta.url);
     const { code, said } = await synthesize(
       { ...kinds.devWithIssuer, 'aws:cdk:bundling-stacks': [] },

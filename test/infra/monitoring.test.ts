@@ -27,9 +27,9 @@ test('a log metric has the default value 0 only if it counts lines and has no di
   for (const [isWhole, value] of defaults) expect(value).toBe(isWhole ? 0 : undefined);
 });
 
-test('alarms and the dashboard keep their logical ids, because an update cannot make a second alarm or dashboard with the same name', () => {
-  // Do not move an alarm or the dashboard to another construct: its path gives the logical id. With another id, an
-  // update would fail, because CloudFormation makes the new resource before it deletes the old one of the same name.
+test('alarms and the dashboard keep their logical ids: with a new id, an update would try to make a second one with the same name, and fail', () => {
+  // Do not move or rename an alarm, the dashboard or what contains them: CDK makes the logical id from the path. With
+  // another id, an update would fail: CloudFormation makes the new resource before it deletes the old one of that name.
   const named = withStack(kinds.prod, ({ node }) =>
     node.findAll().filter((each) => each instanceof CfnAlarm || each instanceof CfnDashboard),
   );

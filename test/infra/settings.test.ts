@@ -35,7 +35,7 @@ describe('the settings', () => {
   test.each([
     ['on', true],
     ['off', false],
-  ])('turn tracing of the functions %s', (tracing, expected) => {
+  ])('turn the tracing of functions %s', (tracing, expected) => {
     expect(read({ tracing })).toEqual({ ...defaults, tracing: expected });
   });
 
@@ -172,14 +172,17 @@ describe('the settings', () => {
     );
   });
 
-  test.each(['https://a.example', 'https://a.example/'])('derive a missing key URL from the issuer %s', (issuer) => {
-    expect(read({ issuer, audience: 'api' }).externalIssuer).toEqual({
-      issuer,
-      jwksUri: 'https://a.example/.well-known/jwks.json',
-      audience: 'api',
-      scopeClaim: 'scope',
-    });
-  });
+  test.each(['https://a.example', 'https://a.example/'])(
+    "derive the URL of the issuer's keys, if it is missing, from the issuer %s",
+    (issuer) => {
+      expect(read({ issuer, audience: 'api' }).externalIssuer).toEqual({
+        issuer,
+        jwksUri: 'https://a.example/.well-known/jwks.json',
+        audience: 'api',
+        scopeClaim: 'scope',
+      });
+    },
+  );
 
   test.each(['scp', 'scp,roles', 'https://example.com/roles', '__proto__', 'a"b\\c,ü'])(
     'accept "%s" as the names of the claims that may contain the scope',

@@ -94,7 +94,7 @@ export const possibleMetrics = (template: Template): Set<string> => {
     resolve(FunctionName),
   );
   const granted = Object.values(grants).flatMap((actions) => actions.map((action) => action.replace('dynamodb:', '')));
-  // People and backups read the table, too, so its metrics can include calls of Scan even if no function may scan it.
+  // People and scripts read the table, too, so its metrics can include calls of Scan even if no function may scan it.
   const operations = [...granted, 'Scan'];
   const occurrences: Occurrence[] = [
     ...[200, 400, 500].map((status) => ({ kind: 'response', status, milliseconds: 1 }) as const),

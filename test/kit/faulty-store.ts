@@ -34,7 +34,10 @@ type Call = {
 };
 type StoreResponse = { status: number; requestId: string; body: string };
 
-/** A call that DynamoDB performed or refused, even if the caller got no response; without `error`, it succeeded. */
+/**
+ * A call that DynamoDB performed or refused, even if the caller got no response. If `error` is not set, the call
+ * succeeded.
+ */
 export type PerformedCall = { operation: string; status: number; error: string | undefined };
 
 export type Fault = (call: Call) => unknown;

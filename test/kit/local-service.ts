@@ -79,8 +79,8 @@ export const startLocalService = async (
   [command, ...args]: [string, ...string[]] = [process.execPath, programs.start],
   signal?: AbortSignal,
 ): Promise<LocalService> => {
-  // A killed service leaves its temporary folder behind. Because of TMPDIR, the service creates this folder in the data
-  // folder, which the test removes.
+  // A killed service leaves its temporary folder behind. TMPDIR is therefore the data folder: the service creates its
+  // temporary folder there, and the test removes both.
   const settings = { PORT: '0', DATA_DIR: dataFolder, TMPDIR: dataFolder, ...environment };
   const { child, ended, output } = run(command, args, settings, signal);
   const serving = new Promise<void>((resolve) => {

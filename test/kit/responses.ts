@@ -41,7 +41,7 @@ export type PlantService = {
   send: Send;
   /** Reads the item with this id from the store, not through the service. */
   read: (id: string) => Promise<Item | undefined>;
-  /** Undefined if a test cannot inject faults into the service's store, as on AWS. */
+  /** Undefined for a service into whose store tests cannot inject faults, such as a service on AWS. */
   faults?: FaultyService;
 };
 type Send = (request: PlantRequest) => Promise<PlantResponse>;

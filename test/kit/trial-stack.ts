@@ -58,8 +58,8 @@ type Send = (body: string, headers?: Record<string, string>) => Promise<PlantRes
 export type FunctionName = 'authorizer' | `${string} /${string}`;
 
 /**
- * What a test changes in its copy of the stack: the environment or code of functions, options of the gateway, or
- * whether the functions are rolled out in steps.
+ * What a test changes in its copy of the stack: the environment or code of functions, options of the gateway, or the
+ * old functions of a roll-out.
  */
 export type Changes = {
   authorizer?: Change;

@@ -73,7 +73,7 @@ describe('if allowOrigins names the origin of a shop, the local service', () => 
     expect([response.status, response.cors['allow-origin']]).toEqual([status, shop]);
   });
 
-  test('sends no CORS headers to a page of another origin, with or without a preflight request', async () => {
+  test('sends no CORS headers to a page of another origin, whether or not the browser sends a preflight request', async () => {
     expect(await preflight(stranger)).toEqual({ status: 204, cors: {} });
     expect(await request(stranger, 'POST', { ...json, authorization: token }, plant)).toEqual({
       status: 200,

@@ -116,7 +116,9 @@ test('the title of a function is its CloudFormation logical id without the hash 
 });
 
 describe('the curl command that npm start prints', () => {
-  /** Runs `line` in a shell in which `curl` and `npm` only print their arguments. @returns the arguments of `curl` */
+  /**
+   * Runs `line` in a shell in which `curl` and `npm` only print their arguments. @returns the arguments that `curl` got
+   */
   const words = (line: string): string[] => {
     const print = `curl() { printf '%s\\n' "$@"; }; npm() { printf 'DATA_DIR=%s %s' "$DATA_DIR" "$*"; }\n`;
     const env = { PATH: process.env['PATH'] };

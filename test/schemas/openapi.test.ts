@@ -65,8 +65,8 @@ describe('schemas/openapi.yaml', () => {
 });
 
 /**
- * Returns the examples of our errors (those with a number in `error`) in an operation's responses, each with the status
- * of its response.
+ * Returns the examples of our errors (those with the fields `error` and `message`) in an operation's responses, each
+ * with the status of its response.
  */
 const documentedErrors = ({ responses }: Operation): CatalogueEntry[] =>
   responses.flatMap(({ status, ...body }) =>

@@ -162,7 +162,7 @@ describe('npm ci', () => {
     test('does not run the prepare script, so npm start runs it', async () => {
       const { project, npm, compiledBy, binary } = await install(genuine, machine, '--ignore-scripts');
       expect(compiledBy, 'what ran prepare').toBe('nobody');
-      // Remove the link node_modules/.bin/node: npm 10 does so, too, when it removes the package with Node.js for
+      // Remove the link node_modules/.bin/node, as npm 10 does when it removes a package that contains Node.js for
       // another platform.
       await rm(path.join(project, 'node_modules/.bin/node'));
       const { code, stdout } = await npm('-s', 'start');
@@ -176,8 +176,8 @@ describe('npm ci', () => {
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
-      // If generated code from an earlier `npm ci` is there, npm start skips the script `prepare`, which refuses other
-      // versions of Node.js than the one in package-lock.json. Even then, npm start must refuse the Node.js in PATH.
+      // If generated code from an earlier `npm ci` is there, npm start skips the script `prepare`, which refuses any
+      // Node.js but the one in node_modules. Even then, npm start must refuse the Node.js in PATH.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);

@@ -131,7 +131,7 @@ test('checkOut rejects with an AbortError if the given signal is aborted', async
   await expect(checkout).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-test('sharedWithMain returns the commit at which the branch left origin/main or, without a remote, main', async () => {
+test('sharedWithMain returns the commit at which the branch left origin/main, or left main if there is no remote', async () => {
   const shared = () => sharedWithMain(never, project);
   const commit = (ref: string) => git(project, 'rev-parse', ref);
   git(project, 'checkout', '--quiet', '-B', 'change');

@@ -35,7 +35,7 @@ test('npm run stack-trace accepts a log entry on several lines, as the CloudWatc
   expect(bare.stdout).toMatch(/^Error: oops\n {4}at start \(\S+:\d+:\d+\)\n$/);
 });
 
-test('npm run stack-trace says what to do, and exits with code 1, if the bundle was built from a commit other than the one in this folder', async () => {
+test('npm run stack-trace says what to do, and exits with code 1, if the bundle was built from another commit than the one that is checked out here', async () => {
   const { code, stdout, stderr } = await read(stack, '--bundle', '0'.repeat(64));
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^The bundle 0{64} ran, but .*\nCheck out the commit that was deployed/);

@@ -39,8 +39,8 @@ const warmUp = trialSize(20_000, 500);
 const tolerance = 1024 * 1024;
 
 /**
- * Warms up an instance of the function `which`, then calls `ask` for each request. @returns the resources, such as open
- * sockets and timers, that the instance has after the warm-up, and after the last request
+ * Warms up an instance of the Lambda function that `which` names, then calls `ask` for each request. @returns the
+ * resources, such as open sockets and timers, that the instance has after the warm-up, and after the last request
  */
 const endure = async (which: FunctionName, stack: TrialStack, ask: (turn: number) => Promise<void>) => {
   const holdings = async (): Promise<Holdings> => {

@@ -97,7 +97,9 @@ const withKid = (token: string, kid: string): string => {
   return [header, ...token.split('.').slice(1)].join('.');
 };
 
-/** Expects the issuer to get only requests for its keys while `during` runs. @returns the number of these requests */
+/**
+ * Calls `during`, and expects that the issuer meanwhile gets no requests but those for its keys. @returns their number
+ */
 const fetchesDuring = async (during: () => Promise<void>, issuer = stack.issuer): Promise<number> => {
   const before = issuer.requests.length;
   await during();

@@ -119,7 +119,7 @@ describe('the required scope', () => {
   const lists = [[scope], [other, scope], ['two words', '', scope]];
 
   test.each(names)(
-    'is found as a word or as a list element in the claim %s, but only if the settings name that claim',
+    'is found in the claim %s, as a word of a string or an element of a list, but only if the settings name that claim',
     async (name) => {
       for (const value of name === 'scope' ? words : [...words, ...lists]) {
         expect(await verifyClaims({ [name]: value }, [name])).toHaveProperty('claims');
@@ -247,7 +247,7 @@ describe('the keys of the issuer', () => {
     const refused = { refused: 'signature' };
 
     test.each(['rs', 'bare'] as const)(
-      'are distinguished by their key type if one is an ES256 key and the other is the RSA key %s, whichever comes first in the key set',
+      'are distinguished by their key type if one is an ES256 key and the other is an RSA key (%s), whichever comes first in the key set',
       async (name) => {
         for (const key of [from.es, from[name]]) {
           const token = await sign(key, claims(), { kid: 'es' });
@@ -263,7 +263,7 @@ describe('the keys of the issuer', () => {
       }
     });
 
-    test('are tried until one of them verifies the signature: a token with another fault is not refused for its signature', async () => {
+    test('are tried until one of them verifies the signature; if the token then fails another check, that check is the reason for the refusal, not the signature', async () => {
       const token = await sign(from.es, claims({ scope: 'other' }));
       const lacksScope = { refused: 'scope' };
       expect(await verdicts(token, from.es, from.bareEs256)).toEqual([lacksScope, lacksScope]);

@@ -11,14 +11,14 @@ const readings = (number: string): number => {
 };
 
 test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '123456789012345'])(
-  "parseExactly does not read the digits of %s in the text, because JSON.parse's value is not an integer, or is a short one, which JSON.parse does not round",
+  "parseExactly uses JSON.parse's value of %s, without parsing the text again, because that value is not an integer, or is a short one, which JSON.parse does not round",
   (number) => {
     expect(readings(number), 'readings').toBe(0);
   },
 );
 
 test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
-  'parseExactly reads the digits of %s in the text, because JSON.parse may have rounded this number',
+  'parseExactly takes the digits of the number %s from the text, because JSON.parse may have rounded this number',
   (number) => {
     expect(readings(number), 'readings').toBe(1);
   },

@@ -207,7 +207,7 @@ describe.concurrent('addPlant', () => {
     },
   );
 
-  test('throws StoreUnavailable if the response says that the id is taken, but has no request id, so it is not from DynamoDB', async () => {
+  test("throws StoreUnavailable if a response says that the plant's id is taken, but has no request id: such a response is not from DynamoDB", async () => {
     const plant = plantWith(dynamoDbError(400, 'ConditionalCheckFailedException'));
     const error = await adder()(plant).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
@@ -226,7 +226,7 @@ describe.concurrent('addPlant', () => {
     },
   );
 
-  test("after a failed first attempt, returns 'created' if the retry stores the plant, and 'stored' if the retry finds it, because then nobody knows who stored it", async () => {
+  test("after a failed first attempt, returns 'created' if the retry stores the plant, and 'stored' if the retry finds it, because the first attempt may have stored it", async () => {
     expect(await adder()(plantWith(onFirstCall(loseResponse)))).toBe('stored');
     expect(await adder()(plantWith(onFirstCall(hang)))).toBe('created');
   });

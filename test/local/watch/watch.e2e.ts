@@ -50,7 +50,7 @@ const edit = async (file: string, change: (source: string) => string): Promise<v
   await rename(temporary, path.join(copy.folder, file));
 };
 
-/** Changes a file, and waits until the output of the service since the change matches `expected`. */
+/** Changes a file, and waits until what the service has printed since the change matches `expected`. */
 const editUntil = async (expected: RegExp, file: string, change: (source: string) => string): Promise<void> => {
   const start = service.output().length;
   await edit(file, change);

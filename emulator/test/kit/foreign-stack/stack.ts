@@ -69,7 +69,7 @@ export const foreignApp = (folder: string, { grant = true } = {}): App => {
   return app;
 };
 
-/** Bundles a handler with the AWS SDK. @returns the folder of the bundle */
+/** Bundles a handler together with the AWS SDK. @returns the bundle's folder */
 const bundle = (folder: string, file: string): string => {
   const outdir = path.join(folder, path.basename(file, '.ts'));
   buildSync({
