@@ -44,6 +44,10 @@ test('npm version sets the version in the contract, the client and the changelog
   );
 });
 
+test('in the changelog, the heading Unreleased is directly above the next heading, so that npm version can insert a heading', async () => {
+  expect(await readFile('CHANGELOG.md', 'utf8')).toMatch(/^## Unreleased\n\n##/m);
+});
+
 test.each<[what: string, file: string, content: string]>([
   ['the changelog has nothing to release', 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n## 1.0.0\n'],
   ['the client, which changes last, has no version', 'client/package.json', '{}\n'],
