@@ -165,8 +165,8 @@ const eventOf = (body: string): string => JSON.stringify(proxyEvent(body));
 
 /**
  * Runs a task once with a bundle.
- * @returns what the task measured; for the task `first`, the milliseconds from the start of the process until its
- * response
+ * @returns what the task measured; for the task `first`, the milliseconds from the start of the process until it
+ * responded
  */
 const run = async (task: Task, bundle: Bundle): Promise<Numbers> => {
   const { message, milliseconds } = await spawnChild<Numbers>(task, bundle, events[bundle.name] ?? eventOf(plant));

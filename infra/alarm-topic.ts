@@ -9,7 +9,8 @@ import { acknowledge } from './acknowledge.ts';
 export class AlarmTopic extends Topic {
   constructor(scope: Construct, id: string, email: string | undefined) {
     super(scope, id, { enforceSSL: true });
-    // enforceSSL replaces SNS's default policy, which lets the account's alarms publish, so grant that again.
+    // SNS's default policy lets the account's alarms publish. enforceSSL replaces that policy, so grant the permission
+    // again.
     const conditions = { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } };
     this.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions }));
     if (email === undefined) return;

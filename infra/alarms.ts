@@ -80,8 +80,8 @@ export const ofTable = (table: PlantsTable): AlarmRow[] => {
 };
 
 /**
- * Returns an object with a metric for each DynamoDB operation that functions may call and whose name fits the pattern
- * `matching`. The object's keys are the metrics' ids in math expressions.
+ * Returns a metric for each DynamoDB operation that functions may call and whose name fits the pattern `matching`. The
+ * keys of the returned object are the metrics' ids in math expressions.
  */
 export const byOperation = (table: PlantsTable, metric: string, statistic: string, matching = /./) => {
   const used = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));

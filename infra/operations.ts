@@ -4,7 +4,7 @@ import type { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { functions } from './bundling.ts';
 import { ConfigurationError } from './context.ts';
 
-/** Those properties of an operation in functions/generated/contract.ts that the stack reads. */
+/** The properties of an operation in functions/generated/contract.ts that the stack reads. */
 type Declared = {
   method: keyof typeof HttpMethod;
   path: string;

@@ -11,7 +11,10 @@ export type TrustedIssuer = {
   scopeClaim: string;
 };
 
-/** `prod` rolls out in steps, and keeps its data even if the stack is deleted; other stages leave nothing behind. */
+/**
+ * `prod` rolls out in steps, and keeps its data even if the stack is deleted. Other stages roll out at once, and their
+ * data is deleted with the stack.
+ */
 export type Stage = 'prod' | 'dev' | `dev-${string}`;
 
 /** A custom domain name for the API, instead of the default name that AWS generates. */

@@ -48,7 +48,7 @@ const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
 const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
 
-/** Indents a stack trace, so that none of its lines can be mistaken for the line of a request. */
+/** Indents a stack trace, so that none of its lines can be mistaken for a line that reports a request. */
 const stackLines = (stack: string): string => {
   const safe = stripVTControlCharacters(stack).replaceAll(/[^\P{Cc}\n]/gu, ' ');
   // Find the source map by the bundle's own hash, not by the hash in the log: the service logs the hash of the code

@@ -71,7 +71,10 @@ const compareContracts = (base: string): Finding[] =>
     ),
   );
 
-/** Compares a commit with the working tree, and prints the result. @returns whether the change is allowed */
+/**
+ * Compares the stacks of a commit, and the contracts of its releases, with those of the working tree, and prints what
+ * the change would do. @returns false if it would do something that is not allowed
+ */
 const compare = async (parent: string): Promise<boolean> => {
   const ref = command.args[0] ?? (await sharedWithMain(stop.signal));
   if (ref === undefined)

@@ -16,7 +16,7 @@ export type StoreLocation = { folder: string } | { endpoint: string };
 /** A server that speaks DynamoDB's protocol. */
 export type Store = {
   description: string;
-  /** Whether the store enforces the functions' roles. */
+  /** Whether the store refuses a call that the role of the calling function does not allow. */
   enforcesRoles: boolean;
   /**
    * Returns the environment variables that give a function's SDK the address of this store, and credentials. If the

@@ -1,6 +1,6 @@
 export type Named = { logicalId: string; type: string };
 
-/** Returns the text by which error messages name a resource: Orders (AWS::Lambda::Function). */
+/** Returns the text by which error messages name a resource, such as Orders (AWS::Lambda::Function). */
 export const named = ({ logicalId, type }: Named): string => `${logicalId} (${type})`;
 
 /** An error whose message says which resource the emulator cannot serve, why, and what the user can do. */

@@ -109,7 +109,7 @@ describe('a gateway with the hooks intercept and onRequest', () => {
     expect(events).toEqual([]);
   });
 
-  test('closes the connection if intercept throws after it has begun to respond', async () => {
+  test('closes the connection if intercept begins a response and then throws', async () => {
     const { port, log } = await start(
       {},
       {},

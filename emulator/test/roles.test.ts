@@ -192,7 +192,7 @@ describe('a request to the emulated DynamoDB', () => {
   });
 });
 
-test('the list of DynamoDB operations that need a permission has exactly those that dynalite supports', () => {
+test('the list of DynamoDB operations that need a permission contains exactly the operations that dynalite supports', () => {
   const dynalite = path.dirname(createRequire(import.meta.url).resolve('dynalite/package.json'));
   const actions = globSync('actions/*.js', { cwd: dynalite }).map((file) => path.basename(file, '.js').toLowerCase());
   expect([...resourcesOf.keys()].map((operation) => operation.toLowerCase()).toSorted()).toEqual(actions.toSorted());

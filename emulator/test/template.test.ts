@@ -185,7 +185,7 @@ describe('readTemplate', () => {
     ['the largest', 'ShopIntegration', { TimeoutInMillis: 30_000 }],
     ['the smallest', 'Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
     ['the smallest', 'Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
-  ])('accepts values at the end of the allowed range (%s) in the properties of %s: %j', (_, resource, properties) => {
+  ])('accepts values at a limit of the allowed range (%s) in the properties of %s: %j', (_, resource, properties) => {
     expect(() => read((resources) => Object.assign(resources[resource]?.Properties ?? {}, properties))).not.toThrow();
   });
 

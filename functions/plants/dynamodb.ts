@@ -10,7 +10,10 @@ export class StoreUnavailable extends Error {
 /** A DynamoDB table, with the SDK client that calls it. */
 export type Table = { name: string; client: DynamoDBClient };
 
-/** Limits of the DynamoDB client. By default, the SDK waits forever; `requestTimeout` alone only logs a warning. */
+/**
+ * Time limits of the DynamoDB client, and how often it retries. By default, the SDK waits forever; `requestTimeout`
+ * alone only logs a warning.
+ */
 export const storeLimits = {
   // One attempt and two retries, for broken connections, lost responses and throttling. After about 17 failing requests
   // in a row, an instance has used up the SDK's retry quota (docs/operate/runbook.md) and no longer retries.

@@ -4,7 +4,7 @@ import { type Check, checks } from './checks.ts';
 import type { Answer, Invoke } from './deployment.ts';
 import { authorizerEvent, forgedToken, operationEvent } from './events.ts';
 
-/** The ARN of the version to test, for each function. */
+/** For each function, the ARN of the version to test. */
 export type Versions = Record<OperationId | 'authorizer', string>;
 
 type Run = { versions: Versions; issuer: string; requestId: string; invoke: Invoke };

@@ -57,7 +57,7 @@ const numbersIn = (value: unknown): number[] => {
 };
 
 /**
- * Refuses a schema that refers to itself, directly or as a list of itself. Only fields of an object may refer to the
+ * Refuses a schema that is a reference to itself, or a list of itself. Only the fields of an object may refer to the
  * object's schema.
  */
 const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = []): void => {

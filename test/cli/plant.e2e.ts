@@ -143,8 +143,8 @@ describe('plant import', () => {
     expect(countsIn(stdout)).toEqual({ stored: 195 - late.length, failed: 4 + late.length });
     expect(stdout).toContain(`: see ${file}.failed.ndjson\n`);
 
-    // Run `plant import` again, from the folder of the imported file, which now has only its first 20 lines and the
-    // lines in `late`. It must store no plant twice, and lose no line of the file of failed lines.
+    // The imported file now has only its first 20 lines and the lines in `late`. Run `plant import` again, from that
+    // file's folder: it must store no plant twice, and lose no line of the file of failed lines.
     store.fail(unavailable);
     const again = [...lines.slice(0, 20), ...late.map((failure) => failure.text)];
     await writeFile(file, again.join('\n'));

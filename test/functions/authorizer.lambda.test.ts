@@ -147,7 +147,7 @@ describe('the authorizer', () => {
       logged: [{ outcome: 'refused', reason, gatewayRequestId }],
     });
 
-    test('that needs one scope accepts only a token with that scope', async () => {
+    test('that needs one scope, accepts only tokens with that scope', async () => {
       expect(await verdictFor('GET /one', 'a/read')).toEqual(allowed);
       expect(await verdictFor('GET /one', 'a/write')).toEqual(refused('scope'));
     });

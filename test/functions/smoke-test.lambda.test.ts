@@ -176,7 +176,7 @@ describe('a deployment fails', () => {
     expect(problems()).toEqual([problem]);
   });
 
-  test.each(['VERSIONS', 'ISSUER'])('if the environment variable %s is missing', async (name) => {
+  test.each(['VERSIONS', 'ISSUER'])("if the smoke test's function lacks the environment variable %s", async (name) => {
     vi.stubEnv(name, undefined);
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);

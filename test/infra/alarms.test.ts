@@ -107,7 +107,7 @@ const watched = (alarm: Alarm): [name: string, lines: string[]] => {
   ];
 };
 
-test('the stack has exactly the expected alarms, each with the expected metrics and condition', () => {
+test('the stack has exactly the alarms that are listed above, each with the listed metrics and condition', () => {
   const found = Object.values(propertiesOf('AWS::CloudWatch::Alarm')).map((alarm) => watched(alarm as Alarm));
   expect(Object.fromEntries(found)).toEqual(alarms);
 });

@@ -37,7 +37,10 @@ const operation = {
  */
 const authorizer = { bytes: 14_400 + 100 * Object.keys(scopes).length, packages: ['aws-jwt-verify'] };
 
-/** The limits for the smoke test's bundle. They are wider, because only deployments wait for its start. */
+/**
+ * The limits for the smoke test's bundle. They are higher than those of other bundles, because only deployments wait
+ * for this function to start.
+ */
 const smokeTest = {
   bytes: 280_000,
   packages: [...operation.packages, '@aws-sdk/client-codedeploy', '@aws-sdk/client-lambda'],

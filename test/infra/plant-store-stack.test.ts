@@ -109,7 +109,8 @@ test('the stacks of stage dev-anna and stage dev differ only in their names', ()
 });
 
 /**
- * Names that two stacks may share, because they must be unique only in an API, namespace, user pool, role or function.
+ * Names of resources that two stacks may share, because such a name must be unique only in an API, namespace, user
+ * pool, role or function.
  */
 const inside = [
   ...['ApiGatewayV2::Authorizer Name', 'ApiGatewayV2::Stage StageName', 'CloudWatch::Alarm MetricName'],

@@ -117,7 +117,7 @@ export const pass: Fault = async ({ response, perform }) => {
   response.writeHead(status, { ...jsonType, 'x-amzn-requestid': requestId }).end(body);
 };
 
-/** Injects `fault` after a pause, even if the caller gives up during the pause. */
+/** Injects `fault` after a pause. If the caller gives up during the pause, the fault happens all the same. */
 export const delayed =
   (milliseconds: number, fault: Fault): Fault =>
   async (call) => {

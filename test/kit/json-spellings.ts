@@ -42,7 +42,10 @@ const shortEscapes: Record<string, string> = {
   '\t': '\\t',
 };
 
-/** Writes a JSON string. A character that JSON allows both escaped and unescaped is escaped at random. */
+/**
+ * Writes a text as a JSON string, in which each character that JSON allows both escaped and unescaped is escaped at
+ * random.
+ */
 export const spellString = (gen: GeneratorValue, value: string): string => {
   const escaped = (unit: string): string => {
     const hexadecimal = unit.charCodeAt(0).toString(16).padStart(4, '0');

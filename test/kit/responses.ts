@@ -236,7 +236,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, winners[0] ?? ''));
     });
 
-    test('are all acknowledged if 20 equal ones are sent at once', async () => {
+    test('all get a 200 if 20 identical ones are sent at once', async () => {
       const id = newId();
       const bodies = Array(20).fill(`{"id":${id},"name":"Moss"}`);
       expect(await Promise.all(bodies.map(post))).toMatchObject(Array(20).fill(ok('Moss')));

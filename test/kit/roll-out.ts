@@ -63,8 +63,8 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
 
 /**
  * Finds the newest commit in `earlierCommits` at which some bundle differs from today's, and returns all functions of
- * that commit. If no commit is found, as in a new repository, warns and returns today's functions.
- * @throws Error if no commit is found and the clone is shallow
+ * that commit. If there is none, as in a new repository, warns and returns today's functions.
+ * @throws Error if there is none and the clone is shallow, because the commit may be missing from it
  */
 const previousFunctions = async (folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   const hashesOf = (specs: FunctionSpec[]) => specs.map(({ environment }) => environment['BUNDLE_SHA256']);

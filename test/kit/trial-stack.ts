@@ -111,7 +111,7 @@ class WeightedAliases {
   }
 }
 
-/** Starts the stack. `storeEndpoint` is the DynamoDB endpoint for the operations. */
+/** Starts the stack. The functions of the operations use the DynamoDB endpoint `storeEndpoint`. */
 export const startTrialStack = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
   const undo: (() => unknown)[] = [];
   const close = async (): Promise<void> => {

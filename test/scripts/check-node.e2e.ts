@@ -148,9 +148,12 @@ describe('npm ci', () => {
     },
   );
 
-  test.each(systems)('rejects a forged Node.js package from the registry if npm runs on %s', async (_, PATH) => {
-    await expectRefusal(install(forged, PATH));
-  });
+  test.each(systems)(
+    'rejects a forged copy of the npm package that contains Node.js if npm runs on %s',
+    async (_, PATH) => {
+      await expectRefusal(install(forged, PATH));
+    },
+  );
 
   test('fails if the registry does not have the npm package that contains Node.js', () =>
     expectRefusal(install(undefined)));

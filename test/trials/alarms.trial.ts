@@ -44,8 +44,8 @@ const template = inject('template');
 const recorded: Occurrence[] = [];
 
 /**
- * A request to send to the service. `milliseconds` is the simulated duration of the operation, by default that of an
- * everyday request.
+ * A request to send to the service. `milliseconds` is how long the operation seems to take, by default as long as for
+ * an everyday request.
  */
 type Request = { headers?: Record<string, string>; body?: string; milliseconds?: number };
 

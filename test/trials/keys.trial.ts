@@ -419,7 +419,7 @@ describe('if the key set of the issuer has', () => {
   );
 
   test.each(withoutKeys)(
-    '%s, the authorizer uses the keys that it fetched before for at most 5 minutes after that fetch',
+    '%s, the authorizer keeps using its earlier keys, but only until 5 minutes after it fetched them',
     async (_, keys) => {
       expect(await send(validToken), 'status').toBe(200);
       await sayingOf(() => JSON.stringify({ keys: keys() }))(async () => {

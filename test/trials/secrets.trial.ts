@@ -131,7 +131,7 @@ test('the service writes no secret of a request to a log line or an error respon
     return answered.status;
   };
 
-  /** Sends a request, and sends it again after a 503, because a busy machine can make the service run out of time. */
+  /** Sends a request, a few times if it gets a 503, because a busy machine can make the service run out of time. */
   const sendWithRetries = (request: Sent): Promise<number> => retryWhile(() => send(request), isUnavailable);
 
   for (const request of requests) expect(await sendWithRetries(request), 'status of a refusal').toBeLessThan(500);

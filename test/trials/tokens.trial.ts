@@ -26,7 +26,10 @@ let from: TokenIssuer;
  */
 let fromDecoy: TokenIssuer;
 let decoy: Server;
-/** How many connections the decoy has accepted. A correct verifier never connects to the decoy. */
+/**
+ * How many connections the decoy has accepted. Fields of forged tokens point to the decoy; a correct verifier never
+ * connects to it.
+ */
 let looked: number;
 let validToken: string;
 beforeAll(async () => {

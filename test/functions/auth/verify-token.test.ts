@@ -189,7 +189,7 @@ describe('the required scope', () => {
     }
   });
 
-  test('is returned by verifyToken, along with all other scopes in the configured claims, and only once even if two of these claims contain it', async () => {
+  test('is returned by verifyToken, along with all other scopes in the configured claims, and is not repeated if two of these claims contain it', async () => {
     const claimed = { scp: `${other}  ${scope}`, roles: [scope, 'two words', '', 'admin'] };
     expect(await verifyClaims(claimed, ['scp', 'roles'])).toMatchObject({ scopes: [other, scope, 'admin'] });
   });

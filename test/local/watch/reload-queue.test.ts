@@ -73,7 +73,7 @@ test('the reload queue starts no reload until files have stopped changing, even 
   expect(reloads).toEqual([['a.ts'], ['b.ts', 'c.ts']]);
 });
 
-test('the reload queue prints why a reload failed, and reloads the files of the failed reload again only after the next change', async () => {
+test('the reload queue prints why a reload failed, and tries the same files again only after the next change', async () => {
   queue.add('a.ts');
   await pass(60);
   last.reject(new Error('a.ts:1: no'));

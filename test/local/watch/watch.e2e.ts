@@ -70,7 +70,7 @@ test('npm start accepts tokens of the local issuer, even if cdk.json names anoth
   expect(await post(`{"id":${newId()},"name":"Moss"}`)).toMatchObject({ status: 200 });
 });
 
-test('npm start -- --watch reloads only the function whose code has changed, and still accepts old tokens', async () => {
+test('npm start -- --watch reloads only the function whose code has changed, and still accepts tokens from before the reload', async () => {
   const id = newId();
   expect(await post(`{"id":${id},"name":"Moss"}`)).toMatchObject({ status: 200 });
   const other = `{"id":${id},"name":"Fern"}`;
