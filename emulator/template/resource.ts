@@ -8,7 +8,7 @@ type Properties = Record<string, unknown>;
 type NumberRange = { min: number; max?: number; fractions?: boolean };
 
 /**
- * A resource of a type that the emulator supports. Its methods accept only the property names in the type's `read`
+ * A resource of a type that the emulator serves. Its methods accept only the property names in the type's `read`
  * list.
  */
 export class Resource<T extends ServedType = ServedType> {

@@ -545,11 +545,7 @@ describe('a token function', () => {
 
   test.each<[what: string, token: string | (() => string), requests: number]>([
     ['is called at most twice for a plant, even if the service refuses both tokens', () => 'x', 2],
-    [
-      'is necessary to send a plant again after a 401 or 403: with a fixed token, the plant is not sent again',
-      token,
-      1,
-    ],
+    ['is necessary to send a plant again after a 403: with a fixed token, the plant is not sent again', token, 1],
   ])('%s', async (_, given, requests) => {
     const { baseUrl, received } = await startScriptedService(forbidden);
     const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };

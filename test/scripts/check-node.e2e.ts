@@ -179,8 +179,8 @@ describe('npm ci', () => {
       const refused = await npm('-s', 'start');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refusals(refused)).toEqual(refused.stderr.trimEnd().split('\n').slice(-1));
-      // If generated code from an earlier `npm ci` is there, npm start skips the script `prepare`, which refuses any
-      // Node.js but the one in node_modules. Even then, npm start must refuse the Node.js in PATH.
+      // If generated code from an earlier `npm ci` is there, npm start skips the script `prepare`, which
+      // would refuse the Node.js in PATH here. Even then, npm start must refuse it.
       await mkdir(path.join(project, 'functions/generated'), { recursive: true });
       expect(await npm('-s', 'start')).toEqual(refused);
       expect(existsSync(mark), 'the forged Node.js ran').toBe(false);

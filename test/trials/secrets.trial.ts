@@ -176,7 +176,7 @@ test('the service writes no secret of a request to a log line or an error respon
 
   const lines = [...stack.log, ...lost.log].map((line) => JSON.stringify(line));
   expect(lines.length, 'lines of the log').toBe(answers.length + acknowledged + lost.log.length);
-  // The log must contain the cause of each failure: to find no secrets in an empty log would prove nothing.
+  // The log must contain the cause of each failure: to find no secrets in a log without them would prove nothing.
   const causes = lines.filter((line) => line.includes('"outcome":"failed"')).length;
   expect(causes, 'failures in the log').toBeGreaterThanOrEqual(failed);
   expect(failed, 'failures').toBeGreaterThanOrEqual(16);

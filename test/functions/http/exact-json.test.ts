@@ -18,7 +18,7 @@ test.each(['0', '1', '-0', '0.0', '1e2', '1.5', '1e-7', '-12345678901234', '1234
 );
 
 test.each(['1234567890123456', '9007199254740993', '1e-400', '1e18', '0e5'])(
-  'parseExactly takes the digits of the number %s from the text, because JSON.parse may have rounded this number',
+  'parseExactly parses the text of the number %s again, because JSON.parse may have rounded this number',
   (number) => {
     expect(readings(number), 'readings').toBe(1);
   },

@@ -46,6 +46,12 @@ test('the watcher reports a source file that is written, added in a new folder, 
   const added = path.join('functions', 'new', 'c.ts');
   await expectReport(write, added);
   await expectReport(write, added);
+  // Change the outer new folder, too: chokidar may have missed the inner one.
+  const nested = path.join('functions', 'new', 'folder', 'd.ts');
+  await expectReport(async (file) => {
+    await write(added);
+    await write(file);
+  }, nested);
   await expectReport(remove, 'infra/settings.ts');
 });
 
