@@ -66,8 +66,7 @@ export class StackVersions {
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#open].map(({ functions }) => functions.close()));
-    // If a version is being loaded, wait until its loading fails. The loading cannot succeed, because the version's
-    // functions are closed.
+    // If a version is being loaded, wait until its loading fails, as it must: the version's functions are closed.
     await this.#lastAdded;
   }
 

@@ -22,7 +22,7 @@ export type Domain = {
   domainName: string;
   /** An ACM certificate for the domain name, in the region of the stack. */
   certificateArn: string;
-  /** The Route 53 zone that gets the DNS record. If absent, somebody must add the record by hand. */
+  /** The Route 53 zone that gets the DNS record of the domain. If absent, somebody must add the record by hand. */
   zone?: { hostedZoneId: string; zoneName: string };
 };
 

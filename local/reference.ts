@@ -119,8 +119,8 @@ const contractOf = async (origin: string): Promise<Contract & { servers: object[
 type WithExamples = { in?: string; schema: object; example?: unknown; examples?: Record<string, { value: unknown }> };
 
 /**
- * Returns whether an object of the contract, such as a parameter, has examples beside its schema. Only these examples
- * concern `forSwaggerUi`, not those inside the schema.
+ * Returns whether an object of the contract, such as a parameter, has examples beside its schema. `forSwaggerUi`
+ * changes only these examples, not those inside the schema.
  */
 const hasExamples = (value: unknown): value is WithExamples =>
   value instanceof Object && 'schema' in value && ('example' in value || 'examples' in value);

@@ -72,8 +72,8 @@ const compareContracts = (base: string): Finding[] =>
   );
 
 /**
- * Compares the stacks of a commit, and the contracts of its releases, with those of the working tree, and prints what
- * the change would do. @returns false if it would do something that is not allowed
+ * Compares the stacks of a commit with those of the working tree, and the contracts released at that commit with the
+ * working tree's. Prints what the change would do. @returns false if it would do something that is not allowed
  */
 const compare = async (parent: string): Promise<boolean> => {
   const ref = command.args[0] ?? (await sharedWithMain(stop.signal));

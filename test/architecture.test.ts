@@ -15,7 +15,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^functions\/[^/]+\.lambda\.ts$/,
     may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/],
   },
-  // The other files directly in functions/: a file for each operation, and environment.ts.
+  // The operations and environment.ts, which are directly in functions/, too.
   { of: /^functions\/[^/.]+\.ts$/, may: [/^functions\/plants\//] },
   {
     of: /^functions\/http\//,
@@ -152,7 +152,7 @@ describe('the rules on which file may import which', () => {
     expect(importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)))).toEqual([]);
   });
 
-  test('let http/ and plants/ import only types from functions/generated/', () => {
+  test('let http/ and plants/ import types from functions/generated/, but no values', () => {
     for (const file of files.filter((each) => /^functions\/(http|plants)\//.test(each))) {
       const values = parse(file)
         .module.staticImports.filter(({ moduleRequest }) => moduleRequest.value.includes('/generated/'))

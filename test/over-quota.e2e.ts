@@ -94,7 +94,7 @@ test('npm run journey passes even if the gateway accepts only ten requests at a 
     inProgress += 1;
     response.on('close', () => (inProgress -= 1));
     // `npm run journey` sends twenty requests at once. The first ten wait here until one of the others has been
-    // refused.
+    // refused, so that this happens for certain.
     if (body.includes('"racer ')) await quotaUsedUp.promise;
     pass(request, response, body);
   });

@@ -65,7 +65,7 @@ describe('every package of a lock file', () => {
     expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
   });
 
-  test('has no install script, or has one that package.json forbids', () => {
+  test('has no install script that npm may run: it has none, or package.json forbids it', () => {
     const scripted = (all: Record<string, Entry>): string[] =>
       Object.entries(all).flatMap(([location, { hasInstallScript }]) =>
         hasInstallScript === true ? [location.replace(/^.*node_modules\//, '')] : [],

@@ -19,8 +19,8 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { acknowledge } from '../../infra/acknowledge.ts';
 
 /**
- * Requests per minute, for each token and for each IP address. Choose the limits so that all expected clients together
- * stay below the API's `rateLimit`, which is per second.
+ * Two limits in requests per minute: one for each token, and one for each IP address. Choose them so that all expected
+ * clients together stay below the API's `rateLimit`, which is per second.
  */
 const limits = { PerToken: 6_000, PerAddress: 12_000 };
 

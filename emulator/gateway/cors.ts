@@ -25,8 +25,8 @@ export class Cors {
   }
 
   /**
-   * Replaces the CORS headers of a response, whether of a function or of the gateway itself, with those of the API.
-   * Only removes them if the request's Origin is missing or not allowed.
+   * Replaces the CORS headers of a response, whether of a function or of the gateway itself, with those of the API. If
+   * the request's Origin is missing or not allowed, removes them and adds none.
    */
   apply({ method, headers }: IncomingMessage, response: HttpResponse): HttpResponse {
     const own = Object.entries(response.headers).filter(([name]) => !corsHeaders.has(name));

@@ -24,8 +24,8 @@ export type LookUp = (name: string, attribute: string | undefined, place: Place)
  */
 export const evaluate = (value: unknown, place: Place, lookUp: LookUp): unknown => {
   const result = evaluateAny(value, place, lookUp);
-  // Look for {{resolve:...}} only after the functions are evaluated: Fn::Join may assemble a dynamic reference from
-  // parts.
+  // Look for {{resolve:...}} only after the intrinsic functions are evaluated: Fn::Join may assemble a dynamic
+  // reference from parts.
   if (typeof result !== 'string' || !result.includes('{{resolve:')) return result;
   const reason = `${place.path} has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up`;
   throw refusal(place.resource, reason, 'Give the property a literal value.');

@@ -1,7 +1,7 @@
 /** Lists which resource types the emulator serves, and which of their properties; it refuses everything else. */
 
 type Properties = {
-  /** The properties of a resource that the emulator reads. */
+  /** Which of a resource's properties the emulator reads. */
   read: readonly string[];
   /** The properties that are ignored, because they make no difference to requests, functions or the store here. */
   withoutEffect: readonly string[];
@@ -30,8 +30,8 @@ const table = {
     'ProvisionedThroughput',
     'TableClass',
     'Tags',
-    // Only AWS::DynamoDB::GlobalTable has the following properties. They have no effect, because the emulator has no
-    // replicas in other regions and does not limit throughput.
+    // The following properties exist only in AWS::DynamoDB::GlobalTable. They have no effect, because the emulator has
+    // no replicas in other regions and does not limit throughput.
     'GlobalTableWitnesses',
     'MultiRegionConsistency',
     'ReadOnDemandThroughputSettings',

@@ -83,7 +83,7 @@ describe('with the option debug', () => {
     expect(resultOf(await (await functionOf(code, {}, [], true)).invoke())).toBe(3);
   });
 
-  test('a pause advances Date, but neither performance.now() nor the time that the event has used up', async () => {
+  test("a debugger's pause advances Date, but neither performance.now() nor the time that the event has used up", async () => {
     const code = `exports.handler = async (_, context) => {
       const read = () => [performance.now(), -context.getRemainingTimeInMillis(), Date.now()];
       const before = read();

@@ -45,8 +45,7 @@ test("an instance limits V8's old generation to the function's memory size, and 
 });
 
 /**
- * Lets `timeout` pass on the fake timers, and expects that the event is still in progress one millisecond before its
- * end.
+ * Lets `timeout` pass on the fake timers, and expects that the event is still in progress one millisecond before that.
  */
 const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   let isOver = false;

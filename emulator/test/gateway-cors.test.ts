@@ -43,7 +43,7 @@ describe('a preflight request', () => {
     },
   );
 
-  test('gets no CORS header for an empty part of the CORS configuration', async () => {
+  test('gets no CORS header for a list that is empty in the CORS configuration', async () => {
     const { port } = await start(
       {},
       { cors: { allowOrigins: ['*'], allowMethods: [], allowHeaders: [], exposeHeaders: [], allowCredentials: false } },
@@ -117,7 +117,7 @@ describe('a response to an ordinary request', () => {
   });
 
   test.each([[[]], [['Origin: https://evil.example']], [['Origin: null']], [[`Origin: ${shop}`, `Origin: ${shop}`]]])(
-    'has no CORS headers, even if the function returned some, if the request has the headers %j',
+    'to a request with the headers %j, has no CORS headers, even if the function returned some',
     async (headers) => {
       const { port } = await start({ Orders: result }, { cors, routes });
       const response = await send(port, 'GET /orders', headers);

@@ -68,7 +68,7 @@ describe('the emulator with a store that the user runs', () => {
     ['made-up credentials if the environment has none', {}, anybody],
     ['made-up credentials if the environment has no secret', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
   ])(
-    "makes the functions ignore the user's AWS configuration files, and call the store with %s",
+    "makes the functions ignore the user's AWS configuration files, and call the store with these credentials: %s",
     async (_, environment, expected) => {
       const { endpoint } = await startSlowStore();
       for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);

@@ -34,7 +34,7 @@ export type IssuerKeys = {
   /**
    * Fetches the keys again, and returns them. If the last fetch ended less than `cooldown` ago, returns the cached
    * keys.
-   * @throws as `current` does
+   * @throws Error if there are no keys, as `current` does
    */
   renewed: () => Promise<readonly IssuerKey[]>;
 };
@@ -52,7 +52,7 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
     const startedAt = Date.now();
     try {
       const usable = usableKeys(await fetcher.fetch(jwksUri));
-      // If the new key set has no usable keys, forget the cached keys: the issuer has withdrawn them.
+      // If the new key set is valid, but has no usable keys, forget the cached keys: the issuer has withdrawn them.
       cached = usable.length > 0 ? { keys: usable, fetchedAt: startedAt } : undefined;
       if (cached === undefined) throw new Error('the key set has no key to verify a token with');
     } catch (error) {

@@ -25,8 +25,8 @@ export type Refusal =
   | 'not an access token';
 
 /**
- * The `typ` of access tokens, in lower case (RFC 9068 section 2.1). `jwt` and no `typ` are accepted too, because
- * Cognito and other issuers send those.
+ * The `typ` of access tokens, in lower case (RFC 9068 section 2.1). A token whose `typ` is `jwt`, or that has none, is
+ * accepted too, because Cognito and other issuers send such tokens.
  */
 const accessTokenTypes = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
 

@@ -43,7 +43,7 @@ type Answer = { $metadata: { requestId?: string | undefined; attempts?: number |
  */
 export type OngoingRequest = {
   signal: AbortSignal;
-  /** The times are from performance.now(). */
+  /** `startedAt` and `endedAt` are from performance.now(), in milliseconds. */
   storeCalls: { startedAt: number; endedAt?: number; attempts?: number | undefined }[];
 };
 

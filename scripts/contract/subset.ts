@@ -95,8 +95,8 @@ class Comparison {
   }
 
   /**
-   * Whether each `anyOf` alternative of the narrow schema (which should allow no more than the wide one) is accepted by
-   * one of `alternatives`. A narrow schema without `anyOf` counts as its only alternative.
+   * Whether each `anyOf` alternative of the narrow schema is accepted by one of `alternatives`, which are those of the
+   * wide schema. A narrow schema without `anyOf` counts as its only alternative.
    */
   #isOneOf(alternatives: Schema[]): boolean {
     const [narrow = [this.#narrow.schema]] = this.#inNarrow('anyOf') as Schema[][];

@@ -80,7 +80,8 @@ const parsed = (text: string): unknown => {
 
 /**
  * Returns a permission that stands for a whole policy whose actions the template does not list, such as an AWS managed
- * policy. The caller adds `action` as a phrase, such as `do what arn:aws:iam::aws:policy/ReadOnlyAccess allows`.
+ * policy. It has no `action`: the caller sets it to a phrase, such as `do what arn:aws:iam::aws:policy/ReadOnlyAccess
+ * allows`.
  */
 const unread = (effect: string, who: string) => ({ effect, who, resource: 'any resource', condition: '' });
 
@@ -96,8 +97,8 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
   const principals = named.length > 0 ? named : holders;
   const condition = statement.Condition === undefined ? '' : JSON.stringify(statement.Condition);
   const effect = textOf(statement.Effect);
-  // If a statement names no resource, as in the trust policy of a role or the policy of a queue, its resource is the
-  // resource of the template that contains it.
+  // If a statement names no resource, as in the trust policy of a role or the policy of a queue, it is for the
+  // template's resource that contains the statement.
   const resources = listOf(statement, 'Resource');
   return principals.flatMap((who) =>
     listOf(statement, 'Action').flatMap((action) =>

@@ -47,8 +47,8 @@ export const applyBlock = (block: Block, text: string | undefined): string => {
 
 const applyDiff = (block: Block, text: string): string => {
   const before = side(block, '-');
-  // Search for a line break and `before`, so that `before` is found only at the start of a line. As `before` ends with
-  // a line break, only whole lines match.
+  // Search for `before` with a line break in front, so that it is found only at the start of a line. As `before` ends
+  // with a line break, only whole lines match.
   const whole = `\n${text}`;
   const start = whole.indexOf(`\n${before}`);
   if (start === -1 || whole.includes(`\n${before}`, start + 1)) {

@@ -39,8 +39,8 @@ const styleOf = (word: string, before: string, after: string, kind: Kind): keyof
 };
 
 /**
- * Replaces the words plant and plants, in any style (Plant, PLANTS), with the new noun. `kindAt` returns the `Kind` of
- * the character at an index.
+ * Replaces the words plant and plants, in any style (Plant, PLANTS), with the new noun. `kindAt` says of which `Kind`
+ * the text is at an index.
  */
 export const respell = (text: string, noun: Noun, kindAt: (index: number) => Kind): string => {
   let respelled = '';

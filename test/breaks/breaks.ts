@@ -6,7 +6,7 @@
  */
 export type Break = {
   file: string;
-  /** Text that occurs exactly once in the file. `npm run breaks` puts `broken` in its place. */
+  /** Text that occurs exactly once in the file. `npm run breaks` replaces it with the text in `broken`. */
   code: string;
   broken: string;
   /** What goes wrong if the code is broken in this way, in one sentence. */

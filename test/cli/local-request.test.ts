@@ -157,7 +157,7 @@ const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
     /^CreatePlant ERROR .*"oops".*^Gateway: CreatePlant\w+: .*TypeError/ms,
   ],
   '503 50301': [
-    // This error, because the SDK does not retry it: with retries, the request might time out on a busy machine.
+    // Use this error, because the SDK does not retry it: with retries, the request might time out on a busy machine.
     () => sendWithFault(400, 'TransactionConflictException'),
     /^CreatePlant WARN (?=.*"error": ?50301\b).*"TransactionConflictException"/ms,
   ],
@@ -225,7 +225,7 @@ describe('npm run request, with the id of a request to the local service, shows 
   });
 });
 
-test('npm run request, for an id that the local service does not know, says how many requests the service keeps', async () => {
+test('npm run request, for the id of a request that the local service does not know, says how many requests the service keeps', async () => {
   await expect(findLocalRequest('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
 });
 

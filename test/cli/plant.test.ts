@@ -134,7 +134,7 @@ describe('plant import', () => {
     expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
 
-  test("of the original file, a second time, leaves a user's correction in the file of failed lines, and appends the original line there if the original line fails again", async () => {
+  test('if it imports the original file again, keeps the line that a user has corrected in the file of failed lines, and appends the original line if that fails again', async () => {
     const fixed = `# plants.ndjson:1 (not sent): the line is not JSON in UTF-8\n${line}`;
     const others = { 'plants.ndjson.failed.ndjson': fixed };
     const { baseUrl } = await startScriptedService(stored);

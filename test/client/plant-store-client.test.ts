@@ -68,12 +68,15 @@ test.each<[plant: object, body: string]>([
   [{ id: { toJSON: () => '2,"name":"Fern"' }, name: null }, '{"id":"2,\\"name\\":\\"Fern\\"","name":null}'],
   [{ id: null, name: { toJSON: () => 7 }, tag: 7n }, '{"id":null,"name":7,"tag":7}'],
   [{}, '{}'],
-])('the client sends only the fields id, name and tag of a plant, whatever their types: %o', async (plant, body) => {
-  const { baseUrl, received } = await startScriptedService(answer(400, { error: 40002, message: 'no' }));
-  const { createPlant } = createPlantStoreClient({ baseUrl, token });
-  expect(await Reflect.apply(createPlant, undefined, [plant])).toMatchObject({ error: 40002 });
-  expect(received).toEqual([{ authorization: 'Bearer a.b.c', body }]);
-});
+])(
+  'the client sends only the fields id, name and tag of a plant, even if their values have wrong types: %o',
+  async (plant, body) => {
+    const { baseUrl, received } = await startScriptedService(answer(400, { error: 40002, message: 'no' }));
+    const { createPlant } = createPlantStoreClient({ baseUrl, token });
+    expect(await Reflect.apply(createPlant, undefined, [plant])).toMatchObject({ error: 40002 });
+    expect(received).toEqual([{ authorization: 'Bearer a.b.c', body }]);
+  },
+);
 
 test.each([
   ['', '/plants'],
@@ -103,7 +106,7 @@ test.each<[what: string, status: number, body: unknown]>([
   ['the service failed', 500, { error: 50001, message: 'our fault' }],
   ['the gateway refused', 403, { message: 'Forbidden' }],
   ['something else answered', 200, { welcome: 'to our wireless network' }],
-])('the result of a failed call has the id of the request that %s', async (_, status, body) => {
+])('the result of a failed call has the id of the request, if %s', async (_, status, body) => {
   const requestId = 'QcNvjVNaC1t4m14=';
   const { baseUrl } = await startScriptedService(answer(status, body, { 'apigw-requestid': requestId }));
   const result = await createPlantStoreClient({ baseUrl, token }).createPlant(moss);

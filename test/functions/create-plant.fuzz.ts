@@ -206,8 +206,8 @@ test('createPlant responds to any bytes, with any content type, as the contract 
   );
 });
 
-// This test does not send the bodies that take longest to parse (a number with a fraction, followed by numbers of one
-// digit only), because a slow machine might not parse them in time.
+// This test does not send the bodies that take longest to parse (a number with a fraction, then only numbers of one
+// digit), because a slow machine might not parse them in time.
 test('createPlant responds to any large body as the contract says, and never with a 5xx', async () => {
   const { numRuns = 0 } = fc.readConfigureGlobal();
   await fc.assert(

@@ -114,7 +114,7 @@ test.each([
   ['without headers', { headers: undefined }, 41501],
   ['whose body is not a string', { body: 7 }, 40001],
   ['that is empty', { headers: undefined, body: undefined }, 40001],
-])('createPlant rejects an event %s, which API Gateway never sends', async (_, change, error) => {
+])('createPlant returns an error for an event %s, which API Gateway never sends', async (_, change, error) => {
   const { body } = await service.invoke({ ...proxyEvent('{"id":32,"name":"Moss"}'), ...change });
   expect(body).toMatchObject({ error });
 });

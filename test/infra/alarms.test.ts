@@ -13,8 +13,8 @@ const called = [...new Set(Object.values(grants).flat())].map((action) => action
 const conditional = called.filter((operation) => ['PutItem', 'UpdateItem', 'DeleteItem'].includes(operation));
 
 /**
- * Returns the metrics that the list below expects of an alarm that reads the table's `metric`: one for each DynamoDB
- * operation in `operations`.
+ * Returns the metrics that an alarm on the table's `metric` should read: one for each DynamoDB operation in
+ * `operations`.
  */
 const each = (operations: string[], metric: string): string[] =>
   operations.map((operation) => `on${operation}: ${metric}, Operation=${operation}, TableName=Plants`);
@@ -107,7 +107,7 @@ const watched = (alarm: Alarm): [name: string, lines: string[]] => {
   ];
 };
 
-test('the stack has exactly the alarms that are listed above, each with the listed metrics and condition', () => {
+test('the stack has exactly the alarms that this file lists, each with the listed metrics and condition', () => {
   const found = Object.values(propertiesOf('AWS::CloudWatch::Alarm')).map((alarm) => watched(alarm as Alarm));
   expect(Object.fromEntries(found)).toEqual(alarms);
 });

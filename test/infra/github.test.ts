@@ -183,7 +183,7 @@ describe('the settings for GitHub', () => {
     ['github', 'acme/plants\n'],
     ['githubProvider', 'arn:aws:iam::123456789012:oidc-provider/token.actions.githubusercontent.com'],
     ['stage', 'test'],
-  ])('refuse a wrong %s with an error message that says what is allowed: %j', (key, value) => {
+  ])('refuse the %s %j with a message that says what is allowed instead', (key, value) => {
     expect(() => read({ github, [key]: value })).toThrow(
       expect.objectContaining({
         message: expect.stringMatching(new RegExp(`^The context value ${key} is .* but it must be .*\\.$`)),

@@ -19,8 +19,8 @@ const differences = (original: unknown, changed: unknown, path: string[] = []): 
 };
 
 /**
- * Returns a template with STACK instead of the stack's name. The pattern `name` must match both `PlantStore-dev` and
- * `PlantStoredev`, because logical ids contain no dash.
+ * Returns a template with STACK in place of everything that matches `name`: the stack's name (`PlantStore-dev`) and its
+ * form in logical ids, which contain no dash (`PlantStoredev`).
  */
 const templateFor = (context: Record<string, string>, name: RegExp): Template =>
   JSON.parse(JSON.stringify(withoutHashes(templateOf(context).toJSON())).replaceAll(name, 'STACK'));
@@ -109,8 +109,8 @@ test('the stacks of stage dev-anna and stage dev differ only in their names', ()
 });
 
 /**
- * Names of resources that two stacks may share, because such a name must be unique only in an API, namespace, user
- * pool, role or function.
+ * Resource names that may be the same in two stacks, because they must be unique only in an API, namespace, user pool,
+ * role or function.
  */
 const inside = [
   ...['ApiGatewayV2::Authorizer Name', 'ApiGatewayV2::Stage StageName', 'CloudWatch::Alarm MetricName'],

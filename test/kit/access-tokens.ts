@@ -44,7 +44,10 @@ const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 export const assemble = (header: unknown, payload: unknown, signature = 'c2lnbmF0dXJl'): string =>
   `${encode(header)}.${encode(payload)}.${signature}`;
 
-/** Works like `assemble`, but `signBytes` makes the signature from the encoded header and payload. */
+/**
+ * Makes a token from a header and a payload, as `assemble` does, but with the signature that `signBytes` returns for
+ * both.
+ */
 export const assembleSigned = async (
   header: unknown,
   payload: unknown,

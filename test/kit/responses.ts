@@ -155,7 +155,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['9.223372036854775807e18', '9223372036854775807'],
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
-    ])('under the integer that the id %s stands for', async (spelling, id) => {
+    ])('with the id %s, as the integer for which it stands', async (spelling, id) => {
       // An earlier run, or the test with another spelling of this id, may have stored a plant with this id already. The
       // name depends only on the id, so the stored plant equals this one, and the service returns 200.
       const name = `plant ${id}`;
@@ -196,8 +196,8 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
     });
 
     test('if the plant is at most 400 KB', async () => {
-      // In most AWS regions, DynamoDB refuses an update of two fields if their names and values together have more than
-      // 400 KB minus 41 bytes: docs/decisions/contract.md
+      // In most AWS regions, DynamoDB refuses an update that sets two fields, as this one does, if their names and
+      // values together have more than 400 KB minus 41 bytes: docs/decisions/contract.md
       const name = 'x'.repeat(409_600 - 41 - 'name'.length - 'tag'.length - Buffer.byteLength('é'));
       expect(await post(JSON.stringify({ id: 8, name, tag: 'é' }))).toMatchObject(ok(name, 'é'));
       expect(await read('8')).toEqual(item('8', name, 'é'));

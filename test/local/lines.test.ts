@@ -141,7 +141,7 @@ describe('the curl command that npm start prints', () => {
   const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
 
   test.each([undefined, "/srv/Tom's plants"])(
-    'fetches a token with the DATA_DIR of the local service, if that is set: %s',
+    'sets DATA_DIR for the command that fetches a token, if the local service has it: %s',
     (folder) => {
       vi.stubEnv('DATA_DIR', folder);
       vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");

@@ -26,7 +26,7 @@ test('with the option --help, npm start lists its settings; with an unknown opti
   expect((await start('--debug=none')).stderr).toContain('from 0 (any free port) to 65535');
 });
 
-test('npm run token lists its options if it gets the option --help, and prints an error that names any unknown option', async () => {
+test('npm run token lists its options if it gets --help, and prints an error that names the option if it gets an unknown one', async () => {
   const token = (...args: string[]) => run(process.execPath, [programs.token, ...args]).ended;
   expect(await token('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('--stack <name>') });
   const { code, stdout, stderr } = await token('--stak', 'PlantStore');

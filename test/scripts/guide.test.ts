@@ -47,7 +47,7 @@ describe("a guide's code block", () => {
     expect(() => applyBlock(made, '')).toThrow('functions/create-plant.ts exists already.');
   });
 
-  test('replaces its lines marked with a minus by those marked with a plus, and keeps empty lines', () => {
+  test('replaces the lines that it marks with a minus by those that it marks with a plus, and keeps empty lines', () => {
     expect(applyBlock(changed, 'zero\none\ntwo\n\nfour\n')).toBe('zero\none\nsecond\n\nthird\nfour\n');
     expect(applyBlock(changed, 'one\ntwo\n\n')).toBe('one\nsecond\n\nthird\n');
   });
@@ -101,7 +101,7 @@ describe('the size of the changes that a guide tells readers to make', () => {
     ['five new files', ['a', 'b', 'c', 'd', 'e'].map((file) => ({ ...made, file }))],
     ['five changed files', ['a', 'b', 'c', 'd', 'e'].map(line)],
     ['151 lines', [{ ...made, lines: Array<string>(151).fill('') }]],
-  ])('is more than the target allows if the changes include %s', (_, blocks) => {
+  ])('is more than the limits of npm run guide allow if the changes include %s', (_, blocks) => {
     expect(isWithinTarget(priceOf(blocks)), 'is within the target').toBe(false);
   });
 });

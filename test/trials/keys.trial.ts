@@ -139,7 +139,7 @@ describe('tokens with unknown key ids (kids)', () => {
     },
   );
 
-  test(`get a 500 and cause at most 4 fetches if the authorizer has no keys yet, the issuer hangs up, and ${flood} arrive in 10 s`, async () => {
+  test(`get a 500 and cause at most 4 fetches if ${flood} arrive in 10 s while the authorizer has no keys yet and the issuer hangs up`, async () => {
     stack.issuer.answer(hangUp);
     const fetches = await fetchesDuring(async () => {
       for (let index = 0; index < flood; index += 1)

@@ -40,8 +40,8 @@ const misbehaving =
       case undefined:
         break;
       default:
-        // Any other value of the header x-authorizer or x-function is a JavaScript expression for the result that the
-        // function returns.
+        // If the header x-authorizer or x-function does not name a misbehaviour, its value is a JavaScript expression
+        // for the result that the function returns.
         return require('node:vm').runInThisContext(`(${misbehaviour})`);
     }
     return handler(event as never, context);

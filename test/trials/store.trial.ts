@@ -149,7 +149,7 @@ describe('if, throughout a request, the store', () => {
     return [code, calls];
   };
 
-  /** Sends a plant to a newly started function with these environment variables. @returns the same as `outcome` */
+  /** Sends a plant to a newly started function with these environment variables, and returns what `outcome` returns. */
   const outcomeIn = async (environment: Record<string, string>, what: string) => {
     const other = await startStack(environment);
     onTestFinished(other.close);

@@ -28,7 +28,7 @@ export const openRoute = (routeKey: string): RouteSpec => ({ routeKey, target: t
 export const allow = { isAuthorized: true, context: { sub: 'me' } };
 export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(value), log: [] });
 
-/** The results of the functions Authorizer and Orders. If `invoke` is set, its results are used for both functions. */
+/** What the functions Authorizer and Orders return. If `invoke` is set, it is called instead of both. */
 type Functions = { Authorizer?: unknown; Orders?: unknown; invoke?: (name: string) => Promise<Outcome> };
 
 /**

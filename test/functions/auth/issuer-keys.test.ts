@@ -133,7 +133,7 @@ describe('the keys of an issuer that can be reached', () => {
       'an RSA key with 2,047 bits',
       { kid: 'b', ...generateKeyPairSync('rsa', { modulusLength: 2_047 }).publicKey.export({ format: 'jwk' }) },
     ],
-  ])('exclude %s, which must not verify a token', async (_, other) => {
+  ])('leave out %s, which must not verify a token', async (_, other) => {
     published = { keys: [other, ...jwks('a').keys] };
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
@@ -166,7 +166,7 @@ describe('the keys of an issuer that can be reached', () => {
 });
 
 describe('the keys of an issuer that fails', () => {
-  test('cannot be read until a fetch succeeds, and a fetch starts at most once every 10 seconds', async () => {
+  test('cannot be read before a fetch succeeds, and a fetch starts at most once every 10 seconds', async () => {
     published = undefined;
     for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('cannot be fetched');
     expect(fetches, 'fetches').toHaveLength(1);

@@ -180,7 +180,7 @@ describe('the required scope', () => {
     expect(await verifyClaims({}, ['scp'])).toEqual({ refused: 'scope' });
   });
 
-  test("is not found in a token's claim named __proto__, nor in that claim's properties", async () => {
+  test("is not found in a token's claim named __proto__, nor in a property of that claim's value", async () => {
     for (const value of [`"${scope}"`, `["${scope}"]`, `{"scope":"${scope}"}`]) {
       const token = await withPayload((payload) => payload.replace(/"scope":"[^"]*"/, `"__proto__":${value}`))(from);
       for (const name of ['__proto__', 'scope']) {

@@ -16,7 +16,9 @@ let home: Awaited<ReturnType<typeof temporaryFolder>>;
 let copy: ProjectCopy;
 let data: string;
 let service: LocalService;
-/** A token that was fetched when the service started. The service must accept this token in every test. */
+/**
+ * A token that was fetched when the service started. The service must still accept it in every test, after each reload.
+ */
 let token: string;
 
 beforeAll(async () => {
