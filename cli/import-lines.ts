@@ -30,8 +30,8 @@ const maxLineBytes = 1024 * 1024;
 const [newline, space, hash] = [0x0a, 0x20, 0x23];
 
 /**
- * Statuses of the gateway's error responses that concern one request only. After one with any other status, every line
- * would fail in the same way, so the import ends.
+ * Statuses of the gateway's error responses that concern one request only. If a gateway error has any other status,
+ * every further line would fail in the same way, so the import ends.
  */
 const perRequest = new Set([413, 429, 500, 502, 503, 504]);
 
@@ -140,8 +140,8 @@ class MaybeRounded extends Error {}
 
 /**
  * Makes JSON.parse return an integer as a bigint, because a large integer would be rounded as a number.
- * @throws MaybeRounded for a number with a fraction or an exponent whose double is an integer or infinite, because
- * JSON.parse may have rounded it
+ * @throws MaybeRounded for a number with a fraction or an exponent that JSON.parse turned into an integer or Infinity,
+ * because it may have been rounded
  */
 const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
   if (typeof value !== 'number') return value;

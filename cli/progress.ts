@@ -12,8 +12,8 @@ export const secondsLeft = (done: number, total: number, secondsSoFar: number): 
 export class Progress {
   readonly counts: Record<Outcome, number> = { new: 0, 'already there': 0, failed: 0 };
   /**
-   * The number of the last line that was counted, in the file's order. Lines after it may have been sent already. The
-   * lines of a file are numbered from 1.
+   * The number of the last line whose outcome was counted, in the file's order. Lines after it may have been sent
+   * already. The lines of a file are numbered from 1.
    */
   lastLine = 0;
   /** The byte offset at which the line `lastLine` ends. */

@@ -14,7 +14,8 @@ export type Contract = {
 
 /** Reads the contract. Integers become bigints, so that the digits of an example beyond ±2^53 do not change. */
 export const readContract = async (): Promise<Contract> => {
-  // Import the package yaml here, not at the top of this file, so that `npm start` need not load it before it begins.
+  // Import the package yaml here, not at the top of this file, so that `npm start` can begin its work before that
+  // package is loaded.
   const { parse } = await import('yaml');
   const text = await readFile(new URL('../schemas/openapi.yaml', import.meta.url), 'utf8');
   return parse(text, { intAsBigInt: true }) as Contract;

@@ -30,7 +30,8 @@ export const readSession = (folder: string): Session => {
 
 /**
  * Removes the session file that a killed service left behind.
- * @throws Error with a one-sentence message for the user if another file has the path of the session file
+ * @throws Error with a one-sentence message for the user if the file at its path is not a valid session file, or cannot
+ * be read
  */
 export const removeStaleSession = (folder: string): void => {
   const file = sessionFile(folder);

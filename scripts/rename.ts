@@ -28,8 +28,8 @@ const git = (...args: string[]): string =>
 const refuseUncommitted = (): void => {
   let changes: string;
   try {
-    // Check the whole repository, even if the project is only a folder in it, because `git reset --hard` resets all of
-    // it.
+    // Check the whole repository for changes, even if the project is only a folder in it, because `git reset --hard`
+    // resets all of it.
     changes = git('status', '--porcelain');
   } catch {
     throw new Error('This folder is not a git repository, so nothing could undo the changes: git init, and commit.');

@@ -30,8 +30,8 @@ export const lockFolder = async (folder: string): Promise<() => Promise<void>> =
 };
 
 /**
- * Checks that a folder that is to become a data folder has no files. LevelDB would rename and delete files without
- * checking their content, and these could be the user's own.
+ * Checks that a folder has no files before LevelDB makes a database in it. LevelDB would rename and delete files
+ * without checking their content, and these could be the user's own.
  * @throws FolderError if the folder contains files
  */
 export const mustBeEmpty = async (folder: string): Promise<void> => {

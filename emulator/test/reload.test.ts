@@ -72,7 +72,7 @@ test('reload replaces a function only if its code or its settings changed', asyn
   expect([await ask('/Same'), await ask('/Other')]).toEqual(['"same 1"', '"new 1"']);
 });
 
-test('reload uses the code of the stack, even for a function whose code was replaced by swap()', async () => {
+test('reload runs the code of the new stack, even for a function whose code was replaced by swap()', async () => {
   const { emulator, folder, ask, reload } = await start({ functions: { One: saying('one') } });
   const { template } = await smallStack(folder, { functions: { One: saying('swapped') } });
   const [hash] = /[0-9a-f]{64}/.exec(JSON.stringify(template)) ?? [];

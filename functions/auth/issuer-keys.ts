@@ -34,7 +34,7 @@ export type IssuerKeys = {
   /**
    * Fetches the keys again, and returns them. If the last fetch ended less than `cooldown` ago, returns the cached
    * keys.
-   * @throws Error if there are no keys, as `current` does
+   * @throws Error if no usable keys are known, as `current` does
    */
   renewed: () => Promise<readonly IssuerKey[]>;
 };

@@ -2,7 +2,9 @@ import type { NewPlant, Plant } from '../generated/contract.ts';
 
 export type { NewPlant, Plant };
 
-/** T with no optional fields, at every depth: the compiler refuses an object that leaves out a field. */
+/**
+ * T with every optional field made required, at every depth: the compiler refuses an object that leaves out a field.
+ */
 export type AllFields<T> = T extends readonly (infer Item)[]
   ? AllFields<Item>[]
   : T extends object

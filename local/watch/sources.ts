@@ -17,8 +17,8 @@ const ignored = ['functions/generated', 'schemas/released'];
  * Watches the service's source files in `root` with chokidar. On Linux, fs.watch would lose track of a file that an
  * editor replaces.
  * @param onChange is called with the path, relative to `root`, of each file that is changed, added or removed. A new
- * file or folder in a new folder may be missed until something directly in that new folder changes; to save the file
- * again is enough (https://github.com/paulmillr/chokidar/issues/1471).
+ * file or folder in a new folder may be missed until something directly in that new folder changes; for a missed file,
+ * saving it again is enough (https://github.com/paulmillr/chokidar/issues/1471).
  * @returns a function that stops watching
  */
 export const watchSources = async (root: string, onChange: (file: string) => void): Promise<() => Promise<void>> => {

@@ -57,8 +57,8 @@ const numbersIn = (value: unknown): number[] => {
 };
 
 /**
- * Refuses a schema that is a reference to itself, or a list of itself. Only the fields of an object may refer to the
- * object's schema.
+ * Refuses a schema that refers to itself by references, `allOf`, `anyOf`, `oneOf` or lists, even by way of other
+ * schemas. Only the fields of an object may refer to the object's schema.
  */
 const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = []): void => {
   const { $ref, items, allOf, anyOf, oneOf } = schema;

@@ -19,7 +19,8 @@ export const partsOf = ({ contract, schema }: Place): Schema[] => {
 
 /**
  * Lists the reasons why `wide` may refuse a value that `narrow` accepts. A keyword that cannot be compared counts as a
- * reason. A new optional field does not, although a client may already send something else under that name.
+ * reason. A new optional field does not count as one, although a client may already send something else under that
+ * name.
  */
 export const refusals = (wide: Place, narrow: Place, at = 'the value', compared: string[] = []): string[] => {
   const pair = `${wide.schema['$ref']} ${narrow.schema['$ref']}`;

@@ -58,8 +58,8 @@ const applyDiff = (block: Block, text: string): string => {
 };
 
 /**
- * Inserts a YAML block. Its first lines may repeat nested keys that the file already has, such as `paths:`. The lines
- * after them are added at the end of the map under the innermost repeated key.
+ * Inserts a YAML block. The block's first lines may repeat nested keys of the file, such as `paths:`; its other lines
+ * are added at the end of the map under the innermost of these keys.
  */
 const insertYaml = ({ file, lines }: Block, text: string): string => {
   const document = parseDocument(text);

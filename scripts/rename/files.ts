@@ -19,8 +19,9 @@ const partsOfCode = (file: string, source: string): Parts => {
 };
 
 /**
- * Separates a document's headings, links and code from its prose. In prose, only identifiers such as createPlant are
- * renamed. A link must change together with the heading or file to which it leads.
+ * Separates a document's headings, links and code from its prose. In prose, a rename changes the noun only inside a
+ * longer name, such as createPlant or plant-store. A link must change together with the heading or file to which it
+ * leads.
  */
 const partsOfDocument = (source: string): Parts => {
   const kinds = new Array<Kind>(source.length).fill('prose');

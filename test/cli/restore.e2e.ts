@@ -54,8 +54,8 @@ test('npm run restore restores the other items if one fails, prints the reason, 
 });
 
 test('npm run restore waits and tries again if DynamoDB throttles a call', async () => {
-  // The first call that writes item 2 is this test's own, to the source table. The second is the restore's first
-  // attempt.
+  // Of the calls that write item 2, the first is this test's own, to the source table, and the second is the restore's
+  // first attempt, which fails.
   store.fail('2', (call) => (call.number === 2 ? dynamoDbError(400, 'ThrottlingException')(call) : pass(call)));
   expect(await start(both).ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^3 restored/) });
 });

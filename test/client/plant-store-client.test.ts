@@ -31,7 +31,10 @@ const stopTimers = () => {
   onTestFinished(() => void vi.useRealTimers());
 };
 
-/** Returns whether a client that got its token as text is waiting before a retry. It listens to `signal` only then. */
+/**
+ * Returns whether the client is waiting before a retry, because it listens to `signal` only then. Only for a client
+ * whose token is a text, not a function.
+ */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
 test('the client sends a plant with the token, and returns the stored plant', async () => {

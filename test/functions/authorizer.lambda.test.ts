@@ -87,7 +87,7 @@ describe('the authorizer', () => {
     expect(logged).toEqual([{ outcome: 'refused', reason, gatewayRequestId }]);
   });
 
-  test('passes only strings on to the function, and leaves out the claims client_id and azp if they are not strings', async () => {
+  test('passes only strings on to the function: clientId is empty if the claims client_id and azp are not strings', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo(change);
       return 'context' in response && response.context;

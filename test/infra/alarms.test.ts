@@ -13,7 +13,7 @@ const called = [...new Set(Object.values(grants).flat())].map((action) => action
 const conditional = called.filter((operation) => ['PutItem', 'UpdateItem', 'DeleteItem'].includes(operation));
 
 /**
- * Returns the metrics that an alarm on the table's `metric` should read: one for each DynamoDB operation in
+ * Returns the metrics expected of an alarm that reads the table's `metric`: one for each DynamoDB operation in
  * `operations`.
  */
 const each = (operations: string[], metric: string): string[] =>

@@ -38,8 +38,8 @@ const operation = {
 const authorizer = { bytes: 14_400 + 100 * Object.keys(scopes).length, packages: ['aws-jwt-verify'] };
 
 /**
- * The limits for the smoke test's bundle. They are higher than those of other bundles, because only deployments wait
- * for this function to start.
+ * The limits for the smoke test's bundle. It may be larger and have more packages than an operation's, because only
+ * deployments wait for this function to start.
  */
 const smokeTest = {
   bytes: 280_000,

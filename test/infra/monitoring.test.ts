@@ -28,8 +28,8 @@ test('a log metric has the default value 0 only if it counts lines and has no di
 });
 
 test('alarms and the dashboard keep their logical ids: with a new id, an update would try to make a second one with the same name, and fail', () => {
-  // Do not move an alarm or the dashboard to another construct: CDK makes the logical id from the path. With another
-  // id, an update would fail: CloudFormation makes the new resource before it deletes the old one of that name.
+  // Do not move an alarm or the dashboard, or rename what contains them: CDK makes the logical id from the path. With
+  // another id, an update would fail, because CloudFormation makes the new one before it deletes the old one.
   const named = withStack(kinds.prod, ({ node }) =>
     node.findAll().filter((each) => each instanceof CfnAlarm || each instanceof CfnDashboard),
   );

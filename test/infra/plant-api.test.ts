@@ -135,7 +135,7 @@ describe('an API with a domain name', () => {
     });
   });
 
-  test("has its URL and, if no DNS zone is configured, the target for a DNS record in the stack's outputs", () => {
+  test('has outputs in the stack for its URL and, if no DNS zone is configured, for the target of a DNS record', () => {
     expect(template.Outputs).toMatchObject({
       ApiUrl: { Value: 'https://api.example.com' },
       DomainTarget: { Value: target('RegionalDomainName') },

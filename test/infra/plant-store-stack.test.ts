@@ -91,7 +91,7 @@ const externalIssuerDiffers = {
   'Outputs.Issuer': { Value: externalIssuer.issuer },
 };
 
-test('with stage dev or an external issuer, the template differs from the default one only in the expected values', () => {
+test('with stage dev or an external issuer, the template differs from the default one only in the values that this file lists', () => {
   const { prod, prodWithIssuer, dev, devWithIssuer } = templates;
   expect({
     'dev from prod': differences(prod, dev),

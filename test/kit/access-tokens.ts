@@ -46,7 +46,7 @@ export const assemble = (header: unknown, payload: unknown, signature = 'c2lnbmF
 
 /**
  * Makes a token from a header and a payload, as `assemble` does, but with the signature that `signBytes` returns for
- * both.
+ * the encoded header and payload.
  */
 export const assembleSigned = async (
   header: unknown,

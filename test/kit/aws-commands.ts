@@ -79,8 +79,8 @@ const operationsOf = (client: Record<string, unknown>): Map<string, Shape> =>
 const shapeOf = (input: unknown): Shape => {
   const schema = NormalizedSchema.of(input as Parameters<typeof NormalizedSchema.of>[0]);
   const fields = schema.isStructSchema() ? [...schema.structIterator()] : [];
-  // In the SDK, the schema of a structure is an array. Its last element is the number of required fields, which the
-  // schema lists before the optional ones.
+  // In the SDK, the schema of a structure is an array. Its seventh element, absent if no field is required, is the
+  // number of required fields, which come before the optional ones.
   const [, , , , , , required = 0] = schema.getSchema() as unknown as [...never[], number];
   const named = fields.map(([name, field]): [string, NormalizedSchema] => [kebab(name), field]);
   return { fields: new Map(named), required: named.slice(0, required).map(([name]) => name) };

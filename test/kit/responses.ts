@@ -155,7 +155,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['9.223372036854775807e18', '9223372036854775807'],
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
-    ])('with the id %s, as the integer for which it stands', async (spelling, id) => {
+    ])('with the id %s, stored as the integer for which it stands', async (spelling, id) => {
       // An earlier run, or the test with another spelling of this id, may have stored a plant with this id already. The
       // name depends only on the id, so the stored plant equals this one, and the service returns 200.
       const name = `plant ${id}`;

@@ -59,7 +59,7 @@ export type FunctionName = 'authorizer' | `${string} /${string}`;
 
 /**
  * What a test changes in its copy of the stack: the environment or code of functions, options of the gateway, or the
- * old functions of a roll-out.
+ * previous versions of functions in a roll-out.
  */
 export type Changes = {
   authorizer?: Change;
@@ -111,7 +111,10 @@ class WeightedAliases {
   }
 }
 
-/** Starts the stack. The functions of the operations use the DynamoDB endpoint `storeEndpoint`. */
+/**
+ * Starts the stack. The functions of the operations use the DynamoDB endpoint `storeEndpoint`, unless `changes` sets
+ * another.
+ */
 export const startTrialStack = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
   const undo: (() => unknown)[] = [];
   const close = async (): Promise<void> => {
@@ -173,8 +176,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
-    // On AWS, GET / gets a 404 of API Gateway. The local service would answer with its own page, but not if the API has
-    // such a route, so pretend that it has one: then the emulated gateway answers with a 404, too.
+    // On AWS, GET / gets a 404 of API Gateway. The local service answers it with its own page unless the API has such a
+    // route. Tell it that the API has one: then it leaves GET / to the emulated gateway, which answers 404.
     intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
   });
   try {

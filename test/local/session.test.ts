@@ -41,7 +41,7 @@ test("the local service neither overwrites nor removes a user's file at the path
 });
 
 test.each(['', '{}', '[]', 'null', 'my notes'])(
-  'a file at the path of the session file is not deleted if its content is not a session: %j',
+  'a file at the path of the session file is neither deleted nor changed if its content is not a session: %j',
   async (text) => {
     const { folder, file } = await newFolder();
     writeFileSync(file, text);

@@ -105,7 +105,9 @@ const whileFailing = (status: number, error: string) => () => whileStore(dynamoD
 
 const whileUnreachable = () => store.refuseConnections(sendOnce);
 
-/** Returns a fault that makes only the first attempt of a call to the store fail, so that the SDK's retry succeeds. */
+/**
+ * Returns a fault that makes only the first call to the store fail, so that the SDK's retry, the second call, succeeds.
+ */
 const failOneCall = (): Fault => {
   let number = 0;
   return (call) => {

@@ -40,7 +40,7 @@ const misbehaving =
       case undefined:
         break;
       default:
-        // If the header x-authorizer or x-function does not name a misbehaviour, its value is a JavaScript expression
+        // Any value of the header x-authorizer or x-function that is none of the names above is a JavaScript expression
         // for the result that the function returns.
         return require('node:vm').runInThisContext(`(${misbehaviour})`);
     }

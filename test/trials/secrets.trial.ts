@@ -131,7 +131,10 @@ test('the service writes no secret of a request to a log line or an error respon
     return answered.status;
   };
 
-  /** Sends a request, a few times if it gets a 503, because a busy machine can make the service run out of time. */
+  /**
+   * Sends a request, and sends it again after each 503 (at most eight times in all), because a busy machine can make
+   * the service run out of time.
+   */
   const sendWithRetries = (request: Sent): Promise<number> => retryWhile(() => send(request), isUnavailable);
 
   for (const request of requests) expect(await sendWithRetries(request), 'status of a refusal').toBeLessThan(500);
@@ -176,7 +179,8 @@ test('the service writes no secret of a request to a log line or an error respon
 
   const lines = [...stack.log, ...lost.log].map((line) => JSON.stringify(line));
   expect(lines.length, 'lines of the log').toBe(answers.length + acknowledged + lost.log.length);
-  // The log must contain the cause of each failure: to find no secrets in a log without them would prove nothing.
+  // The log must contain the cause of each failure: to find no secrets in a log without these causes would prove
+  // nothing.
   const causes = lines.filter((line) => line.includes('"outcome":"failed"')).length;
   expect(causes, 'failures in the log').toBeGreaterThanOrEqual(failed);
   expect(failed, 'failures').toBeGreaterThanOrEqual(16);

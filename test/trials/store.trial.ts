@@ -109,7 +109,7 @@ test(`${createPlantRoute} stores every acknowledged plant as sent, even if the s
     `${creates} creates: ${count(200)} × 200, ${count(503)} × 503, ${count(409)} × 409, ${store.calls() - before} calls`,
   );
   // A failed create must get a 503. A 500 would mean that it took more than 2.5 s (see `inTime`), and a 409 that a
-  // retry took the plant of an earlier attempt for a different one.
+  // retry mistook the plant of an earlier attempt for a different one.
   expect(failed.map(({ status }) => status)).toEqual(failed.map(() => 503));
   expect(failed.length, 'creates that failed').toBeGreaterThan(0);
 

@@ -27,8 +27,8 @@ let from: TokenIssuer;
 let fromDecoy: TokenIssuer;
 let decoy: Server;
 /**
- * How many connections the decoy has accepted. Fields of forged tokens point to the decoy; a correct verifier never
- * connects to it.
+ * How many connections the decoy has accepted. Fields of some tokens, such as `jku`, point to the decoy; a correct
+ * verifier never connects to it.
  */
 let looked: number;
 let validToken: string;
@@ -327,8 +327,8 @@ const damages = (token: string): string[] => {
 };
 
 /**
- * The short trial tries every 149th damaged token. A character can be damaged in some 75 ways, so about every second
- * one is damaged; of the flipped bits, one in 149. 149 is prime, so each kind of damage occurs.
+ * The short trial tries every 149th damaged token. A character can be damaged in some 75 ways, so it tries one damage
+ * for about every second character, and one in 149 of the flipped bits. 149 is prime, so each kind of damage occurs.
  */
 const stride = trialSize(1, 149);
 const strideOverHttp = trialSize(13, 1_499);

@@ -31,7 +31,7 @@ beforeEach(async () => {
 
 /**
  * Repeats a change of a file until the watcher reports the file. chokidar does not report a second change within 50 ms,
- * and may miss a new file in a new folder (https://github.com/paulmillr/chokidar/issues/1471).
+ * and may miss a new file or folder in a new folder (https://github.com/paulmillr/chokidar/issues/1471).
  */
 const expectReport = async (change: (file: string) => Promise<void>, file: string): Promise<void> => {
   changed = [];
@@ -41,12 +41,13 @@ const expectReport = async (change: (file: string) => Promise<void>, file: strin
   });
 };
 
-test('the watcher reports a source file that is written, added in a new folder, or removed', async () => {
+test('the watcher reports a source file that is written, added in a new folder (even one in another new folder), or removed', async () => {
   await expectReport(write, 'functions/http/errors.ts');
   const added = path.join('functions', 'new', 'c.ts');
   await expectReport(write, added);
   await expectReport(write, added);
-  // Change the outer new folder, too: chokidar may have missed the inner one.
+  // Also write a file directly in the outer new folder, so that chokidar reads this folder again: it may have missed
+  // the inner one.
   const nested = path.join('functions', 'new', 'folder', 'd.ts');
   await expectReport(async (file) => {
     await write(added);
