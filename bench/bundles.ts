@@ -34,7 +34,7 @@ const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
 
 /**
  * The suffix in the name of a handler's second bundle, which is built with the options of our own functions' bundles.
- * The first one is built with the options that the handler's library documents.
+ * The first bundle is built with the options that the handler's library documents.
  */
 export const asOurs = ', bundled as ours';
 

@@ -307,7 +307,7 @@ describe('the embedded store', () => {
     },
   );
 
-  test('accepts an existing table that lists its indexes and projected attributes in a different order from the stack', async () => {
+  test('accepts an existing table whose indexes and projected attributes are in a different order than in the stack', async () => {
     const byNight = { ...byDay, IndexName: 'byNight' };
     const reversed = { ...byDay, Projection: { ...byDay.Projection, NonKeyAttributes: ['name', 'note'] } };
     const store = await open(await newFolder(), [{ ...table, GlobalSecondaryIndexes: [byDay, byNight] }]);

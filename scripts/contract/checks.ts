@@ -12,7 +12,10 @@ const formats: Record<string, unknown[]> = {
   number: [undefined, 'float', 'double'],
 };
 
-/** Checks a schema and every schema inside it. @throws Error that names what is not supported */
+/**
+ * Checks that a schema, and every schema inside it, uses only what is supported. @throws Error that names what is not
+ * supported
+ */
 export const checkSchema = (contract: Contract, schema: Schema): void => {
   mapSchema(schema, (each) => {
     const { $ref, ...others } = each;

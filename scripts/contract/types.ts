@@ -61,8 +61,8 @@ const object = (properties: Record<string, unknown>, required = Object.keys(prop
 });
 
 /**
- * Returns a schema for each TypeScript type that is generated for an operation. One of them describes the operation's
- * events, in which each int64 parameter is a bigint.
+ * Returns a schema for each TypeScript type that is generated for an operation. In the schema of the operation's
+ * events, each int64 parameter is a bigint.
  */
 const interfacesOf = (contract: Contract, { id, parameters, body, responses }: Operation): Record<string, Schema> => {
   const name = capitalize(id);

@@ -42,7 +42,7 @@ test.each<[whose: string, environment: Record<string, string>, region: string]>(
   ['AWS_REGION, even if AWS_DEFAULT_REGION is set', { AWS_DEFAULT_REGION: 'eu-central-1' }, 'eu-west-1'],
   ['AWS_DEFAULT_REGION, if AWS_REGION is empty', { AWS_REGION: '', AWS_DEFAULT_REGION: 'us-east-2' }, 'us-east-2'],
 ])(
-  "the token issuer of a deployed stack, and the secret of the issuer's client, are read in the region that is set by %s",
+  "a deployed stack's token issuer, and its client's secret, are looked up in the region that is set by %s",
   async (_, environment, region) => {
     const { TokenUrl: tokenUrl, ClientId: clientId, UserPoolId, Scope: scope } = outputs;
     expect(await read(outputs, environment)).toEqual({

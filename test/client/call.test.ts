@@ -395,7 +395,7 @@ describe('after a temporary failure, a request is sent again', () => {
     expect(requests, 'requests').toHaveLength(3);
   });
 
-  test('but not after a 500 of the service itself, whose body has an error number of the contract', async () => {
+  test('but not after a 500 that comes from the service itself (its body has an error number of the contract)', async () => {
     const { client, requests } = await start(fault);
     expect(await client.getPlant({ id: 1, shop: 'a' })).toMatchObject({ error: 50001 });
     expect(requests, 'requests').toHaveLength(1);

@@ -156,7 +156,7 @@ test('createPlant decodes a base64-encoded body, whatever its content type', asy
   expect(await service.invoke(invalid)).toMatchObject({ body: { error: 40001 } });
 });
 
-test('createPlant limits the size of a body in bytes, not in characters, and counts the bytes without the base64 encoding', async () => {
+test('createPlant limits the size of a body in bytes, not in characters, and counts the bytes of a base64 body after decoding', async () => {
   const body = (more: string): string => `{"id":${newId()},"name":"Moss","more":"${more}"}`;
   expect((await service.invoke(proxyEvent(body('ü'.repeat(524_288))))).body).toMatchObject({ error: 41301 });
   const encoded = Buffer.from(body('x'.repeat(1_048_000))).toString('base64');

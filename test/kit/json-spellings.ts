@@ -24,8 +24,8 @@ export const spellInteger = (gen: GeneratorValue, integer: bigint): string => {
     sign + digits,
     `${sign}${digits}.0${zeros}`,
     `${sign}${digits}${e}${pick(gen, ['', '+', '-'])}0`,
-    // Zeros and a negative exponent may follow the digits of other numbers, as in 120e-1, but not 0: JSON forbids the
-    // leading zero in 00e-1.
+    // A number except 0 may also have zeros after its digits and a negative exponent, as in 120e-1 for 12. 0 may not:
+    // JSON forbids the leading zero in 00e-1.
     integer === 0n ? `${sign}0` : `${sign}${digits}${zeros}${e}-${zeros.length}`,
     `${sign}${whole}${fraction && `.${fraction}`}${e}${plus}${places}`,
   ]);

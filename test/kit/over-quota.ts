@@ -1,6 +1,9 @@
 /** Recognizes responses that API Gateway sends if its rate limit or the account's Lambda concurrency is used up. */
 
-/** Whether a response is a 429, 500 or 503 from the gateway. Those of the service itself have the field `error`. */
+/**
+ * Whether a response is a 429, 500 or 503 of the gateway. The service's own responses with these statuses have the
+ * field `error`; the gateway's do not.
+ */
 export const isOverQuota = (status: number, body: unknown): boolean =>
   [429, 500, 503].includes(status) && !(body instanceof Object && 'error' in body);
 

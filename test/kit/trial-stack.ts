@@ -112,8 +112,8 @@ class WeightedAliases {
 }
 
 /**
- * Starts the stack. The functions of the operations use the DynamoDB endpoint `storeEndpoint`, unless `changes` sets
- * another.
+ * Starts the stack. The functions that handle the API's operations use the DynamoDB endpoint `storeEndpoint`, unless
+ * `changes` sets another.
  */
 export const startTrialStack = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
   const undo: (() => unknown)[] = [];

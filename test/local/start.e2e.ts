@@ -79,8 +79,8 @@ describe('npm start', () => {
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
     let isOver = false;
     void ended.then(() => (isOver = true));
-    // The test has closed its end of the service's stdout, so the service exits when it cannot print a request's line.
-    // Repeat the request: printing succeeds while a process that another test has just forked has that end open.
+    // The test has closed its end of the service's stdout, so printing a request's line fails, and the service exits.
+    // Repeat the request: printing succeeds while a process that another test has just forked holds a copy of that end.
     while (!isOver) await fetch(`${url}/other`).catch(() => undefined);
     expect(await ended).toMatchObject({ code: 1, stderr: calm });
     expect(await home.list()).toEqual(['lock']);

@@ -47,7 +47,7 @@ describe("a guide's code block", () => {
     expect(() => applyBlock(made, '')).toThrow('functions/create-plant.ts exists already.');
   });
 
-  test('replaces the lines that it marks with a minus by those that it marks with a plus, and keeps empty lines', () => {
+  test('replaces, in the file, the lines marked with a minus by those marked with a plus, and keeps empty lines', () => {
     expect(applyBlock(changed, 'zero\none\ntwo\n\nfour\n')).toBe('zero\none\nsecond\n\nthird\nfour\n');
     expect(applyBlock(changed, 'one\ntwo\n\n')).toBe('one\nsecond\n\nthird\n');
   });

@@ -44,7 +44,7 @@ test('npm version sets the version in the contract, the client and the changelog
   );
 });
 
-test('in the changelog, no text stands between the heading Unreleased and the next heading, so that npm version can insert a heading there', async () => {
+test('in the changelog, the heading Unreleased is followed directly by another heading, so that npm version can insert a heading between them', async () => {
   expect(await readFile('CHANGELOG.md', 'utf8')).toMatch(/^## Unreleased\n\n##/m);
 });
 

@@ -153,7 +153,7 @@ describe('npm run rename', () => {
     expect(await readdir(path.join(folder, 'tool'))).toEqual(['plant.ts']);
   });
 
-  test('does not change the emulator, pictures, the license, binary files or its own scripts', async () => {
+  test('does not change the emulator, pictures, the license, binary files or the scripts of npm run rename itself', async () => {
     const files = ['emulator/README.md', 'docs/images/start.svg', 'LICENSE', 'scripts/rename/noun.ts', 'plant.png'];
     for (const file of files) await commit(file, file.endsWith('png') ? 'plant\0' : '`plant`');
     expect(await rename('order')).toMatchObject({ code: 0 });

@@ -213,7 +213,7 @@ describe('the lifetime of keys:', () => {
     expect(await send(await signed(stranger)), 'status').toBe(200);
   });
 
-  test('a key stops working at most an hour after it was fetched if the issuer is down from then on', async () => {
+  test('a key stops working at most an hour after it was fetched if the issuer is down from the moment of that fetch', async () => {
     expect(await send(validToken), 'status').toBe(200);
     stack.issuer.answer(hangUp);
     expect(await sendAt(hour), 'status').toBe(500);

@@ -127,8 +127,8 @@ class Race extends Create {
     const winner = racers.find(({ status }) => status === 200);
     if (winner !== undefined) model.set(winner.id, winner.sent);
     expect(model.has(ids[this.place] ?? ''), 'one of the two was acknowledged').toBe(true);
-    // Either of the two concurrent requests may have stored its plant. A request with the stored plant must have got a
-    // 200, and a request with a different plant a 409.
+    // Either of the two concurrent requests may have stored its plant. Each of them that sent the stored plant must
+    // have got a 200, and each that sent a different plant a 409.
     for (const { id, sent, status } of racers) {
       expect(status, 'status').toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);
     }

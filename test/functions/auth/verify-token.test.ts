@@ -211,7 +211,7 @@ describe('the keys of the issuer', () => {
     });
   });
 
-  test('if they cannot be fetched, make verifyToken throw instead of refusing the token', async () => {
+  test('make verifyToken throw, instead of refusing the token, if they cannot be fetched', async () => {
     const none = { current: () => Promise.reject(new Error('down')), renewed: () => Promise.reject(new Error('down')) };
     await expect(verifyToken(await sign(from.es), rules, none)).rejects.toThrow('down');
   });

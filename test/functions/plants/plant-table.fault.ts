@@ -232,7 +232,7 @@ describe.concurrent('addPlant', () => {
   });
 
   test.each([10, -10])(
-    "needs two calls for the first plant if the store's clock is %i minutes ahead, but only one for each later plant",
+    "calls the store twice for the first plant if the store's clock is %i minutes ahead, but only once for each later plant",
     async (minutes) => {
       const addPlant = adder();
       /** Adds a plant. @returns the number of calls to the store, and either the outcome or the class of the error */
