@@ -140,7 +140,7 @@ class MaybeRounded extends Error {}
 
 /**
  * Makes JSON.parse return an integer as a bigint, because a large integer would be rounded as a number.
- * @throws MaybeRounded for a number with a fraction or an exponent that JSON.parse turned into an integer or Infinity,
+ * @throws MaybeRounded for a number with a fraction or an exponent that JSON.parse turned into an integer or ±Infinity,
  * because it may have been rounded
  */
 const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {

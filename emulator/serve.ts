@@ -27,10 +27,7 @@ export type ServeOptions = Source & {
   certificates?: string[];
   /** The port on 127.0.0.1; 0 (the default) means any free port. */
   port?: number;
-  /**
-   * Called after each request with its entry in the access log, which has the lines that functions logged for that
-   * request.
-   */
+  /** Called after each request with its entry in the access log, which includes what the functions have logged. */
   onRequest?: (entry: AccessLogEntry) => void;
   /**
    * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing.

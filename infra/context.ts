@@ -41,7 +41,7 @@ export const text = (
   return value;
 };
 
-/** Reads the key's value, a string that must be set whenever the key `other` is set. */
+/** Reads the key's value, a string that must be set whenever the context key named by `other` is set. */
 export const partner = (
   node: Node,
   key: string,

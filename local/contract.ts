@@ -28,7 +28,7 @@ export const toJson = (value: unknown, indent?: number): string =>
 export type ExampleRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
 
 /**
- * Makes a request from an operation's examples. Chooses the first operation that has a request body, because adding
+ * Composes a request from an operation's examples. Chooses the first operation that has a request body, because adding
  * data works even if the store is empty. If no operation has a body, chooses the first operation. Returns undefined if
  * an example is missing.
  */

@@ -64,8 +64,8 @@ const loadModule = async (file: string): Promise<unknown> => {
     return await import(pathToFileURL(found).href);
   } catch (error) {
     if (error instanceof SyntaxError) {
-      // For a CommonJS module, the error's stack begins with FILE:LINE. For an ES module, Node does not reveal the
-      // line, so name only the file.
+      // The stack of a syntax error in a CommonJS module begins with FILE:LINE. For an ES module, Node does not reveal
+      // the line of a syntax error, so name only the file.
       const [place] = error.stack?.match(/^\/.*:\d+$/m) ?? [found];
       throw Object.assign(new UserCodeSyntaxError(`${error} (${place})`), { stack: error.stack });
     }

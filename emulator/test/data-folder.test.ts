@@ -69,7 +69,7 @@ test.each<[name: string, files: Record<string, string>, first: string]>([
   },
 );
 
-test('lockFolder accepts a folder with the data of an earlier process', async () => {
+test('lockFolder accepts a folder with the data of a process that has ended', async () => {
   const folder = await newFolder();
   await (await lockFolder(folder))();
   await (await openDatabase(path.join(folder, 'dynamodb')))();

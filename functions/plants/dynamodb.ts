@@ -37,7 +37,7 @@ export const openTable = (name: string): Table => ({
 type Answer = { $metadata: { requestId?: string | undefined; attempts?: number | undefined } };
 
 /**
- * The HTTP request for which the store is called. `signal` aborts attempts at a call, the waits between them, and the
+ * The API request for which the store is called. `signal` aborts attempts at a call, the waits between them, and the
  * reading of a slow response from the store, which no SDK time-out covers. Each call is added to `storeCalls`, for the
  * log.
  */

@@ -27,8 +27,8 @@ const range: CodeKeywordDefinition = {
     const { integer, int64, orNull, condition } = context.schema as Range;
     const { gen, data, it } = context;
     if (!int64) {
-      // An integer that a double would round stays a bigint, which a schema of type number refuses. Another schema of
-      // an `anyOf` may still accept the bigint.
+      // With the type integer, an integer that a double would round stays a bigint, which this check then refuses.
+      // Another schema of an `anyOf` may still accept the bigint.
       const isExact = integer ? _`Number.isSafeInteger(Number(${data}))` : _`true`;
       gen.if(_`typeof ${data} === "bigint" && ${isExact}`, () => {
         gen.assign(data as Name, _`Number(${data})`);

@@ -115,7 +115,7 @@ test("npm run request -- --stack prints a request and all log lines about it, ev
   expect(queries).toMatchObject([of(withId), of(`${withId} or requestId in ${both} or (${failed})`)]);
 });
 
-test('npm run request -- --stack prints a request for which the gateway called no function, and says why', async () => {
+test('npm run request -- --stack shows a past request for which the gateway called no function, and says why it called none', async () => {
   const refused = row('ApiAccessLog713001CC', {
     ...{ requestId: id, method: 'POST', route: 'POST /plants', status: '401', latency: '2' },
     ...{ integrationRequestId: '-', integrationError: '-', authorizerError: '-', gatewayError: 'Unauthorized' },

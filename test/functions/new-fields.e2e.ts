@@ -119,8 +119,8 @@ test('the compiler names each file that must handle new fields; once these files
   for (const place of places) expect(named).toContainEqual([place, fields]);
 
   for (const edit of handled) await apply(edit);
-  // This test adds the new fields only to the code of createPlant, so the code of other operations may still have
-  // compiler errors; no other code may.
+  // This test adds the new fields only to the code of createPlant and of the command line, so the code of other
+  // operations may still have compiler errors; no other code may.
   expect(await namedByCompiler()).toHaveLength(named.length - places.length);
   const plant = { name: 'Moss', evergreen: false, colours: ['green', ''], light: 12.5 };
   expect(await create({ id: 1, ...plant })).toBe(`200 ${JSON.stringify(plant)}\n`);

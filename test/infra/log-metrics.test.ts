@@ -22,7 +22,7 @@ const numbers = [
 
 const isNumber = ({ MetricTransformations: [metric] }: Filter) => metric?.MetricValue !== '1';
 
-test('each metric that counts log lines has the function, the outcomes and the dimension (if any) that are listed in this file', () => {
+test('each metric that counts log lines has the log, the outcomes and the dimension (if any) that are listed in this file', () => {
   const counted = filters
     .filter((each) => !isNumber(each))
     .map(({ LogGroupName, FilterPattern, MetricTransformations: [metric] }) => [

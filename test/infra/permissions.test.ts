@@ -58,8 +58,8 @@ test('each role has exactly the expected permissions', () => {
           ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
           [arn(name), join(arn(name), ':live')],
         ),
-        // Without this permission, every deployment but the first would fail. CDK would grant it, too, but the stack
-        // removes CDK's grant.
+        // Without this permission, every deployment but the first would fail. CDK would grant it, too, but the role
+        // ignores such grants (`withoutPolicyUpdates`).
         allow('lambda:InvokeFunction', arn('SmokeTest')),
         allow('cloudwatch:DescribeAlarms', '*'),
       ]),

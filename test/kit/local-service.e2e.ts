@@ -62,7 +62,7 @@ test('when the test runner ends, a command that a test left running ends, too', 
   await until(() => !isRunning(group));
 });
 
-test('when a command that a test started ends, a process that the command left running ends, too', async () => {
+test('when a command that a test started ends, any process that the command left running is ended, too', async () => {
   const { child, ended } = run('sh', ['-c', 'sleep 1000 & echo started']);
   expect(await ended).toMatchObject({ code: 0, stdout: 'started\n' });
   await until(() => !isRunning(-(child.pid ?? 0)));

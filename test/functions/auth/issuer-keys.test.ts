@@ -133,7 +133,7 @@ describe('the keys of an issuer that can be reached', () => {
       'an RSA key with 2,047 bits',
       { kid: 'b', ...generateKeyPairSync('rsa', { modulusLength: 2_047 }).publicKey.export({ format: 'jwk' }) },
     ],
-  ])('leave out %s, which must not verify a token', async (_, other) => {
+  ])('do not include %s, which must not verify a token', async (_, other) => {
     published = { keys: [other, ...jwks('a').keys] };
     expect(kidsOf(await keys.current())).toEqual(['a']);
   });
