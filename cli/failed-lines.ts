@@ -26,8 +26,8 @@ export class FailedLines {
   /** The digests of lines that the file of failed lines already has. `add` does not write them again. */
   readonly #present = new Set<string>();
   /**
-   * Whether the file has content that does not begin like a file of failed lines: then no import wrote it, but the
-   * user, for example.
+   * Whether the file has content that does not begin like a file of failed lines: then something other than an import
+   * wrote it, such as the user.
    */
   readonly isForeign: boolean;
 

@@ -40,7 +40,7 @@ export class PlantApi extends HttpApi {
       }),
     });
     // API Gateway adds log groups to a policy of limited size and never removes them; names with this prefix share one
-    // entry. In `prod`, AWS generates the name, because a log group that outlives its stack blocks a fixed one.
+    // entry. In `prod`, AWS generates the name: a log group outlives its stack, and would block a fixed name.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new HttpStage(this, 'Stage', {

@@ -15,7 +15,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^functions\/[^/]+\.lambda\.ts$/,
     may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/],
   },
-  // The operations and environment.ts, which are directly in functions/, too.
+  // The operations and environment.ts, which are also directly in functions/.
   { of: /^functions\/[^/.]+\.ts$/, may: [/^functions\/plants\//] },
   {
     of: /^functions\/http\//,

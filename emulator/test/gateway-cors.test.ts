@@ -117,7 +117,7 @@ describe('a response to an ordinary request', () => {
   });
 
   test.each([[[]], [['Origin: https://evil.example']], [['Origin: null']], [[`Origin: ${shop}`, `Origin: ${shop}`]]])(
-    'to a request with the headers %j, has no CORS headers, even if the function returned some',
+    'has no CORS headers, even if the function returned some, if the request has the headers %j',
     async (headers) => {
       const { port } = await start({ Orders: result }, { cors, routes });
       const response = await send(port, 'GET /orders', headers);

@@ -71,8 +71,7 @@ const evidence = (thrown: unknown, depth = 0): object => {
 };
 
 /**
- * An error's name, code and request id are each logged only if they have the usual form, because they might be secrets
- * otherwise.
+ * An error's name, code and request id are logged only if each has its usual form; otherwise, they might be secrets.
  */
 const errorName = /^(?:[A-Z][A-Za-z]{0,60})?(?:Exception|Error|Failure|Exceeded|Unavailable)$/;
 const errorCode = /^[A-Z][A-Z\d_]{1,60}$/;

@@ -17,7 +17,8 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
 
 /**
  * Corrects `value`, the number that JSON.parse made of the text `source`, if it may have been rounded: an integer of at
- * most 19 digits becomes a bigint, and a fraction that became a safe integer becomes NaN, which no check accepts.
+ * most 19 digits becomes a bigint, and a fraction that was rounded to a safe integer becomes NaN, which no check
+ * accepts.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
   // A double keeps all digits of a number of at most 15 digits, but JSON.parse turns a tiny number such as 1e-400 into

@@ -2,7 +2,7 @@
 const { token, contract } = JSON.parse(document.getElementById('data').textContent);
 
 /**
- * Keeps an example that is given as text unchanged. Without this plugin, Swagger UI would parse the text, which would
+ * Leaves an example unchanged that is given as text. Without this plugin, Swagger UI would parse the text, which would
  * round an id beyond 2^53.
  */
 const keepExamplesAsText = () => ({

@@ -12,7 +12,9 @@ const formats: Record<string, unknown[]> = {
   number: [undefined, 'float', 'double'],
 };
 
-/** Checks a schema and every schema inside it for what is not supported. @throws Error that names it */
+/**
+ * Checks that a schema, and every schema inside it, uses only what is supported. @throws Error that names what is not
+ */
 export const checkSchema = (contract: Contract, schema: Schema): void => {
   mapSchema(schema, (each) => {
     const { $ref, ...others } = each;

@@ -19,7 +19,7 @@ const isInPath = (before: string, after: string): boolean =>
 
 /**
  * Chooses how to write a noun, such as customerOrder or customer-order, by the case of `word`, the `kind` of text it is
- * in, and the text `before` and `after` it. The latter two matter only for nouns of several words.
+ * in, and the text `before` and `after` it. `before` and `after` matter only for nouns of several words.
  */
 const styleOf = (word: string, before: string, after: string, kind: Kind): keyof typeof styles => {
   const isPart = /^\w/.test(after);
@@ -39,8 +39,8 @@ const styleOf = (word: string, before: string, after: string, kind: Kind): keyof
 };
 
 /**
- * Replaces the words plant and plants, in any style (Plant, PLANTS), with the new noun. `kindAt` says of which `Kind`
- * the text is at an index.
+ * Replaces the words plant and plants, in any style (Plant, PLANTS), with the new noun. `kindAt` returns the `Kind` of
+ * the character at an index.
  */
 export const respell = (text: string, noun: Noun, kindAt: (index: number) => Kind): string => {
   let respelled = '';

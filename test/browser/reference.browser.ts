@@ -237,7 +237,7 @@ const textsOf = ({ example = [] }: Parameter): string[] => [example].flat().map(
 describe.each(exactOperations)('the reference page, for $routeKey,', (operation) => {
   const { id, method, path, parameters } = operation;
 
-  test('shows only the first response status at first, and all statuses with all their examples after a click', async ({
+  test('shows only the first response status and, only after a click, all statuses with all their examples', async ({
     docs: { page, complaints },
   }) => {
     const { responses = [] } = operations.find((each) => each.id === id) ?? {};

@@ -32,8 +32,8 @@ const stopTimers = () => {
 };
 
 /**
- * Returns whether the client is waiting before a retry, because it listens to `signal` only then. Only for a client
- * whose token is a text, not a function.
+ * Returns whether the client is waiting before a retry: only then does it listen to `signal`. This is so only if the
+ * client's token is a string, not a function.
  */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 

@@ -106,7 +106,7 @@ describe('the authorizer', () => {
     expect(await contextFor({ sub: undefined, client_id: undefined })).toEqual({ sub: '', clientId: '', scope });
   });
 
-  test('passes on one string with the scopes of all claims that SCOPE_CLAIM names, separated by spaces', async () => {
+  test('passes on the scopes of all claims that SCOPE_CLAIM names, as one string with spaces between them', async () => {
     const contextFor = async (change: Record<string, unknown>) => {
       const response = await responseTo({ scope: 'other', ...change }, { SCOPE_CLAIM: 'scp,roles' });
       return 'context' in response && response.context['scope'];
@@ -147,7 +147,7 @@ describe('the authorizer', () => {
       logged: [{ outcome: 'refused', reason, gatewayRequestId }],
     });
 
-    test('that needs one scope, accepts only tokens with that scope', async () => {
+    test('that needs one scope accepts only tokens with that scope', async () => {
       expect(await verdictFor('GET /one', 'a/read')).toEqual(allowed);
       expect(await verdictFor('GET /one', 'a/write')).toEqual(refused('scope'));
     });
@@ -167,7 +167,7 @@ describe('the authorizer', () => {
     });
 
     test.each(['$default', 'POST /plants', 'get /one', 'GET /one/', 'constructor', '__proto__', ''])(
-      'that the contract does not have, refuses every token: %j',
+      'that is not in the contract refuses every token: %j',
       async (routeKey) => {
         expect(await verdictFor(routeKey, 'a/read a/write')).toEqual(refused('unknown route'));
       },

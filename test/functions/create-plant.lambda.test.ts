@@ -131,7 +131,7 @@ test.each([
   expect(parse.mock.calls.filter(([text]) => text === body).length, 'calls of JSON.parse with the body').toBe(1);
 });
 
-test('createPlant responds with the error 50302, and does not call the store, if reading the body took so long that too little time is left', async () => {
+test('createPlant responds with the error 50302, and does not call the store, if reading the body takes so long that too little time is left', async () => {
   const id = newId();
   const calls = service.faults.calls();
   const left = vi.spyOn(lambdaContext, 'getRemainingTimeInMillis').mockReturnValueOnce(2_899);

@@ -24,7 +24,10 @@ export const jsonBody = (schema: Schema) => ({
   requestBody: { required: true, content: { 'application/json': { schema } } },
 });
 
-/** Compiles a contract that `contractWith` made. @returns the module that was generated for its operation, loaded */
+/**
+ * Compiles a contract that `contractWith` made. @returns the loaded module that was generated for the contract's
+ * operation
+ */
 export const compiled = async (
   contract: Contract,
 ): Promise<{ validate: Validator<object>; parameters: EventParameter[] }> => {

@@ -155,7 +155,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       ['9.223372036854775807e18', '9223372036854775807'],
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
-    ])('with the id %s, stored as the integer for which it stands', async (spelling, id) => {
+    ])('if its id is written as %s, under the integer for which that stands', async (spelling, id) => {
       // An earlier run, or the test with another spelling of this id, may have stored a plant with this id already. The
       // name depends only on the id, so the stored plant equals this one, and the service returns 200.
       const name = `plant ${id}`;
@@ -178,12 +178,15 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, 'Reed'));
     });
 
-    test.each(['1', '1.5'])('if it has both 2,000 levels of nesting and the number %s', async (number) => {
-      const id = newId();
-      const body = nested(2_000, number).replace('ID', id);
-      expect(await post(body.replace('"m":', '"m":["[{\\"[{\\\\"],"n":'))).toMatchObject(ok('x'));
-      expect(await read(id)).toEqual(item(id, 'x'));
-    });
+    test.each(['1', '1.5'])(
+      'if an unknown field has 2,000 levels of nesting and contains the number %s',
+      async (number) => {
+        const id = newId();
+        const body = nested(2_000, number).replace('ID', id);
+        expect(await post(body.replace('"m":', '"m":["[{\\"[{\\\\"],"n":'))).toMatchObject(ok('x'));
+        expect(await read(id)).toEqual(item(id, 'x'));
+      },
+    );
 
     test('if the body is at most 1 MiB', async () => {
       const id = newId();

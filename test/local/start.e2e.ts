@@ -63,7 +63,7 @@ describe('npm start', () => {
     expect(await readFile(session, 'utf8')).toBe('mine');
   });
 
-  test('with an external store, loads the functions only when the table is ready, and later exits with code 1 if the stdout of npm start is closed', async ({
+  test("with an external store, loads the functions only when the table is ready, and later exits with code 1 if the service's stdout is closed", async ({
     home,
   }) => {
     const store = await startSlowStore();

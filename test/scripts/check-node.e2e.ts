@@ -51,7 +51,8 @@ describe('npm ci', () => {
   const machine = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
   /**
    * The values of PATH to test. npm runs on the first Node.js in PATH. The project's scripts run on the Node.js in
-   * node_modules, from the npm package for this platform, or, if that is missing, also on the first one in PATH.
+   * node_modules, from the npm package for this platform; if that package is missing, they run on the first one in
+   * PATH, too.
    */
   const systems: [which: string, PATH: string][] = [
     ['the Node.js of this machine', machine],

@@ -89,7 +89,7 @@ describe("a guide's YAML block", () => {
 describe('the size of the changes that a guide tells readers to make', () => {
   const line = (file: string) => ({ file, kind: 'diff' as const, lines: ['+x', ' y'] });
 
-  test('counts new files, changed files (each once), added lines (even blank ones) and edited tests; documents do not count', () => {
+  test('includes new files, changed files (each once), added lines (even blank ones) and edited tests, but no documents', () => {
     const price = priceOf([made, changed, line('infra/grants.ts'), line('CHANGELOG.md')]);
     expect(sentenceOf(price)).toBe('new files 1, changed files 1, lines 5, existing tests edited 0');
     expect(isWithinTarget(price), 'is within the target').toBe(true);

@@ -44,8 +44,8 @@ test('npm version sets the version in the contract, the client and the changelog
   );
 });
 
-test('in the changelog, the heading Unreleased is followed directly by another heading, so that npm version can insert a heading between them', async () => {
-  expect(await readFile('CHANGELOG.md', 'utf8')).toMatch(/^## Unreleased\n\n##/m);
+test('in the changelog, the heading Unreleased is followed directly by another heading: with text between them, npm version would find nothing to release', async () => {
+  expect(await readFile('CHANGELOG.md', 'utf8')).toMatch(/^## Unreleased\n\n###? /m);
 });
 
 test.each<[what: string, file: string, content: string]>([

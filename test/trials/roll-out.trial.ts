@@ -91,7 +91,7 @@ test.each<Misbehaviour>([
   ['operation', 'has a bug'],
   ['authorizer', 'throws'],
   ['authorizer', 'takes too long'],
-])('a new version of which the %s %s is rolled back, and no plant is lost', async (...misbehaviour) => {
+])('a new version is rolled back, and no plant is lost, if its %s %s', async (...misbehaviour) => {
   const { sent, rolledBackAfter } = await rollOut(misbehaviour);
   const failed = sent.filter(({ status }) => status !== 200);
   const isBefore = ({ minute }: Sent): boolean => rolledBackAfter !== undefined && minute <= rolledBackAfter;

@@ -28,7 +28,7 @@ const aborted = (signal: AbortSignal): Promise<typeof ok> =>
 test.each([
   ['aborts with its signal', aborted],
   ['does not end', () => new Promise<never>(() => {})],
-])('an operation that %s responds with 503 after 2.3 s, and logs one line', async (_, handler) => {
+])('if an operation %s, it responds with 503 after 2.3 s, and logs one line', async (_, handler) => {
   const answered = vi.fn();
   void invoke(handler).then(answered);
   await vi.advanceTimersByTimeAsync(2_299);

@@ -30,8 +30,11 @@ beforeEach(async () => {
 });
 
 /**
- * Repeats a change of a file until the watcher reports the file. chokidar does not report a second change within 50 ms,
- * and may miss a new file or folder in a new folder (https://github.com/paulmillr/chokidar/issues/1471).
+ * Repeats a change of a file until the watcher reports the file (a removal has an effect only once). Ignores reports of
+ * other files: on a busy machine, the report of an earlier change can come late.
+ *
+ * chokidar does not report a second change within 50 ms, and may miss a new file or folder in a new folder
+ * (https://github.com/paulmillr/chokidar/issues/1471).
  */
 const expectReport = async (change: (file: string) => Promise<void>, file: string): Promise<void> => {
   changed = [];
