@@ -99,7 +99,7 @@ const certificateFile = path.join(folder, 'certificate.pem');
 writeFileSync(certificateFile, certificate);
 
 const environment = {
-  // Hide the Node.js warnings from the libraries of `usual`, the handler that is built the usual way.
+  // Hide the Node.js warnings that come from the libraries of `usual`, the handler that is built the usual way.
   NODE_NO_WARNINGS: '1',
   NODE_EXTRA_CA_CERTS: certificateFile,
   AWS_ENDPOINT_URL_DYNAMODB: url,

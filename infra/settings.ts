@@ -12,8 +12,8 @@ export type TrustedIssuer = {
 };
 
 /**
- * `prod` rolls out in steps, and keeps its data even if the stack is deleted. Other stages roll out at once, and leave
- * nothing behind when their stack is deleted.
+ * `prod` rolls out in steps, and keeps its data even if the stack is deleted. Other stages roll out at once, and their
+ * data is deleted with their stack.
  */
 export type Stage = 'prod' | 'dev' | `dev-${string}`;
 

@@ -19,8 +19,8 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
 const ignored = read('.gitignore').trim().split('\n');
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-// A test checks that these files mention only files that exist. Left out are data, the changelog and docs/releases/
-// (they name removed files), and this file (its patterns look like file names).
+// Tests check that these files mention only files (and documents only npm scripts) that exist. Left out are data, the
+// changelog and docs/releases/ (they name removed ones), and this file (its patterns look like file names).
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&

@@ -70,9 +70,7 @@ const evidence = (thrown: unknown, depth = 0): object => {
   };
 };
 
-/**
- * An error's name, code and request id are logged only if each has its usual form; otherwise, they might be secrets.
- */
+/** An error's name, code and request id: each is logged only if it has its usual form, because it might be a secret. */
 const errorName = /^(?:[A-Z][A-Za-z]{0,60})?(?:Exception|Error|Failure|Exceeded|Unavailable)$/;
 const errorCode = /^[A-Z][A-Z\d_]{1,60}$/;
 const dynamoDBRequestId = /^[A-Z\d]{52}$/;

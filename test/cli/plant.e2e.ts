@@ -264,7 +264,7 @@ describe('plant import', () => {
       expect(await failedText()).toBe(earlierFailure);
     });
 
-    test('if the service refuses the token, after which the import sends nothing more', async () => {
+    test('if the service refuses the token, after which the import sends no further lines', async () => {
       const { file, failedText } = await ndjson(line.repeat(1000), { earlier: earlierFailure });
       const { baseUrl, received } = await startScriptedService(answer(403, { message: 'Forbidden' }));
       const { code, stdout, stderr } = await plant('import', file, ...here, baseUrl);

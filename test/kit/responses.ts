@@ -179,7 +179,7 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
     });
 
     test.each(['1', '1.5'])(
-      'if an unknown field has 2,000 levels of nesting and contains the number %s',
+      'if the body has 2,000 levels of nesting, in an unknown field that contains the number %s',
       async (number) => {
         const id = newId();
         const body = nested(2_000, number).replace('ID', id);

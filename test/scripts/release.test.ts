@@ -44,7 +44,7 @@ test('npm version sets the version in the contract, the client and the changelog
   );
 });
 
-test('in the changelog, the heading Unreleased is followed directly by another heading: with text between them, npm version would find nothing to release', async () => {
+test('in the changelog, the heading Unreleased is followed directly by another heading: with text between them, npm version would refuse to release', async () => {
   expect(await readFile('CHANGELOG.md', 'utf8')).toMatch(/^## Unreleased\n\n###? /m);
 });
 

@@ -296,8 +296,8 @@ for (const [verdict, versions] of Object.entries({ 'rolled back': rolledBack, 'n
 test('each metric filter matches some of the lines that its function logged in these tests, but not every line', () => {
   const checks = filterChecks(template, recorded);
   const patternOf = ({ pattern }: { pattern: string }): string => pattern;
-  // Every pattern must have matched a log line, but not every metric filter: each operation has its own filters with
-  // the same patterns, and only one operation logs lines here.
+  // Every pattern must have been checked, but not every metric filter: each operation has its own filters with the same
+  // patterns, and only one operation logs lines here.
   expect(new Set(checks.map(patternOf))).toEqual(new Set(metricFilters(template as Template).map(patternOf)));
   for (const { pattern, lines, matching } of checks) {
     expect(matching, `lines that match ${pattern}`).not.toEqual([]);
