@@ -1,8 +1,9 @@
 import { type AttributeValue, DynamoDBClient, type KeySchemaElement, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { checkTables, type Restored, restoreItems } from '../../cli/restore-items.ts';
+import { createTable } from '../../emulator/dynamodb/tables.ts';
 import { dynamoDbError, type FaultyStore, hangUp, loseResponse, pass, startFaultyStore } from '../kit/faulty-store.ts';
-import { anyCredentials, createTable, type Item, readItem } from '../kit/plants-store.ts';
+import { anyCredentials, type Item, readItem } from '../kit/plants-store.ts';
 
 const tables = { from: 'restored', to: 'live' };
 
@@ -19,13 +20,18 @@ beforeEach(async () => {
 
 /** Creates the table `restored`. Its partition key is `id`, a number (N) or a string (S); a sort key may be added. */
 const createSource = (type: 'N' | 'S' = 'N', sortKey: KeySchemaElement[] = []) =>
-  createTable(client, tables.from, {
-    KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }, ...sortKey],
-    AttributeDefinitions: [
-      { AttributeName: 'id', AttributeType: type },
-      ...sortKey.map(({ AttributeName }) => ({ AttributeName, AttributeType: 'S' as const })),
-    ],
-  });
+  createTable(
+    client,
+    {
+      TableName: tables.from,
+      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }, ...sortKey],
+      AttributeDefinitions: [
+        { AttributeName: 'id', AttributeType: type },
+        ...sortKey.map(({ AttributeName }) => ({ AttributeName, AttributeType: 'S' as const })),
+      ],
+    },
+    '',
+  );
 
 const put = (TableName: string, Item: Item) => client.send(new PutItemCommand({ TableName, Item }));
 

@@ -1,9 +1,10 @@
 /** Tests `npm run restore` as the runbook uses it, but between two tables of a local store. */
 import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createTable } from '../../emulator/dynamodb/tables.ts';
 import { dynamoDbError, type FaultyStore, hang, pass, startFaultyStore } from '../kit/faulty-store.ts';
 import { programs, run } from '../kit/local-service.ts';
-import { anyCredentials, createTable } from '../kit/plants-store.ts';
+import { anyCredentials, plantsTable } from '../kit/plants-store.ts';
 
 let store: FaultyStore;
 beforeEach(async () => {
@@ -13,7 +14,7 @@ beforeEach(async () => {
     client.destroy();
     await store.close();
   });
-  await createTable(client, 'restored');
+  await createTable(client, plantsTable('restored'), '');
   for (const id of ['1', '2', '3']) {
     await client.send(new PutItemCommand({ TableName: 'restored', Item: { id: { N: id }, name: { S: 'Moss' } } }));
   }

@@ -1,16 +1,15 @@
 import {
   type AttributeValue,
-  CreateTableCommand,
-  type CreateTableCommandInput,
   DynamoDBClient,
   GetItemCommand,
   ListTablesCommand,
   ScanCommand,
-  waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { listen } from '../../local/listen.ts';
 import '../../emulator/dynamodb/item-size.ts';
+import { createTable } from '../../emulator/dynamodb/tables.ts';
+import type { TableSpec } from '../../emulator/served-stack.ts';
 
 /** An in-memory DynamoDB emulator for one test. */
 export type PlantsStore = {
@@ -33,7 +32,7 @@ export const startPlantsStore = async (tableName?: string): Promise<PlantsStore>
   const server = dynalite({ createTableMs: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
-  if (tableName !== undefined) await createTable(client, tableName);
+  if (tableName !== undefined) await createTable(client, plantsTable(tableName), '');
   const onlyTable = async (): Promise<string> => (await client.send(new ListTablesCommand())).TableNames?.[0] ?? '';
   return {
     endpoint,
@@ -49,16 +48,12 @@ export const startPlantsStore = async (tableName?: string): Promise<PlantsStore>
   };
 };
 
-const plantsKey: Pick<CreateTableCommandInput, 'KeySchema' | 'AttributeDefinitions'> = {
+/** A table with the key of the plants table. */
+export const plantsTable = (TableName: string): TableSpec => ({
+  TableName,
   KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
   AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
-};
-
-/** Creates a table, by default with the key of the plants table, and waits until the store has made it active. */
-export const createTable = async (client: DynamoDBClient, TableName: string, key = plantsKey): Promise<void> => {
-  await client.send(new CreateTableCommand({ TableName, ...key, BillingMode: 'PAY_PER_REQUEST' }));
-  await waitUntilTableExists({ client, maxWaitTime: 60, minDelay: 0.005, maxDelay: 0.5 }, { TableName });
-};
+});
 
 export const readItem = async (client: DynamoDBClient, table: string, id: string): Promise<Item | undefined> =>
   (await client.send(new GetItemCommand({ TableName: table, Key: { id: { N: id } }, ConsistentRead: true }))).Item;

@@ -83,7 +83,7 @@ test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} req
   onTestFinished(stack.close);
   /**
    * Unusual requests by position, each with its body and the expected status. The keys 1 to 5 are positions in every
-   * hundred requests. The key 501 is a position in every thousand, where it replaces the key 1.
+   * hundred requests. Once in every thousand requests, the key 501 applies instead of the key 1.
    */
   const bodies: Record<number, [body: string, status: number]> = {
     1: ['{"id":1,"name":"taken"}', 409],
