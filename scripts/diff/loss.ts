@@ -14,12 +14,12 @@ const irreplaceable = new RegExp(
   ].join('|')})$`,
 );
 
-/**
- * Returns whether a resource must not be lost, because it is irreplaceable or because it outlives its stack. Versions
- * of functions do not count, because each deployment replaces them.
- */
+/** Resources that a deployment may leave behind: older versions of functions, and what these are permitted to do. */
+const superseded = /^AWS::(Lambda::Version|IAM::(Role|Policy))$/;
+
+/** Returns whether a resource must not be lost, because it is irreplaceable or because it outlives its stack. */
 const isKept = ({ Type, DeletionPolicy = '' }: Resource): boolean =>
-  irreplaceable.test(Type) || (/^(Retain|Snapshot)/.test(DeletionPolicy) && Type !== 'AWS::Lambda::Version');
+  irreplaceable.test(Type) || /^(Retain|Snapshot)/.test(DeletionPolicy);
 
 const losses: Partial<Record<ResourceImpact, string>> = {
   [ResourceImpact.WILL_REPLACE]: 'would be replaced by a new one',
@@ -99,7 +99,7 @@ export const findLosses = (before: StackTemplate, after: StackTemplate): Finding
     const change = changes[id];
     if (!isKept(then) || !change) return [];
     const loss = losses[change.changeImpact] ?? (now && hasRetypedKey(then, now) ? losses.WILL_REPLACE : undefined);
-    const whats = loss === undefined ? now && weakened(then, now) : [loss];
+    const whats = loss === undefined || superseded.test(then.Type) ? now && weakened(then, now) : [loss];
     return (whats ?? []).map((what) => `${id} (${then.Type}) ${what}.`);
   });
   const stack = before.isProtected && !after.isProtected ? ['The stack would lose its termination protection.'] : [];

@@ -1,33 +1,52 @@
 /** Compares who may do what before and after a change, no matter which policy allows that. */
 import { type Finding, type Resource, type Template, textOf } from './template.ts';
 
-/**
- * One action that a policy allows or denies; an empty `condition` means that it always does. If `who` has the
- * permission through a role or group in the template, `role` names that role or group.
- */
-type Permission = { effect: string; who: string; action: string; resource: string; condition: string; role?: string };
+/** One action that a policy allows or denies; an empty `condition` means that it always does. */
+type Permission = { effect: string; who: string; action: string; resource: string; condition: string };
 
 type Statement = Record<'Effect' | 'Principal' | 'Action' | 'Resource' | 'Condition', unknown>;
 
 /** Finds the permissions that somebody would gain by a change, including those that would no longer be denied. */
 export const findPermissions = (before: Template, after: Template): Finding[] => {
   const [then, now] = [permissionsOf(before), permissionsOf(after)];
-  const covered = (permission: Permission, by: Permission[]) => by.some((other) => covers(other, permission));
-  // A change to the permissions of a role or group is reported once, for the role or group, and not again for each
-  // resource or user that has it.
-  const isCovered = (permission: Permission, by: Permission[]) =>
-    covered(permission, by) || (permission.role !== undefined && !covered({ ...permission, who: permission.role }, by));
-  const added = now.filter((each) => each.effect === 'Allow' && !isCovered(each, then));
-  const gone = then.filter((each) => each.effect !== 'Allow' && !isCovered(each, now));
-  return [
-    ...added.map((permission) => `${sentence(permission, 'may now')}.`),
-    ...gone.map((permission) => `${sentence(permission, 'is no longer denied')}.`),
-  ].map((what) => ({ rule: 'iam', what }));
+  // Compare functions instead of their roles: a function can move to another role and gain nothing.
+  const isOfFunctions = ({ who, resource }: Permission) => {
+    const role = who === lambda ? resource : who;
+    return isForFunctions(after.Resources[role] ? after : before, role);
+  };
+  const missing = (from: Permission[], by: Permission[]) =>
+    from.filter((each) => !isOfFunctions(each) && !by.some((other) => covers(other, each)));
+  const added = missing(now, then).filter(({ effect }) => effect === 'Allow');
+  const gone = missing(then, now).filter(({ effect }) => effect !== 'Allow');
+  return [...sentences(added, 'may now'), ...sentences(gone, 'would no longer be denied')].map((what) => ({
+    rule: 'iam',
+    what,
+  }));
 };
 
-const sentence = ({ who, action, resource, condition }: Permission, may: string): string =>
-  `${who} ${may} ${action} on ${resource}${condition && ` if ${condition}`}`;
+/** Says what each permission is, once for all who have it. */
+const sentences = (permissions: Permission[], may: string): string[] => {
+  const byWhat = Map.groupBy(
+    permissions,
+    ({ action, resource, condition }) => `${may} ${action} on ${resource}${condition && ` if ${condition}`}.`,
+  );
+  return [...byWhat].map(([what, some]) => `${[...new Set(some.map(({ who }) => who))].join(' and ')} ${what}`);
+};
 
+const lambda = 'Service lambda.amazonaws.com';
+
+/** Whether a role is judged by the functions of its template that have it, because only Lambda may assume the role. */
+const isForFunctions = (template: Template, role: string): boolean => {
+  const resource = template.Resources[role];
+  const { AssumeRolePolicyDocument } = resource?.Properties ?? {};
+  if (!resource || !AssumeRolePolicyDocument) return false;
+  const trusted = statementsIn({ AssumeRolePolicyDocument }).flatMap((each) => expanded(each, role, resource));
+  const isOfFunction = ([id, held]: [string, string]) =>
+    held === role && template.Resources[id]?.Type === 'AWS::Lambda::Function';
+  return trusted.every(({ who }) => who === lambda) && rolesIn(template).some(isOfFunction);
+};
+
+/** Lists all permissions, those of a role or group also for each resource or user that has the role or group. */
 const permissionsOf = (template: Template): Permission[] => {
   const own = Object.entries(template.Resources).flatMap(([id, resource]) => [
     ...statementsIn(resource.Properties).flatMap((statement) => expanded(statement, id, resource)),
@@ -36,7 +55,11 @@ const permissionsOf = (template: Template): Permission[] => {
   ]);
   const byRole = rolesIn(template).flatMap(([who, role]): Permission[] =>
     template.Resources[role]
-      ? own.filter((each) => each.who === role).map((each) => ({ ...each, who, role }))
+      ? own.flatMap((each) => {
+          if (each.who === role) return [{ ...each, who }];
+          const isTrust = each.who === lambda && each.resource === role;
+          return isTrust ? [{ ...each, resource: `the role of ${who}` }] : [];
+        })
       : [{ ...unread('Allow', who), action: `do what ${role} may` }],
   );
   return [...own, ...byRole];
@@ -64,7 +87,7 @@ const statementsIn = (value: unknown): unknown[] => {
   return Object.entries(value).flatMap(([name, inner]) => {
     if (name === 'Statement') return [inner].flat();
     const found = statementsIn(inner);
-    if (found.length > 0 || !/^(Resource)?Policy(Document|Text)?$/.test(name)) return found;
+    if (found.length > 0 || !/^(Resource|AssumeRole)?Policy(Document|Text)?$/.test(name)) return found;
     const inText = statementsIn(parsed(textOf(inner)));
     return inText.length > 0 ? inText : [inner];
   });

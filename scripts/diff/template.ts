@@ -16,13 +16,25 @@ export type StackTemplate = { template: Template; isProtected: boolean };
  */
 export type Finding = { rule: 'loss' | 'iam' | 'route' | 'open-route' | 'contract'; what: string };
 
-/** Removes the hashes that change with the code, because they would fill most of a diff. */
-export const withoutHashes = (template: Template): Template =>
-  JSON.parse(
+/**
+ * Removes the hashes that change with the code, because they would fill most of a diff. Also removes the hash of its
+ * permissions from a role's id, so that a diff shows a changed grant as the change of one role.
+ */
+export const withoutHashes = (template: Template): Template => {
+  const shortOf = (id: string) =>
+    template.Resources[id]?.Type === 'AWS::IAM::Role' ? id.replace(hashOfPermissions, '') : id;
+  // Keep two ids that would become the same: one of the two resources would disappear from the diff.
+  const idsByShort = Map.groupBy(Object.keys(template.Resources), shortOf);
+  return JSON.parse(
     JSON.stringify(template)
       .replaceAll(/\b[\da-f]{64}\b/g, '(hash)')
-      .replaceAll(/(?<=CurrentVersion[\dA-F]{8})[\da-f]{32}\b/g, ''),
+      .replaceAll(/(?<=CurrentVersion[\dA-F]{8})[\da-f]{32}\b/g, '')
+      .replaceAll(/\w+/g, (word) => (idsByShort.get(shortOf(word))?.length === 1 ? shortOf(word) : word)),
   );
+};
+
+/** The hash of what a role allows: in lower case, at the end of its id, after CDK's own hash in upper case. */
+const hashOfPermissions = /(?<=[\dA-F]{8})[\da-f]{8}$/;
 
 /** Lists the functions that exist in both templates, but with different code. */
 export const functionsWithNewCode = (before: Template, after: Template): string[] =>

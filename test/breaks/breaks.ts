@@ -571,11 +571,7 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'scripts/diff/loss.ts': [
-    [
-      "|| (/^(Retain|Snapshot)/.test(DeletionPolicy) && Type !== 'AWS::Lambda::Version')",
-      '',
-      'A pull request may leave log groups behind.',
-    ],
+    ['|| /^(Retain|Snapshot)/.test(DeletionPolicy)', '', 'A pull request may leave log groups behind.'],
     [
       '?? (now && hasRetypedKey(then, now) ? losses.WILL_REPLACE : undefined)',
       '',

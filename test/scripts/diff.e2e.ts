@@ -46,7 +46,7 @@ test('npm run diff fails if a change adds a permission and breaks clients, and r
   await edit('schemas/openapi.yaml', /"409":/, '"410":');
   const { code, output } = await diff('--allow', 'route', 'HEAD');
   expect(output).toContain('IAM Statement Changes');
-  expect(output).toMatch(/\nFORBIDDEN: iam .*\n- \w+Role\w+ may now dynamodb:DeleteItem on \w+\.Arn\.\n\n/);
+  expect(output).toMatch(/\nFORBIDDEN: iam .*\n- CreatePlant[\dA-F]{8} may now dynamodb:DeleteItem on \w+\.Arn\.\n\n/);
   expect(output).toMatch(/\nFORBIDDEN: contract .*\n- \S+: POST \/\S+ no longer answers 409\.\n/);
   expect(output.match(/FORBIDDEN/g)).toHaveLength(2);
   expect(code).toBe(1);

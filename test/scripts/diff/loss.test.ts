@@ -184,6 +184,30 @@ describe('findLosses reports what a deployment would lose, or no longer protect 
   });
 });
 
+describe.each(['AWS::IAM::Role', 'AWS::IAM::Policy', 'AWS::Lambda::Version'])(
+  'findLosses reports about a retained %s',
+  (Type) => {
+    const kept: Resource = { Type, DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' };
+    const losses = (Resources: Template['Resources']) =>
+      findLosses(
+        { template: { Resources: { One: kept } }, isProtected: true },
+        { template: { Resources }, isProtected: true },
+      ).map(({ what }) => what);
+
+    test('nothing if it leaves its stack, because it stays for older versions of a function', () => {
+      expect(losses({})).toEqual([]);
+      expect(losses({ Other: kept })).toEqual([]);
+    });
+
+    test('that it is no longer retained, because older versions of a function would lose it', () => {
+      expect(losses({ One: { Type } })).toEqual([
+        `One (${Type}) would lose its DeletionPolicy.`,
+        `One (${Type}) would lose its UpdateReplacePolicy.`,
+      ]);
+    });
+  },
+);
+
 describe('findLosses reports no loss', () => {
   test.each<[what: string, change: (template: Template) => void]>([
     ['nothing changes', () => {}],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findPermissions } from '../../../scripts/diff/permissions.ts';
-import type { Template } from '../../../scripts/diff/template.ts';
+import { type Template, withoutHashes } from '../../../scripts/diff/template.ts';
 
 const table = { 'Fn::GetAtt': ['Table', 'Arn'] };
 const allow = (Action: unknown, Resource: unknown, more: object = {}) => ({
@@ -54,7 +54,10 @@ const trustOf = (...services: string[]) => ({
 const reader = (...functions: [id: string, role: unknown][]): Template['Resources'] => ({
   Reader: {
     Type: 'AWS::IAM::Role',
-    Properties: { Policies: [{ PolicyDocument: { Statement: allow('s3:GetObject', '*') } }] },
+    Properties: {
+      Policies: [{ PolicyDocument: { Statement: allow('s3:GetObject', '*') } }],
+      ...trustOf('lambda.amazonaws.com'),
+    },
   },
   ...Object.fromEntries(
     functions.map(([id, Role]) => [id, { Type: 'AWS::Lambda::Function', Properties: { Role } }] as const),
@@ -107,7 +110,7 @@ describe('findPermissions reports a new permission', () => {
     ],
     [
       'a statement no longer denies',
-      'Role is no longer denied dynamodb:Scan on *.',
+      'Role would no longer be denied dynamodb:Scan on *.',
       {},
       {
         statements: [
@@ -182,12 +185,6 @@ describe('findPermissions reports a new permission', () => {
       { more: reader(['First', arnOf('Role')], ['Second', arnOf('Reader')]) },
     ],
     [
-      'a new function gets the role of another one',
-      'Second may now s3:GetObject on *.',
-      { more: reader(['First', arnOf('Reader')], ['Second', arnOf('Reader')]) },
-      { more: reader(['First', arnOf('Reader')]) },
-    ],
-    [
       'a function gets a role from elsewhere',
       'First may now do what arn:aws:iam::1:role/admin may on any resource.',
       { more: reader(['First', 'arn:aws:iam::1:role/admin']) },
@@ -201,7 +198,7 @@ describe('findPermissions reports a new permission', () => {
     ],
     [
       'a role loses its boundary',
-      'Role is no longer denied what arn:boundary does not allow on any resource.',
+      'Role would no longer be denied what arn:boundary does not allow on any resource.',
       {},
       { role: { PermissionsBoundary: 'arn:boundary' } },
     ],
@@ -284,9 +281,201 @@ describe('findPermissions reports no new permission', () => {
   });
 });
 
-test("findPermissions lists a role's new permission only once, and not again for the function that has the role", () => {
+type Resources = Template['Resources'];
+
+const get = allow('dynamodb:GetItem', table);
+const put = allow('dynamodb:PutItem', table);
+const ofLambda = trustOf('lambda.amazonaws.com');
+
+/** Returns a role for functions, whose permissions are inline. */
+const role = (id: string, statements: object[], properties: object = {}): Resources => ({
+  [id]: {
+    Type: 'AWS::IAM::Role',
+    Properties: { ...ofLambda, Policies: [{ PolicyDocument: { Statement: statements } }], ...properties },
+  },
+});
+
+const usedBy = (id: string, ...functions: string[]): Resources =>
+  Object.fromEntries(
+    functions.map((each) => [each, { Type: 'AWS::Lambda::Function', Properties: { Role: arnOf(id) } }]),
+  );
+
+const integration = (id: string): Resources => ({
+  Integration: { Type: 'AWS::ApiGatewayV2::Integration', Properties: { CredentialsArn: arnOf(id) } },
+});
+
+const [older, newer] = ['FirstRole4AF3C0010a1b2c3d', 'FirstRole4AF3C00112345678'];
+const first = (id: string, statements: object[], properties?: object) => ({
+  ...role(id, statements, properties),
+  ...usedBy(id, 'First'),
+});
+
+/** Returns a function with its role, whose permissions are a separate policy, as in older versions of this project. */
+const withDefaultPolicy = (...statements: object[]): Resources => ({
+  FirstRole4AF3C001: { Type: 'AWS::IAM::Role', Properties: ofLambda },
+  FirstRoleDefaultPolicy7C38E80E: {
+    Type: 'AWS::IAM::Policy',
+    Properties: { PolicyDocument: { Statement: statements }, Roles: [{ Ref: 'FirstRole4AF3C001' }] },
+  },
+  ...usedBy('FirstRole4AF3C001', 'First'),
+});
+
+describe("findPermissions compares what each function may do, whatever its role's id, and finds", () => {
+  test.each<[finds: string, what: string, before: Resources, after: Resources, says: string[]]>([
+    ['nothing', 'a separate policy becomes inline', withDefaultPolicy(get, put), first(newer, [put, get]), []],
+    [
+      'what is new',
+      'a separate policy becomes a wider inline one',
+      withDefaultPolicy(get),
+      first(newer, [get, put]),
+      ['First may now dynamodb:PutItem on Table.Arn.'],
+    ],
+    ['nothing', 'a grant is narrowed, which retires the older role', first(older, [get, put]), first(newer, [get]), []],
+    [
+      'what is new',
+      'a grant is widened',
+      first(older, [get]),
+      first(newer, [allow('dynamodb:*', table)]),
+      ['First may now dynamodb:* on Table.Arn.'],
+    ],
+    ['nothing', 'a grant gets a condition', first(older, [get]), first(newer, [{ ...get, ...onlyOwn }]), []],
+    [
+      'what is new',
+      'a grant gets another condition',
+      first(older, [{ ...get, ...onlyOwn }]),
+      first(newer, [{ ...get, Condition: { Bool: {} } }]),
+      ['First may now dynamodb:GetItem on Table.Arn if {"Bool":{}}.'],
+    ],
+    ['nothing', 'a role is renamed', first('OldRole', [get]), first('NewRole', [get]), []],
+    [
+      'nothing',
+      'two functions no longer share a role',
+      { ...role('Shared', [get, put]), ...usedBy('Shared', 'First', 'Second') },
+      { ...first(newer, [get]), ...role('SecondRole', [put]), ...usedBy('SecondRole', 'Second') },
+      [],
+    ],
+    [
+      'what each of the two may newly do',
+      'two functions swap their roles',
+      { ...role('A', [get]), ...usedBy('A', 'First'), ...role('B', [put]), ...usedBy('B', 'Second') },
+      { ...role('A', [get]), ...usedBy('A', 'Second'), ...role('B', [put]), ...usedBy('B', 'First') },
+      ['Second may now dynamodb:GetItem on Table.Arn.', 'First may now dynamodb:PutItem on Table.Arn.'],
+    ],
+    [
+      'what is new, once for both,',
+      'two functions share a role that is widened',
+      { ...role('Shared', [get]), ...usedBy('Shared', 'First', 'Second') },
+      { ...role('Shared', [get, put]), ...usedBy('Shared', 'First', 'Second') },
+      ['First and Second may now dynamodb:PutItem on Table.Arn.'],
+    ],
+    [
+      'what is new, and who may have its role,',
+      'a function is new',
+      {},
+      first(newer, [get]),
+      [
+        'Service lambda.amazonaws.com may now sts:AssumeRole on the role of First.',
+        'First may now dynamodb:GetItem on Table.Arn.',
+      ],
+    ],
+    [
+      'what is new, and who may have its role,',
+      'a new function gets the role of another one',
+      reader(['First', arnOf('Reader')]),
+      reader(['First', arnOf('Reader')], ['Second', arnOf('Reader')]),
+      [
+        'Second may now s3:GetObject on *.',
+        'Service lambda.amazonaws.com may now sts:AssumeRole on the role of Second.',
+      ],
+    ],
+    [
+      'that boundary',
+      'the new role lacks the boundary of the older one',
+      first(older, [get], { PermissionsBoundary: 'arn:boundary' }),
+      first(newer, [get]),
+      ['First would no longer be denied what arn:boundary does not allow on any resource.'],
+    ],
+    [
+      'that trust',
+      'Lambda may assume the new role without a condition',
+      first(older, [get], {
+        AssumeRolePolicyDocument: { Statement: { ...ofLambda.AssumeRolePolicyDocument.Statement, ...onlyOwn } },
+      }),
+      first(newer, [get]),
+      ['Service lambda.amazonaws.com may now sts:AssumeRole on the role of First.'],
+    ],
+    [
+      'nothing',
+      'only Lambda may still assume a role',
+      first('FirstRole', [get], trustOf('ec2.amazonaws.com', 'lambda.amazonaws.com')),
+      first('FirstRole', [get]),
+      [],
+    ],
+    [
+      "the role's permissions and trust",
+      'another service may assume the new role, too',
+      first('OldRole', [get]),
+      first('NewRole', [get], trustOf('ec2.amazonaws.com', 'lambda.amazonaws.com')),
+      [
+        'Service ec2.amazonaws.com and Service lambda.amazonaws.com may now sts:AssumeRole on NewRole.',
+        'NewRole may now dynamodb:GetItem on Table.Arn.',
+      ],
+    ],
+    [
+      "the role's permissions and trust",
+      'a user may assume the new role',
+      first('OldRole', [get]),
+      first('NewRole', [get], {
+        AssumeRolePolicyDocument: { Statement: allow('sts:AssumeRole', undefined, { Principal: { AWS: 'arn:user' } }) },
+      }),
+      ['AWS arn:user may now sts:AssumeRole on NewRole.', 'NewRole may now dynamodb:GetItem on Table.Arn.'],
+    ],
+    [
+      "the role's permissions and trust",
+      'it cannot be read who may assume the new role',
+      first('OldRole', [get]),
+      first('NewRole', [get], { AssumeRolePolicyDocument: { Ref: 'Trust' } }),
+      [
+        'NewRole and First may now do what Trust allows on any resource.',
+        'NewRole may now dynamodb:GetItem on Table.Arn.',
+      ],
+    ],
+    [
+      "the role's permissions and trust",
+      'no function of the template has the new role',
+      first('FirstRole', [get]),
+      { ...first('FirstRole', [get]), ...role('Spare', [get]) },
+      ['Service lambda.amazonaws.com may now sts:AssumeRole on Spare.', 'Spare may now dynamodb:GetItem on Table.Arn.'],
+    ],
+    [
+      "the role's permissions and trust",
+      'no function, but another resource of the template has the new role',
+      { ...role('OldRole', [get], trustOf('apigateway.amazonaws.com')), ...integration('OldRole') },
+      { ...role('NewRole', [get]), ...integration('NewRole') },
+      [
+        'Service lambda.amazonaws.com may now sts:AssumeRole on NewRole.',
+        'NewRole may now dynamodb:GetItem on Table.Arn.',
+        'Service lambda.amazonaws.com may now sts:AssumeRole on the role of Integration.',
+      ],
+    ],
+    [
+      'what the role is no longer denied',
+      'its function leaves it',
+      first('OldRole', [get], { PermissionsBoundary: 'arn:boundary' }),
+      { ...role('OldRole', [get]), ...first('NewRole', [get], { PermissionsBoundary: 'arn:boundary' }) },
+      ['OldRole would no longer be denied what arn:boundary does not allow on any resource.'],
+    ],
+  ])('%s if %s', (_finds, _what, before, after, says) => {
+    const whats = (then: Template, now: Template) => findPermissions(then, now).map(({ what }) => what);
+    const [then, now] = [{ Resources: before }, { Resources: after }];
+    expect(whats(then, now)).toEqual(says);
+    expect(whats(withoutHashes(then), withoutHashes(now))).toEqual(says);
+  });
+});
+
+test("findPermissions lists a role's new permission only once, for the function that has the role", () => {
   const more = reader(['First', arnOf('Role')]);
   expect(added({ more, statements: [allow('dynamodb:*', table)] }, { more })).toEqual([
-    'Role may now dynamodb:* on Table.Arn.',
+    'First may now dynamodb:* on Table.Arn.',
   ]);
 });

@@ -46,3 +46,30 @@ test("npm run diff reports a function's new code once, and ignores the hashes th
   expect(functionsWithNewCode(template('1'), template('2'))).toEqual(['Create']);
   expect(functionsWithNewCode(template('1'), template('1'))).toEqual([]);
 });
+
+const roleId = 'FirstRole4AF3C001';
+const ofType = (Type: string, ...ids: string[]) => ({
+  Resources: Object.fromEntries(ids.map((id) => [id, { Type, Properties: { Role: { 'Fn::GetAtt': [id, 'Arn'] } } }])),
+});
+
+test("withoutHashes removes the hash of a role's permissions wherever the template names the role", () => {
+  const template = (id: string) => ofType('AWS::IAM::Role', id);
+  expect(withoutHashes(template(`${roleId}0a1b2c3d`))).toEqual(template(roleId));
+  expect(withoutHashes(template(`${roleId}12345678`))).toEqual(template(roleId));
+});
+
+test.each([
+  ['the id of another resource', ofType('AWS::SQS::Queue', `${roleId}0a1b2c3d`)],
+  ["CDK's own hash", ofType('AWS::IAM::Role', roleId, 'FirstRole12345678', 'Rolefeedface4AF3C001')],
+  ['eight letters of a name', ofType('AWS::IAM::Role', 'Rolefeedface', 'FacadeRolefeedface')],
+  ['a shorter hash', ofType('AWS::IAM::Role', `${roleId}0a1b2c3`)],
+  ['a longer hash', ofType('AWS::IAM::Role', `${roleId}fa1b2c3d4`)],
+  ['a hash in the middle', ofType('AWS::IAM::Role', `${roleId}0a1b2c3dPolicy`)],
+  [
+    'the hashes of roles that would get the same id',
+    ofType('AWS::IAM::Role', `${roleId}0a1b2c3d`, `${roleId}00000000`),
+  ],
+  ['a hash if a resource has the id without it', ofType('AWS::IAM::Role', `${roleId}0a1b2c3d`, roleId)],
+])('withoutHashes keeps %s', (_, template) => {
+  expect(withoutHashes(template)).toEqual(template);
+});
