@@ -18,7 +18,7 @@ import { allowable, verdictOn } from './diff/verdict.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-const setting = (text: string, others: string[]): string[] => {
+const setting = (text: string, others: string[] = []): string[] => {
   if (!/^[^=]+=/.test(text)) throw new InvalidArgumentError('It must be a key and a value, such as stage=dev.');
   return [...others, text];
 };
@@ -33,10 +33,16 @@ const command = new Command('npm run diff --')
   .description('Shows what a deployment of the working tree would change, and fails if a rule for changes forbids it.')
   .argument('[ref]', 'the commit that is deployed (default: the last one that this branch shares with main)')
   .option('--allow <rule>', `allow more permissions, or new routes (${allowable.join(', ')}; repeatable)`, rule, [])
-  .option('-c, --context <key=value>', 'set something that the stack can configure', setting, [])
+  .option('-c, --context <key=value>', 'something that the stack can configure (repeatable)', setting, [])
+  .option(
+    '--deployed <key=value>',
+    'a setting that is deployed; the deployed commit then gets none of -c (repeatable)',
+    setting,
+  )
   .showHelpAfterError()
   .parse();
-const { allow, context } = command.opts<{ allow: Finding['rule'][]; context: string[] }>();
+type Options = { allow: Finding['rule'][]; context: string[]; deployed?: string[] };
+const { allow, context, deployed = context } = command.opts<Options>();
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
@@ -83,10 +89,14 @@ const compare = async (parent: string): Promise<boolean> => {
   const packages = checkout.hasSamePackages ? '' : ', with its own packages';
   console.log(`From ${ref} (${checkout.commit.slice(0, 8)}${packages}) to the working tree`);
   const head = { folder: root, temporary: path.join(parent, 'head') };
-  const [before, after] = await Promise.all([
-    synthesize(ref, checkout, context, stop.signal),
+  const hint = `If ${ref} has other settings, or does not know one, name all that it has, such as: --deployed stage=dev`;
+  const synthesized = [
     synthesize('The working tree', head, context, stop.signal),
-  ]);
+    synthesize(ref, checkout, deployed, stop.signal, hint),
+  ] as const;
+  // Wait for both, so that neither writes into a removed folder. If both fail, the first error is thrown.
+  await Promise.allSettled(synthesized);
+  const [after, before] = await Promise.all(synthesized);
   const ofStacks = [...after].flatMap(([name, stack]) => compareStack(name, before.get(name) ?? noStack, stack));
   const findings = [...ofStacks, ...missingStacks(before, after), ...compareContracts(checkout.folder)];
   const { lines, isGood } = verdictOn(findings, allow, advice);

@@ -11,6 +11,7 @@ export type Stacks = Map<string, StackTemplate>;
  * Synthesizes a project as `cdk synth` does, but does not check the templates, because CI checks them separately.
  * @param name is what the error message calls the project
  * @param context has settings such as `stage=dev`, in addition to those of the project's cdk.json
+ * @param hint ends the error message
  * @throws Error with the output of the project's CDK app if the app fails
  */
 export const synthesize = async (
@@ -18,6 +19,7 @@ export const synthesize = async (
   project: ProjectCopy,
   context: string[],
   signal: AbortSignal,
+  hint = '',
 ): Promise<Stacks> => {
   const cdk = JSON.parse(await readFile(path.join(project.folder, 'cdk.json'), 'utf8'));
   const more = context.map((setting) => [setting.replace(/=.*/s, ''), setting.replace(/^[^=]*=/, '')]);
@@ -33,7 +35,8 @@ export const synthesize = async (
   signal.throwIfAborted();
   // Leave out long lines: if the CDK crashes, Node.js prints a line of the CDK's minified code, which may be a whole
   // file.
-  if (code !== 0) throw new Error(`${name} cannot be synthesized:\n${output().replaceAll(/^.{1000,}\n/gm, '')}`);
+  if (code !== 0)
+    throw new Error(`${name} cannot be synthesized:\n${output().replaceAll(/^.{1000,}\n/gm, '')}\n${hint}`);
   return new Map(
     new CloudAssembly(assembly).stacks.map(({ stackName, template, terminationProtection = false }) => [
       stackName,

@@ -34,22 +34,31 @@ beforeAll(async () => {
 
 test('if only the code of a function has changed, npm run diff names the function, and prints no other difference', async () => {
   await edit('functions/authorizer.lambda.ts', /$/, '\nconsole.info();\n');
-  const { code, output } = await diff('HEAD');
+  const { code, output } = await diff('-c', 'stage=dev', 'HEAD');
   expect(output).toMatch(
-    /^From HEAD \([\da-f]{8}\) to the working tree\nStack [\w-]+\nNo differences\.\nNew code: Authorizer\w+\n\nNothing needs more than a review\.\n$/,
+    /^From HEAD \([\da-f]{8}\) to the working tree\nStack PlantStore-dev\nNo differences\.\nNew code: Authorizer\w+\n\nNothing needs more than a review\.\n$/,
   );
   expect(code).toBe(0);
 });
 
-test('npm run diff fails if a change adds a permission and breaks clients, and reports both, even with --allow route, which permits neither', async () => {
+test('npm run diff fails if a change adds a permission, breaks clients and leaves Cognito, and reports all three, even with --allow route, which permits none', async () => {
   await edit('infra/grants.ts', /: \['/, ": ['dynamodb:DeleteItem', '");
   await edit('schemas/openapi.yaml', /"409":/, '"410":');
-  const { code, output } = await diff('--allow', 'route', 'HEAD');
+  const own = ['-c', 'stage=dev', '-c', 'issuer=https://new.example', '-c', 'audience=urn:new'];
+  const { code, output } = await diff('--allow', 'route', ...own, '--deployed', 'stage=dev', 'HEAD');
   expect(output).toContain('IAM Statement Changes');
   expect(output).toMatch(/\nFORBIDDEN: iam .*\n- CreatePlant[\dA-F]{8} may now dynamodb:DeleteItem on \w+\.Arn\.\n\n/);
+  expect(output).toMatch(/\nFORBIDDEN: loss .*\n(- .*\n)*- \w+ \(AWS::Cognito::UserPool\) would be deleted\.\n/);
   expect(output).toMatch(/\nFORBIDDEN: contract .*\n- \S+: POST \/\S+ no longer answers 409\.\n/);
-  expect(output.match(/FORBIDDEN/g)).toHaveLength(2);
+  expect(output.match(/FORBIDDEN/g)).toHaveLength(3);
   expect(code).toBe(1);
+});
+
+test('if the deployed commit refuses a setting, npm run diff names --deployed, and leaves no temporary file behind', async () => {
+  const { code, output } = await diff('--deployed', 'stage=test', 'HEAD');
+  expect(output).toMatch(/\nHEAD cannot be synthesized:\n.* stage is "test", .*\n\n.* --deployed stage=dev\n$/);
+  expect(code).toBe(1);
+  expect(await readdir(copy.temporary)).toEqual([]);
 });
 
 test('npm run diff fails with a clear message if git does not know the ref', async () => {
