@@ -4,19 +4,23 @@ import path from 'node:path';
 import { AssetHashType, DockerImage, type Duration, RemovalPolicy } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { bundle, functions } from './bundling.ts';
 import { ServiceLog } from './service-log.ts';
 import type { Settings } from './settings.ts';
+import { VersionRole } from './version-role.ts';
 
 type ServiceFunctionProps = {
   entry: string;
   environment: Record<string, string>;
   timeout: Duration;
 } & Pick<Settings, 'stage' | 'tracing'>;
+
+/** The role may write to the function's log group. (CDK's default role could write to every log group.) */
+type BundledFunctionProps = ServiceFunctionProps & { role: IRole };
 
 /** A Lambda function of this stack. All functions are built and run with the same options. */
 export class BundledFunction extends lambda.Function {
@@ -25,10 +29,9 @@ export class BundledFunction extends lambda.Function {
   /** CDK declares the time-out as optional, but this class always sets it. */
   declare readonly timeout: Duration;
 
-  constructor(scope: Construct, id: string, { entry, environment, timeout, stage, tracing }: ServiceFunctionProps) {
+  constructor(scope: Construct, id: string, props: BundledFunctionProps) {
+    const { entry, environment, timeout, stage, tracing, role } = props;
     const log = new ServiceLog(scope, `${id}Logs`, stage);
-    // This role can write only to the function's log group. CDK's default role could write to every log group.
-    const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     log.grantWrite(role);
     super(scope, id, {
       code: bundled(entry),
@@ -53,11 +56,7 @@ export class BundledFunction extends lambda.Function {
       tracing: tracing ? lambda.Tracing.ACTIVE : lambda.Tracing.DISABLED,
     });
     if (tracing) {
-      acknowledge(
-        role.node.findChild('DefaultPolicy'),
-        'AwsSolutions-IAM5[Resource::*]',
-        'PutTraceSegments and PutTelemetryRecords of X-Ray cannot be limited to resources: they accept only *.',
-      );
+      acknowledge(role.node.tryFindChild('DefaultPolicy') ?? role, 'AwsSolutions-IAM5[Resource::*]', anyTrace);
     } else {
       acknowledge(
         this,
@@ -70,13 +69,19 @@ export class BundledFunction extends lambda.Function {
   }
 }
 
+const anyTrace =
+  'PutTraceSegments and PutTelemetryRecords of X-Ray cannot be limited to resources: they accept only *.';
+
 /** A Lambda function that the API calls: an operation's function, or the authorizer. */
 export class ServiceFunction extends BundledFunction {
   /** The alias that callers invoke. It points to the current version or, during a roll-out, to the old and the new. */
   readonly live: lambda.IFunction;
 
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
-    super(scope, id, props);
+    const role = new VersionRole(scope, `${id}Role`, props.stage);
+    super(scope, id, { ...props, role });
+    // cdk-nag looks for this only in permissions that are inline.
+    if (props.tracing) acknowledge(role, 'Serverless-LambdaStarPermissions', anyTrace);
     acknowledge(
       this,
       'Serverless-LambdaDLQ',

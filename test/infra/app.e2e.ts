@@ -67,7 +67,10 @@ const readTemplate = (folder: string, context: Record<string, string>): Promise<
 /** Lists the cdk-nag findings that a stack with these settings is expected to acknowledge. */
 const findings = ({ stage, issuer, mail, tracing }: (typeof combinations)[number]): string[] => [
   'Serverless-LambdaDLQ of AWS::Lambda::Function',
-  ...(stage === 'prod' || tracing === 'on' ? ['AwsSolutions-IAM5 of AWS::IAM::Policy'] : []),
+  ...(stage === 'prod' ? ['AwsSolutions-IAM5 of AWS::IAM::Policy'] : []),
+  ...(tracing === 'on' ? ['AwsSolutions-IAM5', 'Serverless-LambdaStarPermissions'] : []).map(
+    (rule) => `${rule} of AWS::IAM::Role`,
+  ),
   ...(tracing === 'on' ? [] : ['Serverless-LambdaTracing of AWS::Lambda::Function']),
   ...(issuer === 'cognito' ? ['AwsSolutions-COG8 of AWS::Cognito::UserPool'] : []),
   ...(mail === 'sent' ? ['Serverless-SNSRedrivePolicy of AWS::SNS::Subscription'] : []),

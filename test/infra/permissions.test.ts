@@ -22,10 +22,23 @@ test('createPlant may update items in the table, and may do nothing else with th
   expect(grants.createPlant).toEqual(['dynamodb:UpdateItem']);
 });
 
-test('each function has a role that Lambda assumes to run it; each function except the smoke test also has a role that CodeDeploy assumes to roll it out', () => {
+/** The permissions of a function, which may also write its log. */
+const documentFor = (name: string, more: object[]) => ({
+  Statement: [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], arn(`${name}Logs`)), ...more],
+  Version: '2012-10-17',
+});
+
+test('each function has a role that Lambda assumes to run it, with its permissions inline; each function except the smoke test also has a role that CodeDeploy assumes to roll it out', () => {
   expect(propertiesOf('AWS::IAM::Role')).toEqual({
     ...byFunction((name) => [
-      [`${name}Role`, assumedBy('lambda.amazonaws.com')],
+      [
+        `${name}Role`,
+        {
+          ...assumedBy('lambda.amazonaws.com'),
+          Path: expect.anything(),
+          Policies: [{ PolicyName: 'Permissions', PolicyDocument: documentFor(name, own[name] ?? []) }],
+        },
+      ],
       [`${name}RollOutRole`, assumedBy('codedeploy.amazonaws.com')],
     ]),
     SmokeTestRole: assumedBy('lambda.amazonaws.com'),
@@ -39,36 +52,35 @@ test('each function has a role that Lambda assumes to run it; each function exce
   );
 });
 
-test('each role has exactly the expected permissions', () => {
-  const policy = (role: string, Statement: object[]): [string, object] => [
+test('only the roles for roll-outs and of the smoke test have separate policies, with exactly the expected permissions', () => {
+  const policy = (role: string, PolicyDocument: object): [string, object] => [
     `${role}DefaultPolicy`,
-    {
-      PolicyName: expect.any(String),
-      Roles: [ref(role)],
-      PolicyDocument: { Statement, Version: '2012-10-17' },
-    },
+    { PolicyName: expect.any(String), Roles: [ref(role)], PolicyDocument },
   ];
-  const forLambda = (name: string, more: object[]) =>
-    policy(`${name}Role`, [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], arn(`${name}Logs`)), ...more]);
   expect(propertiesOf('AWS::IAM::Policy')).toEqual({
     ...byFunction((name) => [
-      forLambda(name, own[name] ?? []),
-      policy(`${name}RollOutRole`, [
-        allow(
-          ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
-          [arn(name), join(arn(name), ':live')],
-        ),
-        // Without this permission, every deployment but the first would fail. CDK would grant it, too, but the role
-        // ignores such grants (`withoutPolicyUpdates`).
-        allow('lambda:InvokeFunction', arn('SmokeTest')),
-        allow('cloudwatch:DescribeAlarms', '*'),
-      ]),
+      policy(`${name}RollOutRole`, {
+        Statement: [
+          allow(
+            ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
+            [arn(name), join(arn(name), ':live')],
+          ),
+          // Without this permission, every deployment but the first would fail. CDK would grant it, too, but the role
+          // ignores such grants (`withoutPolicyUpdates`).
+          allow('lambda:InvokeFunction', arn('SmokeTest')),
+          allow('cloudwatch:DescribeAlarms', '*'),
+        ],
+        Version: '2012-10-17',
+      }),
     ]),
     ...Object.fromEntries([
-      forLambda('SmokeTest', [
-        allow('lambda:InvokeFunction', inAnyOrder(functionNames.map((name) => ref(`${name}CurrentVersion`)))),
-        allow('codedeploy:PutLifecycleEventHookExecutionStatus', inAnyOrder(functionNames.map(deploymentGroup))),
-      ]),
+      policy(
+        'SmokeTestRole',
+        documentFor('SmokeTest', [
+          allow('lambda:InvokeFunction', inAnyOrder(functionNames.map((name) => ref(`${name}CurrentVersion`)))),
+          allow('codedeploy:PutLifecycleEventHookExecutionStatus', inAnyOrder(functionNames.map(deploymentGroup))),
+        ]),
+      ),
     ]),
   });
 });

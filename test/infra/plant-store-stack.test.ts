@@ -42,8 +42,10 @@ const templates = {
  */
 const devDiffers = {
   ...byFunction((name) => [
-    [`Resources.${name}CurrentVersion.DeletionPolicy`, 'Delete'],
-    [`Resources.${name}CurrentVersion.UpdateReplacePolicy`, 'Delete'],
+    ...['CurrentVersion', 'Role'].flatMap((part): [string, unknown][] => [
+      [`Resources.${name}${part}.DeletionPolicy`, 'Delete'],
+      [`Resources.${name}${part}.UpdateReplacePolicy`, 'Delete'],
+    ]),
     [`Resources.${name}Live.DependsOn`, 'absent'],
     [`Resources.${name}Live.UpdatePolicy`, 'absent'],
     [`Resources.${name}RollOut`, 'absent'],
@@ -138,7 +140,7 @@ const keptOf = ({ Resources }: Template) =>
     DeletionPolicy === 'Delete' && UpdateReplacePolicy === 'Delete' ? [] : [[name, DeletionPolicy]],
   );
 
-test('the table, the logs and the function versions outlive a prod stack; nothing outlives a dev stack', () => {
+test('the table, the logs, and the function versions with their roles outlive a prod stack; nothing outlives a dev stack', () => {
   expect(Object.fromEntries(keptOf(templates.prod))).toEqual({
     Plants: 'Retain',
     // `RetainExceptOnCreate`, because `Retain` would leave these resources behind whenever creating the stack fails.
@@ -147,6 +149,7 @@ test('the table, the logs and the function versions outlive a prod stack; nothin
     ...byFunction((name) => [
       [`${name}Logs`, 'RetainExceptOnCreate'],
       [`${name}CurrentVersion`, 'RetainExceptOnCreate'],
+      [`${name}Role`, 'RetainExceptOnCreate'],
     ]),
   });
   expect([...keptOf(templates.dev), ...keptOf(templates.anna)]).toEqual([]);
@@ -176,13 +179,16 @@ test("rateLimit and burstLimit in the CDK context set the API's throttle", () =>
   });
 });
 
+type Policy = { PolicyDocument: { Statement: object[] } };
+
 test('X-Ray traces the functions, and their roles may write traces, only if the setting `tracing` is on', () => {
   const expected = structuredClone(templates.prod);
   const write = { Action: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], Effect: 'Allow', Resource: '*' };
   for (const name of Object.keys(ofType('AWS::Lambda::Function', expected))) {
     Object.assign(expected.Resources[name]?.Properties ?? {}, { TracingConfig: { Mode: 'Active' } });
-    const { PolicyDocument } = expected.Resources[`${name}RoleDefaultPolicy`]?.Properties ?? {};
-    (PolicyDocument as { Statement: object[] }).Statement.splice(1, 0, write);
+    const { Policies = [expected.Resources[`${name}RoleDefaultPolicy`]?.Properties] } =
+      expected.Resources[`${name}Role`]?.Properties ?? {};
+    for (const { PolicyDocument } of Policies as Policy[]) PolicyDocument.Statement.splice(1, 0, write);
   }
   expect(differences(expected, templateFor({ ...kinds.prod, tracing: 'on' }, prodName))).toEqual({});
   expect(JSON.stringify(templates)).not.toMatch(/TracingConfig|xray/);

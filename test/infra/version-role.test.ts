@@ -1,0 +1,102 @@
+/** Tests that a deployment leaves older versions of the functions the permissions that they had. */
+import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
+import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { describe, expect, test } from 'vitest';
+import { grants } from '../../infra/grants.ts';
+import { changedOperation, deployedOver, withChange } from '../kit/deployment.ts';
+import { kinds, templateOf, withStack } from '../kit/stacks.ts';
+import { arn, type Resource, ref, type Template } from '../kit/template.ts';
+
+const { id, name } = changedOperation;
+const actions = grants[id];
+
+type Change = Parameters<typeof withChange>[0];
+const synthesize = (change: Change, context = kinds.prod): Template =>
+  withChange(change, () => templateOf(context).toJSON() as Template);
+
+const idsOf = ({ Resources }: Template, type: string, start = ''): string[] =>
+  Object.keys(Resources).filter((each) => Resources[each]?.Type === type && each.startsWith(start));
+
+/** For each role of a function that the API calls, the role and the separate policies that give it permissions. */
+const permissionsOf = (functions: Template, { Resources }: Template): Record<string, (Resource | undefined)[]> => {
+  const called = idsOf(functions, 'AWS::Lambda::Function').filter((each) => !each.startsWith('SmokeTest'));
+  const roles = called.map((each) => attributeOf(functions.Resources[each]?.Properties['Role']));
+  const policiesOf = (role: string) =>
+    Object.values(Resources).filter(({ Properties = {} }) =>
+      JSON.stringify(Properties['Roles'] ?? '').includes(`"${role}"`),
+    );
+  return Object.fromEntries(roles.map((role) => [role, [Resources[role], ...policiesOf(role)]]));
+};
+
+/** Returns the logical id in an `Fn::GetAtt`. */
+const attributeOf = (value: unknown): string => Object(value)['Fn::GetAtt'][0];
+
+const before = synthesize({ actions });
+
+describe.each<[what: string, after: Change]>([
+  ['other permissions', { actions: ['dynamodb:GetItem'] }],
+  ['fewer permissions', { actions: [] }],
+  ['more permissions', { actions: [...actions, 'dynamodb:GetItem'] }],
+  ['other permissions and other code', { actions: ['dynamodb:GetItem'], code: 'exports.handler = () => {};' }],
+])('a deployment in prod that gives a function %s', (_, change) => {
+  const after = synthesize(change);
+
+  test('changes and deletes nothing that the permissions of the older versions consist of', () => {
+    expect(permissionsOf(before, deployedOver(before, after) as Template)).toEqual(permissionsOf(before, before));
+  });
+
+  test('makes a new version of that function with a role of its own, and no version of other functions', () => {
+    const isNew = (each: string) => !(each in before.Resources);
+    const versions = idsOf(after, 'AWS::Lambda::Version').filter(isNew);
+    expect(versions).toEqual([expect.stringMatching(`^${name}CurrentVersion`)]);
+    const [role = '', ...others] = idsOf(after, 'AWS::IAM::Role').filter(isNew);
+    expect([role, others]).toEqual([expect.stringMatching(`^${name}Role`), []]);
+    const [fn = ''] = idsOf(after, 'AWS::Lambda::Function', name);
+    expect(after.Resources[fn]?.Properties['Role']).toEqual(arn(role));
+  });
+});
+
+test('a deployment of other code with the same permissions keeps the role', () => {
+  const after = synthesize({ actions, code: 'exports.handler = () => {};' });
+  expect(idsOf(after, 'AWS::IAM::Role')).toEqual(idsOf(before, 'AWS::IAM::Role'));
+  expect(idsOf(after, 'AWS::Lambda::Version')).not.toEqual(idsOf(before, 'AWS::Lambda::Version'));
+});
+
+test("a dev stage deletes a function's old role once its new version has all calls", () => {
+  const [then, now] = [synthesize({ actions }, kinds.dev), synthesize({ actions: [] }, kinds.dev)];
+  const [role = ''] = idsOf(then, 'AWS::IAM::Role', `${name}Role`);
+  expect(idsOf(now, 'AWS::IAM::Role')).not.toContain(role);
+  expect(then.Resources[role]).toMatchObject({ DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' });
+});
+
+test("the path of a role says which stack's it is, so that roles of older versions can be found", () => {
+  for (const role of Object.keys(permissionsOf(before, before))) {
+    expect(before.Resources[role]?.Properties['Path']).toEqual({
+      'Fn::Join': ['', ['/PlantStore/', ref('AWS::Region'), '/']],
+    });
+  }
+});
+
+describe("CDK's own ways to permit something", () => {
+  const functionIn = (stack: Parameters<Parameters<typeof withStack>[1]>[0]) =>
+    stack.node.findChild(name) as LambdaFunction;
+  const statement = new PolicyStatement({ actions: ['s3:GetObject'], resources: ['*'] });
+
+  test('also make a new role', () => {
+    const roles = withStack(kinds.prod, (stack) => {
+      functionIn(stack).addToRolePolicy(statement);
+      return idsOf(CdkTemplate.fromStack(stack).toJSON() as Template, 'AWS::IAM::Role', `${name}Role`);
+    });
+    expect(roles).toHaveLength(1);
+    expect(idsOf(before, 'AWS::IAM::Role')).not.toContain(roles[0]);
+  });
+
+  test('throw if they attach a separate policy, which would change what older versions may do', () => {
+    withStack(kinds.prod, (stack) => {
+      const attach = () =>
+        new Policy(stack, 'Separate', { statements: [statement] }).attachToRole(functionIn(stack).role as never);
+      expect(attach).toThrow(/^Add the permissions of PlantStore\/Separate with addToRolePolicy/);
+    });
+  });
+});

@@ -1,0 +1,65 @@
+/** Makes two versions of the stack, and says what a deployment of one over the other does to the older one. */
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { FunctionSpec } from '../../emulator/served-stack.ts';
+import type { Template } from '../../emulator/template/read-template.ts';
+import { operations as contract } from '../../functions/generated/contract.ts';
+import { bundles } from '../../infra/bundling.ts';
+import { grants } from '../../infra/grants.ts';
+import { listOperations } from '../../infra/operations.ts';
+import type { Handler } from './trial-stack.ts';
+
+type Resources = Record<string, Template['Resources'][string] & { DeletionPolicy?: string }>;
+
+/** The operation whose grants and code the tests change: the contract's first. */
+export const [changedOperation] = listOperations(contract) as [
+  ReturnType<typeof listOperations<keyof typeof grants>>[0],
+];
+
+/** Makes a stack while the function of `changedOperation` has these grants and, if given, this code (CommonJS). */
+export const withChange = <T>(change: { actions: readonly string[]; code?: string }, make: () => T): T => {
+  const { id, entry } = changedOperation;
+  const [actions, code] = [grants[id], bundles.get(entry)];
+  Object.assign(grants, { [id]: change.actions });
+  if (change.code !== undefined) bundles.set(entry, Buffer.from(change.code));
+  try {
+    return make();
+  } finally {
+    Object.assign(grants, { [id]: actions });
+    if (code === undefined) bundles.delete(entry);
+    else bundles.set(entry, code);
+  }
+};
+
+/**
+ * The resources in the account once `after` was deployed over `before`. CloudFormation deletes what is no longer in the
+ * template, unless its DeletionPolicy retains it.
+ */
+export const deployedOver = (before: { Resources: Resources }, after: Template): Template => {
+  const retained = Object.entries(before.Resources).filter(([, { DeletionPolicy = '' }]) =>
+    /^Retain/.test(DeletionPolicy),
+  );
+  return { Resources: { ...Object.fromEntries(retained), ...after.Resources } };
+};
+
+/**
+ * Makes a function whose handler is wrapped, in a new folder inside `folder`. The wrapper is copied as source text, so it
+ * cannot use outer variables.
+ */
+export const wrapHandler = async (
+  spec: FunctionSpec,
+  folder: string,
+  wrapper: (handler: Handler) => Handler,
+): Promise<FunctionSpec> => {
+  const wrapped = await mkdtemp(path.join(folder, 'version-'));
+  const handler = `require(${JSON.stringify(path.join(spec.folder, 'index.js'))}).handler`;
+  await writeFile(path.join(wrapped, 'package.json'), '{"type":"commonjs"}');
+  await writeFile(path.join(wrapped, 'index.js'), `exports.handler = (${wrapper})(${handler});`);
+  return { ...spec, folder: wrapped };
+};
+
+/** A wrapper that makes the smoke test repeat a request at once, so that a version that answers 500 takes no minute. */
+export const withoutPauses = (handler: Handler): Handler => {
+  Object.assign(process.getBuiltinModule('node:timers/promises'), { setTimeout: async () => {} });
+  return handler;
+};
