@@ -8,11 +8,14 @@ import type { ServiceFunction } from './service-function.ts';
 const outcomeIs = (outcome: string): string => `$.message.outcome = "${outcome}"`;
 
 /**
- * Counts an operation's 500s, which Lambda does not count as errors, by their log lines with the level ERROR. A 503 is
- * not counted, because its log line has the level WARN.
+ * Counts an operation's 500s to clients, which Lambda does not count as errors, by their log lines with the level ERROR.
+ * A 503 is not counted (level WARN), nor a 500 to the smoke test, because that would roll back a good version.
  */
 export const faults = (operation: ServiceFunction): Metric =>
-  count(operation, 'Faults', `${outcomeIs('failed')} && $.level = "ERROR"`);
+  count(operation, 'Faults', `${outcomeIs('failed')} && $.level = "ERROR" && ${isOfClient}`);
+
+/** Matches lines of clients' requests. The smoke test sends `smoke-test-` and the deployment's id as gatewayRequestId. */
+const isOfClient = '$.message.gatewayRequestId != "smoke-test-*"';
 
 export const keysNotFetched = (authorizer: ServiceFunction): Metric =>
   count(authorizer, 'KeysNotFetched', outcomeIs('keys not fetched'));

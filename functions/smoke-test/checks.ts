@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { OperationId, Operations } from '../generated/contract.ts';
 
 /**
@@ -11,23 +12,28 @@ export type Check<Id extends OperationId = OperationId> = {
   body?: unknown;
 } & ({ status: number; response: Operations[Id]['response'] } | { error: Operations[Id]['errorCode'] });
 
-/** The plant that the smoke test leaves in the table. If you change it, change its id: the API overwrites no plant. */
-const plant = {
-  id: 9223372036854775806n,
-  name: 'Smoke test',
-  tag: 'docs/decisions/smoke-test.md',
-} satisfies Operations['createPlant']['body'];
+/** The id of the plant that stays in the table, unless a client's plant has it: docs/decisions/smoke-test.md */
+const usualId = 9223372036854775806n;
 
-const { id, ...content } = plant;
+/** Returns a random id from 2^62 to 2^63. A version that rounds ids would change almost all of them. */
+const randomId = (): bigint => 2n ** 62n + BigInt.asUintN(62, randomBytes(8).readBigUInt64BE());
 
-/** For each operation, the checks of the smoke test in the order in which they run. Each check has a name. */
-export const checks: { readonly [Id in OperationId]: Readonly<Record<string, Check<Id>>> } = {
-  createPlant: {
-    'an everyday plant': { body: plant, status: 200, response: content },
-    'a different plant with its id': { body: { ...plant, name: 'Another plant' }, error: 40901 },
-    'a plant without a name': { body: { id }, error: 40002 },
-    // If the tested version wrongly overwrites plants, this puts `plant` back, so that the tests of later versions can
-    // pass.
-    'the everyday plant again': { body: plant, status: 200, response: content },
-  },
+/** For each operation, its checks by name, in the order in which they run. */
+export type Checks = { readonly [Id in OperationId]: Readonly<Record<string, Check<Id>>> };
+
+/** Returns the checks of the smoke test. If `isTaken`, a client's plant has the usual id, and they use a random one. */
+export const checksFor = (isTaken: boolean): Checks => {
+  const id = isTaken ? randomId() : usualId;
+  const content = { name: 'Smoke test', tag: 'docs/decisions/smoke-test.md' };
+  const plant = { id, ...content };
+  return {
+    createPlant: {
+      'an everyday plant': { body: plant, status: 200, response: content },
+      'a different plant with its id': { body: { ...plant, name: 'Another plant' }, error: 40901 },
+      'a plant without a name': { body: { id }, error: 40002 },
+      // If the tested version wrongly overwrites plants, this puts `plant` back, so that the tests of later versions can
+      // pass.
+      'the everyday plant again': { body: plant, status: 200, response: content },
+    },
+  };
 };

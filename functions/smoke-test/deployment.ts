@@ -19,11 +19,8 @@ export type Answer = {
  */
 export type Invoke = (version: string, event: object) => Promise<Answer>;
 
-/**
- * Returns a function that invokes a version. If the call fails, the function tries again until the deadline.
- * @param pause milliseconds between two attempts
- */
-export const invoker = (deadline: AbortSignal, pause = 2_000): Invoke => {
+/** Returns a function that invokes a version. If the call fails, the function tries again until the deadline. */
+export const invoker = (deadline: AbortSignal): Invoke => {
   const client = new LambdaClient();
   return async (version, event) => {
     for (;;) {
@@ -31,7 +28,7 @@ export const invoker = (deadline: AbortSignal, pause = 2_000): Invoke => {
         return await invoke(client, version, event, deadline);
       } catch (error) {
         // Pause before the retry: a new version, or a new permission, may need some seconds before it can be used.
-        await setTimeout(pause, undefined, { signal: deadline }).catch(() => {
+        await setTimeout(2_000, undefined, { signal: deadline }).catch(() => {
           throw error;
         });
       }

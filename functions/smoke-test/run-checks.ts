@@ -1,6 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { OperationId } from '../generated/contract.ts';
-import { type Check, checks } from './checks.ts';
+import { type Check, type Checks, checksFor } from './checks.ts';
 import type { Answer, Invoke } from './deployment.ts';
 import { authorizerEvent, forgedToken, operationEvent } from './events.ts';
 
@@ -26,13 +27,42 @@ export const runChecks = async ({ versions, issuer, requestId, invoke }: Run): P
     else console.error({ outcome: 'failed', problem, ...line });
   };
 
-  for (const [of, named] of Object.entries(checks) as [OperationId, Record<string, Check>][]) {
-    for (const [name, check] of Object.entries(named)) {
+  const statuses: unknown[] = [];
+  for (const [of, [[, first]]] of listed(checksFor(false)))
+    statuses.push(await settledStatus(() => invoke(versions[of], operationEvent(of, first, requestId))));
+  const isTaken = statuses.includes(409);
+  if (isTaken) console.info({ outcome: 'taken' });
+  for (const [of, checks] of listed(checksFor(isTaken))) {
+    for (const [name, check] of checks)
       await run(of, name, operationEvent(of, check, requestId), (answer) => problemOfResponse(answer, check));
-    }
   }
   await run('authorizer', 'a forged token', authorizerEvent(forgedToken(issuer), requestId), problemOfRefusal);
   return problems.every((problem) => problem === undefined);
+};
+
+type Named = [name: string, check: Check];
+
+/** Lists the checks of each operation. An operation has at least one. */
+const listed = (checks: Checks) =>
+  Object.entries<Record<string, Check>>(checks).map(
+    ([of, named]) => [of as OperationId, Object.entries(named) as [Named, ...Named[]]] as const,
+  );
+
+/**
+ * Repeats a request while the answer is 500, for up to a minute: a new version has a new role, and DynamoDB may not know
+ * its permissions yet. @returns the status of the last answer
+ */
+const settledStatus = async (send: () => Promise<Answer>): Promise<unknown> => {
+  for (let attempt = 1; ; attempt++) {
+    const status = await send().then(({ result }) => result['statusCode'], String);
+    if (status === 500 && attempt < 30) {
+      await setTimeout(2_000);
+      continue;
+    }
+    // Not all of DynamoDB learns of a role at the same moment, so wait longer than until the first host knows it.
+    if (status !== 500 && attempt > 1) await setTimeout(10_000);
+    return status;
+  }
 };
 
 /** Returns what is wrong with an operation's answer, or undefined. Never quotes the body, which must not be logged. */

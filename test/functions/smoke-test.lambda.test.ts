@@ -4,15 +4,25 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
-import { checks } from '../../functions/smoke-test/checks.ts';
+import { checksFor } from '../../functions/smoke-test/checks.ts';
 import { invoker } from '../../functions/smoke-test/deployment.ts';
 import { handler } from '../../functions/smoke-test.lambda.ts';
 import { type CodeDeploy, startCodeDeploy } from '../kit/code-deploy.ts';
 import { lambdaContext } from '../kit/gateway-events.ts';
 
+/** The milliseconds of all pauses, which the smoke test does not really make here. */
+const pauses = vi.hoisted((): number[] => []);
+vi.mock('node:timers/promises', () => ({
+  setTimeout: async (milliseconds: number, _: unknown, { signal }: { signal?: AbortSignal } = {}) => {
+    pauses.push(milliseconds);
+    signal?.throwIfAborted();
+  },
+}));
+
 type Answer = Awaited<ReturnType<Parameters<typeof startCodeDeploy>[0]>>;
 type Event = { routeKey: string; headers: Record<string, string>; body?: string; requestContext: object };
 
+const checks = checksFor(false);
 const issuer = 'https://issuer.example';
 const names = [...(Object.keys(operations) as OperationId[]), 'authorizer'] as const;
 const arnOf = (name: string) => `arn:aws:lambda:us-east-1:123456789012:function:${name}:7`;
@@ -42,10 +52,11 @@ beforeEach(() => {
     vi.spyOn(console, level).mockImplementation((line) => logged.push({ level, line }));
   }
   asked = [];
+  pauses.length = 0;
   logged.length = 0;
   codeDeploy.reports.length = 0;
   answers = {
-    ...Object.fromEntries(Object.entries(checks).map(([name, named]) => [name, asExpected(Object.values(named))])),
+    ...Object.fromEntries(Object.entries(checks).map(([name, named]) => [name, asExpected(named)])),
     authorizer: () => result({ isAuthorized: false }, [{ message: { outcome: 'refused', reason: 'unknown key' } }]),
   };
 });
@@ -53,12 +64,10 @@ afterEach(() => {
   expect(JSON.stringify(logged)).not.toMatch(/secret|Bearer|eyJ|Smoke/);
 });
 
-/**
- * Returns a function that answers as the checks of the smoke test expect: its first call as the first check does, and
- * so on.
- */
-const asExpected = (all: readonly object[]) => {
-  const left = [...all];
+/** Returns a function that answers its first call as the first check expects, and later calls as all checks expect. */
+const asExpected = (named: object) => {
+  const [first, ...more] = Object.values(named);
+  const left = [first, first, ...more];
   return () => {
     const { error, status, response } = Object(left.shift());
     if (error === undefined) return result({ statusCode: status, body: JSON.stringify(response) });
@@ -81,11 +90,14 @@ const all = [
   ['authorizer', 'a forged token'],
 ];
 
+/** The function that is called by each call in turn: first each operation once, then a function for each check. */
+const calls = [...Object.keys(checks), ...all.map(([name]) => name)];
+
 describe('if all new versions are good, the smoke test', () => {
   test('makes and logs every check, and reports success to CodeDeploy', async () => {
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
-    expect(asked.map(({ name }) => name)).toEqual(all.map(([name]) => name));
+    expect(asked.map(({ name }) => name)).toEqual(calls);
     expect(logged).toEqual([
       ...all.map(([name, check]) => ({
         level: 'info',
@@ -129,15 +141,16 @@ describe('if all new versions are good, the smoke test', () => {
 describe('a deployment fails', () => {
   test.each(all)('if %s fails the check "%s", but all other checks are still made', async (name, check) => {
     const answer = answers[name];
-    const checked = all.filter(([each]) => each === name).findIndex(([, each]) => each === check);
-    let calls = 0;
+    const ofName = all.filter(([each]) => each === name).map(([, each]) => each);
+    const checked = ofName.indexOf(check) + Number(name !== 'authorizer');
+    let call = 0;
     answers[name] = (event) => {
       const good = answer?.(event) ?? result(null);
-      return calls++ === checked ? result({ statusCode: 500, body: '{"error":50001,"message":"secret"}' }) : good;
+      return call++ === checked ? result({ statusCode: 500, body: '{"error":50001,"message":"secret"}' }) : good;
     };
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
-    expect(asked).toHaveLength(all.length);
+    expect(asked).toHaveLength(calls.length);
     const failures = logged.filter(({ level }) => level === 'error').map(({ line }) => line);
     expect(failures).toEqual([expect.objectContaining({ outcome: 'failed', function: name, check })]);
     expect(logged.at(-1)).toEqual({ level: 'info', line: { outcome: 'failed', deployment: 'd-1' } });
@@ -145,7 +158,7 @@ describe('a deployment fails', () => {
 
   const everyday = (statusCode: number, body?: string): Answer => result({ statusCode, body });
   const [first = ''] = names;
-  const { response } = Object(Object.values(checks)[0]?.['an everyday plant']);
+  const { response } = Object(checks.createPlant['an everyday plant']);
   test.each<[what: string, answer: Answer, problem: string]>([
     ['throws', { failure: 'secret', log: [] }, 'it failed: Error'],
     ['answers nothing', result(null), 'the status is missing, not 200'],
@@ -195,9 +208,49 @@ test('an invocation that Lambda refuses is repeated, because a new permission ta
   let refusals = 2;
   answers['authorizer'] = () =>
     refusals-- > 0 ? { refused: 'AccessDeniedException' } : result({ isAuthorized: false });
-  const answer = await invoker(AbortSignal.timeout(300_000), 1)(arnOf('authorizer'), {});
+  const answer = await invoker(AbortSignal.timeout(300_000))(arnOf('authorizer'), {});
   expect(answer.result).toEqual({ isAuthorized: false });
   expect(asked).toHaveLength(3);
+});
+
+describe('if an operation answers 500 at first, as it does until DynamoDB knows the permissions of a new role, the smoke test', () => {
+  const [first = ''] = names;
+  const fault = result({ statusCode: 500, body: '{"error":50001,"message":"secret"}' });
+
+  test('repeats the first check every two seconds, waits ten more, and then makes all checks', async () => {
+    const answer = answers[first];
+    let faults = 3;
+    answers[first] = (event) => (faults-- > 0 ? fault : (answer?.(event) ?? fault));
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
+    expect(asked).toHaveLength(calls.length + 3);
+    expect(new Set(asked.slice(0, 4).map(({ event }) => event.body)).size).toBe(1);
+    expect(pauses).toEqual([2_000, 2_000, 2_000, 10_000]);
+  });
+
+  test('fails if that does not end within a minute', async () => {
+    answers[first] = () => fault;
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
+    expect(pauses).toEqual(Array(29).fill(2_000));
+    expect(problems()[0]).toBe('the status is 500, not 200');
+  });
+});
+
+test("if a client's plant has the usual id, the smoke test asks only once, and then makes all checks with another id", async () => {
+  const [first = ''] = names;
+  const answer = answers[first];
+  const conflict = result({ statusCode: 409, body: '{"error":40901,"message":"secret"}' });
+  answers[first] = (event) => {
+    const good = answer?.(event) ?? conflict;
+    return asked.length === 1 ? conflict : good;
+  };
+  await run();
+  expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
+  expect([asked.length, pauses]).toEqual([calls.length, []]);
+  const later = asked.slice(Object.keys(checks).length).map(({ event }) => event.body ?? '');
+  expect(later.join()).not.toContain('9223372036854775806');
+  expect(logged).toContainEqual({ level: 'info', line: { outcome: 'taken' } });
 });
 
 test('the smoke test throws if it cannot report to CodeDeploy', async () => {

@@ -31,12 +31,13 @@ test('each metric that counts log lines has the log, the outcomes and the dimens
       FilterPattern,
       ...(metric?.Dimensions ?? []).map(({ Value }) => Value),
     ]);
+  const ofClient = '$.message.gatewayRequestId != "smoke-test-*"';
   const others = '$.message.outcome != "refused" && $.message.outcome != "failed"';
   expect(counted).toEqual([
     ['AuthorizerLogs', 'AuthorizerKeysNotFetched', '{ $.message.outcome = "keys not fetched" }'],
     ['AuthorizerLogs', 'AuthorizerRefused', '{ $.message.outcome = "refused" }', '$.message.reason'],
     ...operationNames.flatMap(([, name]) => [
-      [`${name}Logs`, `${name}Faults`, '{ $.message.outcome = "failed" && $.level = "ERROR" }'],
+      [`${name}Logs`, `${name}Faults`, `{ $.message.outcome = "failed" && $.level = "ERROR" && ${ofClient} }`],
       [`${name}Logs`, `${name}Succeeded`, `{ $.message.outcome = "*" && ${others} }`, '$.message.outcome'],
       [`${name}Logs`, `${name}Refused`, '{ $.message.outcome = "refused" }', '$.message.error'],
       [`${name}Logs`, `${name}Failed`, '{ $.message.outcome = "failed" }', '$.message.error'],

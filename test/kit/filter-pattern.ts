@@ -1,6 +1,6 @@
 /**
  * Evaluates CloudWatch Logs filter patterns on JSON log lines, but only the forms that the stack uses:
- * `{ SELECTOR = "text" && ... }`, with `=` or `!=`, the wildcard `"*"` or `*`, and numeric comparisons.
+ * `{ SELECTOR = "text" && ... }`, with `=` or `!=`, where the text may end with `*`, the wildcard `*`, and numeric comparisons.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntaxForMetricFilters.html
  */
 
@@ -8,7 +8,7 @@
 export type FilterPattern = (line: unknown) => boolean;
 
 const form = /^\{ (.+) \}$/;
-const condition = /^(\$(?:\.\w+)+) (=|!=|<=?|>=?) (?:"([^"\\*]+)"|("\*"|\*)|(-?\d+(?:\.\d+)?))$/;
+const condition = /^(\$(?:\.\w+)+) (=|!=|<=?|>=?) (?:"([^"\\*]+)(\*?)"|("\*"|\*)|(-?\d+(?:\.\d+)?))$/;
 
 const comparisons: Record<string, (value: unknown, other: unknown) => boolean> = {
   '=': (value, other) => value === other,
@@ -29,7 +29,7 @@ export const parseFilterPattern = (pattern: string): FilterPattern => {
 };
 
 const parseCondition = (pattern: string, text: string): FilterPattern => {
-  const [, selector = '', operator = '', quoted, wildcard, number] =
+  const [, selector = '', operator = '', quoted, more, wildcard, number] =
     condition.exec(text) ?? refuse(pattern, `"${text}" is not a known condition`);
   const compare = comparisons[operator];
   if (compare === undefined || (number === undefined && !['=', '!='].includes(operator)))
@@ -42,7 +42,8 @@ const parseCondition = (pattern: string, text: string): FilterPattern => {
     // AWS does not document whether the text "7" matches the number 7, so refuse to compare text with a number.
     if ((typeof value === 'number') !== (number !== undefined))
       return refuse(pattern, `${selector} is ${JSON.stringify(value)}`);
-    return compare(value, quoted ?? Number(number));
+    const start = more ? String(value).slice(0, quoted?.length) : value;
+    return compare(start, quoted ?? Number(number));
   };
 };
 

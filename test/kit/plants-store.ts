@@ -3,6 +3,7 @@ import {
   DynamoDBClient,
   GetItemCommand,
   ListTablesCommand,
+  PutItemCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
@@ -16,7 +17,10 @@ export type PlantsStore = {
   endpoint: string;
   /** Returns the item with this id as DynamoDB stores it. */
   read: (id: string) => Promise<Item | undefined>;
+  all: () => Promise<Item[]>;
   size: () => Promise<number>;
+  /** Stores an item as another client of DynamoDB does, without the service. */
+  write: (item: Item) => Promise<unknown>;
   close: () => Promise<void>;
 };
 export type Item = Record<string, AttributeValue>;
@@ -34,13 +38,14 @@ export const startPlantsStore = async (tableName?: string): Promise<PlantsStore>
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
   if (tableName !== undefined) await createTable(client, plantsTable(tableName), '');
   const onlyTable = async (): Promise<string> => (await client.send(new ListTablesCommand())).TableNames?.[0] ?? '';
+  const all = async (): Promise<Item[]> =>
+    (await client.send(new ScanCommand({ TableName: tableName ?? (await onlyTable()) }))).Items ?? [];
   return {
     endpoint,
     read: async (id) => readItem(client, tableName ?? (await onlyTable()), id),
-    size: async () => {
-      const { Count = 0 } = await client.send(new ScanCommand({ TableName: tableName ?? (await onlyTable()) }));
-      return Count;
-    },
+    all,
+    size: async () => (await all()).length,
+    write: async (Item) => client.send(new PutItemCommand({ TableName: tableName ?? (await onlyTable()), Item })),
     close: async () => {
       client.destroy();
       await new Promise((resolve) => server.close(resolve));

@@ -14,7 +14,7 @@ import {
   onFirstCall,
   startFaultyStore,
 } from '../kit/faulty-store.ts';
-import { createPlantRoute } from '../kit/gateway-events.ts';
+import { createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';
 import type { Occurrence } from '../kit/happenings.ts';
 import { metricFilters } from '../kit/log-metrics.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
@@ -228,6 +228,17 @@ test('a slow operation, throttling and high concurrency (simulated, because the 
   expect(alarmsIn20Minutes(throttled)).toEqual(['Api5xxRate', 'OperationThrottles']);
   expect(alarmsIn20Minutes([{ kind: 'concurrency', invocations: 900 }])).toEqual(['Concurrency']);
   expect(alarmsIn20Minutes(await send({ milliseconds: 4_500 }))).toEqual(['ApiLatencyP99', 'OperationDuration']);
+});
+
+test('a new version that answers 500 to the smoke test sets off no alarm, which would roll back the deployment', async () => {
+  const event = proxyEvent(plant());
+  Object.assign(event.requestContext, { requestId: 'smoke-test-d-1' });
+  store.fail(undefined, dynamoDbError(400, 'AccessDeniedException'));
+  const { log } = await stack.invoke(createPlantRoute, event).finally(() => store.fail(undefined));
+  const lines = log.map(({ functionName, ...line }) => ({ kind: 'line', functionName, line }) as const);
+  expect(lines).toEqual([expect.objectContaining({ line: expect.objectContaining({ level: 'ERROR' }) })]);
+  recorded.push(...lines);
+  expect(alarmsIn20Minutes(lines)).toEqual([]);
 });
 
 test('an ordinary day sets off no alarm, even though clients make mistakes and one request every twelve minutes gets a 503', async () => {

@@ -1,11 +1,10 @@
 /** Runs the smoke test on the deployed bundles, and on broken versions of these bundles. */
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { Functions, type LogLine } from '../../emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../emulator/served-stack.ts';
 import { audience } from '../kit/access-tokens.ts';
 import { type CodeDeploy, startCodeDeploy } from '../kit/code-deploy.ts';
+import { withoutPauses, wrapHandler } from '../kit/deployment.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { startTrialIssuer, type TrialIssuer } from '../kit/trial-issuer.ts';
@@ -38,7 +37,10 @@ beforeAll(async () => {
     return versions.invokeByName(name, event);
   });
   const own = { ...codeDeploy.environment, ISSUER: issuer.issuer };
-  smokeTest = new Functions(functions.filter(isSmokeTest).map((spec) => withChange(spec, { environment: own })));
+  const specs = functions
+    .filter(isSmokeTest)
+    .map((spec) => brokenBy(spec, { environment: own, wrapper: withoutPauses }));
+  smokeTest = new Functions(await Promise.all(specs));
   return temporary.remove;
 });
 afterAll(async () => {
@@ -58,12 +60,7 @@ const withChange = (spec: FunctionSpec, { environment, timeout = longTimeout }: 
 
 const brokenBy = async (spec: FunctionSpec, change: Change): Promise<FunctionSpec> => {
   const changed = withChange(spec, change);
-  if (change.wrapper === undefined) return changed;
-  const wrapped = await mkdtemp(path.join(folder, 'version-'));
-  const handler = `require(${JSON.stringify(path.join(spec.folder, 'index.js'))}).handler`;
-  await writeFile(path.join(wrapped, 'package.json'), '{"type":"commonjs"}');
-  await writeFile(path.join(wrapped, 'index.js'), `exports.handler = (${change.wrapper})(${handler});`);
-  return { ...changed, folder: wrapped };
+  return change.wrapper === undefined ? changed : wrapHandler(changed, folder, change.wrapper);
 };
 
 /**
@@ -203,4 +200,28 @@ test('a version that overwrites plants fails the smoke test, and the next good v
     [expect.stringMatching(/, a different plant with its id: the status is 200, not 409$/)],
   ]);
   expect((await deploy()).report).toEqual(succeeded);
+});
+
+describe("if a client's plant has the usual id, the smoke test", () => {
+  const usual = '9223372036854775806';
+  const theirs = { id: { N: usual }, name: { S: 'Moss' } };
+  beforeEach(() => store.write(theirs));
+
+  test('passes with a random id above 2^53, and leaves that plant as it is', async () => {
+    const { report, log } = await deploy();
+    expect([report, failures(log)]).toEqual([succeeded, []]);
+    expect(await store.read(usual)).toEqual(theirs);
+    const others = (await store.all()).filter(({ id }) => id?.N !== usual);
+    expect(others).toEqual([expect.objectContaining({ name: { S: 'Smoke test' } })]);
+    expect(BigInt(others[0]?.['id']?.N ?? 0)).toBeGreaterThan(2n ** 53n);
+    expect((await deploy()).report).toEqual(succeeded);
+    expect(await store.size()).toBe(3);
+  });
+
+  test.each<[what: string, wrapper: (handler: Handler) => Handler]>([
+    ['overwrites plants', overwriting],
+    ['answers 409 to every plant', () => async () => ({ statusCode: 409, body: '{"error":40901,"message":""}' })],
+  ])('still fails a version that %s', async (_, wrapper) => {
+    expect((await deploy({ operations: { wrapper } })).report).toEqual(failed);
+  });
 });

@@ -1,0 +1,162 @@
+/**
+ * Rehearses deployments in prod that change what a function may do, on a store that enforces roles. The older version of
+ * the function keeps its configuration, but its permissions are those that the deployment leaves in the account.
+ */
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { openStore, type Store } from '../../emulator/dynamodb/store.ts';
+import { Functions, type LogLine } from '../../emulator/lambda/functions.ts';
+import type { FunctionSpec } from '../../emulator/served-stack.ts';
+import { readTemplate, type Template } from '../../emulator/template/read-template.ts';
+import { bundle } from '../../infra/bundling.ts';
+import { grants } from '../../infra/grants.ts';
+import { makeApp } from '../../local/stack.ts';
+import { audience } from '../kit/access-tokens.ts';
+import { raisedAlarms } from '../kit/alarms.ts';
+import { startCodeDeploy } from '../kit/code-deploy.ts';
+import { changedOperation, deployedOver, withChange, withoutPauses, wrapHandler } from '../kit/deployment.ts';
+import { featureFlags } from '../kit/feature-flags.ts';
+import { proxyEvent } from '../kit/gateway-events.ts';
+import { temporaryFolder } from '../kit/local-service.ts';
+import { newId } from '../kit/responses.ts';
+import { kinds } from '../kit/stacks.ts';
+import { startTrialIssuer, type TrialIssuer } from '../kit/trial-issuer.ts';
+import { longTimeout } from '../kit/trial-stack.ts';
+
+let folder: string;
+let store: Store;
+let issuer: TrialIssuer;
+beforeAll(async () => {
+  const temporary = await temporaryFolder();
+  folder = temporary.folder;
+  store = await openStore({ folder: path.join(folder, 'store') });
+  issuer = await startTrialIssuer();
+  return temporary.remove;
+});
+afterAll(() => Promise.all([store.close(), issuer.close()]));
+
+const actions = grants[changedOperation.id];
+
+/** The deployed code, after a change that first describes the table, and so needs another permission. */
+const describingCode = `${Buffer.from(bundle(changedOperation.entry))}
+const { handler } = module.exports;
+module.exports = {
+  handler: async (event, context) => {
+    const { AWS_ENDPOINT_URL_DYNAMODB, AWS_ACCESS_KEY_ID, TABLE_NAME } = process.env;
+    const response = await fetch(AWS_ENDPOINT_URL_DYNAMODB, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-amz-json-1.0',
+        'x-amz-target': 'DynamoDB_20120810.DescribeTable',
+        'x-amz-date': '20261121T100000Z',
+        authorization: \`AWS4-HMAC-SHA256 Credential=\${AWS_ACCESS_KEY_ID}/a/b/dynamodb/aws4_request, SignedHeaders=a, Signature=b\`,
+      },
+      body: JSON.stringify({ TableName: TABLE_NAME }),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    return handler(event, context);
+  },
+};`;
+
+type Change = Parameters<typeof withChange>[0];
+type Version = { template: Template; assets: string };
+
+const synthesize = async (change: Change): Promise<Version> => {
+  const assets = path.join(folder, newId());
+  await mkdir(assets);
+  const context = { ...featureFlags, ...kinds.prodWithIssuer };
+  return withChange(change, () => {
+    const { template } = makeApp(assets, context).synth().getStackByName('PlantStore');
+    return { template, assets };
+  });
+};
+
+/** Starts functions with the permissions of their roles. */
+const start = async (template: Template, { assets }: Version, environment: Record<string, string> = {}) => {
+  const { functions: specs, tables } = readTemplate(template, assets);
+  await store.createTables(tables);
+  const ofIssuer = { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: audience };
+  const started = specs.map((spec) => {
+    const own = { ...spec.environment, ...store.environmentOf(spec), ...ofIssuer, ...environment };
+    const all = { ...spec, timeout: longTimeout, environment: own };
+    return spec.name.startsWith('SmokeTest') ? wrapHandler(all, folder, withoutPauses) : all;
+  });
+  const functions = new Functions(await Promise.all(started), [issuer.certificate]);
+  onTestFinished(() => functions.close());
+  const nameOf = (start: string): string => specs.find(({ name }: FunctionSpec) => name.startsWith(start))?.name ?? '';
+  return { invoke: (name: string, event: unknown) => functions.invokeByName(nameOf(name), event) };
+};
+
+type Started = Awaited<ReturnType<typeof start>>;
+
+/** Sends a request with a new body. @returns its status and what the function logged */
+const send = async ({ invoke }: Started): Promise<{ status: unknown; log: LogLine[] }> => {
+  const body = `{"id":${newId()},"name":"Moss"}`;
+  const outcome = await invoke(changedOperation.name, proxyEvent(body));
+  return { status: 'result' in outcome ? JSON.parse(outcome.result).statusCode : outcome.failure, log: outcome.log };
+};
+
+const sendEach = async (versions: Started[]) => {
+  const sent: Awaited<ReturnType<typeof send>>[] = [];
+  for (const version of versions) sent.push(await send(version));
+  return sent;
+};
+
+/**
+ * Deploys `after` over `before`, as CloudFormation and CodeDeploy do: the smoke test tries the new version while the old
+ * one gets all requests; then a tenth of the requests go to the new version, then all, but none if the smoke test failed.
+ */
+const deploy = async (before: Change, after: Change) => {
+  const [old, now] = [await synthesize(before), await synthesize(after)];
+  const codeDeploy = await startCodeDeploy((arn, event) =>
+    newVersion.invoke(/:function:([A-Za-z]+)/.exec(arn)?.[1] ?? '', event),
+  );
+  onTestFinished(codeDeploy.close);
+  const configured = Object.entries(old.template.Resources).filter(([, { Type }]) => Type === 'AWS::Lambda::Function');
+  const left = deployedOver(old.template, now.template).Resources;
+  const [alone, oldVersion, newVersion, smokeTest] = [
+    await start(old.template, old),
+    await start({ Resources: { ...left, ...Object.fromEntries(configured) } }, old),
+    await start(now.template, now),
+    await start(now.template, now, codeDeploy.environment),
+  ];
+  expect((await send(alone)).status, 'before the deployment').toBe(200);
+  const trying = smokeTest.invoke('SmokeTest', { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'hook-1' });
+  const sent = await sendEach(Array(10).fill(oldVersion));
+  const tried = await trying;
+  const isGood = codeDeploy.reports.join() === 'd-1 hook-1 Succeeded';
+  const tenth = Array.from({ length: 10 }, (_, index) => (index === 5 ? newVersion : oldVersion));
+  sent.push(...(await sendEach(isGood ? [...tenth, ...Array(5).fill(newVersion)] : Array(15).fill(oldVersion))));
+  const lines = [...tried.log, ...sent.flatMap(({ log }) => log)].map(({ functionName, ...line }) => ({
+    minute: 0,
+    occurrence: { kind: 'line', functionName, line } as const,
+  }));
+  return {
+    isGood,
+    failed: sent.filter(({ status }) => status !== 200).map(({ status }) => status),
+    alarms: raisedAlarms(inject('template'), lines),
+  };
+};
+
+test('if the new permissions are wrong, the smoke test stops the new version, and no request fails', async () => {
+  expect(await deploy({ actions }, { actions: ['dynamodb:GetItem'] })).toEqual({
+    isGood: false,
+    failed: [],
+    alarms: [],
+  });
+});
+
+test('if code and permissions change together, the new version is rolled out, and no request fails', async () => {
+  const before = { actions: [...actions, 'dynamodb:DescribeTable'], code: describingCode };
+  expect(await deploy(before, { actions })).toEqual({ isGood: true, failed: [], alarms: [] });
+  expect(await deploy({ actions }, before)).toEqual({ isGood: true, failed: [], alarms: [] });
+});
+
+test('if code changes without the permission that it needs, the smoke test stops the new version, and no request fails', async () => {
+  expect(await deploy({ actions }, { actions, code: describingCode })).toEqual({
+    isGood: false,
+    failed: [],
+    alarms: [],
+  });
+});
