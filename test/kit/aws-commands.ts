@@ -4,6 +4,7 @@ import * as logs from '@aws-sdk/client-cloudwatch-logs';
 import * as codedeploy from '@aws-sdk/client-codedeploy';
 import * as cognito from '@aws-sdk/client-cognito-identity-provider';
 import * as dynamodb from '@aws-sdk/client-dynamodb';
+import * as iam from '@aws-sdk/client-iam';
 import * as lambda from '@aws-sdk/client-lambda';
 import { NormalizedSchema } from '@smithy/core/schema';
 
@@ -13,6 +14,7 @@ const clients: Record<string, Record<string, unknown>> = {
   'cognito-idp': cognito,
   deploy: codedeploy,
   dynamodb,
+  iam,
   lambda,
   logs,
 };
