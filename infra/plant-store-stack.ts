@@ -16,9 +16,11 @@ import { TokenIssuer } from './token-issuer.ts';
 /** The whole service: an API with an authorizer, a function for each operation, a table, alarms and a dashboard. */
 export class PlantStoreStack extends Stack {
   constructor(app: Construct, settings: Settings) {
-    const { stage, externalIssuer, alarmEmail, tracing } = settings;
+    const { stage, externalIssuer, alarmEmail, owner, tracing } = settings;
     super(app, stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`, {
       description: 'Plant Store: the API of schemas/openapi.yaml',
+      // CloudFormation gives these tags to all resources that support them. infra/github.ts relies on service and stage.
+      tags: { service: 'plant-store', stage, ...(owner !== undefined && { owner }) },
       terminationProtection: stage === 'prod',
     });
     const operations = listOperations(contract);

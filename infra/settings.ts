@@ -37,6 +37,8 @@ export type Settings = {
   allowOrigins: string[];
   domain?: Domain;
   alarmEmail?: string | undefined;
+  /** The team that owns the stack: the tag `owner` of its resources. If absent, they do not get this tag. */
+  owner?: string | undefined;
   /** Whether X-Ray traces the functions. docs/decisions/tracing.md says why the default is off. */
   tracing: boolean;
 };
@@ -57,6 +59,7 @@ export const readSettings = (node: Node): Settings => {
     allowOrigins: text(node, 'allowOrigins', origins, allowedOrigins)?.split(',') ?? [],
     ...(domain && { domain }),
     alarmEmail: text(node, 'alarmEmail', /^[^\s@,;]+@[^\s@,;]+$/, 'one email address'),
+    owner: text(node, 'owner', /^[\p{L}\p{N} _.:/=+@-]{1,256}$/u, 'at most 256 letters, digits, spaces or _.:/=+-@'),
     tracing: text(node, 'tracing', /^(on|off)$/, 'on or off') === 'on',
   };
 };

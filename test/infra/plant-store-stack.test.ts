@@ -1,9 +1,10 @@
 /**
  * Tests how the settings change the stack. What all stacks have in common is tested elsewhere, only on stage `prod`.
  */
+import { Stage } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
-import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
+import { externalIssuer, kinds, templateOf, withStack } from '../kit/stacks.ts';
 import { byFunction, functionNames, ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 /**
@@ -192,4 +193,24 @@ test('X-Ray traces the functions, and their roles may write traces, only if the 
   }
   expect(differences(expected, templateFor({ ...kinds.prod, tracing: 'on' }, prodName))).toEqual({});
   expect(JSON.stringify(templates)).not.toMatch(/TracingConfig|xray/);
+});
+
+/** Returns the tags that the CDK gives CloudFormation together with the template: they are in the cloud assembly. */
+const tagsOf = (context: Record<string, string>) =>
+  withStack(context, (stack) => Stage.of(stack)?.synth().getStackArtifact(stack.artifactId).tags);
+
+test('the stack has the tags service and stage, and the tag owner if the CDK context has an owner', () => {
+  expect(tagsOf({ stage: 'prod' })).toEqual({ service: 'plant-store', stage: 'prod' });
+  expect(tagsOf({ stage: 'dev-anna', owner: 'Team A' })).toEqual({
+    service: 'plant-store',
+    stage: 'dev-anna',
+    owner: 'Team A',
+  });
+});
+
+test('the tags do not change the template, so a new owner deploys no new function versions', () => {
+  const ofTeamA = templateOf({ owner: 'Team A' }).toJSON();
+  expect(templateOf({ owner: 'Team B' }).toJSON()).toEqual(ofTeamA);
+  expect(templateOf().toJSON()).toEqual(ofTeamA);
+  expect(JSON.stringify(ofTeamA)).not.toContain('"Tags":');
 });

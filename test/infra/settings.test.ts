@@ -32,6 +32,11 @@ describe('the settings', () => {
     });
   });
 
+  test('take the owner of the stack from the CDK context', () => {
+    for (const owner of ['plant-store-team', 'Équipe 7', 'team_a.b:c/d=e+f@example.com', 'a'.repeat(256)])
+      expect(read({ owner })).toEqual({ ...defaults, owner });
+  });
+
   test.each([
     ['on', true],
     ['off', false],
@@ -296,6 +301,9 @@ describe('the settings', () => {
     ['alarmEmail', { alarmEmail: 'me' }, '"me"'],
     ['alarmEmail', { alarmEmail: 'me@a.example,you@a.example' }, '"me@a.example,you@a.example"'],
     ['alarmEmail', { alarmEmail: 'me;you@a.example' }, '"me;you@a.example"'],
+    ['owner', { owner: '' }, '""'],
+    ['owner', { owner: 'Team A, B' }, '"Team A, B"'],
+    ['owner', { owner: 'a'.repeat(257) }, JSON.stringify('a'.repeat(257))],
     ['issuer', { issuer: 7 }, '7'],
     ['jwksUri', { issuer: 'https://a.example', jwksUri: 'http://a.example/keys' }, '"http://a.example/keys"'],
     ['jwksUri', { jwksUri: 'https://a.example/keys' }, '"https://a.example/keys"'],
