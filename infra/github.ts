@@ -78,27 +78,37 @@ export class GitHubStack extends Stack {
 
     const stack = environment === 'prod' ? 'PlantStore' : `PlantStore-${environment}`;
     allow(role, ['cloudformation:ListStackResources'], 'cloudformation', `stack/${stack}/*`);
-    allow(role, ['lambda:GetAlias', 'lambda:GetFunction'], 'lambda', `function:${stack}-*`);
+    // The names do not tell the stages apart: PlantStore-dev-* is also a pattern for the names of stage dev-anna.
+    const tags = { 'aws:ResourceTag/service': 'plant-store', 'aws:ResourceTag/stage': environment };
+    allow(role, ['lambda:GetAlias', 'lambda:GetFunction'], 'lambda', `function:${stack}-*`, tags);
     if (environment === 'dev') {
       allow(role, ['cloudformation:DescribeStacks'], 'cloudformation', `stack/${stack}/*`);
-      allow(role, ['cognito-idp:DescribeUserPoolClient'], 'cognito-idp', 'userpool/*');
-      allow(role, ['dynamodb:GetItem'], 'dynamodb', `table/${stack}-*`);
+      allow(role, ['cognito-idp:DescribeUserPoolClient'], 'cognito-idp', 'userpool/*', tags);
+      // DynamoDB compares tags only if the account has turned that on. The capital letter keeps out the tables of
+      // stages such as dev-plants, because the names of stages are in lower case.
+      allow(role, ['dynamodb:GetItem'], 'dynamodb', `table/${stack}-Plants*`);
     }
   }
 }
 
 /**
- * Allows actions on all resources whose names match a pattern: the exact names are unknown, because AWS generates parts
- * of them.
+ * Allows actions on all resources whose names match a pattern, and that have the tags if any are given: the exact names
+ * are unknown, because AWS generates parts of them.
  */
-const allow = (role: Role, actions: string[], service: string, pattern: string): void => {
+const allow = (
+  role: Role,
+  actions: string[],
+  service: string,
+  pattern: string,
+  tags?: Record<string, string>,
+): void => {
   const arn = (partition: string, region: string, account: string) =>
     `arn:${partition}:${service}:${region}:${account}:${pattern}`;
   const resources = [arn(Aws.PARTITION, Aws.REGION, Aws.ACCOUNT_ID)];
-  role.addToPolicy(new PolicyStatement({ actions, resources }));
+  role.addToPolicy(new PolicyStatement({ actions, resources, ...(tags && { conditions: { StringEquals: tags } }) }));
   acknowledge(
     role.node.findChild('DefaultPolicy'),
     `AwsSolutions-IAM5[Resource::${arn('<AWS::Partition>', '<AWS::Region>', '<AWS::AccountId>')}]`,
-    'CloudFormation, Cognito or DynamoDB makes up a part of the name. The actions only read.',
+    'AWS makes up a part of the name. The rest of the name, or tags, limit the actions to one stage. They only read.',
   );
 };

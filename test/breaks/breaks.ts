@@ -156,6 +156,8 @@ const byFile: Record<string, Row[]> = {
       'The condition fits no job, or with StringLike the jobs of every repository whose name ends the same.',
     ],
     [":ref`]: 'refs/heads/main',", ":actor`]: 'me',", 'A workflow on any branch may deploy.'],
+    ["'userpool/*', tags", "'userpool/*'", "The role for dev may read the secrets of every service's user pools."],
+    ['-Plants*`', '-*`', 'The role for dev may read the tables of other dev stages.'],
   ],
   'infra/monitoring.ts': [
     ["['Errors', 'Faults']", "['Errors']", 'A new version that always answers 500 is not rolled back.'],

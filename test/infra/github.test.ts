@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import { GitHubStack, readGitHub } from '../../infra/github.ts';
 import { featureFlags } from '../kit/feature-flags.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
+import { withStack } from '../kit/stacks.ts';
 import { arn, ofType, propertiesOf, ref, withoutHashes } from '../kit/template.ts';
 
 const read = (context: Record<string, unknown>) => {
@@ -37,26 +38,75 @@ const joined = (value: unknown): unknown => {
   return parts?.map((part) => (typeof part === 'string' ? part : `<${part.Ref}>`)).join('') ?? value;
 };
 
-type Statement = { Effect: string; Action: string | string[]; Resource: unknown };
+type Condition = { StringEquals: Record<string, string> };
+type Statement = { Effect: string; Action: string | string[]; Resource: unknown; Condition?: Condition };
+type Permission = { effect: string; action: string; resource: string; condition?: Condition };
 
-/** Returns the statements of a role's policy, each as a string such as `Allow lambda:GetAlias: <resource>`. */
-const permissionsOf = (role: string, template: Awaited<ReturnType<typeof synthesize>>): string[] => {
+/** Returns what a role's policy says, as one permission for each action and resource. */
+const permissionsOf = (role: string, template: Awaited<ReturnType<typeof synthesize>>): Permission[] => {
   const { PolicyDocument } = propertiesOf('AWS::IAM::Policy', template)[`${role}DefaultPolicy`] ?? {};
   const { Statement } = PolicyDocument as { Statement: Statement[] };
-  return Statement.flatMap(({ Effect, Action, Resource }) =>
+  return Statement.flatMap(({ Effect, Action, Resource, Condition }) =>
     [Action].flat().flatMap((action) =>
       [Resource].flat().map((each) => {
         const { 'Fn::Sub': [sub, variables] = [] } = Object(each);
         const resource = sub?.replaceAll(/\$\{(.*?)\}/g, (_: string, name: string) => variables[name] ?? `<${name}>`);
-        return `${Effect} ${action}: ${resource ?? joined(each)}`;
+        const condition = Condition && { condition: Condition };
+        return { effect: Effect, action, resource: resource ?? String(joined(each)), ...condition };
       }),
     ),
   );
 };
 
+/** Returns each permission as a string such as `Allow lambda:GetAlias: <resource>, if stage=dev`. */
+const listed = (permissions: Permission[]): string[] =>
+  permissions.map(({ effect, action, resource, condition }) => {
+    const { StringEquals, ...others } = condition ?? { StringEquals: {} };
+    expect(others).toEqual({});
+    const tags = Object.entries(StringEquals).map(([key, value]) => `${key.replace('aws:ResourceTag/', '')}=${value}`);
+    return [`${effect} ${action}: ${resource}`, ...tags].join(', if ');
+  });
+
 const own = (service: string): string => `arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>`;
 const bootstrapped = (role: string): string =>
   `Allow sts:AssumeRole: arn:<AWS::Partition>:iam::<AWS::AccountId>:role/cdk-hnb659fds-${role}-role-<AWS::AccountId>-<AWS::Region>`;
+
+const readFunction = ['lambda:GetAlias', 'lambda:GetFunction'];
+const readClient = 'cognito-idp:DescribeUserPoolClient';
+
+type Target = { stage: string; action: string; arn: string; tags: Record<string, string> };
+
+/** Lists what the roles read of the stack of a stage: the functions, the user pool and the table. */
+const resourcesOf = (stage: string): Target[] =>
+  withStack({ stage }, (stack) => {
+    const { Resources } = Template.fromStack(stack).toJSON() as { Resources: Record<string, { Type: string }> };
+    const tags = stack.tags.tagValues();
+    return Object.entries(Resources).flatMap(([id, { Type }]): Target[] => {
+      // CloudFormation makes up such names.
+      const name = `${stack.stackName}-${id}-1A2B3C4D5E6F`;
+      if (Type === 'AWS::Lambda::Function')
+        return readFunction.map((action) => ({ stage, action, arn: `${own('lambda')}:function:${name}`, tags }));
+      if (Type === 'AWS::Cognito::UserPool')
+        return [{ stage, action: readClient, arn: `${own('cognito-idp')}:userpool/<AWS::Region>_1a2B3c4D5`, tags }];
+      // Without tags: CloudFormation may not pass the stack's tags on to a global table.
+      if (Type === 'AWS::DynamoDB::GlobalTable')
+        return [{ stage, action: 'dynamodb:GetItem', arn: `${own('dynamodb')}:table/${name}`, tags: {} }];
+      return [];
+    });
+  });
+
+const ours = ['prod', 'dev', 'dev-anna', 'dev-plants'].flatMap(resourcesOf);
+const pools = ours.filter(({ action }) => action === readClient);
+const ofOthers = pools.map((pool) => ({ ...pool, stage: 'of others', tags: { ...pool.tags, service: 'other' } }));
+const all = [...ours, ...ofOthers];
+
+/** Decides as IAM does, for permissions whose only wildcard is a * at the end, and conditions that compare tags. */
+const covers = ({ action, resource, condition }: Permission, target: Target): boolean =>
+  action === target.action &&
+  (resource.endsWith('*') ? target.arn.startsWith(resource.slice(0, -1)) : target.arn === resource) &&
+  Object.entries(condition?.StringEquals ?? {}).every(
+    ([key, value]) => target.tags[key.replace('aws:ResourceTag/', '')] === value,
+  );
 
 const trust = (provider: unknown, sub: string) => ({
   Statement: [
@@ -99,24 +149,38 @@ describe('the stack for GitHub', () => {
         .map(({ Type }) => Type.replace('AWS::IAM::', ''))
         .sort(),
     ).toEqual([...['OIDCProvider', 'Policy', 'Policy', 'Role', 'Role']]);
-    expect(permissionsOf('Dev', template)).toEqual([
+    expect(listed(permissionsOf('Dev', template))).toEqual([
       bootstrapped('deploy'),
       bootstrapped('file-publishing'),
       `Allow cloudformation:DescribeStacks: ${own('cloudformation')}:stack/PlantStore-dev/*`,
       `Allow cloudformation:ListStackResources: ${own('cloudformation')}:stack/PlantStore-dev/*`,
-      `Allow lambda:GetAlias: ${own('lambda')}:function:PlantStore-dev-*`,
-      `Allow lambda:GetFunction: ${own('lambda')}:function:PlantStore-dev-*`,
-      `Allow cognito-idp:DescribeUserPoolClient: ${own('cognito-idp')}:userpool/*`,
-      `Allow dynamodb:GetItem: ${own('dynamodb')}:table/PlantStore-dev-*`,
+      `Allow lambda:GetAlias: ${own('lambda')}:function:PlantStore-dev-*, if service=plant-store, if stage=dev`,
+      `Allow lambda:GetFunction: ${own('lambda')}:function:PlantStore-dev-*, if service=plant-store, if stage=dev`,
+      `Allow cognito-idp:DescribeUserPoolClient: ${own('cognito-idp')}:userpool/*, if service=plant-store, if stage=dev`,
+      `Allow dynamodb:GetItem: ${own('dynamodb')}:table/PlantStore-dev-Plants*`,
     ]);
-    expect(permissionsOf('Prod', template)).toEqual([
+    expect(listed(permissionsOf('Prod', template))).toEqual([
       bootstrapped('deploy'),
       bootstrapped('file-publishing'),
       `Allow cloudformation:ListStackResources: ${own('cloudformation')}:stack/PlantStore/*`,
-      `Allow lambda:GetAlias: ${own('lambda')}:function:PlantStore-*`,
-      `Allow lambda:GetFunction: ${own('lambda')}:function:PlantStore-*`,
+      `Allow lambda:GetAlias: ${own('lambda')}:function:PlantStore-*, if service=plant-store, if stage=prod`,
+      `Allow lambda:GetFunction: ${own('lambda')}:function:PlantStore-*, if service=plant-store, if stage=prod`,
     ]);
   });
+
+  test.each(['Dev', 'Prod'])(
+    'lets the role %s read the resources of its stage, and of no other stage or service',
+    async (role) => {
+      const permissions = permissionsOf(role, await synthesize({ github }));
+      const stage = role.toLowerCase();
+      const actions = [...readFunction, ...(stage === 'dev' ? [readClient, 'dynamodb:GetItem'] : [])];
+      const expected = all.filter((each) => each.stage === stage && actions.includes(each.action));
+      expect(new Set(expected.map(({ action }) => action))).toEqual(new Set(actions));
+      const allowed = all.filter((each) => permissions.some((one) => covers(one, each)));
+      const lines = (targets: Target[]) => targets.map((each) => `${each.stage} ${each.action} ${each.arn}`);
+      expect(lines(allowed)).toEqual(lines(expected));
+    },
+  );
 
   test("creates GitHub's identity provider, and keeps it if the stack is deleted: an account can have only one, so other stacks may use it", async () => {
     const { Provider } = ofType('AWS::IAM::OIDCProvider', await synthesize({ github }));
