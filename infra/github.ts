@@ -1,4 +1,4 @@
-import { Aws, CfnOutput, DefaultStackSynthesizer, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Aws, CfnOutput, DefaultStackSynthesizer, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { OidcProviderNative, OpenIdConnectPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import type { Construct, Node } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
@@ -54,6 +54,8 @@ export class GitHubStack extends Stack {
       const name = environment === 'prod' ? 'Prod' : 'Dev';
       const role = new Role(this, name, {
         description: `Deploys ${environment} from ${repository} on GitHub`,
+        // As long as the job for prod may take: deploy.yml says why.
+        ...(environment === 'prod' && { maxSessionDuration: Duration.minutes(150) }),
         assumedBy: new OpenIdConnectPrincipal(provider, {
           StringEquals: {
             [`${issuer}:aud`]: 'sts.amazonaws.com',

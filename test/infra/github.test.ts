@@ -126,6 +126,11 @@ const trust = (provider: unknown, sub: string) => ({
   Version: '2012-10-17',
 });
 
+type Step = { run?: string; with?: Record<string, unknown> };
+type Job = { environment?: string; 'timeout-minutes': number; steps?: Step[] };
+const workflow = readFileSync(new URL('../../.github/workflows/deploy.yml', import.meta.url), 'utf8');
+const { jobs } = parse(workflow) as { jobs: Record<string, Job> };
+
 describe('the stack for GitHub', () => {
   test('trusts only the branch main of the repository, and gives each environment a separate role', async () => {
     const template = await synthesize({ github });
@@ -137,6 +142,7 @@ describe('the stack for GitHub', () => {
       Prod: {
         AssumeRolePolicyDocument: trust(ref('Provider'), 'repo:acme@12/plants@34:environment:prod'),
         Description: 'Deploys prod from acme@12/plants@34 on GitHub',
+        MaxSessionDuration: 9000,
       },
     });
     expect(template.Outputs).toEqual({ DevRoleArn: { Value: arn('Dev') }, ProdRoleArn: { Value: arn('Prod') } });
@@ -182,6 +188,24 @@ describe('the stack for GitHub', () => {
     },
   );
 
+  test.each(['Dev', 'Prod'])(
+    'lets the role %s have a session that is as long as its job in deploy.yml asks for, and at least as long as the job',
+    async (role) => {
+      const job = jobs[role.toLowerCase()];
+      // An hour is the default of both AWS and the action that asks for the session.
+      const hour = 3600;
+      const session =
+        job?.steps?.find((step) => step.with?.['role-to-assume'])?.with?.['role-duration-seconds'] ?? hour;
+      const { MaxSessionDuration = hour } = propertiesOf('AWS::IAM::Role', await synthesize({ github }))[role] ?? {};
+      expect(MaxSessionDuration).toBe(session);
+      expect(Number(job?.['timeout-minutes']) * 60).toBeLessThanOrEqual(Number(session));
+    },
+  );
+
+  test('lets the job for prod wait for two smoke tests that never report, one of them in the rollback; CodeDeploy gives each an hour', () => {
+    expect(jobs['prod']?.['timeout-minutes']).toBeGreaterThanOrEqual(2 * 60 + 20);
+  });
+
   test("creates GitHub's identity provider, and keeps it if the stack is deleted: an account can have only one, so other stacks may use it", async () => {
     const { Provider } = ofType('AWS::IAM::OIDCProvider', await synthesize({ github }));
     expect(Provider).toMatchObject({
@@ -204,9 +228,6 @@ describe('the stack for GitHub', () => {
   });
 
   test('trusts exactly the environments that deploy.yml uses; each job of deploy.yml uses the environment named after the stage that the job deploys', () => {
-    const workflow = readFileSync(new URL('../../.github/workflows/deploy.yml', import.meta.url), 'utf8');
-    type Job = { environment?: string; steps?: { run?: string }[] };
-    const { jobs } = parse(workflow) as { jobs: Record<string, Job> };
     const deployed = Object.values(jobs).flatMap(({ environment, steps = [] }) =>
       steps.flatMap(({ run = '' }) => {
         const [, stage] = /\bcdk synth .*-c stage=(\w+)/.exec(run) ?? [];
