@@ -11,7 +11,7 @@ import { PlantsTable } from './plants-table.ts';
 import { ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import { SmokeTest } from './smoke-test.ts';
-import { TokenIssuer } from './token-issuer.ts';
+import { resourceOf, TokenIssuer } from './token-issuer.ts';
 
 /** The whole service: an API with an authorizer, a function for each operation, a table, alarms and a dashboard. */
 export class PlantStoreStack extends Stack {
@@ -28,7 +28,10 @@ export class PlantStoreStack extends Stack {
 
     const table = new PlantsTable(this, 'Plants', stage);
 
-    const issuer = externalIssuer ?? new TokenIssuer(this, 'TokenIssuer', scopes);
+    const makePool = () => new TokenIssuer(this, 'TokenIssuer', scopes, stage);
+    const issuer = externalIssuer ?? makePool();
+    // In `prod`, keep the pool while another issuer is trusted: docs/decisions/user-pool.md.
+    if (externalIssuer && stage === 'prod' && resourceOf(scopes) !== undefined) makePool();
     const authorizer = new ServiceFunction(this, 'Authorizer', {
       entry: 'authorizer.lambda.ts',
       environment: {

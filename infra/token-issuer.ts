@@ -3,9 +3,12 @@ import { Mfa, OAuthScope, ResourceServerScope, UserPool } from 'aws-cdk-lib/aws-
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { ConfigurationError } from './context.ts';
-import type { TrustedIssuer } from './settings.ts';
+import type { Stage, TrustedIssuer } from './settings.ts';
 
-/** A Cognito user pool without users. Its one machine client gets tokens with the client_credentials grant. */
+/**
+ * A Cognito user pool without users. Its one machine client gets tokens with the client_credentials grant. In `prod`, it
+ * outlives the stack, because no new pool has the ids and secrets that clients use.
+ */
 export class TokenIssuer extends Construct implements TrustedIssuer {
   readonly issuer: string;
   readonly jwksUri: string;
@@ -22,9 +25,9 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
    * @param scopes all scopes of the contract
    * @throws ConfigurationError if a Cognito resource server cannot have these scopes
    */
-  constructor(parent: Construct, id: string, scopes: string[]) {
+  constructor(parent: Construct, id: string, scopes: string[], stage: Stage) {
     super(parent, id);
-    const [, identifier] = /^([\w.:-]+)\/[\w.:-]+(?: \1\/[\w.:-]+)*$/.exec(scopes.join(' ')) ?? [];
+    const identifier = resourceOf(scopes);
     if (identifier === undefined) {
       throw new ConfigurationError(
         `Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has ${scopes.join(' ')}.`,
@@ -43,8 +46,8 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
         requireSymbols: true,
         requireUppercase: true,
       },
-      // Delete the pool with the stack: without its client and domain, which are deleted too, the pool is useless.
-      removalPolicy: RemovalPolicy.DESTROY,
+      deletionProtection: stage === 'prod',
+      removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     acknowledge(
       pool,
@@ -67,9 +70,17 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     // A domain prefix must be unique in its region across all accounts, so it contains the UUID in the stack's id.
     const stackUuid = Fn.select(2, Fn.split('/', Aws.STACK_ID));
     const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `plants-${stackUuid}` } });
+    if (stage === 'prod') {
+      for (const each of [resourceServer, client, domain])
+        each.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+    }
     this.issuer = pool.userPoolProviderUrl;
     this.jwksUri = `${this.issuer}/.well-known/jwks.json`;
     const TokenUrl = `${domain.baseUrl()}/oauth2/token`;
     this.outputs = { TokenUrl, ClientId: client.userPoolClientId, UserPoolId: pool.userPoolId };
   }
 }
+
+/** Returns the RESOURCE in scopes RESOURCE/PERMISSION, or undefined if a Cognito resource server cannot have the scopes. */
+export const resourceOf = (scopes: string[]): string | undefined =>
+  /^([\w.:-]+)\/[\w.:-]+(?: \1\/[\w.:-]+)*$/.exec(scopes.join(' '))?.[1];

@@ -72,7 +72,7 @@ const findings = ({ stage, issuer, mail, tracing }: (typeof combinations)[number
     (rule) => `${rule} of AWS::IAM::Role`,
   ),
   ...(tracing === 'on' ? [] : ['Serverless-LambdaTracing of AWS::Lambda::Function']),
-  ...(issuer === 'cognito' ? ['AwsSolutions-COG8 of AWS::Cognito::UserPool'] : []),
+  ...(issuer === 'cognito' || stage === 'prod' ? ['AwsSolutions-COG8 of AWS::Cognito::UserPool'] : []),
   ...(mail === 'sent' ? ['Serverless-SNSRedrivePolicy of AWS::SNS::Subscription'] : []),
 ];
 

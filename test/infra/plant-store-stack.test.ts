@@ -75,15 +75,8 @@ const devDiffers = {
   'Resources.ApiAccessLog.Properties.LogGroupName': '/aws/vendedlogs/STACK-AccessLog',
 };
 
-/**
- * How a stack with an external issuer differs from one without: it has no user pool, and the authorizer trusts the
- * external issuer.
- */
+/** How a stack with an external issuer differs from one without: the authorizer trusts the external issuer. */
 const externalIssuerDiffers = {
-  'Resources.TokenIssuerPool': 'absent',
-  'Resources.TokenIssuerPoolApi': 'absent',
-  'Resources.TokenIssuerPoolDomain': 'absent',
-  'Resources.TokenIssuerPoolMachine': 'absent',
   'Resources.Authorizer.Properties.Environment.Variables.AUDIENCE': externalIssuer.audience,
   'Resources.Authorizer.Properties.Environment.Variables.ISSUER': externalIssuer.issuer,
   'Resources.Authorizer.Properties.Environment.Variables.JWKS_URI': externalIssuer.jwksUri,
@@ -94,6 +87,21 @@ const externalIssuerDiffers = {
   'Outputs.Issuer': { Value: externalIssuer.issuer },
 };
 
+/** A dev stack has its user pool only while it is the trusted issuer, and deletes it with the stack. */
+const devPool = ['', 'Api', 'Domain', 'Machine'].map((part) => `Resources.TokenIssuerPool${part}`);
+const devPoolDiffers = {
+  ...Object.fromEntries(
+    devPool.flatMap((resource) => [
+      [`${resource}.DeletionPolicy`, 'absent'],
+      [`${resource}.UpdateReplacePolicy`, 'absent'],
+    ]),
+  ),
+  'Resources.TokenIssuerPool.DeletionPolicy': 'Delete',
+  'Resources.TokenIssuerPool.UpdateReplacePolicy': 'Delete',
+  'Resources.TokenIssuerPool.Properties.DeletionProtection': 'INACTIVE',
+};
+const devPoolAbsent = Object.fromEntries(devPool.map((resource) => [resource, 'absent']));
+
 test('with stage dev or an external issuer, the template differs from the default one only in the values that this file lists', () => {
   const { prod, prodWithIssuer, dev, devWithIssuer } = templates;
   expect({
@@ -101,8 +109,8 @@ test('with stage dev or an external issuer, the template differs from the defaul
     'dev from prod, both with an external issuer': differences(prodWithIssuer, devWithIssuer),
     'prod with an external issuer from prod': differences(prod, prodWithIssuer),
   }).toEqual({
-    'dev from prod': devDiffers,
-    'dev from prod, both with an external issuer': devDiffers,
+    'dev from prod': { ...devDiffers, ...devPoolDiffers },
+    'dev from prod, both with an external issuer': { ...devDiffers, ...devPoolAbsent },
     'prod with an external issuer from prod': externalIssuerDiffers,
   });
 });
@@ -141,10 +149,14 @@ const keptOf = ({ Resources }: Template) =>
     DeletionPolicy === 'Delete' && UpdateReplacePolicy === 'Delete' ? [] : [[name, DeletionPolicy]],
   );
 
-test('the table, the logs, and the function versions with their roles outlive a prod stack; nothing outlives a dev stack', () => {
+test('the table, the user pool, the logs, and the function versions with their roles outlive a prod stack; nothing outlives a dev stack', () => {
   expect(Object.fromEntries(keptOf(templates.prod))).toEqual({
     Plants: 'Retain',
+    TokenIssuerPool: 'Retain',
     // `RetainExceptOnCreate`, because `Retain` would leave these resources behind whenever creating the stack fails.
+    TokenIssuerPoolApi: 'RetainExceptOnCreate',
+    TokenIssuerPoolDomain: 'RetainExceptOnCreate',
+    TokenIssuerPoolMachine: 'RetainExceptOnCreate',
     ApiAccessLog: 'RetainExceptOnCreate',
     SmokeTestLogs: 'RetainExceptOnCreate',
     ...byFunction((name) => [

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { TokenIssuer } from '../../infra/token-issuer.ts';
 import { externalIssuer, kinds, templateOf, withStack } from '../kit/stacks.ts';
-import { ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
+import { propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 const cognito = withoutHashes(templateOf(kinds.prod).toJSON());
 
@@ -24,7 +24,6 @@ test('the authorizer trusts the external issuer that the CDK context names', () 
       SCOPE_CLAIM: 'scope',
     },
   });
-  expect(ofType('AWS::Cognito::UserPool', template)).toEqual({});
   expect(template.Outputs['Issuer']?.Value).toBe(externalIssuer.issuer);
 });
 
@@ -41,6 +40,36 @@ test("the authorizer trusts the stack's own user pool and any audience if the CD
   });
 });
 
+const poolIn = (template: object) =>
+  Object.entries((template as Template).Resources).filter(([, { Type }]) => Type.startsWith('AWS::Cognito::'));
+
+test('the user pool of a prod stack, with its domain, resource server and client, outlives the stack and is protected', () => {
+  expect(Object.fromEntries(poolIn(cognito))).toMatchObject({
+    TokenIssuerPool: {
+      DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
+      Properties: { DeletionProtection: 'ACTIVE' },
+    },
+    ...Object.fromEntries(
+      ['Api', 'Domain', 'Machine'].map((part) => [
+        `TokenIssuerPool${part}`,
+        { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' },
+      ]),
+    ),
+  });
+  expect(poolIn(cognito)).toHaveLength(4);
+});
+
+test('in prod, a deployment with another issuer, and one that goes back, change nothing in the user pool', () => {
+  const there = templateOf({ ...kinds.prod, ...externalIssuer }).toJSON();
+  const before = templateOf(kinds.prod).toJSON();
+  expect(poolIn(there)).toEqual(poolIn(before));
+});
+
+test('a dev stack with an external issuer has no user pool', () => {
+  expect(poolIn(templateOf(kinds.devWithIssuer).toJSON())).toEqual([]);
+});
+
 test('the authorizer gets AUDIENCE=none if the CDK context sets the audience `none` for an external issuer', () => {
   expect(variables(withIssuer({ audience: 'none' }))).toMatchObject({ Variables: { AUDIENCE: 'none' } });
 });
@@ -52,7 +81,7 @@ test('the authorizer looks for the scope in the claims that the CDK context name
 /** Makes a user pool for these scopes. @returns the properties of the user pool's resource server and client */
 const poolFor = (scopes: string[]) => {
   const template = withStack(kinds.devWithIssuer, (stack) => {
-    new TokenIssuer(stack, 'TokenIssuer', scopes);
+    new TokenIssuer(stack, 'TokenIssuer', scopes, 'dev');
     return withoutHashes(CdkTemplate.fromStack(stack).toJSON());
   });
   const server = propertiesOf('AWS::Cognito::UserPoolResourceServer', template)['TokenIssuerPoolApi'];

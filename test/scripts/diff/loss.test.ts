@@ -116,11 +116,11 @@ describe('findLosses reports what a deployment would lose, or no longer protect 
       'would have a shorter retention (30 instead of 90 days)',
       edit(log, '"RetentionInDays":90', '"RetentionInDays":30'),
     ],
-    ['the user pool gets another logical id', pool, 'would be deleted', rename(pool)],
+    ['the user pool gets another logical id', pool, 'would stay behind without a stack', rename(pool)],
     [
       'a client of the user pool is removed',
       'AWS::Cognito::UserPoolClient',
-      'would be deleted',
+      'would stay behind without a stack',
       remove('AWS::Cognito::UserPoolClient'),
     ],
     [
