@@ -2,7 +2,7 @@ import { Aws, CfnOutput, DefaultStackSynthesizer, Duration, Fn, RemovalPolicy, S
 import { OidcProviderNative, OpenIdConnectPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import type { Construct, Node } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { nothing, text } from './context.ts';
+import { nothing, refuseUnknownKeys, text } from './context.ts';
 
 /** A GitHub environment in .github/workflows/deploy.yml, named after the stage that its jobs deploy. */
 type Environment = 'dev' | 'prod';
@@ -19,6 +19,7 @@ export type GitHubSettings = { repository: string; environments: Environment[]; 
  * @throws ConfigurationError whose message names the key, its value and what is allowed
  */
 export const readGitHub = (node: Node): GitHubSettings | undefined => {
+  refuseUnknownKeys(node);
   const names = '<owner>@<owner id>/<repository>@<repository id>, or <owner>/<repository> if its tokens have no ids';
   const repository = text(node, 'github', /^([\w-]+@\d+\/[\w.-]+@\d+|[\w-]+\/[\w.-]+)$/, names);
   if (repository === undefined) {

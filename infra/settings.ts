@@ -1,5 +1,5 @@
 import type { Node } from 'constructs';
-import { nothing, number, partner, refused, stages, text } from './context.ts';
+import { nothing, number, partner, refused, refuseUnknownKeys, stages, text } from './context.ts';
 
 /** The OpenID Connect issuer whose access tokens the API accepts. */
 export type TrustedIssuer = {
@@ -48,9 +48,10 @@ export type Settings = {
  * @throws ConfigurationError whose message names the key, its value and what is allowed
  */
 export const readSettings = (node: Node): Settings => {
+  refuseUnknownKeys(node);
   const [externalIssuer, domain] = [readIssuer(node), readDomain(node)];
-  // Refuse `scope`: in older versions, this key named the scope that a token must have. CDK would ignore the key, but
-  // whoever sets it may rely on it to keep callers out.
+  // In older versions, `scope` named the scope that a token must have. Whoever sets it may rely on it to keep callers
+  // out, so say where the scopes are now.
   text(node, 'scope', nothing, 'left out: schemas/openapi.yaml has the scopes of each operation');
   return {
     stage: (text(node, 'stage', stages, allowedStages) as Stage | undefined) ?? 'prod',
@@ -71,7 +72,7 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
   const schemes = 'an https:// URL, or an http:// URL on 127.0.0.1, without user, query or fragment';
   const issuer = text(node, 'issuer', url(/^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/), schemes);
   if (issuer === undefined) {
-    for (const key of ['audience', 'jwksUri', 'scopeClaim'])
+    for (const key of ['audience', 'jwksUri', 'scopeClaim'] as const)
       text(node, key, nothing, 'set only together with issuer, for the same stages');
     return undefined;
   }
@@ -90,7 +91,7 @@ const readIssuer = (node: Node): TrustedIssuer | undefined => {
 const readDomain = (node: Node): Domain | undefined => {
   const domainName = text(node, 'domainName', hostName, 'a host name in lower case, such as api.example.com');
   if (domainName === undefined) {
-    for (const key of ['certificateArn', 'hostedZoneId', 'hostedZoneName'])
+    for (const key of ['certificateArn', 'hostedZoneId', 'hostedZoneName'] as const)
       text(node, key, nothing, 'set only together with domainName, for the same stages');
     return undefined;
   }

@@ -213,6 +213,7 @@ const byFile: Record<string, Row[]> = {
     ['          chmodSync(folder, 0o755);\n', '', 'Any user of the machine may change what is deployed.'],
   ],
   'infra/settings.ts': [
+    ['  refuseUnknownKeys(node);\n', '', 'A misspelt stage is ignored, so the default one is deployed.'],
     ["=== 'on'", "!== 'off'", 'Without a setting, X-Ray traces requests for ten dollars a million.'],
     ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],
   ],

@@ -249,6 +249,13 @@ describe('the settings for GitHub', () => {
     );
   });
 
+  test('refuse a key that is not a setting, with or without the key github', () => {
+    expect(() => read({ githb: github })).toThrow('has the key githb, which is not a setting. Did you mean github?');
+    expect(() => read({ github, stge: 'dev' })).toThrow(
+      'has the key stge, which is not a setting. Did you mean stage?',
+    );
+  });
+
   test.each(['acme@12/plants@34', 'acme/plants', 'a-b_c@1/x.y_z-1@2'])('accept the repository %s', (repository) => {
     expect(read({ github: repository })).toEqual({ repository, environments: ['dev', 'prod'], hasProvider: false });
   });

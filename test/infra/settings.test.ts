@@ -1,5 +1,7 @@
+import { globSync, readFileSync } from 'node:fs';
 import { RootConstruct } from 'constructs';
 import { describe, expect, test } from 'vitest';
+import { cdkKeys, keys } from '../../infra/context.ts';
 import { readSettings } from '../../infra/settings.ts';
 
 const read = (context: Record<string, unknown>) => {
@@ -175,6 +177,56 @@ describe('the settings', () => {
     expect(() => read({ scope: 'plants/create' })).toThrow(
       'The context value scope is "plants/create", but it must be left out: schemas/openapi.yaml has the scopes of each operation.',
     );
+  });
+
+  const wrongKey = (key: string) =>
+    `The CDK context (-c, cdk.json, cdk.context.json or ~/.cdk.json) has the key ${key}, which is not a setting.`;
+
+  test.each([
+    ['stge', 'stage'],
+    ['Stage', 'stage'],
+    ['alarmEMail', 'alarmEmail'],
+    ['allowedOrigins', 'allowOrigins'],
+    ['githubprovider', 'githubProvider'],
+  ])('refuse the key %s, which is not a setting, and name the nearest one', (key, nearest) => {
+    expect(() => read({ [key]: 'dev' })).toThrow(
+      new Error(`${wrongKey(key)} Did you mean ${nearest}? docs/deploy.md lists all settings.`),
+    );
+  });
+
+  // A removed setting must not be recommended.
+  test.each(['region', 'throttle', 'scop', ''])('name no other key if none is near: %j', (key) => {
+    expect(() => read({ [key]: '1' })).toThrow(new Error(`${wrongKey(key)} docs/deploy.md lists all settings.`));
+  });
+
+  test.each(['@aws-cdk/core:checkSecretUsage', 'aws:cdk:bundling-stacks', 'hosted-zone:account=1', ...cdkKeys])(
+    'accept the key %s, which the CDK reads or writes',
+    (key) => {
+      expect(read({ [key]: true })).toEqual(defaults);
+    },
+  );
+
+  test('know all keys of the CDK that have neither @ nor a colon', () => {
+    const textOf = (pattern: string) =>
+      globSync(pattern)
+        .map((file) => readFileSync(file, 'utf8'))
+        .join('\n');
+    const library = textOf('node_modules/aws-cdk-lib/{core,cx-api}/lib/**/*.js');
+    const command = readFileSync('node_modules/aws-cdk/lib/index.js', 'utf8');
+    const found = [
+      // A name in capitals is that of an environment variable, not of a key.
+      ...library.matchAll(/\b[A-Z_]*(?:CONTEXT|CTX)[A-Z_]*\s*=\s*["'](?![A-Z_]+["'])([^"'@:]+)["']/g),
+      ...library.matchAll(/\bCDK_CONTEXT_JSON\)\["([^"@:]+)"\]/g),
+      ...command.matchAll(/\bcontext\.(?:get|set)\("([^"@:]+)"/g),
+    ].map(([, key]) => key);
+    expect([...new Set(found)].sort()).toEqual(cdkKeys);
+  });
+
+  test('are all listed in docs/deploy.md', () => {
+    const [, table = ''] = /^## Settings\n(.*?)^## /ms.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
+    const cells = [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell);
+    const listed = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, key]) => key));
+    expect(listed.sort()).toEqual([...keys].sort());
   });
 
   test.each(['https://a.example', 'https://a.example/'])(
