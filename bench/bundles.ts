@@ -46,7 +46,8 @@ export const makeBundles = (folder: string): { own: Bundle[]; others: Bundle[] }
   execFileSync('npm', ['ci', '--prefix', path.join(root, 'bench/peers')], { stdio: ['ignore', 'ignore', 'inherit'] });
   const service = path.join(folder, 'service');
   mkdirSync(service);
-  const app = makeApp(service, { ...readCdkJson(), issuer: 'https://issuer.example', audience: 'none' });
+  const context = { stage: 'prod', alarmEmail: 'none', issuer: 'https://issuer.example', audience: 'none' };
+  const app = makeApp(service, { ...readCdkJson(), ...context });
   // A function's logical id is the capitalized name of its operation, followed by a hash.
   const nameOf = (id: string): string => id.charAt(0).toLowerCase() + id.slice(1).replace(/[\dA-F]{8}$/, '');
   const own = assetsOf(app).map(({ id, folder }) => measured(nameOf(id), path.join(folder, 'index.js')));

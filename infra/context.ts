@@ -38,18 +38,20 @@ export const cdkKeys = ['acknowledged-issue-numbers', 'assets-ecr-repository-nam
 
 /**
  * Refuses a key that nothing reads: if somebody misspelt a setting, its default would be deployed instead.
- * @throws ConfigurationError whose message names the key and, if one is near, the setting that was probably meant
+ * @throws ConfigurationError whose message names the key and the nearest setting
  */
 export const refuseUnknownKeys = (node: Node): void => {
   const known: string[] = [...keys, 'scope', ...cdkKeys];
   const unknown = Object.keys(node.getAllContext()).find((key) => !/[@:]/.test(key) && !known.includes(key));
   if (unknown === undefined) return;
-  const nearest = closestMatch(unknown, keys, { maxDistance: 2 });
   throw new ConfigurationError(
-    `The CDK context (-c, cdk.json, cdk.context.json or ~/.cdk.json) has the key ${unknown}, which is not a setting.` +
-      `${nearest === undefined ? '' : ` Did you mean ${nearest}?`} docs/deploy.md lists all settings.`,
+    `The CDK context (-c, cdk.json, cdk.context.json or ~/.cdk.json) has the key ${unknown}, which is not a setting. ` +
+      `The nearest setting is ${closestMatch(unknown, keys)}; docs/deploy.md lists all.`,
   );
 };
+
+/** Only whoever names `prod` changes production. */
+export const defaultStage = 'dev';
 
 /** A pattern that matches no string. With it, `text` refuses every value of a setting that must not be set. */
 export const nothing = /(?!)/;
@@ -61,7 +63,7 @@ const settingOf = (node: Node, key: Key): unknown => {
   if (!Object.keys(value).every((stage) => stages.test(stage))) {
     throw refused(key, value, 'one value, or an object that has a value for each of some stages');
   }
-  return (value as Record<string, unknown>)[node.tryGetContext('stage') ?? 'prod'];
+  return (value as Record<string, unknown>)[node.tryGetContext('stage') ?? defaultStage];
 };
 
 /**

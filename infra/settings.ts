@@ -1,5 +1,5 @@
 import type { Node } from 'constructs';
-import { nothing, number, partner, refused, refuseUnknownKeys, stages, text } from './context.ts';
+import { defaultStage, nothing, number, partner, refused, refuseUnknownKeys, stages, text } from './context.ts';
 
 /** The OpenID Connect issuer whose access tokens the API accepts. */
 export type TrustedIssuer = {
@@ -36,6 +36,7 @@ export type Settings = {
   /** The origins whose pages may call the API from a browser (CORS). */
   allowOrigins: string[];
   domain?: Domain;
+  /** Who gets the mail of alarms. If absent, nobody does. */
   alarmEmail?: string | undefined;
   /** The team that owns the stack: the tag `owner` of its resources. If absent, they do not get this tag. */
   owner?: string | undefined;
@@ -53,19 +54,28 @@ export const readSettings = (node: Node): Settings => {
   // In older versions, `scope` named the scope that a token must have. Whoever sets it may rely on it to keep callers
   // out, so say where the scopes are now.
   text(node, 'scope', nothing, 'left out: schemas/openapi.yaml has the scopes of each operation');
+  const stage = (text(node, 'stage', stages, allowedStages) as Stage | undefined) ?? defaultStage;
   return {
-    stage: (text(node, 'stage', stages, allowedStages) as Stage | undefined) ?? 'prod',
+    stage,
     ...(externalIssuer && { externalIssuer }),
     throttle: { rateLimit: number(node, 'rateLimit') ?? 500, burstLimit: number(node, 'burstLimit') ?? 1_000 },
     allowOrigins: text(node, 'allowOrigins', origins, allowedOrigins)?.split(',') ?? [],
     ...(domain && { domain }),
-    alarmEmail: text(node, 'alarmEmail', /^[^\s@,;]+@[^\s@,;]+$/, 'one email address'),
+    alarmEmail: readAlarmEmail(node, stage),
     owner: text(node, 'owner', /^[\p{L}\p{N} _.:/=+@-]{1,256}$/u, 'at most 256 letters, digits, spaces or _.:/=+-@'),
     tracing: text(node, 'tracing', /^(on|off)$/, 'on or off') === 'on',
   };
 };
 
 const allowedStages = 'prod, dev, or dev-<name> with a name of 1 to 20 lower-case letters, digits and inner dashes';
+
+const readAlarmEmail = (node: Node, stage: Stage): string | undefined => {
+  const allowed = 'one email address, or to none if nobody wants mail';
+  const address = text(node, 'alarmEmail', /^(none|[^\s@,;]+@[^\s@,;]+)$/, `set to ${allowed}`);
+  // A deployment without the address would end the subscription, and nobody would notice until an outage.
+  if (stage === 'prod' && address === undefined) throw refused('alarmEmail', address, `set in prod: to ${allowed}`);
+  return address === 'none' ? undefined : address;
+};
 
 const readIssuer = (node: Node): TrustedIssuer | undefined => {
   // The issuer may have an http URL, because that URL is only compared with a token's `iss`. Keys never come over http.

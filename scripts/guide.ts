@@ -33,7 +33,7 @@ const checks: [string, ...string[]][] = [
   ['npm', 'run', 'lint'],
   ['npm', 'run', 'lint:prose'],
   ['npm', 'run', 'typecheck', '--', '--singleThreaded'],
-  ['npx', 'cdk', 'synth', '--quiet', '--no-validation'],
+  ['npx', 'cdk', 'synth', '--quiet', '--no-validation', '-c', 'stage=prod', '-c', 'alarmEmail=none'],
   ['npm', 'test', '--', ...unaffected.flatMap((files) => ['--exclude', files])],
   ['npm', 'run', 'test:browser', '--', 'reference', '--testNamePattern', 'every operation|light mode|, for '],
 ];

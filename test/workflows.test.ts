@@ -98,12 +98,15 @@ describe('the workflow step that runs npm run diff for a pull request', () => {
   const printArguments = 'printf "%s|" "$@"; echo';
   const hasFile = '[ "$*" = "cat-file -e HEAD^1:infra/github.ts" ]';
 
-  test("compares each of two stacks, the service's and the one for GitHub, with its earlier version, and puts both results into the summary", () => {
+  // Older commits do not know the address `none`.
+  const prod = '-c|stage=prod|-c|alarmEmail=alarms@example.com';
+
+  test("compares each of two stacks, the service's on stage prod and the one for GitHub, with its earlier version, and puts both results into the summary", () => {
     expect(runStep(printArguments, hasFile, { ALLOW_ROUTE: 'yes' })).toEqual({
       status: 0,
       summary: [
         '```',
-        'run|-s|diff|--|--allow|route|HEAD^1|',
+        `run|-s|diff|--|--allow|route|${prod}|HEAD^1|`,
         'run|-s|diff|--|--allow|route|-c|github=an-owner/a repository|HEAD^1|',
         '```\n',
       ].join('\n'),
@@ -111,7 +114,7 @@ describe('the workflow step that runs npm run diff for a pull request', () => {
   });
 
   test('compares only the stack of the service if the older commit has no stack for GitHub', () => {
-    expect(runStep(printArguments, 'exit 128').summary).toBe('```\nrun|-s|diff|--|HEAD^1|\n```\n');
+    expect(runStep(printArguments, 'exit 128').summary).toBe(`\`\`\`\nrun|-s|diff|--|${prod}|HEAD^1|\n\`\`\`\n`);
   });
 
   test.each(['*github*) exit 1', '*github*) ;; *) exit 1'])(
@@ -160,6 +163,22 @@ test.each(['dev', 'prod'])(
     expect(steps.filter((each) => /\bcdk (synth|deploy)\b/.test(each))).toHaveLength(2);
     const attests = read('deploy.yml').workflow.jobs[stage]?.steps?.at(places.at(-1) ?? 0);
     expect(attests?.with).toEqual({ 'subject-path': 'cdk.out/asset.*/index.js' });
+  },
+);
+
+test.each([
+  ['dev', '', []],
+  ['dev', 'me@a.example', ['alarmEmail=me@a.example']],
+  ['prod', '', []],
+  ['prod', 'me@a.example', ['alarmEmail=me@a.example']],
+])(
+  'the deployment to stage %s with the variable ALARM_EMAIL "%s" passes %j besides the stage',
+  (stage, email, more) => {
+    const { steps = [] } = read('deploy.yml').workflow.jobs[stage] ?? {};
+    const { run = '' } = steps.find((step) => step.run?.includes('cdk synth')) ?? {};
+    const env = { PATH: process.env['PATH'], ALARM_EMAIL: email };
+    const { stdout } = spawnSync('bash', ['-ec', `npx() { printf '%s|' "$@"; }\n${run}`], { env, encoding: 'utf8' });
+    expect(stdout).toBe(['cdk|synth|--quiet', `stage=${stage}`, ...more].join('|-c|').concat('|'));
   },
 );
 

@@ -149,6 +149,7 @@ const byFile: Record<string, Row[]> = {
       'Nobody else can make the same bundle, because it names a folder of this machine.',
     ],
   ],
+  'infra/context.ts': [["defaultStage = 'dev'", "defaultStage = 'prod'", 'A bare cdk deploy changes production.']],
   'infra/github.ts': [
     [
       ':sub`]: `repo:',
@@ -213,6 +214,7 @@ const byFile: Record<string, Row[]> = {
     ['          chmodSync(folder, 0o755);\n', '', 'Any user of the machine may change what is deployed.'],
   ],
   'infra/settings.ts': [
+    ["stage === 'prod' && address", "stage !== 'prod' && address", 'A deployment of prod ends the mail of alarms.'],
     ['  refuseUnknownKeys(node);\n', '', 'A misspelt stage is ignored, so the default one is deployed.'],
     ["=== 'on'", "!== 'off'", 'Without a setting, X-Ray traces requests for ten dollars a million.'],
     ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],

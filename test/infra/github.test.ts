@@ -78,7 +78,7 @@ type Target = { stage: string; action: string; arn: string; tags: Record<string,
 
 /** Lists what the roles read of the stack of a stage: the functions, the user pool and the table. */
 const resourcesOf = (stage: string): Target[] =>
-  withStack({ stage }, (stack) => {
+  withStack({ stage, alarmEmail: 'none' }, (stack) => {
     const { Resources } = Template.fromStack(stack).toJSON() as { Resources: Record<string, { Type: string }> };
     const tags = stack.tags.tagValues();
     return Object.entries(Resources).flatMap(([id, { Type }]): Target[] => {
@@ -250,9 +250,11 @@ describe('the settings for GitHub', () => {
   });
 
   test('refuse a key that is not a setting, with or without the key github', () => {
-    expect(() => read({ githb: github })).toThrow('has the key githb, which is not a setting. Did you mean github?');
+    expect(() => read({ githb: github })).toThrow(
+      'has the key githb, which is not a setting. The nearest setting is github;',
+    );
     expect(() => read({ github, stge: 'dev' })).toThrow(
-      'has the key stge, which is not a setting. Did you mean stage?',
+      'has the key stge, which is not a setting. The nearest setting is stage;',
     );
   });
 

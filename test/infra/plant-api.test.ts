@@ -3,7 +3,7 @@ import { operations } from '../../functions/generated/contract.ts';
 import { listOperations } from '../../infra/operations.ts';
 import { corsFor } from '../../infra/plant-api.ts';
 import { operations as contract } from '../kit/contract.ts';
-import { allowOrigins, named, templateOf, zone } from '../kit/stacks.ts';
+import { allowOrigins, kinds, named, templateOf, zone } from '../kit/stacks.ts';
 import { arn, byOperation, ofType, prod, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 const routes = Object.values(ofType('AWS::ApiGatewayV2::Route')).map(({ Properties }) => Properties);
@@ -74,7 +74,8 @@ test('the API has no stage name in its URLs, is throttled and logged, and by def
   expect(prod.Outputs['ApiUrl']?.Value).toEqual({ 'Fn::GetAtt': ['Api', 'ApiEndpoint'] });
 });
 
-const templateWith = (context: Record<string, string>): Template => withoutHashes(templateOf(context).toJSON());
+const templateWith = (context: Record<string, string>): Template =>
+  withoutHashes(templateOf({ ...kinds.prod, ...context }).toJSON());
 
 describe('an API with allowed origins', () => {
   const template = templateWith({ allowOrigins });

@@ -7,7 +7,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { bundleInputs, listEntries } from '../../infra/bundling.ts';
 import { featureFlags } from '../kit/feature-flags.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
-import { externalIssuer } from '../kit/stacks.ts';
+import { kinds } from '../kit/stacks.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -39,7 +39,7 @@ test('a build in another folder, with another umask, locale and time zone, makes
   writeFileSync(path.join(copy, 'synthesize.ts'), synthesize);
   const command = `cd "$1" && umask 077 && exec ${process.execPath} synthesize.ts "$2" "$3"`;
   const environment = { LC_ALL: 'tr_TR.UTF-8', TZ: 'Pacific/Auckland' };
-  const args = ['-c', command, 'sh', copy, output, JSON.stringify({ ...featureFlags, ...externalIssuer })];
+  const args = ['-c', command, 'sh', copy, output, JSON.stringify({ ...featureFlags, ...kinds.prodWithIssuer })];
   const { code, stderr } = await run('sh', args, environment).ended;
   expect({ code, stderr: stderr.replaceAll(/^Bundling asset .*\n/gm, '') }).toEqual({ code: 0, stderr: '' });
   expect(JSON.parse(readFileSync(path.join(output, 'PlantStore.template.json'), 'utf8'))).toEqual(inject('template'));

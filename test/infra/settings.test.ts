@@ -11,7 +11,7 @@ const read = (context: Record<string, unknown>) => {
 };
 
 const defaults = {
-  stage: 'prod',
+  stage: 'dev',
   throttle: { rateLimit: 500, burstLimit: 1_000 },
   allowOrigins: [],
   tracing: false,
@@ -26,9 +26,9 @@ describe('the settings', () => {
   });
 
   test('take the stage, the throttle and the email address for alarms from the CDK context', () => {
-    expect(read({ stage: 'dev', rateLimit: '50', burstLimit: 7, alarmEmail: 'me@a.example' })).toEqual({
+    expect(read({ stage: 'prod', rateLimit: '50', burstLimit: 7, alarmEmail: 'me@a.example' })).toEqual({
       ...defaults,
-      stage: 'dev',
+      stage: 'prod',
       throttle: { rateLimit: 50, burstLimit: 7 },
       alarmEmail: 'me@a.example',
     });
@@ -49,7 +49,7 @@ describe('the settings', () => {
   test.each(['prod', 'dev', 'dev-a', 'dev-7', 'dev-pr-123', 'dev-a--b', `dev-${'a'.repeat(20)}`])(
     'accept the stage %s',
     (stage) => {
-      expect(read({ stage }).stage).toBe(stage);
+      expect(read({ stage, alarmEmail: 'none' }).stage).toBe(stage);
     },
   );
 
@@ -58,15 +58,33 @@ describe('the settings', () => {
       rateLimit: { prod: 900, dev: '20' },
       domainName: { prod: named.domainName },
       certificateArn: { prod: certificateArn },
+      alarmEmail: { prod: 'me@a.example' },
     };
     const burstLimit = 1_000;
-    expect(read(context)).toEqual({ ...defaults, throttle: { rateLimit: 900, burstLimit }, domain: named });
-    expect(read({ ...context, stage: 'dev' })).toEqual({
+    expect(read({ ...context, stage: 'prod' })).toEqual({
       ...defaults,
-      stage: 'dev',
-      throttle: { rateLimit: 20, burstLimit },
+      stage: 'prod',
+      throttle: { rateLimit: 900, burstLimit },
+      domain: named,
+      alarmEmail: 'me@a.example',
     });
+    expect(read(context)).toEqual({ ...defaults, throttle: { rateLimit: 20, burstLimit } });
     expect(read({ ...context, stage: 'dev-anna' })).toEqual({ ...defaults, stage: 'dev-anna' });
+  });
+
+  test.each([{}, { alarmEmail: { dev: 'me@a.example' } }])(
+    'are refused if the stage is prod and nothing says who gets the mail of alarms: %j',
+    (context) => {
+      expect(() => read({ ...context, stage: 'prod' })).toThrow(
+        new Error(
+          'The context value alarmEmail is not set, but it must be set in prod: to one email address, or to none if nobody wants mail.',
+        ),
+      );
+    },
+  );
+
+  test.each(['prod', 'dev'])('send no mail if alarmEmail is none: stage %s', (stage) => {
+    expect(read({ stage, alarmEmail: 'none' })).toEqual({ ...defaults, stage, alarmEmail: undefined });
   });
 
   test.each<[allowOrigins: string, list: string[]]>([
@@ -110,7 +128,7 @@ describe('the settings', () => {
       { rateLimit: { Prod: 5 } },
       'rateLimit is {"Prod":5}, but it must be one value, or an object that has a value for each of some stages.',
     ],
-    [{ rateLimit: { prod: 'x' } }, 'rateLimit is "x", but it must be a whole number from 1 to 999999999.'],
+    [{ rateLimit: { dev: 'x' } }, 'rateLimit is "x", but it must be a whole number from 1 to 999999999.'],
     [
       { stage: { prod: 'dev' } },
       'stage is {"prod":"dev"}, but it must be a string that is not empty, without spaces around it.',
@@ -188,15 +206,12 @@ describe('the settings', () => {
     ['alarmEMail', 'alarmEmail'],
     ['allowedOrigins', 'allowOrigins'],
     ['githubprovider', 'githubProvider'],
+    // A removed setting is not recommended.
+    ['scop', 'stage'],
   ])('refuse the key %s, which is not a setting, and name the nearest one', (key, nearest) => {
     expect(() => read({ [key]: 'dev' })).toThrow(
-      new Error(`${wrongKey(key)} Did you mean ${nearest}? docs/deploy.md lists all settings.`),
+      new Error(`${wrongKey(key)} The nearest setting is ${nearest}; docs/deploy.md lists all.`),
     );
-  });
-
-  // A removed setting must not be recommended.
-  test.each(['region', 'throttle', 'scop', ''])('name no other key if none is near: %j', (key) => {
-    expect(() => read({ [key]: '1' })).toThrow(new Error(`${wrongKey(key)} docs/deploy.md lists all settings.`));
   });
 
   test.each(['@aws-cdk/core:checkSecretUsage', 'aws:cdk:bundling-stacks', 'hosted-zone:account=1', ...cdkKeys])(
@@ -351,6 +366,8 @@ describe('the settings', () => {
     ['tracing', { tracing: '' }, '""'],
     ['tracing', { tracing: true }, 'true'],
     ['alarmEmail', { alarmEmail: 'me' }, '"me"'],
+    ['alarmEmail', { alarmEmail: 'None' }, '"None"'],
+    ['alarmEmail', { stage: 'prod', alarmEmail: '' }, '""'],
     ['alarmEmail', { alarmEmail: 'me@a.example,you@a.example' }, '"me@a.example,you@a.example"'],
     ['alarmEmail', { alarmEmail: 'me;you@a.example' }, '"me;you@a.example"'],
     ['owner', { owner: '' }, '""'],

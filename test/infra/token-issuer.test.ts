@@ -9,7 +9,7 @@ import { propertiesOf, ref, type Template, withoutHashes } from '../kit/template
 const cognito = withoutHashes(templateOf(kinds.prod).toJSON());
 
 const withIssuer = (context: Record<string, string>) =>
-  withoutHashes(templateOf({ ...externalIssuer, ...context }).toJSON());
+  withoutHashes(templateOf({ ...kinds.prodWithIssuer, ...context }).toJSON());
 
 const variables = (template: Template): unknown => template.Resources['Authorizer']?.Properties['Environment'];
 

@@ -14,7 +14,8 @@ export default async ({ provide }: TestProject) => {
   const issuer = 'https://issuer.example';
   try {
     const [{ makeApp }] = await Promise.all([import('../../local/stack.ts'), prebuildBundles()]);
-    const context = { ...featureFlags, issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' };
+    const trusted = { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' };
+    const context = { ...featureFlags, stage: 'prod', alarmEmail: 'none', ...trusted };
     const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');
     // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
     await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');

@@ -24,7 +24,7 @@ export const withStack = <T>(context: Record<string, string>, use: (stack: Plant
   }
 };
 
-export const templateOf = (context: Record<string, string> = {}): Template =>
+export const templateOf = (context: Record<string, string>): Template =>
   withStack(context, (stack) => Template.fromStack(stack));
 
 export const externalIssuer = {
@@ -45,21 +45,23 @@ export const zone = { hostedZoneId: 'ZONEEXAMPLE', hostedZoneName: 'example.com'
 
 export const allowOrigins = 'https://shop.example,http://localhost:5173';
 
+const prod = { stage: 'prod', alarmEmail: 'none' };
+
 /** The CDK context for each of four kinds of stack, which differ only in stage and issuer. */
 export const kinds: Record<'prod' | 'prodWithIssuer' | 'dev' | 'devWithIssuer', Record<string, string>> = {
-  prod: {},
-  prodWithIssuer: externalIssuer,
+  prod,
+  prodWithIssuer: { ...prod, ...externalIssuer },
   dev: { stage: 'dev' },
   devWithIssuer: { stage: 'dev', ...externalIssuer },
 };
 
 /** The values of each setting that changes which resources a stack has. Add a new setting here and to `combined`. */
 const variants = {
-  stage: { prod: {}, dev: { stage: 'dev' }, 'dev-anna': { stage: 'dev-anna' } },
+  stage: { prod: { stage: 'prod' }, dev: { stage: 'dev' }, 'dev-anna': { stage: 'dev-anna' } },
   domain: { own: named, inZone: { ...named, ...zone }, none: {} },
   issuer: { cognito: {}, external: externalIssuer },
   origins: { some: { allowOrigins }, none: {} },
-  mail: { sent: { alarmEmail: 'me@a.example' }, none: {} },
+  mail: { sent: { alarmEmail: 'me@a.example' }, none: { alarmEmail: 'none' } },
   tracing: { on: { tracing: 'on' }, none: {} },
 } satisfies Record<string, Record<string, Record<string, string>>>;
 

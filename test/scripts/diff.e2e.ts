@@ -13,7 +13,7 @@ let copy: ProjectCopy;
 
 const node = (...args: string[]) => startIn(copy, [process.execPath, ...args], never);
 const diff = async (...args: string[]) => {
-  const { ended, output } = node('scripts/diff.ts', ...args);
+  const { ended, output } = node('scripts/diff.ts', '-c', 'stage=prod', '-c', 'alarmEmail=none', ...args);
   return { code: await ended, output: output() };
 };
 

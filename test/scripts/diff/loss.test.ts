@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { findLosses } from '../../../scripts/diff/loss.ts';
 import type { Resource, Template } from '../../../scripts/diff/template.ts';
-import { templateOf } from '../../kit/stacks.ts';
+import { kinds, templateOf } from '../../kit/stacks.ts';
 
 /** The template of the stack for stage prod, which has a Cognito user pool. */
-const before = templateOf().toJSON() as Template;
+const before = templateOf(kinds.prod).toJSON() as Template;
 
 const find = (type: string, template: Template): [id: string, resource: Resource] =>
   Object.entries(template.Resources).find(([, { Type }]) => Type === type) ?? ['none', { Type: type }];
