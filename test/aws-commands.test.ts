@@ -18,6 +18,10 @@ test.each(commands)('the AWS CLI would accept the command that %s contains: %s',
   expect(problemsOf(command)).toEqual([]);
 });
 
+test('no document lists resources with describe-stack-resources, which returns only the first 100', () => {
+  expect(commands.filter(([, command]) => command.includes('describe-stack-resources'))).toEqual([]);
+});
+
 test('findCommands finds commands in shell blocks and inline code, and joins a command that spans several lines', () => {
   const markdown = [
     'Run `aws logs\nstart-query --query-string x`, not `npx cdk`, nor `awslocal s3 ls`.',
