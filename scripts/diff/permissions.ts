@@ -35,7 +35,7 @@ const sentences = (permissions: Permission[], may: string): string[] => {
 
 const lambda = 'Service lambda.amazonaws.com';
 
-/** Whether a role is judged by the functions of its template that have it, because only Lambda may assume the role. */
+/** Whether to compare the functions that have a role instead of the role, because only Lambda may assume it. */
 const isForFunctions = (template: Template, role: string): boolean => {
   const resource = template.Resources[role];
   const { AssumeRolePolicyDocument } = resource?.Properties ?? {};

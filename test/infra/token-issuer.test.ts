@@ -66,6 +66,17 @@ test('in prod, a deployment with another issuer, and one that goes back, change 
   expect(poolIn(there)).toEqual(poolIn(before));
 });
 
+test('a prod stack with an external issuer has no user pool if Cognito cannot have the scopes of the contract', () => {
+  const scopes = Object.values(operations).map((operation) => operation.scopes);
+  for (const operation of Object.values(operations)) Object.assign(operation, { scopes: ['create:plants'] });
+  try {
+    expect(poolIn(templateOf(kinds.prodWithIssuer).toJSON())).toEqual([]);
+  } finally {
+    for (const [index, operation] of Object.values(operations).entries())
+      Object.assign(operation, { scopes: scopes[index] });
+  }
+});
+
 test('a dev stack with an external issuer has no user pool', () => {
   expect(poolIn(templateOf(kinds.devWithIssuer).toJSON())).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** Tests that a deployment leaves older versions of the functions the permissions that they had. */
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
-import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { ManagedPolicy, Policy, PolicyStatement, type Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, test } from 'vitest';
 import { grants } from '../../infra/grants.ts';
@@ -46,7 +46,7 @@ describe.each<[what: string, after: Change]>([
     expect(permissionsOf(before, deployedOver(before, after) as Template)).toEqual(permissionsOf(before, before));
   });
 
-  test('makes a new version of that function with a role of its own, and no version of other functions', () => {
+  test('makes a new version of that function with a new role, and no version of other functions', () => {
     const isNew = (each: string) => !(each in before.Resources);
     const versions = idsOf(after, 'AWS::Lambda::Version').filter(isNew);
     expect(versions).toEqual([expect.stringMatching(`^${name}CurrentVersion`)]);
@@ -70,7 +70,7 @@ test("a dev stage deletes a function's old role once its new version has all cal
   expect(then.Resources[role]).toMatchObject({ DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' });
 });
 
-test("the path of a role says which stack's it is, so that roles of older versions can be found", () => {
+test('the path of a role names its stack, so that roles of older versions can be found', () => {
   for (const role of Object.keys(permissionsOf(before, before))) {
     expect(before.Resources[role]?.Properties['Path']).toEqual({
       'Fn::Join': ['', ['/PlantStore/', ref('AWS::Region'), '/']],
@@ -82,10 +82,19 @@ describe("CDK's own ways to permit something", () => {
   const functionIn = (stack: Parameters<Parameters<typeof withStack>[1]>[0]) =>
     stack.node.findChild(name) as LambdaFunction;
   const statement = new PolicyStatement({ actions: ['s3:GetObject'], resources: ['*'] });
+  const principals = [new ServicePrincipal('edgelambda.amazonaws.com')];
+  const trust = new PolicyStatement({ actions: ['sts:AssumeRole'], principals });
 
-  test('also make a new role', () => {
+  test.each<[what: string, permit: (fn: LambdaFunction) => unknown]>([
+    ['addToRolePolicy', (fn) => fn.addToRolePolicy(statement)],
+    [
+      'a managed policy',
+      ({ role }) => role?.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('ReadOnlyAccess')),
+    ],
+    ['trust', ({ role }) => (role as Role).assumeRolePolicy?.addStatements(trust)],
+  ])('also make a new role: %s', (_, permit) => {
     const roles = withStack(kinds.prod, (stack) => {
-      functionIn(stack).addToRolePolicy(statement);
+      permit(functionIn(stack));
       return idsOf(CdkTemplate.fromStack(stack).toJSON() as Template, 'AWS::IAM::Role', `${name}Role`);
     });
     expect(roles).toHaveLength(1);
