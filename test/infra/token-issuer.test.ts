@@ -77,10 +77,6 @@ test('a prod stack with an external issuer has no user pool if Cognito cannot ha
   }
 });
 
-test('a dev stack with an external issuer has no user pool', () => {
-  expect(poolIn(templateOf(kinds.devWithIssuer).toJSON())).toEqual([]);
-});
-
 test('the authorizer gets AUDIENCE=none if the CDK context sets the audience `none` for an external issuer', () => {
   expect(variables(withIssuer({ audience: 'none' }))).toMatchObject({ Variables: { AUDIENCE: 'none' } });
 });

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { grants } from '../../infra/grants.ts';
 import { changedOperation, deployedOver, withChange } from '../kit/deployment.ts';
 import { kinds, templateOf, withStack } from '../kit/stacks.ts';
-import { arn, type Resource, ref, type Template } from '../kit/template.ts';
+import { arn, type Resource, type Template } from '../kit/template.ts';
 
 const { id, name } = changedOperation;
 const actions = grants[id];
@@ -68,14 +68,6 @@ test("a dev stage deletes a function's old role once its new version has all cal
   const [role = ''] = idsOf(then, 'AWS::IAM::Role', `${name}Role`);
   expect(idsOf(now, 'AWS::IAM::Role')).not.toContain(role);
   expect(then.Resources[role]).toMatchObject({ DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' });
-});
-
-test('the path of a role names its stack, so that roles of older versions can be found', () => {
-  for (const role of Object.keys(permissionsOf(before, before))) {
-    expect(before.Resources[role]?.Properties['Path']).toEqual({
-      'Fn::Join': ['', ['/PlantStore/', ref('AWS::Region'), '/']],
-    });
-  }
 });
 
 describe("CDK's own ways to permit something", () => {
