@@ -64,9 +64,9 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   };
 
   const renewed = async (): Promise<readonly IssuerKey[]> => {
-    if (Date.now() - endedAt >= cooldown) fetching ??= fetchKeys();
+    if (!isWithin(cooldown, endedAt)) fetching ??= fetchKeys();
     await fetching;
-    if (cached === undefined || Date.now() - cached.fetchedAt >= usableFor) {
+    if (cached === undefined || !isWithin(usableFor, cached.fetchedAt)) {
       throw new Error(`The keys of the token issuer cannot be fetched: ${failure}`);
     }
     return cached.keys;
@@ -74,9 +74,14 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
 
   return {
     renewed,
-    current: async () =>
-      cached !== undefined && Date.now() - cached.fetchedAt < freshFor ? cached.keys : await renewed(),
+    current: async () => (cached !== undefined && isWithin(freshFor, cached.fetchedAt) ? cached.keys : await renewed()),
   };
+};
+
+/** Returns whether a time passed less than `duration` ago. A time in the future did not: the clock has stepped back. */
+const isWithin = (duration: number, time: number): boolean => {
+  const age = Date.now() - time;
+  return age >= 0 && age < duration;
 };
 
 /**

@@ -69,10 +69,11 @@ const byFile: Record<string, Row[]> = {
     ],
     ['    await fetching;\n', '    void fetching;\n', 'The first request does not wait for the keys.'],
     [
-      'Date.now() - cached.fetchedAt >= usableFor',
+      '!isWithin(usableFor, cached.fetchedAt)',
       'Date.now() - endedAt >= usableFor',
       'Old keys are used without limit while the issuer is down.',
     ],
+    ['age >= 0 && ', '', 'After the clock steps back, keys are not fetched for as long.'],
   ],
   'functions/auth/unverified-token.ts': [
     ['payload.exp <= now', 'payload.exp < now', 'A token is still accepted at the moment when it expires.'],

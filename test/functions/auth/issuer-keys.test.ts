@@ -247,6 +247,21 @@ describe('the keys of an issuer that fails', () => {
     }
   });
 
+  test('are fetched at once after the clock steps back, and are not used if that fails', async () => {
+    const stepBack = (): void => void vi.setSystemTime(Date.now() - 3_600_000);
+    published = undefined;
+    await expect(keys.current()).rejects.toThrow('the issuer is down');
+    stepBack();
+    published = jwks('a');
+    expect(kidsOf(await keys.current())).toEqual(['a']);
+    stepBack();
+    published = jwks('b');
+    expect(kidsOf(await keys.current())).toEqual(['b']);
+    stepBack();
+    published = undefined;
+    await expect(keys.current()).rejects.toThrow('the issuer is down');
+  });
+
   test('stay in use for an hour after they were fetched, but no longer', async () => {
     const held = await keys.current();
     published = undefined;
