@@ -52,7 +52,9 @@ export const requestOf = (operation: Operation, baseUrl: string, parameters: obj
   const url = `${baseUrl}${path}${query.length > 0 ? '?' : ''}${query.join('&')}`;
   const json = operation.body && bodyOf(operation.body, body);
   if (json === undefined) return { url, headers };
-  return { url, headers: { ...headers, 'content-type': 'application/json' }, body: json };
+  // The service refuses an unescaped U+FFFD, because API Gateway puts it in the place of bytes that are not UTF-8.
+  const escaped = json.replaceAll('\ufffd', '\\ufffd');
+  return { url, headers: { ...headers, 'content-type': 'application/json' }, body: escaped };
 };
 
 const mustBeExact = (name: string, type: string, given: unknown): void => {

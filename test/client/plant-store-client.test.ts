@@ -64,6 +64,7 @@ test.each<[plant: object, body: string]>([
   [{ id: 9223372036854775807n, name: 'Moss' }, '{"id":9223372036854775807,"name":"Moss"}'],
   [{ id: -9223372036854775808n, name: '' }, '{"id":-9223372036854775808,"name":""}'],
   [{ id: -0, name: 'Moss' }, '{"id":0,"name":"Moss"}'],
+  [{ id: 1, name: '\ufffd', tag: 'a\\\ufffd' }, '{"id":1,"name":"\\ufffd","tag":"a\\\\\\ufffd"}'],
   [{ id: 1, name: 'Moss', tag: undefined }, '{"id":1,"name":"Moss"}'],
   [{ name: '"id":0', tag: '', id: 1n }, '{"id":1,"name":"\\"id\\":0","tag":""}'],
   [{ id: 1, name: 'Moss', colour: 'green', toJSON: () => '}' }, '{"id":1,"name":"Moss"}'],

@@ -58,12 +58,12 @@ export const startInProcess = async (load: () => Promise<LambdaModule>): Promise
 /** Invokes the function with the event that the gateway would create from a request. */
 const sender =
   (invoke: Invoke): PlantService['send'] =>
-  ({ body = '', contentType, contentEncoding, isChunked }: PlantRequest) => {
+  ({ body = '', contentType, contentEncoding }: PlantRequest) => {
     const bytes = Buffer.from(body);
     const headers = {
       'content-type': contentType,
       'content-encoding': contentEncoding,
-      ...(!isChunked && { 'content-length': String(bytes.length) }),
+      'content-length': String(bytes.length),
     };
     const event = eventBody(bytes, contentType);
     return invoke(proxyEvent(event.body, { headers, isBase64Encoded: event.isBase64Encoded }));

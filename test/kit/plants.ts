@@ -18,4 +18,5 @@ export const somePlants = (count: number, seed: number): Plant[] => {
   return fc.sample(distinct, { seed, numRuns: 1 })[0] ?? [];
 };
 
-export const toJson = ({ id, ...texts }: Plant): string => `{"id":${id},${JSON.stringify(texts).slice(1)}`;
+export const toJson = ({ id, ...texts }: Plant): string =>
+  `{"id":${id},${JSON.stringify(texts).slice(1)}`.replaceAll('\ufffd', '\\ufffd');
