@@ -147,7 +147,7 @@ class OperationComparison {
   #response(before: Response, now: Response): string[] {
     const { status } = before;
     const numbers = before.errorCodes.filter((number) => !now.errorCodes.includes(number));
-    const places = before.schema && now.schema && this.#placed(before.schema, now.schema);
+    const places = before.schema && now.schema && this.#placed(before.schema, ofService(now.schema));
     const hasOther = (before.schema === undefined) !== (now.schema === undefined);
     return [
       ...(hasOther ? [`${before.schema ? 'has lost' : 'has'} a body in its response ${status}`] : []),
@@ -183,6 +183,18 @@ class OperationComparison {
     ];
   }
 }
+
+/**
+ * Returns a response's schema without the gateway's errors. The gateway may answer any request with an error, so clients
+ * expect that, whether the release documented it or not.
+ */
+const ofService = (schema: Schema): Schema => {
+  const { anyOf, ...others } = schema;
+  const alternatives = Array.isArray(anyOf) ? anyOf.filter(isSchema) : [];
+  const own = alternatives.filter(({ $ref }) => $ref !== '#/components/schemas/GatewayError');
+  if (own.length === 0) return schema;
+  return own.length === 1 ? { allOf: [others, ...own] } : { ...others, anyOf: own };
+};
 
 const fieldsGone = ({ before, now }: { before: Place; now: Place }): string[] => {
   const fields = fieldsOf(now);

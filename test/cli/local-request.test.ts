@@ -107,6 +107,7 @@ const sendWithFault = (status: number, type: string) => {
 const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
   '400 40001': [() => send({ body: '{' }), /^CreatePlant INFO .*"outcome":"refused","error":40001\b/m],
   '400 40002': [() => send({ body: '{}' }), /^CreatePlant INFO .*"outcome":"refused","error":40002\b/m],
+  '400 gateway': [() => send({ path: '/%' }), /^Gateway: the path has an invalid escape sequence$/m],
   '401 gateway': [() => send({ headers: { authorization: undefined } }), /^Gateway: .* no Authorization header$/m],
   '403 gateway': [
     () => send({ headers: { authorization: 'Bearer a.b.c' } }),
@@ -134,6 +135,7 @@ const causes: Record<string, [get: () => Promise<Received>, cause: RegExp]> = {
     () => send({ headers: { 'content-encoding': 'gzip' } }),
     /^CreatePlant INFO .*"outcome":"refused","error":41502\b/m,
   ],
+  '417 gateway': [() => send({ headers: { expect: 'more' } }), /^Gateway: the request has an Expect header/m],
   '429 gateway': [
     async () => {
       const throttle = route?.throttle ?? { burst: 0 };

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
+import { responses as gatewayResponses } from '../../emulator/gateway/response.ts';
 import type { Translation } from '../../functions/http/error-response.ts';
 import { type CatalogueEntry, errors } from '../../functions/http/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -39,7 +40,10 @@ describe('schemas/openapi.yaml', () => {
     expect(responses['200']).toMatchObject({ description: 'plant response' });
     expect(responses['200']?.content['application/json'].schema).toEqual(ref('Plant'));
     expect(responses['400']).toMatchObject({ description: 'unexpected error' });
-    expect(responses['400']?.content['application/json'].schema).toEqual(ref('Error'));
+    // The gateway sends a 400, too, if the request is not valid HTTP.
+    expect(responses['400']?.content['application/json'].schema).toEqual({
+      anyOf: [ref('Error'), ref('GatewayError')],
+    });
   });
 
   test.each([
@@ -123,6 +127,15 @@ describe.each(operations)('$routeKey in schemas/openapi.yaml', (operation) => {
     const documented = documentedErrors(operation);
     expect(documented).toEqual(expect.arrayContaining(catalogue));
     for (const error of documented) expect(catalogue).toContainEqual(error);
+  });
+
+  test("has an example of each of the gateway's error responses that this operation's callers can get", () => {
+    const { noContent, notFound, bodyTooLarge, ...others } = gatewayResponses;
+    const ofGateway = [...Object.values(others), ...(requestBody ? [bodyTooLarge] : [])];
+    const documented = responses.flatMap(({ status, ...body }) => examplesOf(body).map((value) => ({ status, value })));
+    expect(documented).toEqual(
+      expect.arrayContaining(ofGateway.map(({ status, body }) => ({ status, value: JSON.parse(String(body)) }))),
+    );
   });
 
   test('declares the request id header for each response, including responses of the gateway', () => {

@@ -317,6 +317,22 @@ describe('a new contract does not break clients built for the released contract'
     expect(breaksOfChange(change)).toEqual([]);
   });
 
+  test("if an error response may also be the gateway's, but not if it can no longer be the service's", () => {
+    const with404 = (...names: string[]): Contract => {
+      const contract = contractOf(released());
+      const anyOf = names.map((name) => ({ $ref: `#/components/schemas/${name}` }));
+      for (const { put } of Object.values(contract.paths))
+        Object.assign((put as { responses: object }).responses, { 404: { content: json({ anyOf }) } });
+      Object.assign(contract.components['schemas'] ?? {}, {
+        GatewayError: { type: 'object', required: ['message'], properties: { message: text } },
+      });
+      return contract;
+    };
+    expect(breaksOf(with404('Problem'), with404('Problem', 'GatewayError'))).toEqual([]);
+    expect(breaksOf(with404('Problem'), with404('GatewayError'))).not.toEqual([]);
+    expect(breaksOf(with404('Problem'), with404('Problem', 'Answer'))).not.toEqual([]);
+  });
+
   test('if it has a new operation', () => {
     const today = contractOf(released());
     const get = { operationId: 'listThings', security: [{ bearerAuth: ['things/read'] }], responses: { 200: {} } };
