@@ -1,4 +1,12 @@
-import { ConditionalCheckFailedException, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import {
+  type $Command,
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  type DynamoDBClientResolvedConfig,
+  type ServiceInputTypes,
+  type ServiceOutputTypes,
+} from '@aws-sdk/client-dynamodb';
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { fromEnvironment } from '../environment.ts';
 
@@ -34,8 +42,6 @@ export const openTable = (name: string): Table => ({
   client: new DynamoDBClient({ region: fromEnvironment('AWS_REGION'), ...storeLimits }),
 });
 
-type Answer = { $metadata: { requestId?: string | undefined; attempts?: number | undefined } };
-
 /**
  * The API request for which the store is called. `signal` aborts attempts at a call, the waits between them, and the
  * reading of a slow response from the store, which no SDK time-out covers. Each call is added to `storeCalls`, for the
@@ -50,16 +56,26 @@ export type OngoingRequest = {
 /**
  * Sends a command and waits for DynamoDB's response.
  * @throws StoreUnavailable if DynamoDB does not respond or the error is temporary; else the SDK's error
- * @example await answered(request, (abortSignal) => client.send(command, { abortSignal }))
+ * @example await answered(request, client, new UpdateItemCommand(...))
  */
-export const answered = async <Output extends Answer>(
+export const answered = async <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
   { signal, storeCalls }: OngoingRequest,
-  send: (abortSignal: AbortSignal) => Promise<Output>,
+  client: DynamoDBClient,
+  command: Command<Input, Output>,
 ): Promise<Output> => {
   const call: OngoingRequest['storeCalls'][number] = { startedAt: performance.now() };
   storeCalls.push(call);
+  // The low priority makes this middleware see the response before the SDK's own, which parses it.
+  command.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      await assertOutput(result.response as HttpResponse);
+      return result;
+    },
+    { step: 'deserialize', priority: 'low' },
+  );
   try {
-    const output = await send(signal);
+    const output = await client.send(command, { abortSignal: signal });
     call.attempts = output.$metadata.attempts;
     assertDynamoDB(output);
     return output;
@@ -73,10 +89,47 @@ export const answered = async <Output extends Answer>(
   }
 };
 
+type Command<Input extends ServiceInputTypes, Output extends ServiceOutputTypes> = $Command<
+  Input,
+  Output,
+  DynamoDBClientResolvedConfig,
+  ServiceInputTypes,
+  ServiceOutputTypes
+>;
+
 /** Throws if a response has no request id: such a response is not from DynamoDB, and proves nothing about the item. */
-const assertDynamoDB = ({ $metadata }: Answer): void => {
-  if ($metadata.requestId === undefined) throw new StoreUnavailable('The response is not from DynamoDB');
+const assertDynamoDB = ({ $metadata }: ServiceOutputTypes): void => {
+  if ($metadata.requestId === undefined) throw notDynamoDB();
 };
+
+const notDynamoDB = (): StoreUnavailable => new StoreUnavailable('The response is not from DynamoDB');
+
+/** A response as the SDK receives it. */
+type HttpResponse = { statusCode: number; body: Buffer | AsyncIterable<Buffer> };
+
+/**
+ * Throws StoreUnavailable for a 2xx response that DynamoDB does not send: with another status than 200, or without a
+ * JSON object whose `Attributes`, if any, are an object. The SDK takes even an empty body, `null` or `[1]` for success.
+ */
+const assertOutput = async (response: HttpResponse): Promise<void> => {
+  if (response.statusCode >= 300) return;
+  const chunks: Buffer[] = [];
+  for await (const chunk of response.body as AsyncIterable<Buffer>) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  response.body = body;
+  if (response.statusCode !== 200 || !isOutput(body.toString())) throw notDynamoDB();
+};
+
+const isOutput = (json: string): boolean => {
+  try {
+    const output: unknown = JSON.parse(json);
+    return isObject(output) && (!('Attributes' in output) || isObject(output.Attributes));
+  } catch {
+    return false;
+  }
+};
+
+const isObject = (value: unknown): value is object => value instanceof Object && !Array.isArray(value);
 
 /**
  * Names of errors that count as temporary even if the SDK does not retry them. Their causes: the deadline aborted the
@@ -100,6 +153,4 @@ const isTemporary = (error: SdkError): boolean =>
   isTransientError(error) ||
   isServerError(error) ||
   temporaryErrors.test(error.name) ||
-  connectionErrors.test(error.code ?? '') ||
-  // An error with the status 200 means that the SDK could not read DynamoDB's response.
-  error.$metadata?.httpStatusCode === 200;
+  connectionErrors.test(error.code ?? '');

@@ -34,7 +34,7 @@ export const addPlantTo =
   async (plant, request) => {
     const add = new UpdateItemCommand({ TableName: name, ...addUnlessOther(toItem(plant)) });
     try {
-      const { Attributes, $metadata } = await answered(request, (abortSignal) => client.send(add, { abortSignal }));
+      const { Attributes, $metadata } = await answered(request, client, add);
       if (Attributes === undefined) return 'created';
       return $metadata.attempts === 1 ? 'repeated' : 'stored';
     } catch (error) {

@@ -104,6 +104,8 @@ const byFile: Record<string, Row[]> = {
   ],
   'functions/plants/dynamodb.ts': [
     ['    throwOnRequestTimeout: true,\n', '', 'If the store hangs, the first attempt lasts until the deadline.'],
+    ['response.statusCode !== 200 || ', '', 'A plant counts as stored after a 201, which DynamoDB does not send.'],
+    ['isObject(output) && ', '', 'A plant counts as stored after the response [1].'],
   ],
   'functions/http/exact-json.ts': [['\\d{16}', '\\d{17}', 'An id of 16 digits is rounded.']],
   'functions/http/parameters.ts': [

@@ -214,6 +214,25 @@ describe.concurrent('addPlant', () => {
     expect(error.message).toBe('The response is not from DynamoDB');
   });
 
+  test.each([
+    [204, ''],
+    [201, '{}'],
+    [200, ''],
+    [200, 'null'],
+    [200, '[1]'],
+    [200, '7'],
+    [200, '"stored"'],
+    [200, '{"Attributes":null}'],
+    [200, '{"Attributes":7}'],
+    [200, '{"Attributes":[]}'],
+  ])(
+    "throws StoreUnavailable if the response is %i %s, which is not DynamoDB's, even with a request id",
+    async (status, body) => {
+      const plant = plantWith(({ response }) => response.writeHead(status, { 'x-amzn-requestid': 'R' }).end(body));
+      await expect(adder()(plant)).rejects.toBeInstanceOf(StoreUnavailable);
+    },
+  );
+
   test("throws the SDK's error unchanged if the credentials are missing", async () => {
     const none = Object.assign(new Error('none'), { name: 'CredentialsProviderError' });
     await expect(adder({ credentials: () => Promise.reject(none) })({ id: 1, name: 'Moss' })).rejects.toBe(none);
