@@ -5,6 +5,7 @@ import {
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
 import { answered, type OngoingRequest, type Table } from './dynamodb.ts';
+import { assertStorable } from './number-range.ts';
 import type { NewPlant } from './plant.ts';
 
 /** Thrown if the id belongs to a plant with different content. That plant stays unchanged. */
@@ -21,7 +22,7 @@ export type Outcome = 'created' | 'repeated' | 'stored';
 
 /**
  * Adds a plant to the store.
- * @throws PlantConflict, PlantTooLarge, StoreUnavailable, or the SDK's error if the fault is ours
+ * @throws PlantConflict, PlantTooLarge, NumberOutOfRange, StoreUnavailable, or the SDK's error if the fault is ours
  */
 export type AddPlant = (plant: NewPlant, request: OngoingRequest) => Promise<Outcome>;
 
@@ -32,7 +33,9 @@ export type AddPlant = (plant: NewPlant, request: OngoingRequest) => Promise<Out
 export const addPlantTo =
   ({ name, client }: Table): AddPlant =>
   async (plant, request) => {
-    const add = new UpdateItemCommand({ TableName: name, ...addUnlessOther(toItem(plant)) });
+    const item = toItem(plant);
+    assertStorable(item);
+    const add = new UpdateItemCommand({ TableName: name, ...addUnlessOther(item) });
     try {
       const { Attributes, $metadata } = await answered(request, client, add);
       if (Attributes === undefined) return 'created';

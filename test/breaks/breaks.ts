@@ -118,12 +118,12 @@ const byFile: Record<string, Row[]> = {
       'if (body.length > maxBodyBytes)',
       'The limit for a body counts characters, not bytes.',
     ],
-  ],
-  'functions/plants/plant-table.ts': [
     ["if (body.includes('\\ufffd'))", "if (body.includes('\\ufffe'))", 'A cut emoji is stored as U+FFFD.'],
   ],
   'functions/plants/number-range.ts': [
     ['>= 1e-130', '>= 0', 'A number so close to zero that DynamoDB refuses it gets a 500.'],
+  ],
+  'functions/plants/plant-table.ts': [
     ["isSame.join(' AND ')", 'isSame[0]', 'A plant without a tag overwrites one that has a tag.'],
     ['/item size.*exceeded/i', '/item.*too large/i', 'A plant over 400 KB counts as a fault of ours.'],
   ],

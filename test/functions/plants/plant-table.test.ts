@@ -1,5 +1,6 @@
-import { DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { assertStorable, NumberOutOfRange } from '../../../functions/plants/number-range.ts';
 import type { NewPlant } from '../../../functions/plants/plant.ts';
 import {
   addPlantTo,
@@ -39,6 +40,32 @@ test('a plant that has only an id is accepted again if it is sent again, and is 
   expect((await update(bare)).Attributes).toEqual({ id: { N: '8' } });
   await expect(update({ ...bare, name: { S: 'Moss' } })).rejects.toThrow('conditional');
   expect(await store.read('8')).toEqual({ id: { N: '8' } });
+});
+
+test.each<[number: string, isAccepted: boolean]>([
+  ['0', true],
+  ['1e-130', true],
+  ['-1e-130', true],
+  ['9.9e-131', false],
+  ['5e-324', false],
+  ['9.99e125', true],
+  ['-1e126', false],
+  ['1.7976931348623157e308', false],
+])('an item with the number %s, at any depth, is accepted: %s, as by the local store', async (N, isAccepted) => {
+  const items: Record<string, AttributeValue | undefined>[] = [
+    { tag: undefined, more: { N } },
+    { more: { L: [{ S: 'a' }, { M: { N: { L: [{ N }] } } }] } },
+    { more: { NS: ['1', N] } },
+  ];
+  for (const item of items) {
+    const check = () => assertStorable(item);
+    if (isAccepted) expect(check).not.toThrow();
+    else expect(check).toThrow(NumberOutOfRange);
+    const Item = { id: { N: '1' }, ...(item as Record<string, AttributeValue>) };
+    const put = client.send(new PutItemCommand({ TableName: 'plants', Item }));
+    if (isAccepted) await put;
+    else await expect(put).rejects.toThrow(/^Number (under|over)flow/);
+  }
 });
 
 test.each([

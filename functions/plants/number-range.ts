@@ -1,0 +1,21 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+
+/** Thrown if an item has a number that DynamoDB cannot store. */
+export class NumberOutOfRange extends Error {}
+
+/**
+ * Checks the numbers of an item, at any depth. A schema can limit a number's size, but cannot say that numbers between
+ * 0 and 1e-130 are refused: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+ * @throws NumberOutOfRange
+ */
+export const assertStorable = (item: Record<string, AttributeValue | undefined>): void => {
+  if (!Object.values(item).every(isStorable)) throw new NumberOutOfRange();
+};
+
+const isStorable = ({ N = '0', NS = [], L = [], M = {} }: AttributeValue = { NULL: true }): boolean =>
+  [N, ...NS].every(isInRange) && [...L, ...Object.values(M)].every(isStorable);
+
+const isInRange = (number: string): boolean => {
+  const magnitude = Math.abs(Number(number));
+  return magnitude === 0 || (magnitude >= 1e-130 && magnitude < 1e126);
+};
