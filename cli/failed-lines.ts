@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { appendFile, mkdtemp, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Failure } from './import-lines.ts';
+import { type Failure, readLines } from './import-lines.ts';
 
 /** A line that an import could not store. `source` is the imported file's name, `number` the number of the line. */
 export type FailedLine = { source: string; number: number; bytes: Buffer; failure: Failure };
@@ -51,14 +51,13 @@ export class FailedLines {
    */
   async skipPresent(): Promise<void> {
     if (this.earlier === 0) return;
-    await using handle = await open(this.file);
-    for await (const line of handle.readLines({ encoding: 'latin1' })) this.#present.add(digest(line));
+    for await (const { bytes } of readLines(createReadStream(this.file))) this.#present.add(digest(bytes));
   }
 
   async add({ source, number, bytes, failure: { error, message, requestId } }: FailedLine): Promise<void> {
     // Do not add a line that the file already had when this import began. But if somebody has changed the file since
     // then, add the line, because it may have been deleted.
-    if (this.#present.has(digest(bytes.toString('latin1'))) && (await this.#isUnchanged())) return;
+    if (this.#present.has(digest(bytes)) && (await this.#isUnchanged())) return;
     const request = requestId === undefined ? '' : ` [request ${requestId}]`;
     // The message may come from any server. Replace its line breaks, because they would end the comment that quotes it.
     const reason = `${message}${request}`.replaceAll(/\s+/g, ' ');
@@ -97,11 +96,8 @@ export class FailedLines {
   }
 }
 
-/**
- * Returns a hash of a line without its line break. Hashes are kept instead of lines to save memory.
- * @param line has one character for each byte
- */
-const digest = (line: string): string => hash('sha256', line.replace(/[\r\n]+$/, ''), 'base64');
+/** Returns a hash of a line without its line break. Hashes are kept instead of lines to save memory. */
+const digest = (bytes: Buffer): string => hash('sha256', bytes.toString('latin1').replace(/\r?\n?$/, ''), 'base64');
 
 const newline = 0x0a;
 

@@ -85,10 +85,11 @@ const onlyRangeError = (error: unknown): RangeError => {
 };
 
 /**
- * Yields the lines from line `from` on, without blank lines and comments. node:readline would also split lines at
- * U+2028, which JSON may contain, and replace invalid UTF-8.
+ * Yields the lines from line `from` on, without blank lines and comments. A line ends with a line feed only: readline
+ * would also split lines at a carriage return and at U+2028, which JSON may contain, and replace invalid UTF-8.
+ * @throws Error with a sentence for the user if a line is over 1 MiB
  */
-async function* readLines(file: AsyncIterable<Buffer>, from: number): AsyncGenerator<Line> {
+export async function* readLines(file: AsyncIterable<Buffer>, from = 1): AsyncGenerator<Line> {
   let rest = Buffer.alloc(0);
   let number = 0;
   let end = 0;

@@ -276,6 +276,7 @@ const byFile: Record<string, Row[]> = {
       ') return;',
       'A failed line that the user removed during an import is lost.',
     ],
+    ['/\\r?\\n?$/', '/[\\r\\n]+$/', 'A failed line with 200,000 carriage returns takes 16 seconds.'],
   ],
   'emulator/gateway/server.ts': [
     ['    count(request.socket, -1);\n', '', 'A bad request on a connection that was used before gets no response.'],

@@ -66,6 +66,40 @@ test('a failed line is not added to the file of failed lines if the file already
   expect(await readFile(file, 'latin1'), 'after the user deleted it').toContain('{"name":"\xe9"}\n');
 });
 
+test.each<[present: string, line: string, isAdded: boolean]>([
+  ['no JSON\rmore\n', 'no JSON\rmore\n', false],
+  ['no JSON\rmore\n', 'no JSON\n', true],
+  ['no JSON\u2028more\n', 'no JSON\u2028more\n', false],
+  ['no JSON\r\n', 'no JSON\n', false],
+  ['no JSON\r\n', 'no JSON\r', false],
+  ['no JSON\n', 'no JSON\r\r\n', true],
+])(
+  'if the file of failed lines has the line %j, whether the failed line %j is added to it: %j',
+  async (present, line, isAdded) => {
+    const earlier = `# plants.ndjson:1 (not sent): no\n${present}`;
+    const { file, failures } = await importAgain(earlier);
+    await failures.skipPresent();
+    await failures.add({ ...failedLine(2), bytes: Buffer.from(line) });
+    expect((await readFile(file, 'utf8')) !== earlier).toBe(isAdded);
+  },
+);
+
+test('the time to add a failed line does not grow with the square of the number of its carriage returns', async () => {
+  const { failures } = await importAgain('');
+  const fastest = async (length: number): Promise<number> => {
+    const line = { ...failedLine(1), bytes: Buffer.from(`${'\r'.repeat(length)}x\n`) };
+    const times: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      const started = performance.now();
+      await failures.add(line);
+      times.push(performance.now() - started);
+    }
+    return Math.min(...times);
+  };
+  const short = await fastest(4_000);
+  expect((await fastest(32_000)) / short).toBeLessThan(24);
+});
+
 test('an import throws an error if the file of failed lines cannot be read', async () => {
   const { file } = await importAgain();
   await expect(FailedLines.in(path.join(file, 'failed.ndjson'))).rejects.toThrow('ENOTDIR');
