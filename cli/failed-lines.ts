@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { appendFile, mkdtemp, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { constants, createReadStream, createWriteStream, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Failure, readLines } from './import-lines.ts';
@@ -15,6 +15,12 @@ export type FailedLine = { source: string; number: number; bytes: Buffer; failur
 const comment = /^\s*# .*:\d+ \(.*\): /;
 
 /**
+ * Like the flag `a+`, but refuses a symbolic link (ELOOP). The link could lead to a file that a shell runs, such as a
+ * start-up file that does not exist yet.
+ */
+const appendAndRead = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+
+/**
  * A file of the lines that an import could not store, each below a comment with the reason. The user can correct the
  * lines and import this file. Only importing this file removes lines from it.
  */
@@ -26,24 +32,25 @@ export class FailedLines {
   /** The digests of lines that the file of failed lines already has. `add` does not write them again. */
   readonly #present = new Set<string>();
   /**
-   * Whether the file has content that does not begin like a file of failed lines: then something other than an import
-   * wrote it, such as the user.
+   * Whether something other than an import made the file, such as the user: it is a symbolic link, a folder or the like,
+   * or has content that does not begin like a file of failed lines.
    */
   readonly isForeign: boolean;
 
-  private constructor(file: string, head: string, earlier: number) {
+  private constructor(file: string, earlier: number, isForeign: boolean) {
     this.file = file;
     this.earlier = earlier;
-    this.isForeign = earlier > 0 && !comment.test(head);
+    this.isForeign = isForeign;
   }
 
   /** Opens a file of failed lines, which need not exist yet. @throws file system errors, as the other methods do */
   static async in(file: string): Promise<FailedLines> {
-    const earlier = await sizeOf(file);
-    if (earlier === 0) return new FailedLines(file, '', 0);
+    const found = await lookUp(file);
+    if (found === undefined) return new FailedLines(file, 0, false);
+    if (!found.isFile()) return new FailedLines(file, 0, true);
     await using handle = await open(file);
     const { buffer } = await handle.read({ buffer: Buffer.alloc(1_024) });
-    return new FailedLines(file, buffer.toString(), earlier);
+    return new FailedLines(file, found.size, found.size > 0 && !comment.test(buffer.toString()));
   }
 
   /**
@@ -62,9 +69,10 @@ export class FailedLines {
     // The message may come from any server. Replace its line breaks, because they would end the comment that quotes it.
     const reason = `${message}${request}`.replaceAll(/\s+/g, ' ');
     const head = Buffer.from(`# ${source}:${number} (${error}): ${reason}\n`);
-    const lineBreak = Buffer.from((await endsInLineBreak(this.file)) ? '' : '\n');
+    await using handle = await open(this.file, appendAndRead);
+    const lineBreak = Buffer.from((await endsInLineBreak(handle)) ? '' : '\n');
     const text = Buffer.concat([lineBreak, head, bytes, Buffer.from(bytes.at(-1) === newline ? '' : '\n')]);
-    await appendFile(this.file, text);
+    await handle.appendFile(text);
     this.#added += text.length;
   }
 
@@ -77,14 +85,13 @@ export class FailedLines {
     // began, remove nothing from it.
     if (first === 0 || !(await this.#isUnchanged())) return;
     if (first === this.earlier + this.#added) return rm(this.file);
-    // If the file is a symbolic link, replace its target, not the link. Keep the permissions, which may be restricted.
-    const file = await realpath(this.file);
-    const { mode } = await stat(file);
-    const folder = await mkdtemp(`${file}.`);
+    // Keep the permissions, which may be restricted.
+    const { mode } = await lstat(this.file);
+    const folder = await mkdtemp(`${this.file}.`);
     const rest = path.join(folder, 'rest');
     try {
-      await pipeline(createReadStream(file, { start: first }), createWriteStream(rest, { mode }));
-      await rename(rest, file);
+      await pipeline(createReadStream(this.file, { start: first }), createWriteStream(rest, { mode }));
+      await rename(rest, this.file);
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -92,7 +99,7 @@ export class FailedLines {
 
   /** Returns whether the file still has the expected size. If it does not, somebody else has changed the file. */
   async #isUnchanged(): Promise<boolean> {
-    return (await sizeOf(this.file)) === this.earlier + this.#added;
+    return ((await lookUp(this.file))?.size ?? 0) === this.earlier + this.#added;
   }
 }
 
@@ -102,19 +109,19 @@ const digest = (bytes: Buffer): string => hash('sha256', bytes.toString('latin1'
 const newline = 0x0a;
 
 /** Returns false if the file's last line has no line break: appended text would continue that line. */
-const endsInLineBreak = async (file: string): Promise<boolean> => {
-  const size = await sizeOf(file);
+const endsInLineBreak = async (handle: FileHandle): Promise<boolean> => {
+  const { size } = await handle.stat();
   if (size === 0) return true;
-  await using handle = await open(file);
   const { buffer } = await handle.read({ buffer: Buffer.alloc(1), position: size - 1 });
   return buffer[0] === newline;
 };
 
-const sizeOf = async (file: string): Promise<number> => {
+/** Returns what is at a path, without following a symbolic link, or undefined if nothing is there. */
+const lookUp = async (file: string): Promise<Stats | undefined> => {
   try {
-    return (await stat(file)).size;
+    return await lstat(file);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
   }
 };

@@ -269,7 +269,8 @@ const byFile: Record<string, Row[]> = {
       'this.#added += text.toString().length',
       'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',
     ],
-    ['earlier > 0 && !comment.test(head)', 'false', "An import deletes the user's own file."],
+    ['found.size > 0 && !comment.test(buffer.toString())', 'false', "An import deletes the user's own file."],
+    [' | constants.O_NOFOLLOW', '', 'A symbolic link makes an import write a start-up file of the shell.'],
     ['buffer[0] === newline', 'true', 'A comment is appended to the last line that the user fixed.'],
     [
       ' && (await this.#isUnchanged())) return;',

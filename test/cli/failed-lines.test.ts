@@ -1,4 +1,4 @@
-import { chmod, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { FailedLines } from '../../cli/failed-lines.ts';
@@ -31,18 +31,25 @@ test('the file of failed lines keeps the lines of an earlier import above the ne
   expect(await readdir(folder)).toEqual(['failed.ndjson']);
 });
 
-test('if the file of failed lines is a symbolic link, an import does not replace the link, and keeps the permissions of its target', async () => {
-  const { file, folder, failures } = await importAgain();
-  const target = path.join(folder, 'target');
-  await rename(file, target);
-  await chmod(target, 0o600);
-  await symlink('target', file);
+test('FailedLines.remove keeps the permissions of the file of failed lines', async () => {
+  const { file, failures } = await importAgain();
+  await chmod(file, 0o600);
   await failures.add(failedLine(3));
   await failures.remove(failures.earlier);
-  expect(await readFile(target, 'utf8')).toBe(texts(3));
-  expect(await readlink(file)).toBe('target');
-  expect((await stat(target)).mode & 0o777, 'mode').toBe(0o600);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
+
+test.each(['', texts(1)])(
+  'an import adds no failed line through a symbolic link that somebody puts in the place of the file of failed lines; content of its target: %j',
+  async (content) => {
+    const { file, folder, failures } = await importAgain('');
+    const target = path.join(folder, 'target');
+    if (content !== '') await writeFile(target, content);
+    await symlink('target', file);
+    await expect(failures.add(failedLine(2))).rejects.toThrow('ELOOP');
+    expect(await readFile(target, 'utf8').catch(() => '')).toBe(content);
+  },
+);
 
 test.each([texts(1, 2), ''])(
   'FailedLines.remove leaves no file of failed lines if it removes all lines of earlier imports and no line has failed in this one; content before: %j',
@@ -154,5 +161,15 @@ test.each([
   'isForeign (whether a user, not an import, wrote this .failed.ndjson file) is %j for a file with the content %j',
   async (isForeign, content) => {
     expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
+  },
+);
+
+test.each(['missing', '', texts(1)])(
+  'isForeign is true for a symbolic link, because no import makes one; content of its target: %j',
+  async (content) => {
+    const { file, folder } = await importAgain('');
+    if (content !== 'missing') await writeFile(path.join(folder, 'target'), content);
+    await symlink('target', file);
+    expect((await FailedLines.in(file)).isForeign).toBe(true);
   },
 );

@@ -1,5 +1,5 @@
 /** Tests `npm run plant` with a server whose responses are scripted; plant.e2e.ts tests it with the local service. */
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -107,6 +107,7 @@ describe('plant import', () => {
     return {
       begin: (file = 'plants.ndjson', ...options: string[]) =>
         start(['import', file, ...target, ...options], { INIT_CWD }),
+      folder: INIT_CWD,
       list: () => readdir(INIT_CWD),
       failed: (file = 'plants.ndjson.failed.ndjson') => readFile(path.join(INIT_CWD, file), 'utf8'),
     };
@@ -266,6 +267,17 @@ describe('plant import', () => {
     }
     for (const file of Object.keys(own)) expect(await failed(file)).toBe(line);
     expect(await list()).toHaveLength(4);
+  });
+
+  test('sends nothing if failed lines would go through a symbolic link, which could lead to a file that does not exist yet', async () => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { begin, folder, list } = await importing('$(touch pwned)\n', baseUrl);
+    await rm(path.join(folder, 'plants.ndjson.failed.ndjson'));
+    await symlink('profile', path.join(folder, 'plants.ndjson.failed.ndjson'));
+    const stderr = expect.stringMatching(/^Lines that fail would go to .*, which no import has made: move that file/);
+    expect(await begin().ended).toEqual({ code: 1, stdout: '', stderr });
+    expect(received).toEqual([]);
+    expect(await list()).toEqual(['plants.ndjson', 'plants.ndjson.failed.ndjson']);
   });
 
   test.each<[content: string, looks: string]>([
