@@ -3,6 +3,7 @@ import { createReadStream, fstatSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { printable } from '../local/printable.ts';
 import { connect, explain, type Target } from './connection.ts';
 import { FailedLines } from './failed-lines.ts';
 import { type Create, ImportEnded, importLines } from './import-lines.ts';
@@ -88,9 +89,9 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   progress.stop();
   const problem = await removeDone(input, input.failures.earlier);
   const { failed } = progress.counts;
-  console.log(`${progress}${failed > 0 ? `: see ${input.failures.file}` : ''}`);
+  console.log(printable(`${progress}${failed > 0 ? `: see ${input.failures.file}` : ''}`));
   if (progress.firstMisfit !== undefined) console.error(formatAdvice(progress.firstMisfit));
-  if (problem !== undefined) console.error(problem);
+  if (problem !== undefined) console.error(printable(problem));
   process.exitCode = failed > 0 || problem !== undefined ? 1 : 0;
 };
 

@@ -5,6 +5,7 @@
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { toJson } from '../client/json.ts';
 import type { NewPlant } from '../client/plant-store-client.ts';
+import { messageOf, printable } from '../local/printable.ts';
 import { connect, explain, type Target } from './connection.ts';
 import { importPlants, Stopped } from './import-plants.ts';
 
@@ -13,7 +14,7 @@ const add = async ({ url: service, token, ...plant }: Target & NewPlant) => {
   const result = await createPlant(plant);
   if (!result.ok) throw new Error(explain(result, url));
   // Add the id, which the response lacks, so that `plant import` can read the printed line.
-  console.log(toJson({ id: plant.id, ...result.body }));
+  console.log(printable(toJson({ id: plant.id, ...result.body }) ?? ''));
 };
 
 const integer = (text: string): bigint => {
@@ -75,6 +76,6 @@ with the reason. Fix them there, and import that file: the lines that are stored
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
+  console.error(messageOf(error));
   process.exit(error instanceof Stopped ? 130 : 1);
 }

@@ -3,6 +3,7 @@
  * the command prints what the logs of that deployed stack say about the request.
  */
 import { Command, InvalidArgumentError } from 'commander';
+import { messageOf } from '../local/printable.ts';
 import { findDeployedRequest } from './deployed-request.ts';
 import { findLocalRequest } from './local-request.ts';
 import { describe } from './traced-request.ts';
@@ -36,6 +37,6 @@ try {
   const { stack, days } = command.opts<{ stack?: string; days: number }>();
   console.log(describe(stack === undefined ? await findLocalRequest(id) : await findDeployedRequest(id, stack, days)));
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exit(1);
 }

@@ -5,6 +5,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
+import { messageOf, printable } from '../local/printable.ts';
 import { explain, region } from './aws.ts';
 import { checkTables, type Restored, restoreItems, type Tables } from './restore-items.ts';
 
@@ -101,13 +102,13 @@ const restore = async (tables: Tables): Promise<number> => {
   progress.stop();
   console.log(String(progress));
   if (progress.reason === undefined) return 0;
-  console.error(`Not complete: ${progress.reason}\n${again}`);
+  console.error(printable(`Not complete: ${progress.reason}\n${again}`));
   return 1;
 };
 
 try {
   process.exit(await restore({ from, to }));
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exit(1);
 }

@@ -3,6 +3,7 @@
  * With `--stack PlantStore`, the command prints a token for that deployed stack.
  */
 import { Command } from 'commander';
+import { messageOf, printable } from '../local/printable.ts';
 import { fetchToken, readSession } from '../local/session.ts';
 import { dataFolder } from '../local/settings.ts';
 import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
@@ -18,8 +19,9 @@ const { stack, scope } = new Command('npm run -s token --')
 try {
   const source = stack === undefined ? readSession(dataFolder()) : await readDeployedIssuer(stack);
   const asked = { ...source, ...(scope !== undefined && { scope }) };
-  console.log(stack === undefined ? await fetchToken(asked) : await fetchDeployedToken(asked, console.error));
+  const say = (line: string): void => console.error(printable(line));
+  console.log(printable(stack === undefined ? await fetchToken(asked) : await fetchDeployedToken(asked, say)));
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exit(1);
 }

@@ -1,4 +1,5 @@
 /** Formats, as text, what the logs say about one request to a running local service or to a deployed stack. */
+import { printable } from '../local/printable.ts';
 
 /** A log line of the request, written by a function or by Lambda. `who` is the function's name, such as Authorizer. */
 export type LoggedLine = { who: string; level: string; message: unknown };
@@ -33,7 +34,7 @@ export const describe = ({ summary, errors, lines }: TracedRequest): string => {
     ...lines.map(({ who, level, message }) => `${who} ${level} ${readable(message)}`),
     ...[...errors, ...(known === undefined ? [] : [known])].map((error) => `Gateway: ${error}`),
   ].join('\n');
-  return escapeControls(text);
+  return printable(text);
 };
 
 /**
@@ -51,7 +52,3 @@ const readable = (message: unknown): string => {
  */
 const showLineBreaks = (json: string): string =>
   json.replaceAll(/\\./g, (escaped) => (escaped === '\\n' ? '\n' : escaped));
-
-/** Escapes U+007F to U+009F, which JSON.stringify does not escape, because these characters can control a terminal. */
-const escapeControls = (text: string): string =>
-  text.replaceAll(/[^\P{Cc}\n]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);

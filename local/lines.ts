@@ -1,8 +1,9 @@
 /** Formats what `npm start` prints: a line for each request, and the example command. */
 
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import type { AccessLogEntry, LogLine } from 'http-api-emulator';
 import type { ExampleRequest } from './contract.ts';
+import { printable } from './printable.ts';
 import { dataFolder } from './settings.ts';
 import { mapOf } from './source-maps.ts';
 import { takeStacks, toSources } from './stack-traces.ts';
@@ -21,7 +22,7 @@ export const accessLine = (entry: AccessLogEntry, output: Output = process.stdou
   const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
     output.isTTY ? styleText(format, text, { stream: output }) : text;
   // Pad the path and the time, so that the lines form columns. A longer path shifts the columns of its line only.
-  const [what, time] = [`${method} ${path}`, `${Math.round(entry.milliseconds)} ms`];
+  const [what, time] = [printable(`${method} ${path}`), `${Math.round(entry.milliseconds)} ms`];
   const columns = [
     output.isTTY ? what.padEnd(14) : what,
     paint(status < 400 ? 'green' : status < 500 ? 'yellow' : 'red', String(status)),
@@ -32,8 +33,11 @@ export const accessLine = (entry: AccessLogEntry, output: Output = process.stdou
   const logged = log.map((line) => ({ ...takeStacks(evidenceOf(line), ['gatewayRequestId']), ...line }));
   const line = [
     columns,
-    ...logged.map(({ functionName, level, rest }) => `${title(functionName)} ${paint(colourOf(level), level)} ${rest}`),
-    ...(error ? [paint('red', error.replaceAll(/\s+/g, ' '))] : []),
+    ...logged.map(
+      ({ functionName, level, rest }) =>
+        `${title(functionName)} ${paint(colourOf(level), level)} ${printable(`${rest}`)}`,
+    ),
+    ...(error ? [paint('red', printable(error.replaceAll(/\s+/g, ' ')))] : []),
   ].join(paint('dim', ' | '));
   return [line, ...logged.flatMap(({ stacks }) => stacks.map(stackLines))].join('\n');
 };
@@ -49,12 +53,10 @@ const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): 
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
 
 /** Indents a stack trace, so that none of its lines can be mistaken for a line that reports a request. */
-const stackLines = (stack: string): string => {
-  const safe = stripVTControlCharacters(stack).replaceAll(/[^\P{Cc}\n]/gu, ' ');
+const stackLines = (stack: string): string =>
   // Find the source map by the bundle's own hash, not by the hash in the log: the service logs the hash of the code
   // with which it started, even if that code has since been replaced.
-  return toSources(safe, mapOf).replaceAll(/^/gm, '    ');
-};
+  toSources(printable(stack), mapOf).replaceAll(/^/gm, '    ');
 
 /** Returns a curl command that sends the request. It works in POSIX shells and zsh on this machine, in any folder. */
 export const curlLine = (url: string, { method, path, headers = {}, body }: ExampleRequest): string => {

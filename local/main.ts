@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
+import { inspect } from 'node:util';
 import { type Emulator, lockFolder, serve } from 'http-api-emulator';
 import { listDevEntries } from '../infra/bundling.ts';
 import { type Contract, exampleRequest, readContract } from './contract.ts';
@@ -10,13 +11,16 @@ import { accessLine, curlLine } from './lines.ts';
 import { closeServer, listen } from './listen.ts';
 import { readOptions } from './options.ts';
 import { prebuildBundles } from './prebuild.ts';
+import { printable } from './printable.ts';
 import { referencePage } from './reference.ts';
 import { RequestLog } from './request-log.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
 import { dataFolder, readPort } from './settings.ts';
 import { explain } from './start-errors.ts';
 
-const say = (line: string): void => console.log(line);
+const say = (line: string): void => console.log(printable(line));
+/** Prints the line of a request, which may have colours, and in which `accessLine` has escaped all else. */
+const sayRequest = (line: string): void => console.log(line);
 
 const { debug, verbose, watch } = readOptions();
 
@@ -28,7 +32,7 @@ const stop = async (): Promise<void> => {
     try {
       await last();
     } catch (error) {
-      console.error('Error while stopping:', error);
+      console.error(printable(`Error while stopping: ${inspect(error)}`));
     }
   }
 };
@@ -77,7 +81,7 @@ const start = async (): Promise<void> => {
   // local service does not need.
   const context = { stage: 'dev', issuer: issuerUrl, audience, jwksUri, scopeClaim: 'scope' };
   const app = makeApp(assets, { ...readCdkJson(), ...context });
-  const requestLog = new RequestLog(say);
+  const requestLog = new RequestLog(sayRequest);
   setInterval(() => requestLog.endSecond(), 1_000).unref();
   cleanUps.push(() => requestLog.endSecond());
   const emulator = await serve({
@@ -86,7 +90,7 @@ const start = async (): Promise<void> => {
     certificates: [issuer.certificate],
     port,
     debug: debug !== undefined,
-    onRequest: (entry) => (verbose ? say(accessLine(entry)) : requestLog.add(entry)),
+    onRequest: (entry) => (verbose ? sayRequest(accessLine(entry)) : requestLog.add(entry)),
     intercept: referencePage({
       newToken: () => fetchToken(issuer),
       requests: () => emulator.log,
@@ -152,7 +156,7 @@ for (const output of [process.stdout, process.stderr]) output.on('error', () => 
 process.on('uncaughtException', (error) => {
   // Ignore errors while the service stops: it closes servers and the store while they are still in use.
   if (stopping) return;
-  console.error('The local service failed:', error);
+  console.error(printable(`The local service failed: ${inspect(error)}`));
   void end(1);
 });
 
@@ -161,7 +165,7 @@ try {
 } catch (error) {
   // If the user has stopped the service during its start, the failure is expected: report nothing.
   if (!stopping) {
-    console.error(explain(error));
+    console.error(printable(explain(error)));
     await end(1);
   }
 }

@@ -1,5 +1,6 @@
 import type { AccessLogEntry } from 'http-api-emulator';
 import { accessLine } from './lines.ts';
+import { printable } from './printable.ts';
 
 /**
  * How many requests per second get a line each. A second with more requests is called busy: its remaining requests
@@ -33,7 +34,7 @@ class Second {
     const statuses = [...this.byStatus].sort(([one], [other]) => one - other);
     const count = statuses.reduce((sum, [, each]) => sum + each, 0);
     const counts = statuses.map(([status, each]) => `${each} × ${status}`).join(', ');
-    const slowest = `${method} ${path} ${Math.round(milliseconds)} ms ${requestId}`;
+    const slowest = printable(`${method} ${path} ${Math.round(milliseconds)} ms ${requestId}`);
     return `${count} more requests (--verbose prints each): ${counts} | slowest: ${slowest}`;
   }
 }

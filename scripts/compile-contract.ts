@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { parse } from 'yaml';
+import { messageOf } from '../local/printable.ts';
 import { type Contract, readOperations } from './contract/operations.ts';
 import { capitalize, compileTypes } from './contract/types.ts';
 import { compileValidators } from './contract/validators.ts';
@@ -51,6 +52,6 @@ try {
   mkdirSync(folder, { recursive: true });
   for (const [name, source] of Object.entries(files)) writeFileSync(new URL(name, folder), `${header}\n${source}`);
 } catch (error) {
-  console.error('schemas/openapi.yaml:', error instanceof Error ? error.message : error);
+  console.error(`schemas/openapi.yaml: ${messageOf(error)}`);
   process.exitCode = 1;
 }

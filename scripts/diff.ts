@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { Command, InvalidArgumentError } from 'commander';
+import { messageOf, printable } from '../local/printable.ts';
 import { checkOut, sharedWithMain } from './checkout.ts';
 import { advice, breaksOf, readContract, readReleases } from './contract/compatibility.ts';
 import { type Stacks, synthesize } from './diff/assembly.ts';
@@ -100,7 +101,7 @@ const compare = async (parent: string): Promise<boolean> => {
   const ofStacks = [...after].flatMap(([name, stack]) => compareStack(name, before.get(name) ?? noStack, stack));
   const findings = [...ofStacks, ...missingStacks(before, after), ...compareContracts(checkout.folder)];
   const { lines, isGood } = verdictOn(findings, allow, advice);
-  console.log(`\n${lines.join('\n')}`);
+  console.log(printable(`\n${lines.join('\n')}`));
   return isGood;
 };
 
@@ -110,7 +111,7 @@ const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-diff-'));
 try {
   if (!(await compare(parent))) process.exitCode = 1;
 } catch (error) {
-  console.error(stop.signal.aborted ? 'Stopped.' : error instanceof Error ? error.message : error);
+  console.error(stop.signal.aborted ? 'Stopped.' : messageOf(error));
   process.exitCode = 1;
 } finally {
   await rm(parent, { recursive: true, force: true, maxRetries: 5 });

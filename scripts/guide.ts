@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
+import { messageOf } from '../local/printable.ts';
 import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from './guide/blocks.ts';
 import { copyProject, type ProjectCopy, startIn } from './project-copy.ts';
 
@@ -114,7 +115,7 @@ const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-guide-'));
 try {
   if (!(await follow(parent))) process.exitCode = 1;
 } catch (error) {
-  console.error(stop.signal.aborted ? 'Stopped.' : error instanceof Error ? error.message : error);
+  console.error(stop.signal.aborted ? 'Stopped.' : messageOf(error));
   process.exitCode = 1;
 } finally {
   await rm(parent, { recursive: true, force: true, maxRetries: 5 });

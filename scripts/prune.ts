@@ -10,6 +10,7 @@ import {
   mustBeSettled,
   type PublishedVersion,
 } from '../cli/deployed-code.ts';
+import { messageOf, printable } from '../local/printable.ts';
 
 const { stack, keep } = new Command('npx node scripts/prune.ts')
   .description("Prints the commands that delete the old versions of a deployed stack's functions, and their roles.")
@@ -46,11 +47,11 @@ try {
       `aws iam delete-role --role-name ${name}`,
     ];
     // Lambda refuses to delete a version that an alias points to. Then the role must stay, too.
-    console.log([...deletions(old.filter((version) => version.role === role)), ...ofRole].join(' && '));
+    console.log(printable([...deletions(old.filter((version) => version.role === role)), ...ofRole].join(' && ')));
   }
-  for (const deletion of deletions(old.filter(({ role }) => !unused.includes(role)))) console.log(deletion);
+  for (const deletion of deletions(old.filter(({ role }) => !unused.includes(role)))) console.log(printable(deletion));
   if (old.length + unused.length === 0) console.error(`${stack} has nothing to prune.`);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exitCode = 1;
 }

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
+import { messageOf } from '../local/printable.ts';
 import { refuseCollisions } from './rename/collisions.ts';
 import { type ProjectFile, renamedPath, renamedSource } from './rename/files.ts';
 import { readNoun } from './rename/noun.ts';
@@ -71,6 +72,6 @@ try {
 Next: rm -rf .plant-store (local data), npm ci && npm test, and commit. Then edit the contract (schemas/openapi.yaml), run npm run prepare, and handle what npm run typecheck names.
 Prose in documents still speaks of plants (git grep -iw plants -- '*.md'); npm run record makes the README's pictures.`);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exitCode = 1;
 }

@@ -3,6 +3,7 @@
  */
 import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError } from 'commander';
+import { messageOf, printable } from '../local/printable.ts';
 import { hasPlaces, OtherBundle, StackTraces, takeStacks } from '../local/stack-traces.ts';
 
 const hash = (given: string): string => {
@@ -59,10 +60,10 @@ const input = (await text(process.stdin)).trimEnd();
 try {
   if (!hasPlaces(input)) throw new Error('The input has no line of a stack trace such as /var/task/index.js:25:26897.');
   // First try to read the whole input as one record, because CloudWatch's console shows a record as several lines.
-  console.log(unfold(input) ?? input.replaceAll(/^.*$/gm, (line) => unfold(line) ?? inSources(line)));
+  console.log(printable(unfold(input) ?? input.replaceAll(/^.*$/gm, (line) => unfold(line) ?? inSources(line))));
 } catch (error) {
   if (!(error instanceof Error)) throw error;
-  console.error(error.message);
+  console.error(messageOf(error));
   if (error instanceof OtherBundle) {
     console.error(
       'Check out the commit that was deployed when the line was logged (on GitHub, see the runs of the workflow Deploy), run npm ci, and try again.',

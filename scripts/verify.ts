@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { Command } from 'commander';
 import { type DeployedFunction, type DeployedVersion, downloadLive, listFunctions } from '../cli/deployed-code.ts';
 import { bundle, listDevEntries, listEntries } from '../infra/bundling.ts';
+import { messageOf, printable } from '../local/printable.ts';
 import { sha256Of } from '../local/stack-traces.ts';
 
 const { stack } = new Command('npm run -s verify --')
@@ -77,7 +78,7 @@ try {
   const rows = (await Promise.all(functions.map(compare))).flat();
   const entries = /-dev(?:-[a-z\d-]+)?$/.test(stack) ? listDevEntries() : listEntries();
   const missing = entries.filter((entry) => !functions.some((each) => entryOf(each) === entry));
-  for (const { line } of rows) console.log(line);
+  for (const { line } of rows) console.log(printable(line));
   for (const entry of missing) console.log(`The stack has no function for functions/${entry}.`);
   if (missing.length > 0 || rows.some(({ matches }) => !matches)) {
     console.error(
@@ -86,6 +87,6 @@ try {
     process.exitCode = 1;
   }
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exitCode = 1;
 }

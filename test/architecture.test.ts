@@ -80,7 +80,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     may: [
       /^cli\//,
       /^client\/[^/]+\.ts$/,
-      /^local\/(session|settings)\.ts$/,
+      /^local\/(printable|session|settings)\.ts$/,
       /^(cli-progress|commander|fflate|p-map|@aws-sdk\/client-[a-z-]+)$/,
       /^node:/,
     ],
@@ -91,7 +91,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
     of: /^scripts\//,
     may: [
       /^(infra|scripts)\//,
-      /^(cli\/deployed-code|local\/stack-traces)\.ts$/,
+      /^(cli\/deployed-code|local\/(printable|stack-traces))\.ts$/,
       /^(ajv|commander|esbuild|json-schema-to-typescript|oxc-parser|playwright-core|yaml)/,
       /^(@aws-cdk\/cloudformation-diff|aws-cdk-lib\/cx-api)$/,
       /^node:/,

@@ -1,3 +1,5 @@
+import { messageOf } from '../printable.ts';
+
 /**
  * A reload begins when no file has changed for this many milliseconds, so that a `git checkout` causes only one reload.
  * It must be over 50: chokidar does not report a second change of a file within 50 ms of the first, so a reload must
@@ -67,7 +69,7 @@ export class ReloadQueue {
       // not been written yet, for example while somebody adds an operation.
       for (const file of files) this.#files.add(file);
       if (!this.#isClosed) {
-        console.error(error instanceof Error ? error.message : error);
+        console.error(messageOf(error));
         console.error('Not reloaded: the service continues as before, until the next change.');
       }
     }

@@ -5,6 +5,7 @@ import type { App } from 'aws-cdk-lib';
 import type { Emulator } from 'http-api-emulator';
 import { bundle, listDevEntries } from '../../infra/bundling.ts';
 import { title } from '../lines.ts';
+import { printable } from '../printable.ts';
 import { keepMap } from '../source-maps.ts';
 import { entriesOf } from '../stack.ts';
 import { type Bundle, Bundler } from './bundler.ts';
@@ -119,7 +120,7 @@ export class Reloader {
     // Hide the line that the CDK writes for each function that it bundles.
     stderr = stderr.replaceAll(/^Bundling asset .*\n/gm, '').trimEnd();
     if (code !== 0) throw new Error(stderr || `${script} ended with code ${code}`);
-    if (stderr !== '') console.error(stderr);
+    if (stderr !== '') console.error(printable(stderr));
     return message;
   }
 }

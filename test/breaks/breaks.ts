@@ -339,6 +339,15 @@ const byFile: Record<string, Row[]> = {
       'The printed command fails in a folder whose name has an apostrophe.',
     ],
     [".replaceAll(/^/gm, '    ')", '', 'A line of a stack trace can pass for the line of a request.'],
+    ['[what, time] = [printable(', '[what, time] = [(', 'The path of a request can control the terminal.'],
+  ],
+  'local/printable.ts': [
+    ['[^\\P{Cc}\\n]/gu', '[\\0-\\t]/gu', 'A server can change the title of the terminal.'],
+    [
+      'printable(error instanceof Error ? error.message : String(error))',
+      'error instanceof Error ? error.message : String(error)',
+      'The error of a server can control the terminal.',
+    ],
   ],
   'local/request-log.ts': [
     [
@@ -554,7 +563,7 @@ const byFile: Record<string, Row[]> = {
       'beforeFunctions[status]',
       'A plant over 400 KB is said to be over 10 MB.',
     ],
-    ['return escapeControls(text)', 'return text', 'A log line can control the terminal.'],
+    ['return printable(text)', 'return text', 'A log line can control the terminal.'],
   ],
   'functions/http/error-response.ts': [
     [

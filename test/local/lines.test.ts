@@ -75,10 +75,15 @@ describe('the line that npm start prints for a request', () => {
     );
   });
 
-  test('cannot be forged by text in a stack trace, and control characters are removed from stack traces', () => {
+  test('cannot be forged by text in a stack trace, and control characters are escaped in all its parts', () => {
     const stack = 'Error: \x1b[2Jx\rPOST /plants 200\nPOST /plants 200\n    at a';
-    const [, ...below] = accessLine(logging({ stack })).split('\n');
-    expect(below).toEqual(['    Error: x POST /plants 200', '    POST /plants 200', '        at a']);
+    const forged = { ...logging({ name: '\x9b', stack }), path: '/\x9b', error: 'no\x1b[2J' };
+    expect(accessLine(forged).split('\n')).toEqual([
+      'POST /\\u009b 200 2 ms aBc= | Worker ERROR {"name":"\\u009b"} | no\\u001b[2J',
+      '    Error: \\u001b[2Jx\\u000dPOST /plants 200',
+      '    POST /plants 200',
+      '        at a',
+    ]);
   });
 
   test('is aligned in columns on a terminal, and coloured unless NO_COLOR is set', () => {

@@ -12,10 +12,10 @@ beforeEach(() => {
 });
 
 let sent = 0;
-const add = (count: number, status = 200, milliseconds = 1): void => {
+const add = (count: number, status = 200, milliseconds = 1, path = '/plants'): void => {
   for (let index = 0; index < count; index += 1) {
     sent += 1;
-    log.add({ method: 'POST', path: '/plants', status, milliseconds, requestId: `${sent}=`, log: [] });
+    log.add({ method: 'POST', path, status, milliseconds, requestId: `${sent}=`, log: [] });
   }
 };
 /**
@@ -42,12 +42,12 @@ test('the request log prints no line for a second in which no request ended', ()
 test('if more than 20 requests end within a second, the request log prints one line for those after the 20th: a count for each status, and the slowest request', () => {
   add(20);
   add(3);
-  add(1, 409, 35.4);
+  add(1, 409, 35.4, '/\x9b');
   add(1);
   expect(lines).toEqual(Array(20).fill(line(200)));
   const id = sent - 1;
   expect(endSecond().slice(20)).toEqual([
-    `5 more requests (--verbose prints each): 4 × 200, 1 × 409 | slowest: POST /plants 35 ms ${id}=`,
+    `5 more requests (--verbose prints each): 4 × 200, 1 × 409 | slowest: POST /\\u009b 35 ms ${id}=`,
   ]);
 });
 

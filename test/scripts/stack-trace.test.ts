@@ -16,12 +16,12 @@ const readable = 'Error: oops\n    at start (';
 
 test('npm run stack-trace prints each log line, with or without a timestamp, and the translated stack trace below it', async () => {
   const log = records.map((record) => `2026-11-22T10:00:00Z ${JSON.stringify(record)}\n`).join('');
-  const { code, stdout, stderr } = await read(`${log}END\n`);
+  const { code, stdout, stderr } = await read(`${log}END\x1b[2J\n`);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const [first = '', ...lines] = stdout.split('\n');
   expect(first).toBe('2026-11-22T10:00:00Z {"level":"ERROR","message":{"cause":{}}}');
   expect(stdout.split(readable)).toHaveLength(records.length + 1);
-  expect(lines.at(-2)).toBe('END');
+  expect(lines.at(-2)).toBe('END\\u001b[2J');
   expect(stdout).not.toContain('/var/task');
 });
 

@@ -1,0 +1,66 @@
+/** Tests that no command prints a control character that a server, a file or a file's name contains. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import tls from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { printable } from '../../local/printable.ts';
+import { writeSession } from '../../local/session.ts';
+import { run, temporaryFolder } from '../kit/local-service.ts';
+import { answer, startScriptedService } from '../kit/scripted-service.ts';
+
+test.each([
+  ['\u0000\t\r\u001b[2J\u007f\u009b', '\\u0000\\u0009\\u000d\\u001b[2J\\u007f\\u009b'],
+  ['two\nlines of "Löwenzahn" \\u001b', 'two\nlines of "Löwenzahn" \\u001b'],
+])('printable escapes control characters except line breaks, and nothing else: %j', (text, escaped) => {
+  expect(printable(text)).toBe(escaped);
+});
+
+const evil = '\u001b]0;x\u0007\r\u009b';
+const escaped = '\\u001b]0;x\\u0007';
+
+type Command = { args: string[]; environment?: Record<string, string> };
+
+/** Commands that get the text `evil` from a server or a file's name. Each gets an empty folder. */
+const commands: Record<string, (folder: string) => Promise<Command>> = {
+  'the error of a service, from npm run plant': async () => {
+    const { baseUrl } = await startScriptedService(answer(409, { error: 40901, message: evil }));
+    return { args: ['cli/plant.ts', 'add', '--id=7', '--name=Moss', '--url', baseUrl, '--token=a.b.c'] };
+  },
+  'the name of an imported file, from npm run plant': async (INIT_CWD) => {
+    await writeFile(path.join(INIT_CWD, evil), 'no JSON\n');
+    const args = ['cli/plant.ts', 'import', evil, '--url', 'http://127.0.0.1:9', '--token=a.b.c'];
+    return { args, environment: { INIT_CWD } };
+  },
+  'the error of a token issuer, from npm run token': async (DATA_DIR) => {
+    const { baseUrl } = await startScriptedService(answer(400, { error: evil }));
+    const [certificate = ''] = tls.rootCertificates;
+    const client = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate };
+    writeSession(DATA_DIR, { url: 'http://127.0.0.1:9', tokenUrl: baseUrl, ...client });
+    return { args: ['cli/token.ts'], environment: { DATA_DIR } };
+  },
+  'the error of AWS, from npm run request': () => calling('cli/request.ts', 'x', '--stack=x'),
+  'the error of AWS, from npm run restore': () => calling('cli/restore.ts', '--from=one', '--to=two'),
+  'the error of AWS, from npm run verify': () => calling('scripts/verify.ts'),
+  'the error of AWS, from scripts/prune.ts': () => calling('scripts/prune.ts', '--stack=x'),
+};
+
+/** Runs a command with an AWS whose services refuse everything, in JSON (DynamoDB) or XML (CloudFormation). */
+const calling = async (...args: string[]): Promise<Command> => {
+  const xml = `<ErrorResponse><Error><Code>ValidationError</Code><Message>${evil}</Message></Error></ErrorResponse>`;
+  const json = JSON.stringify({ __type: 'ValidationException', message: evil });
+  const { baseUrl: AWS_ENDPOINT_URL } = await startScriptedService((response, { headers }) =>
+    response.writeHead(400).end(headers['x-amz-target'] === undefined ? xml : json),
+  );
+  const credentials = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
+  return { args, environment: { AWS_ENDPOINT_URL, AWS_REGION: 'us-east-1', ...credentials } };
+};
+
+test.each(Object.entries(commands))('control characters are escaped in %s', async (_, command) => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const { args, environment } = await command(folder);
+  const { code, stdout, stderr } = await run(process.execPath, args, environment).ended;
+  expect(code).toBe(1);
+  expect(stdout + stderr).toContain(escaped);
+  expect(stdout + stderr).not.toMatch(/[^\P{Cc}\n]/u);
+});
