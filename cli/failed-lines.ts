@@ -3,6 +3,7 @@ import { constants, createReadStream, createWriteStream, type Stats } from 'node
 import { type FileHandle, lstat, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { printable } from '../local/printable.ts';
 import { type Failure, readLines } from './import-lines.ts';
 
 /** A line that an import could not store. `source` is the imported file's name, `number` the number of the line. */
@@ -12,7 +13,7 @@ export type FailedLine = { source: string; number: number; bytes: Buffer; failur
  * Matches the comment that the method `add` writes above each failed line. A file of failed lines begins with such a
  * comment.
  */
-const comment = /^\s*# .*:\d+ \(.*\): /;
+const comment = /^\s*# [^\n]*:\d+ \([^\n]*\): /;
 
 /**
  * Like the flag `a+`, but refuses a symbolic link (ELOOP). The link could lead to a file that a shell runs, such as a
@@ -49,7 +50,8 @@ export class FailedLines {
     if (found === undefined) return new FailedLines(file, 0, false);
     if (!found.isFile()) return new FailedLines(file, 0, true);
     await using handle = await open(file);
-    const { buffer } = await handle.read({ buffer: Buffer.alloc(1_024) });
+    // The name in the comment may have 255 control characters, each of them escaped with six.
+    const { buffer } = await handle.read({ buffer: Buffer.alloc(2_048) });
     return new FailedLines(file, found.size, found.size > 0 && !comment.test(buffer.toString()));
   }
 
@@ -66,14 +68,16 @@ export class FailedLines {
     // then, add the line, because it may have been deleted.
     if (this.#present.has(digest(bytes)) && (await this.#isUnchanged())) return;
     const request = requestId === undefined ? '' : ` [request ${requestId}]`;
-    // The message may come from any server. Replace its line breaks, because they would end the comment that quotes it.
-    const reason = `${message}${request}`.replaceAll(/\s+/g, ' ');
-    const head = Buffer.from(`# ${source}:${number} (${error}): ${reason}\n`);
+    // The message may come from any server: it may be long, and have line breaks.
+    const reason = `${message.slice(0, 1_000)}${request}`.replaceAll(/\s+/g, ' ');
+    // A line break, which the name of the imported file may have, would end the comment.
+    const text = printable(`# ${source}:${number} (${error}): ${reason}`).replaceAll('\n', '\\n');
+    const head = Buffer.from(`${text}\n`);
     await using handle = await open(this.file, appendAndRead);
     const lineBreak = Buffer.from((await endsInLineBreak(handle)) ? '' : '\n');
-    const text = Buffer.concat([lineBreak, head, bytes, Buffer.from(bytes.at(-1) === newline ? '' : '\n')]);
-    await handle.appendFile(text);
-    this.#added += text.length;
+    const added = Buffer.concat([lineBreak, head, bytes, Buffer.from(bytes.at(-1) === newline ? '' : '\n')]);
+    await handle.appendFile(added);
+    this.#added += added.length;
   }
 
   /**

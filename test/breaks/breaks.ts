@@ -265,11 +265,12 @@ const byFile: Record<string, Row[]> = {
   ],
   'cli/failed-lines.ts': [
     [
-      'this.#added += text.length',
-      'this.#added += text.toString().length',
+      'this.#added += added.length',
+      'this.#added += added.toString().length',
       'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',
     ],
     ['found.size > 0 && !comment.test(buffer.toString())', 'false', "An import deletes the user's own file."],
+    [".replaceAll('\\n', '\\\\n')", '', "A line of a file's name is imported as a plant."],
     [' | constants.O_NOFOLLOW', '', 'A symbolic link makes an import write a start-up file of the shell.'],
     ['buffer[0] === newline', 'true', 'A comment is appended to the last line that the user fixed.'],
     [

@@ -136,6 +136,22 @@ test('the file of failed lines has the reason and the request id above each fail
   expect(await readFile(file)).toEqual(Buffer.concat([Buffer.from(head), bytes, Buffer.from('\n')]));
 });
 
+test.each<[source: string, message: string, comment: string]>([
+  ['x\n{"id":7}\n', 'taken', '# x\\n{"id":7}\\n:2 (40901): taken'],
+  ['\u001b[2J\r', 'taken\u001b[2J\r\nnow', '# \\u001b[2J\\u000d:2 (40901): taken\\u001b[2J now'],
+  ['a\u2028b', 'taken', '# a\u2028b:2 (40901): taken'],
+  ['\u007f'.repeat(240), 'taken', `# ${'\\u007f'.repeat(240)}:2 (40901): taken`],
+  ['x', 'y'.repeat(2_000_000), `# x:2 (40901): ${'y'.repeat(1_000)}`],
+])(
+  'the comment above a failed line is one line without control characters, and shorter than 1 MiB, whatever the name of the imported file (%j) and the message of the server are',
+  async (source, message, comment) => {
+    const { file, failures } = await importAgain('');
+    await failures.add({ ...failedLine(2), source, failure: { error: 40901, message } });
+    expect(await readFile(file, 'utf8')).toBe(`${comment}\nLöwenzahn\n`);
+    expect((await FailedLines.in(file)).isForeign).toBe(false);
+  },
+);
+
 test('removing the first lines from the file of failed lines keeps all lines after them', async () => {
   const { file, failures } = await importAgain();
   await failures.add(failedLine(3));
