@@ -263,6 +263,16 @@ const byFile: Record<string, Row[]> = {
       "Cognito is asked for a user pool with the client's id.",
     ],
   ],
+  'cli/deployed-request.ts': [
+    ['days * 24 * 60 * 60', 'days * 60 * 60', 'npm run request -- --days 7 searches the logs of seven hours.'],
+  ],
+  'cli/progress.ts': [
+    [
+      'this.#begin ??= end - bytes.length',
+      'this.#begin ??= 0',
+      'With --from, the time left of an import is too short.',
+    ],
+  ],
   'cli/failed-lines.ts': [
     [
       'this.#added += added.length',
@@ -557,6 +567,7 @@ const byFile: Record<string, Row[]> = {
       'A restore overwrites what clients stored since.',
     ],
     ['if (concernsOneItem(error))', 'if (error instanceof Error)', 'A restore without permission tries every item.'],
+    ['ConsistentRead: true', 'ConsistentRead: false', 'A restore leaves out items that were written shortly before.'],
   ],
   'cli/traced-request.ts': [
     [

@@ -1,5 +1,11 @@
-import { type AttributeValue, DynamoDBClient, type KeySchemaElement, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import {
+  type AttributeValue,
+  DynamoDBClient,
+  type KeySchemaElement,
+  PutItemCommand,
+  ScanCommand,
+} from '@aws-sdk/client-dynamodb';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { checkTables, type Restored, restoreItems } from '../../cli/restore-items.ts';
 import { createTable } from '../../emulator/dynamodb/tables.ts';
 import { dynamoDbError, type FaultyStore, hangUp, loseResponse, pass, startFaultyStore } from '../kit/faulty-store.ts';
@@ -72,8 +78,13 @@ test('a restore copies the items from every page of the table', async () => {
   // DynamoDB returns at most 1 MB in a page, so these nine items need several pages.
   const long = { name: { S: 'x'.repeat(300_000) } };
   for (let id = 1; id <= 9; id++) await put(tables.from, item(String(id), long));
+  const send = vi.spyOn(client, 'send');
   expect(await restore()).toEqual({ restored: 9 });
   expect(await store.read('9')).toEqual(item('9', long));
+  const reads = send.mock.calls.flatMap(([command]) => (command instanceof ScanCommand ? [command.input] : []));
+  expect(reads.length).toBeGreaterThan(1);
+  // Without this, DynamoDB may leave out items that were written shortly before.
+  for (const read of reads) expect(read).toMatchObject({ ConsistentRead: true });
 });
 
 test('a restore never overwrites an item in the target table, and keeps items that only the target table has', async () => {
