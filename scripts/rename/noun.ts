@@ -8,6 +8,12 @@ const pluralOf = (singular: string): string => {
 };
 
 /**
+ * The prefix of Cognito's domain (infra/token-issuer.ts) begins with the plural. It has at most 63 characters, of which
+ * a hyphen and a UUID take 37. Every other name may be longer.
+ */
+const maxLength = 26;
+
+/**
  * Reads the noun from the command's arguments: a noun in kebab-case and, if irregular, its plural.
  * @throws Error with a sentence for the user if the arguments are anything else
  */
@@ -15,6 +21,9 @@ export const readNoun = (singular = '', plural = pluralOf(singular)): Noun => {
   if (singular === '') throw new Error('Give a noun: npm run rename -- order, or: npm run rename -- person people');
   const odd = [singular, plural].find((name) => !/^[a-z]{2,}(?:-[a-z]+)*$/.test(name));
   if (odd !== undefined) throw new Error(`${odd} is not a noun in lower case, such as order or customer-order.`);
+  const length = Math.max(singular.length, plural.length);
+  if (length > maxLength)
+    throw new Error(`The noun, or its plural, has ${length} characters. Give one of at most ${maxLength}.`);
   if (singular === plural) throw new Error(`${singular}: the code needs a plural that differs from the singular.`);
   if (/plant/.test(singular + plural)) throw new Error(`${singular}: the new name must not contain "plant".`);
   return { singular, plural };

@@ -669,6 +669,13 @@ const byFile: Record<string, Row[]> = {
   'scripts/rename.ts': [
     ["if (changes !== '')", 'if (false)', 'git cannot undo a renaming, which mixes with other changes.'],
   ],
+  'scripts/rename/noun.ts': [
+    [
+      'maxLength = 26',
+      'maxLength = 27',
+      'A renamed stack cannot be deployed, because the domain of its pool is too long.',
+    ],
+  ],
   'scripts/rename/collisions.ts': [
     ['filter((name) => used.has(name))', 'filter(() => false)', 'A noun may be the name of something else.'],
   ],

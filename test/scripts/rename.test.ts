@@ -2,6 +2,7 @@
  * Tests `npm run rename` on short texts and a small repository. .ci/run also renames a copy of this project, and checks
  * that copy.
  */
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -104,8 +105,21 @@ test.each<[what: string, nouns: string[], says: string]>([
   ['a plural alone', ['orders'], 'orders looks like a plural'],
   ['a plural like the singular', ['sheep', 'sheep'], 'a plural that differs'],
   ['a name with the old one in it', ['power-plant'], 'must not contain "plant"'],
+  ['too long', ['a'.repeat(27), 'many'], 'at most 26'],
+  ['too long in the plural', ['a'.repeat(26)], 'at most 26'],
 ])('npm run rename refuses a new noun that is %s', (_, nouns, says) => {
   expect(() => readNoun(...nouns)).toThrow(says);
+});
+
+test('the longest noun makes no file name and no Cognito domain that is too long', async () => {
+  const noun = readNoun('a'.repeat(25));
+  const { stdout } = await run('git', ['ls-files']).ended;
+  const names = stdout.split(/[\n/]/).map((name) => renamedPath(name, noun).length);
+  expect(Math.max(...names)).toBeLessThanOrEqual(255);
+  const file = 'infra/token-issuer.ts';
+  const renamed = renamedSource({ file, source: await readFile(file, 'utf8') }, noun);
+  const [, prefix = ''] = /domainPrefix: `([^`$]+)\$\{stackUuid\}`/.exec(renamed) ?? [];
+  expect(`${prefix}${randomUUID()}`.length).toBeLessThanOrEqual(63);
 });
 
 describe('npm run rename', () => {
@@ -167,6 +181,7 @@ describe('npm run rename', () => {
     ['the name of a global', 'map', 'the code uses Map'],
     ['the name of an npm script', 'bench', 'the code uses bench'],
     ['the name of a file', 'pot', 'the code uses tool/pot.ts'],
+    ['a name of 300 letters', 'a'.repeat(300), 'at most 26'],
   ])('refuses %s as the new noun, and changes nothing', async (_, noun, says) => {
     await commit('tool/pot.ts', '');
     expect(await rename(noun)).toEqual(refusal(says));
