@@ -256,6 +256,13 @@ describe('plant import', () => {
     });
   });
 
+  test('sends U+FFFD as an escape, because the gateway puts U+FFFD in the place of bytes that are not UTF-8', async () => {
+    const { baseUrl, received } = await startScriptedService(answer(200, { name: '\ufffd' }));
+    const { begin } = await importing('{"id":1,"name":"\ufffd"}\n', baseUrl);
+    expect(await begin().ended).toMatchObject({ code: 0, stderr: '' });
+    expect(received.map(({ body }) => body)).toEqual(['{"id":1,"name":"\\ufffd"}']);
+  });
+
   test('changes no file that the user has made, even if its name ends in .failed.ndjson', async () => {
     const { baseUrl } = await startScriptedService(stored);
     const own = { 'own.failed.ndjson': line, 'plants.ndjson.failed.ndjson': line, 'stdin.failed.ndjson': line };
