@@ -21,6 +21,8 @@ export const checkSchema = (contract: Contract, schema: Schema): void => {
     const sibling = Object.keys(others).find((keyword) => !besideRef.includes(keyword));
     if ($ref !== undefined && sibling !== undefined) throw notSupported(`${sibling} beside a $ref to ${$ref}`);
     if ('nullable' in each) throw notSupported('nullable');
+    const inherited = Object.keys(each['properties'] ?? {}).find(isInherited);
+    if (inherited !== undefined) throw notSupported(`A field with the name ${inherited}`);
     refuseCircle(contract, each);
     const type = ['integer', 'number'].find((name) => [each['type']].flat().includes(name));
     if (type !== undefined) checkNumber(each, type);
@@ -28,6 +30,12 @@ export const checkSchema = (contract: Contract, schema: Schema): void => {
     return each;
   });
 };
+
+/**
+ * Whether every JavaScript object inherits a property of this name, such as `constructor`: an object without its own
+ * would then seem to have it.
+ */
+export const isInherited = (name: string): boolean => name in Object.prototype;
 
 const checkNumber = (schema: Schema, type: string): void => {
   const { format } = schema;

@@ -1,6 +1,6 @@
 /** Reads the operations of an OpenAPI document. Throws an error for anything that this service does not support. */
 
-import { checkNumbers, checkSchema } from './checks.ts';
+import { checkNumbers, checkSchema, isInherited } from './checks.ts';
 import { type Contract, resolve, type Schema } from './schemas.ts';
 
 export type { Contract, Schema };
@@ -193,6 +193,7 @@ class OperationReader {
     const { description, example, examples, deprecated, ...unsupported } = others;
     const what = `the parameter ${String(name)}`;
     if (!(String(place) in eventProperties)) throw this.#refuse(`has ${what} in ${place}, which is not supported`);
+    if (isInherited(String(name))) throw this.#refuse(`has ${what}, whose name is not supported`);
     const [keyword] = Object.keys(unsupported);
     if (keyword !== undefined) throw this.#refuse(`has ${what} with ${keyword}, which is not supported`);
     if (!(schema instanceof Object)) throw this.#refuse(`has ${what} without a schema`);

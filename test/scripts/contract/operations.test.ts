@@ -44,6 +44,10 @@ test.each<[change: object, message: string]>([
   ],
   [{ parameters: [{ name: 'id', in: 'path', required: true }] }, `${operation} has the parameter id without a schema.`],
   [
+    { parameters: [id, { ...id, name: 'toString', in: 'query' }] },
+    `${operation} has the parameter toString, whose name is not supported.`,
+  ],
+  [
     { requestBody: { content: { 'application/json': { schema: {} } } } },
     `${operation} has a body that is not required, which is not supported.`,
   ],
@@ -102,6 +106,10 @@ test.each<[schema: Schema, what: string]>([
   [{ ...int64, maximum: 2 ** 53 }, 'maximum with an integer beyond 2^53 - 1'],
   [{ items: { type: 'integer', enum: [2 ** 53] } }, 'enum with an integer beyond 2^53 - 1'],
   [{ const: { deep: [2 ** 53] } }, 'const with an integer beyond 2^53 - 1'],
+  ...['constructor', 'hasOwnProperty', '__proto__'].map((name): [Schema, string] => [
+    { items: { properties: Object.fromEntries([[name, {}]]) } },
+    `A field with the name ${name}`,
+  ]),
 ])(
   'the contract is refused if a body has the schema %j, against which a body cannot be checked in full',
   async (schema, what) => {
