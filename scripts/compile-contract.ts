@@ -29,12 +29,12 @@ const generate = async (): Promise<Record<string, string>> => {
   ]);
   const modules = operations.flatMap(({ id }) => {
     const file = id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const event = `${capitalize(id)}Event`;
+    const event = `Schemas['${capitalize(id)}Event']`;
     const exported = { parameters: 'EventParameter[]', validate: `Validator<${event}>` };
     const declarations = [
       "import type { EventParameter } from '../http/parameters.ts';",
       "import type { Validator } from '../http/valid-event.ts';",
-      `import type { ${event} } from './contract.ts';\n`,
+      "import type { Schemas } from './contract.ts';\n",
       ...Object.entries(exported).map(([name, type]) => `export const ${name}: ${type};`),
       '',
     ];

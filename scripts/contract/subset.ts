@@ -178,7 +178,8 @@ const inlined = (contract: Contract, value: unknown, followed: unknown[] = []): 
   if (Array.isArray(value)) return JSON.stringify(value.map((each) => inlined(contract, each, followed)));
   const { $ref } = value as Schema;
   if (followed.includes($ref)) return JSON.stringify($ref);
-  if ($ref !== undefined) return inlined(contract, resolve(contract, value), [...followed, $ref]);
+  // If $ref is not a string, `value` is a map of fields, one of which has the name $ref.
+  if (typeof $ref === 'string') return inlined(contract, resolve(contract, value), [...followed, $ref]);
   const fields = Object.entries(value).map(([name, each]) => [name, inlined(contract, each, followed)]);
   return JSON.stringify(fields.toSorted());
 };

@@ -14,12 +14,29 @@ export const capitalize = (name: string): string => name.charAt(0).toUpperCase()
  */
 const typeName = (name: string): string => (name in globalThis ? `${name}Body` : name);
 
-const integersAs =
-  (tsType: string) =>
-  (schema: Schema): Schema =>
-    [schema['type']].flat().includes('integer') && schema['format'] === 'int64'
-      ? { ...schema, tsType: [schema['type']].flat().includes('null') ? `${tsType} | null` : tsType }
-      : schema;
+/**
+ * The keywords that types are generated from. json-schema-to-typescript would take what is inside other keywords, such
+ * as `then` or `example`, for schemas. It would name a type after a `title`.
+ */
+const typeKeywords = [
+  ...['description', 'deprecated', 'type', 'enum', 'properties', 'required', 'additionalProperties'],
+  ...['patternProperties', 'items', 'minItems', 'maxItems', 'allOf', 'anyOf', 'oneOf'],
+];
+
+/** Returns a function that prepares a schema for json-schema-to-typescript. An int64 gets the type `int64`. */
+const forTypes =
+  (int64: string) =>
+  (schema: Schema): Schema => {
+    const { $ref, type, format, const: only } = schema;
+    const isInt64 = format === 'int64' && [type].flat().includes('integer');
+    return {
+      ...Object.fromEntries(Object.entries(schema).filter(([keyword]) => typeKeywords.includes(keyword))),
+      // Wrap a reference, because a description beside it would lead to a second type with another name.
+      ...(typeof $ref === 'string' && { allOf: [{ $ref: $ref.replace('#/components/schemas/', '#/$defs/') }] }),
+      ...(only !== undefined && { enum: [only] }),
+      ...(isInt64 && { tsType: [type].flat().includes('null') ? `${int64} | null` : int64 }),
+    };
+  };
 
 /**
  * Refuses schema names that would lead to two exports with the same name, or hide a type that
@@ -36,22 +53,24 @@ const checkNames = (schemas: string[], interfaces: string[]): void => {
 };
 
 export const compileTypes = async (contract: Contract, operations: Operation[]): Promise<string> => {
-  const schemas = Object.fromEntries(
-    Object.entries(contract.components.schemas).map(([name, schema]) => [name, { ...schema, title: typeName(name) }]),
+  const schemas = mapSchemas(contract.components.schemas, forTypes('number | bigint'));
+  const bodies = Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, { ...schema, title: typeName(name) }]),
   );
-  const bodies = mapSchemas(schemas, integersAs('number | bigint'));
   const interfaces = Object.assign({}, ...operations.map((operation) => interfacesOf(contract, operation)));
   checkNames(Object.keys(bodies), Object.keys(interfaces));
   const named = { ...Object.fromEntries(Object.keys(bodies).map((name) => [name, ref(name)])), ...interfaces };
-  const types = await compile({ ...object(named), ...{ components: { schemas: bodies } } }, 'Schemas', {
+  const types = await compile({ ...object(named), $defs: bodies }, 'Schemas', {
     additionalProperties: false,
     bannerComment: '',
+    // Otherwise, a list of limited length would be a tuple, to which a program could not pass an array.
+    ignoreMinAndMaxItems: true,
     format: false,
   });
   return `${types}\n${operationTypes(operations)}\n${operationConstants(contract, operations)}`;
 };
 
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const ref = (name: string): Schema => ({ $ref: `#/$defs/${name}` });
 
 const object = (properties: Record<string, unknown>, required = Object.keys(properties)): Schema => ({
   type: 'object',
@@ -68,9 +87,9 @@ const interfacesOf = (contract: Contract, { id, parameters, body, responses }: O
   const name = capitalize(id);
   const places = parametersByPlace(contract, parameters).map(({ property, here, required }) => {
     const schemas = Object.fromEntries(here.map((each) => [each.name, inlined(contract, each.schema)]));
-    return [property, mapSchema(object(schemas, required), integersAs('bigint'))];
+    return [property, mapSchema(object(schemas, required), forTypes('bigint'))];
   });
-  const asJson = (schema: Schema): Schema => mapSchema(schema, integersAs('number | bigint'));
+  const asJson = (schema: Schema): Schema => mapSchema(schema, forTypes('number | bigint'));
   const sentBody = body && { body: asJson(body) };
   const sent = Object.fromEntries(parameters.map((each) => [each.name, inlined(contract, each.schema)]));
   const required = parameters.filter((each) => each.required).map((each) => each.name);
@@ -111,8 +130,10 @@ const operationTypes = (operations: Operation[]): string => {
     const { id, body, responses } = operation;
     const name = capitalize(id);
     const codes = errorCodesOf(responses).join(' | ') || 'never';
-    const request = `parameters: ${name}Parameters; body: ${body ? `${name}Request['body']` : 'undefined'}`;
-    return `  /** ${commentOf(operation)} */\n  ${id}: { ${request}; response: ${name}Responses[keyof ${name}Responses]; errorCode: ${codes} };`;
+    // Use `Schemas`, because json-schema-to-typescript changes some names: Put2thingsEvent becomes Put2ThingsEvent.
+    const of = (kind: string) => `Schemas['${name}${kind}']`;
+    const request = `parameters: ${of('Parameters')}; body: ${body ? `${of('Request')}['body']` : 'undefined'}`;
+    return `  /** ${commentOf(operation)} */\n  ${id}: { ${request}; response: ${of('Responses')}[keyof ${of('Responses')}]; errorCode: ${codes} };`;
   });
   return `/** For each operation: its parameters, its body, the body of its 2xx responses, and its error numbers. */
 export interface Operations {\n${lines.join('\n')}\n}\n\nexport type OperationId = keyof Operations;\n`;

@@ -611,6 +611,11 @@ const byFile: Record<string, Row[]> = {
   ],
   'scripts/contract/subset.ts': [
     [
+      "typeof $ref === 'string'",
+      '$ref !== undefined',
+      'npm run diff fails if the contract has a field with the name $ref.',
+    ],
+    [
       'return names.filter((name) => !required.includes(name))',
       'return names.filter((name) => required.includes(name))',
       'A new required field of a body passes as compatible.',
@@ -659,7 +664,15 @@ const byFile: Record<string, Row[]> = {
   'scripts/contract/operations.ts': [
     ['alternatives.length > 0 || ', '', 'A token needs the scopes of one of several alternatives only.'],
   ],
+  'scripts/contract/checks.ts': [
+    ['=> name in Object.prototype', "=> name === ''", 'A body without its field `constructor` seems to have one.'],
+  ],
   'scripts/contract/types.ts': [
+    [
+      '.filter(([keyword]) => typeKeywords.includes(keyword))',
+      '',
+      'A field with the name of a keyword breaks the types if it is inside `if` or `example`.',
+    ],
     ['examples.find((each) => !hasRounded(each))', 'examples[0]', 'The sample call of an operation has a rounded id.'],
   ],
   'scripts/contract/validators.ts': [

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Contract, Operation, Schema } from '../../../scripts/contract/operations.ts';
 import { compileTypes } from '../../../scripts/contract/types.ts';
 
+const text = { type: 'string' };
 const int64 = { type: 'integer', format: 'int64' };
 const schemas: Record<string, Schema> = {
   Id: int64,
@@ -62,6 +63,14 @@ test('in the generated types, an int64 may be a bigint even if the schema of the
     );
 });
 
+test('a list is an array in the generated types, even if the contract limits its length', async () => {
+  const list = { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 3 };
+  const schemas = { List: list, Lists: { type: 'array', maxItems: 2 } };
+  const source = await typesOf({}, { ...contract, components: { schemas } });
+  expect(source).toContain('export type List = string[]\n');
+  expect(source).toContain('export type Lists = unknown[]\n');
+});
+
 test.each(['plant', 'A-b', 'TryItEvent', 'TryItParameters', 'TryItRequest', 'Operations', 'Record', 'ErrorBody'])(
   'the contract is refused if a schema has the name %s',
   async (name) => {
@@ -73,9 +82,14 @@ test.each(['plant', 'A-b', 'TryItEvent', 'TryItParameters', 'TryItRequest', 'Ope
   },
 );
 
-test("a generated type has the name of its schema, whatever the schema's title is", async () => {
-  const titled = { ...contract, components: { schemas: { Plant: { title: 'A green thing', type: 'string' } } } };
-  expect(await typesOf({}, titled)).toContain('export type Plant = string');
+test('a generated type has the name of its schema, even if the schema or a field has a title, and if a description stands beside a reference', async () => {
+  const plant = { title: 'A green thing', type: 'object', properties: { pot: { title: 'Pot', type: 'string' } } };
+  const twice = { type: 'object', properties: { a: { $ref: '#/components/schemas/Pot', description: 'A pot.' } } };
+  const titled = { ...contract, components: { schemas: { Plant: plant, Twice: twice, Pot: text } } };
+  const source = (await typesOf({}, titled)).replaceAll(/\s+/g, ' ');
+  expect(source).toContain('interface Plant { pot?: string }');
+  expect(source).toContain('interface Twice { /** * A pot. */ a?: Pot }');
+  expect(source).toContain('export type Pot = string ');
 });
 
 test('for each response body, the generated contract for clients lists its types and required fields; if the request body has the same schema, it also lists the fields that must repeat those of the request: all but the readOnly ones', async () => {
@@ -91,8 +105,6 @@ test('for each response body, the generated contract for clients lists its types
     { status: 201, types: ['array'], requires: [], repeats: [] },
   ]);
 });
-
-const text = { type: 'string' };
 
 test.each<[what: string, comment: string, parts: Partial<Operation>]>([
   ['only its route if the contract has no examples', 'tryIt: `PUT /`', { body: named }],

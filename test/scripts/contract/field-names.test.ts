@@ -1,0 +1,116 @@
+/** Tests that a field may have the name of a keyword: nothing may take the fields of a schema for its keywords. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { breaksOf } from '../../../scripts/contract/compatibility.ts';
+import { readOperations, type Schema } from '../../../scripts/contract/operations.ts';
+import { compileTypes } from '../../../scripts/contract/types.ts';
+import { compiled, contractWith, jsonBody } from '../../kit/compiled-contract.ts';
+import { run, temporaryFolder } from '../../kit/local-service.ts';
+
+const names = [
+  // The keywords of JSON Schema 2020-12, by vocabulary.
+  ...['$id', '$schema', '$ref', '$anchor', '$dynamicRef', '$dynamicAnchor', '$vocabulary', '$comment', '$defs'],
+  ...['prefixItems', 'items', 'contains', 'additionalProperties', 'properties', 'patternProperties'],
+  ...['dependentSchemas', 'propertyNames', 'if', 'then', 'else', 'allOf', 'anyOf', 'oneOf', 'not'],
+  ...['unevaluatedItems', 'unevaluatedProperties'],
+  ...['type', 'enum', 'const', 'multipleOf', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum'],
+  ...['maxLength', 'minLength', 'pattern', 'maxItems', 'minItems', 'uniqueItems', 'maxContains', 'minContains'],
+  ...['maxProperties', 'minProperties', 'required', 'dependentRequired'],
+  ...['title', 'description', 'default', 'deprecated', 'readOnly', 'writeOnly', 'examples'],
+  ...['format', 'contentEncoding', 'contentMediaType', 'contentSchema'],
+  // Keywords of older drafts, of OpenAPI, of json-schema-to-typescript, and our own.
+  ...['id', 'definitions', 'dependencies', 'additionalItems', 'extends', 'tsType', 'tsEnumNames', 'name'],
+  ...['nullable', 'example', 'xml', 'discriminator', 'externalDocs', 'components', 'range', 'wellFormed'],
+  ...['prototype', 'length'],
+];
+
+/** Names of schemas that are also global types or values. */
+const globals = ['Error', 'Date', 'Array', 'Object', 'Promise', 'Partial', 'Awaited', 'Schema', 'Thing_part'];
+
+const text = { type: 'string' };
+
+const objectOf = (properties: Record<string, Schema>, required: string[]): Schema => ({
+  type: 'object',
+  required,
+  properties,
+  additionalProperties: false,
+});
+
+/** A schema for each name. Its field of that name is required, and another is optional, in the object `nested`. */
+const schemas = Object.fromEntries([
+  ...names.map((name, index): [string, Schema] => {
+    const data = { const: { [name]: { [name]: {} } }, default: { [name]: {} }, example: { [name]: {} } };
+    const nested = { ...objectOf({ [name]: text, data }, []), if: objectOf({ [name]: text }, []), else: {} };
+    return [`Field${index}`, objectOf({ [name]: text, nested }, [name, 'nested'])];
+  }),
+  ...globals.map((name): [string, Schema] => [name, objectOf({ own: text }, ['own'])]),
+]);
+const whole = objectOf(
+  Object.fromEntries(Object.keys(schemas).map((name) => [name, { $ref: `#/components/schemas/${name}` }])),
+  [],
+);
+const response = { description: 'done', content: { 'application/json': { schema: whole } } };
+const contract = contractWith({ ...jsonBody(whole), responses: { 200: response } }, schemas);
+
+/** Lines of TypeScript, which compile only if the type `of` has exactly the fields of the schema of a field `name`. */
+const uses = (of: string, name: string): string => {
+  const field = JSON.stringify(name);
+  return `
+    export const _ = {
+      full: { ${field}: '', nested: { ${field}: '' } } satisfies ${of},
+      least: { ${field}: '', nested: {} } satisfies ${of},
+      // @ts-expect-error ${field} is required.
+      missing: { nested: {} } satisfies ${of},
+      // @ts-expect-error ${field} is text.
+      other: { ${field}: 1, nested: {} } satisfies ${of},
+      // @ts-expect-error ${field} is text.
+      inside: { ${field}: '', nested: { ${field}: 1 } } satisfies ${of},
+      fields: { ${field}: 1, nested: 1 } satisfies Record<keyof ${of}, 1>,
+      nested: { ${field}: 1, data: 1 } satisfies Record<keyof ${of}['nested'], 1>,
+    };`;
+};
+
+test('in the generated types of a body and of a response, a field with the name of a keyword has its own type', async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const [operation] = readOperations(contract);
+  const types = await compileTypes(contract, operation ? [{ ...operation, id: 'put2things' }] : []);
+  await writeFile(path.join(folder, 'contract.ts'), types);
+  const sources = ['body', 'response'].flatMap((part) => {
+    const of = (schema: string) => `NonNullable<Operations['put2things']['${part}']['${schema}']>`;
+    const values = globals.map((name) => `export const ${part}${name}: ${of(name)} = { own: '' };`);
+    const fields = names.map((name, index) => uses(of(`Field${index}`), name).replace('_', `${part}${index}`));
+    return [...values, ...fields];
+  });
+  const importing = "import type { Operations } from './contract.ts';\n";
+  const file = path.join(folder, 'uses.ts');
+  await writeFile(file, importing + sources.join('\n'));
+  const options = ['--ignoreConfig', '--noEmit', '--strict', '--exactOptionalPropertyTypes', '--types', '', '--pretty'];
+  const args = [...options, 'false', '--allowImportingTsExtensions', '--module', 'nodenext', '--target', 'es2024'];
+  const compiler = await run(process.execPath, ['node_modules/typescript/bin/tsc', ...args, file]).ended;
+  expect(compiler).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+test('the generated validator checks a field with the name of a keyword', async () => {
+  const { validate } = await compiled(contract);
+  const verdicts = names.map((name, index) => {
+    const accepts = (value: string) => {
+      const body = JSON.parse(`{"Field${index}":${value.replaceAll('"?"', JSON.stringify(name))}}`);
+      return validate({ pathParameters: { id: 1n }, body });
+    };
+    return [
+      name,
+      accepts('{"?":"","nested":{}}'),
+      accepts('{"?":"","nested":{"?":""}}'),
+      accepts('{"nested":{}}') || validate.errors?.map(({ keyword }) => keyword),
+      accepts('{"?":1,"nested":{}}'),
+      accepts('{"?":"","nested":{"?":1}}'),
+    ];
+  });
+  expect(verdicts).toEqual(names.map((name) => [name, true, true, ['required'], false, false]));
+});
+
+test('the comparison of contracts finds no change in an unchanged contract with these fields', () => {
+  expect(breaksOf(contract, structuredClone(contract))).toEqual([]);
+});
