@@ -1,0 +1,65 @@
+import { transform } from 'esbuild';
+import { expect, test } from 'vitest';
+import { readOperations, type Schema } from '../../../scripts/contract/operations.ts';
+import { compileValidators } from '../../../scripts/contract/validators.ts';
+import { compiled, contractWith, jsonBody } from '../../kit/compiled-contract.ts';
+
+const text = { type: 'string' };
+
+/** The bytes that a schema of text may add to a bundle, with values that the schema accepts, and others. */
+const cases: [rule: Schema, bytes: number, valid: string[], invalid: string[]][] = [
+  [{ maxLength: 2 }, 700, ['', 'ab', '🌱🌱'], ['abc', '🌱🌱🌱']],
+  [
+    { format: 'date' },
+    500,
+    ['2026-11-23', '2026-04-30', '2026-02-28', '2024-02-29', '2000-02-29', '0000-12-31'],
+    [
+      '',
+      '2026-11-31',
+      '2026-02-29',
+      '1900-02-29',
+      '2026-13-01',
+      '2026-00-10',
+      '2026-1-01',
+      '2026-11-23T',
+      '２026-11-23',
+    ],
+  ],
+  [
+    { format: 'time' },
+    500,
+    ['23:59:59Z', '00:00:00.123z', '12:30:00+05:30', '12:30:00-23:59'],
+    ['12:30:00', '24:00:00Z', '12:60:00Z', '23:59:60Z', '12:30:00+24:00', '12:30:00+01', '12:30Z', ' 12:30:00Z'],
+  ],
+  [
+    { format: 'date-time' },
+    500,
+    ['2026-11-23T21:09:00Z', '2024-02-29t00:00:00.5+01:00'],
+    ['2026-11-23', '2026-02-29T00:00:00Z', '2026-11-23 21:09:00Z', '2026-11-23T21:09:00', '2026-11-23T25:00:00Z'],
+  ],
+  [{ format: 'email' }, 500, ['a.b@c.example'], ['a@', 'a b@c.example', 'a']],
+  [{ format: 'uuid' }, 500, ['123e4567-e89b-12d3-a456-426614174000'], ['123e4567e89b12d3a456426614174000', '']],
+  [
+    { format: 'uri' },
+    1_500,
+    ['https://a.example/b?c=d#e', 'urn:isbn:0451450523', 'mailto:a@b.example', 'http://[::1]:80/', 'a:'],
+    ['', '/a', '//a.example', 'a', 'https://a b', 'https://a/%zz', 'https://a/"', ':a', '1:a'],
+  ],
+];
+
+const bodyOf = (rule: Schema) => contractWith(jsonBody({ type: 'object', properties: { text: { ...text, ...rule } } }));
+
+test.each(cases)('a generated validator checks text with the rule %j', async (rule, _, valid, invalid) => {
+  const { validate } = await compiled(bodyOf(rule));
+  const accepts = (value: string): boolean => validate({ pathParameters: { id: 1n }, body: { text: value } });
+  expect({ valid: valid.filter(accepts), invalid: invalid.filter(accepts) }).toEqual({ valid, invalid: [] });
+});
+
+const sizeOf = async (rule: Schema): Promise<number> => {
+  const { putThing = '' } = await compileValidators(bodyOf(rule), readOperations(bodyOf(rule)));
+  return (await transform(putThing, { minify: true })).code.length;
+};
+
+test.each(cases)('the rule %j adds at most %i bytes to a bundle', async (rule, bytes) => {
+  expect((await sizeOf(rule)) - (await sizeOf({}))).toBeLessThanOrEqual(bytes);
+});
