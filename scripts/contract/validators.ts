@@ -1,4 +1,5 @@
 /** Compiles a validator for each operation's events in advance: at run time, Ajv would take half of a cold start. */
+import path from 'node:path';
 import { _, Ajv2020, type CodeKeywordDefinition, type KeywordCxt } from 'ajv/dist/2020.js';
 import { _Code, type Name } from 'ajv/dist/compile/codegen/code.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
@@ -222,9 +223,19 @@ const inSentences = (code: string): string =>
 const named = (type: string): string =>
   ({ boolean: 'true or false', null: 'null', array: 'an array', object: 'an object' })[type] ?? `a ${type}`;
 
+const root = path.resolve(import.meta.dirname, '../..');
+
 /** Bundles Ajv's generated code, because it loads parts of Ajv with `require`, which an ES module does not have. */
 const bundled = async (code: string): Promise<string> => {
-  const stdin = { contents: code, resolveDir: import.meta.dirname };
-  const { outputFiles } = await build({ stdin, bundle: true, format: 'esm', platform: 'node', write: false });
+  const { outputFiles } = await build({
+    stdin: { contents: code, resolveDir: root },
+    // The output names each file in it. Make the name `node_modules/…` everywhere, even if node_modules is a link.
+    absWorkingDir: root,
+    preserveSymlinks: true,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    write: false,
+  });
   return outputFiles.map(({ text }) => text).join('');
 };

@@ -27,6 +27,8 @@ const edit = async (file: string, from: RegExp, to: string) => {
 beforeAll(async () => {
   const { folder, remove } = await temporaryFolder();
   copy = await copyProject(folder, never);
+  // For a length, Ajv's code needs a file of node_modules, which the checkout of a commit has in another place.
+  await edit('schemas/openapi.yaml', /(?= {8}tag:\n)/, '        pot: { type: string, maxLength: 9 }\n');
   expect(await node('scripts/compile-contract.ts').ended).toBe(0);
   commitAll(copy.folder);
   return remove;

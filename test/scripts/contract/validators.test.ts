@@ -1,8 +1,12 @@
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { transform } from 'esbuild';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { stringify } from 'yaml';
 import { readOperations, type Schema } from '../../../scripts/contract/operations.ts';
 import { compileValidators } from '../../../scripts/contract/validators.ts';
 import { compiled, contractWith, jsonBody } from '../../kit/compiled-contract.ts';
+import { run, temporaryFolder } from '../../kit/local-service.ts';
 
 const text = { type: 'string' };
 
@@ -62,4 +66,23 @@ const sizeOf = async (rule: Schema): Promise<number> => {
 
 test.each(cases)('the rule %j adds at most %i bytes to a bundle', async (rule, bytes) => {
   expect((await sizeOf(rule)) - (await sizeOf({}))).toBeLessThanOrEqual(bytes);
+});
+
+test('a generated module is the same whatever folder the project is in, even if node_modules is a link, as npm run diff makes it', async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const copy = path.join(folder, 'another', 'folder');
+  for (const each of ['scripts', 'local/printable.ts']) await cp(each, path.join(copy, each), { recursive: true });
+  await mkdir(path.join(copy, 'schemas'));
+  for (const file of ['package.json', 'node_modules']) await symlink(path.resolve(file), path.join(copy, file));
+  const properties = Object.fromEntries(cases.map(([rule], index) => [`text${index}`, { ...text, ...rule }]));
+  const contract = contractWith(
+    jsonBody({ type: 'object', properties: { ...properties, fixed: { const: { a: 1 } } } }),
+  );
+  await writeFile(path.join(copy, 'schemas/openapi.yaml'), stringify(contract));
+  const compile = 'cd "$0" && exec "$1" scripts/compile-contract.ts';
+  expect(await run('sh', ['-c', compile, copy, process.execPath]).ended).toEqual({ code: 0, stdout: '', stderr: '' });
+  const there = await readFile(path.join(copy, 'functions/generated/put-thing.js'), 'utf8');
+  const { putThing = '' } = await compileValidators(contract, readOperations(contract));
+  expect(there.replace(/^.*\n\n/, '')).toBe(putThing);
 });
