@@ -10,8 +10,15 @@ import { operations } from '../../functions/generated/contract.ts';
 import { installClient } from '../kit/installed-client.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
+import { expectWithin } from '../kit/size-limit.ts';
 
 const [source = ''] = globSync('client/*-client.ts');
+
+/** The size limits of the client by the contract's number of operations. client/README.md rounds 11.2 KB to 11. */
+const sizes = {
+  code: (operations: number) => 11_200 + 300 * operations,
+  tarball: (operations: number) => 25_500 + 500 * operations,
+};
 
 /** Packs and installs the client. Provides the paths of the project, of the installed package and of the tarball. */
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
@@ -79,10 +86,9 @@ describe('the packed client', () => {
     const { length } = Object.keys(operations);
     const module = path.join(client.installed, 'dist', path.basename(source).replace('.ts', '.js'));
     const { code } = await transform(await readFile(module, 'utf8'), { minify: true, format: 'esm' });
-    // The client's maximum size: 11.2 KB (client/README.md rounds this to 11), plus 300 bytes for each operation of the
-    // contract.
-    expect(gzipSync(code).length, 'bytes, minified and compressed').toBeLessThanOrEqual(11_200 + 300 * length);
-    expect((await stat(client.tarball)).size, 'bytes of the tarball').toBeLessThanOrEqual(25_500 + 500 * length);
+    const place = 'sizes in test/client/package.e2e.ts';
+    expectWithin(sizes.code(length), place, gzipSync(code).length, 'The client, minified and compressed,');
+    expectWithin(sizes.tarball(length), place, (await stat(client.tarball)).size, 'The tarball');
   });
 
   test('compiles and runs in a program that handles every error', async ({ client }) => {
