@@ -91,9 +91,11 @@ const formats = {
   uri: new RegExp(`^(?=[a-z][a-z\\d+.-]*:[^"]*$)${uriReference.slice(1)}`, 'i'),
 };
 
-const annotations = ['title', 'description', 'default', 'deprecated', 'example', 'examples', 'enum', 'const'];
+/** Keywords that check nothing. Without them, they are not in a bundle if Ajv copies a schema into the code. */
+const annotations = ['title', 'description', 'default', 'deprecated', 'example', 'examples'];
 
-const withOwnKeywords = (schema: Schema): Schema => {
+const withOwnKeywords = (annotated: Schema): Schema => {
+  const schema = Object.fromEntries(Object.entries(annotated).filter(([keyword]) => !annotations.includes(keyword)));
   const types = [schema['type']].flat();
   const [type, ...others] = types.filter((each) => each !== 'null');
   const isNumber = types.includes('integer') || types.includes('number');
@@ -105,7 +107,7 @@ const withOwnKeywords = (schema: Schema): Schema => {
 
 const numberSchema = (schema: Schema, integer: boolean, orNull: boolean): Schema => {
   const { type, format = '', minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...others } = schema;
-  const unsupported = Object.keys(others).find((keyword) => !annotations.includes(keyword));
+  const unsupported = Object.keys(others).find((keyword) => !['enum', 'const'].includes(keyword));
   if (unsupported) throw notSupported(`${unsupported} of a number`);
   const [least, most] = integer ? (integerLimits[String(format)] ?? safeIntegers) : [];
   // Use the schema's limit or the format's, whichever is stricter.
@@ -192,7 +194,7 @@ export const compileValidators = async (
     strictRequired: false,
     allowUnionTypes: true,
     code: { source: true, esm: true, lines: true },
-    keywords: [range, wellFormed, 'components', 'example'],
+    keywords: [range, wellFormed, 'components'],
   });
   addFormats.default(ajv);
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format);

@@ -41,6 +41,8 @@ const cases: [rule: Schema, bytes: number, valid: string[], invalid: string[]][]
     ['2026-11-23T21:09:00Z', '2024-02-29t00:00:00.5+01:00'],
     ['2026-11-23', '2026-02-29T00:00:00Z', '2026-11-23 21:09:00Z', '2026-11-23T21:09:00', '2026-11-23T25:00:00Z'],
   ],
+  // Ajv's message about an enum refers to the whole schema around it.
+  [{ enum: ['a', 'b'], description: 'A sentence. '.repeat(20) }, 700, ['a', 'b'], ['c', '']],
   [{ format: 'email' }, 500, ['a.b@c.example'], ['a@', 'a b@c.example', 'a']],
   [{ format: 'uuid' }, 500, ['123e4567-e89b-12d3-a456-426614174000'], ['123e4567e89b12d3a456426614174000', '']],
   [
