@@ -3,7 +3,7 @@ import inspector, { type NodeWorker, Session } from 'node:inspector/promises';
 
 /**
  * Lets debuggers attach to this process on 127.0.0.1; port 0 means any free port.
- * @returns the address, written as HOST:PORT
+ * @returns the address, written as HOST:PORT/UUID. Whoever knows it can run any code as this user.
  * @throws Error with a message for the user if the port cannot be used
  */
 export const openInspector = (port: number): string => {
@@ -11,7 +11,7 @@ export const openInspector = (port: number): string => {
   // it.
   if (inspector.url() === undefined) inspector.open(port, '127.0.0.1');
   const url = inspector.url();
-  if (url !== undefined) return new URL(url).host;
+  if (url !== undefined) return url.replace('ws://', '');
   // The inspector did not open. Node.js prints the reason, such as "address already in use", but throws nothing.
   throw new Error(
     `The debugger's port ${port} cannot be used. Choose another one: npm start -- --debug=9230 (--debug=0 means any free port).`,

@@ -47,8 +47,11 @@ const temporaryFolder = (): string => {
 const start = async (): Promise<void> => {
   if (debug !== undefined) {
     const { openInspector } = await import('./inspector.ts');
-    say(`A debugger can attach to ${openInspector(debug)}. Nothing times out.`);
-    say('The bundles differ from those that cdk deploy uploads: they are not minified, and have source maps.');
+    say(`Debug in Chrome: devtools://devtools/bundled/js_app.html?v8only=true&ws=${openInspector(debug)}`);
+    say('Other debuggers need the address above, which begins with ws://. Whoever knows it can run code as you.');
+    say(
+      'Nothing times out. The bundles differ from those that cdk deploy uploads: not minified, and with source maps.',
+    );
   }
   const port = readPort();
   // Check that the port is free before the slow steps, so that the user learns at once if it is in use.

@@ -37,6 +37,15 @@ describe.each(globSync('.{vscode,devcontainer}/*.json', { cwd: root }))('%s', (f
   });
 });
 
+test('VS Code hides the address of every process that it debugs from other users, as npm start does', () => {
+  const { configurations } = JSON.parse(readFileSync(path.join(root, '.vscode/launch.json'), 'utf8'));
+  const [hide] = /--inspect-publish-uid=\S+/.exec(packageJson.scripts.start) ?? [];
+  expect(configurations.map(({ env }: { env?: object }) => env)).toEqual([
+    { NODE_OPTIONS: hide },
+    { NODE_OPTIONS: hide },
+  ]);
+});
+
 describe('the dev container', () => {
   test('has the same major version of Node.js as .node-version', () => {
     const [major] = readFileSync(path.join(root, '.node-version'), 'utf8').split('.');

@@ -18,6 +18,13 @@ export type Break = {
 type Row = [code: string, broken: string, says: string, unseen?: string];
 
 const byFile: Record<string, Row[]> = {
+  'package.json': [
+    [
+      'exec node --inspect-publish-uid=stderr ',
+      'exec node ',
+      'With --debug, every user of the machine can attach a debugger, and run code as the developer.',
+    ],
+  ],
   'functions/authorizer.lambda.ts': [
     [
       "audience === 'none' ?",

@@ -94,15 +94,14 @@ const generatedPlace = (script: string, sourceMapUrl: string, source: { url: str
 
 /**
  * Attaches to all worker threads of a process, including threads that start later.
- * @param address the HOST:PORT at which the process listens for debuggers
+ * @param address the address at which the process listens for debuggers, written as HOST:PORT/UUID
  * @returns `workers`, a list that grows with each new thread, and `detach`
  */
 export const attachDebugger = async (address: string) => {
-  const [target] = (await (await fetch(`http://${address}/json/list`)).json()) as { webSocketDebuggerUrl: string }[];
-  const socket = new WebSocket(target?.webSocketDebuggerUrl ?? '');
+  const socket = new WebSocket(`ws://${address}`);
   await new Promise((resolve, reject) => {
     socket.addEventListener('open', resolve);
-    socket.addEventListener('error', reject);
+    socket.addEventListener('error', () => reject(new Error(`Nothing can attach to ${address}.`)));
   });
   const workers: Thread[] = [];
   const sessions = new Map<string, Thread>();

@@ -1,9 +1,11 @@
 /** Tests `npm start -- --debug` with a debugger that attaches to the functions. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { fetchToken, readSession } from '../../local/session.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import { attachDebugger } from '../kit/debugger.ts';
-import { post, programs } from '../kit/local-service.ts';
+import { post } from '../kit/local-service.ts';
 import { test } from '../kit/local-service-test.ts';
 import { until } from '../kit/until.ts';
 
@@ -13,12 +15,17 @@ import { until } from '../kit/until.ts';
  */
 const longerThanTheTimeOut = 11_000;
 
-test('npm start -- --debug lets a debugger pause a function at a line of its source for longer than its time-out, and Ctrl-C ends the service even then', async ({
+test('npm start -- --debug lets only a debugger that knows its address pause a function at a line of its source, for longer than its time-out, and Ctrl-C ends the service even then', async ({
   home,
 }) => {
-  const service = home.begin({}, [process.execPath, programs.start, '--debug=0']);
+  const service = home.begin({}, ['sh', '-c', `${packageJson.scripts.start} --debug=0`]);
   await until(() => service.output().includes('Ctrl-C'));
-  const [, address = ''] = /attach to (127\.0\.0\.1:\d+)/.exec(service.output()) ?? [];
+  const [, address = ''] = /devtools:\S+[?&]ws=(127\.0\.0\.1:\d+\/[\w-]{36})\s/.exec(service.output()) ?? [];
+  const { host } = new URL(`ws://${address}`);
+  for (const path of ['json', 'json/list', 'json/version']) {
+    expect((await fetch(`http://${host}/${path}`)).status, path).toBe(404);
+  }
+  await expect(attachDebugger(`${host}/${randomUUID()}`), 'a guessed address').rejects.toThrow();
   const { workers, detach } = await attachDebugger(address);
   const session = readSession(home.folder);
   const token = await fetchToken(session);
