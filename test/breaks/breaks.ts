@@ -115,6 +115,13 @@ const byFile: Record<string, Row[]> = {
     ['isObject(output) && ', '', 'A plant counts as stored after the response [1].'],
   ],
   'functions/http/exact-json.ts': [['\\d{16}', '\\d{17}', 'An id of 16 digits is rounded.']],
+  'functions/http/store-time.ts': [
+    [
+      'Math.max(...calls.map((call) => call.endedAt ?? now))',
+      '(first.endedAt ?? now)',
+      "The log's store time leaves out every call but the first.",
+    ],
+  ],
   'functions/http/parameters.ts': [
     ['BigInt(text) : text', 'Number(text) : text', 'An id of 16 digits in the path is rounded.'],
     ['isList || parsed.length > 1', 'isList', 'The first of several values of a parameter counts.'],
