@@ -121,16 +121,16 @@ test('an instance that exited between two events gets no further event', async (
   expect(next).toHaveProperty('result');
 });
 
-test("an invocation fails if the function's response is over 6 MB", async () => {
-  const fn = await functionOf("exports.handler = async (size) => 'x'.repeat(size)");
-  expect(await fn.invoke(6_291_554)).toMatchObject({ result: expect.any(String) });
-  expect(await fn.invoke(6_291_555)).toMatchObject({ failure: 'the response is over 6 MB' });
+test("an invocation fails if the function's response is over 6 MB, counted in bytes, not in characters", async () => {
+  const fn = await functionOf("exports.handler = async (more) => 'é'.repeat(3_145_777) + more");
+  expect(await fn.invoke('')).toMatchObject({ result: expect.any(String) });
+  expect(await fn.invoke('x')).toMatchObject({ failure: 'the response is over 6 MB' });
 });
 
-test('an event over 6 MB is not passed to the function', async () => {
+test('an event over 6 MB, counted in bytes, is not passed to the function', async () => {
   const fn = await functionOf('exports.handler = async () => 1');
-  expect(await fn.invoke('x'.repeat(6_291_553))).toMatchObject({ result: '1' });
-  expect(await fn.invoke('x'.repeat(6_291_554))).toMatchObject({ tooLarge: true });
+  expect(await fn.invoke(`${'é'.repeat(3_145_776)}x`)).toMatchObject({ result: '1' });
+  expect(await fn.invoke('é'.repeat(3_145_777))).toMatchObject({ tooLarge: true });
 });
 
 test('an invocation of a function that does not exist is rejected', async () => {

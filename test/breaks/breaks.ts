@@ -343,6 +343,11 @@ const byFile: Record<string, Row[]> = {
       'spec.memoryMegabytes }',
       'The local service takes 0.4 GB more in an import.',
     ],
+    [
+      'Buffer.byteLength(result) > payloadLimit',
+      'result.length > payloadLimit',
+      'A response with many accented letters passes here, but fails on Lambda.',
+    ],
     ['this.#data.debug ? undefined : ', '', 'A function that a debugger pauses for five seconds is ended.'],
   ],
   'emulator/lambda/runtime.ts': [
