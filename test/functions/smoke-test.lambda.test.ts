@@ -2,13 +2,15 @@
  * Tests the smoke test with fake functions, whose answers each test chooses. smoke-test.trial.ts tests it with the real
  * bundles.
  */
+import { createServer } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 import { checksFor } from '../../functions/smoke-test/checks.ts';
-import { invoker } from '../../functions/smoke-test/deployment.ts';
+import { invoker, report } from '../../functions/smoke-test/deployment.ts';
 import { handler } from '../../functions/smoke-test.lambda.ts';
 import { type CodeDeploy, startCodeDeploy } from '../kit/code-deploy.ts';
 import { lambdaContext } from '../kit/gateway-events.ts';
+import { startServer } from '../kit/servers.ts';
 
 /** The milliseconds of all pauses, which the smoke test does not really make here. */
 const pauses = vi.hoisted((): number[] => []);
@@ -256,4 +258,16 @@ test("if a client's plant has the usual id, the smoke test asks only once, and t
 test('the smoke test throws if it cannot report to CodeDeploy', async () => {
   vi.stubEnv('AWS_ENDPOINT_URL_CODEDEPLOY', `${codeDeploy.environment['AWS_ENDPOINT_URL_CODEDEPLOY']}/nowhere`);
   await expect(run(10_000)).rejects.toThrow();
+});
+
+test('the report ends within the ten seconds that are left for it, even if the response body never ends', async () => {
+  const expiry = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(expiry.signal);
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' }).write('{');
+    expiry.abort();
+  });
+  vi.stubEnv('AWS_ENDPOINT_URL_CODEDEPLOY', `http://127.0.0.1:${await startServer(server)}`);
+  await expect(report(event, true)).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
+  expect(timeout.mock.calls).toEqual([[expect.toSatisfy((milliseconds) => milliseconds < 10_000)]]);
 });
