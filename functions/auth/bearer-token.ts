@@ -1,7 +1,7 @@
 import type { Refusal } from './unverified-token.ts';
 
 /** The maximum length of an Authorization header. Real tokens are far shorter; the limit bounds the verifier's work. */
-const maxHeaderLength = 8_192;
+export const maxHeaderLength = 8_192;
 
 /** Matches the Authorization header of a bearer token (RFC 6750 section 2.1). */
 const bearerHeader = /^Bearer +(?<token>[\w.~+/-]+=*)$/i;

@@ -8,19 +8,19 @@ import { type Algorithm, algorithmOf } from './algorithms.ts';
 export type IssuerKey = { kid: string; algorithm: Algorithm; jwk: Jwk; publicKey: KeyObject };
 
 /** Milliseconds until keys are fetched again. If the issuer responds, a withdrawn key works for at most this long. */
-const freshFor = 5 * 60_000;
+export const freshFor = 5 * 60_000;
 
 /**
  * How many milliseconds keys stay in use after their fetch if the issuer cannot be reached. After that, no token is
  * accepted.
  */
-const usableFor = 60 * 60_000;
+export const usableFor = 60 * 60_000;
 
 /**
  * Milliseconds that must pass after a fetch before the next fetch starts. Otherwise, tokens with made-up key ids would
  * flood the issuer with requests and, while the issuer hangs, nearly every request would wait for the issuer.
  */
-const cooldown = 10_000;
+export const cooldown = 10_000;
 
 /** Milliseconds that each of two attempts waits for the issuer. API Gateway's JWT authorizers wait the same time. */
 const responseTimeout = 1_500;
@@ -104,10 +104,10 @@ export const usableKeys = (response: ArrayBuffer): IssuerKey[] => {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The shortest RSA key allowed, in bits (RFC 7518 section 3.3). */
-const minModulusLength = 2_048;
+export const minModulusLength = 2_048;
 
 /** The smallest RSA exponent allowed (FIPS 186-5 section 5.4). With an exponent of 1, anyone could forge signatures. */
-const minPublicExponent = 65_537n;
+export const minPublicExponent = 65_537n;
 
 /** Parses a key. Returns undefined for a key that cannot be used, so that the key is ignored (RFC 7517 section 5). */
 const usableKey = (jwk: Jwk): IssuerKey | undefined => {

@@ -9,7 +9,7 @@ import { mayRound, parseExactly } from './exact-json.ts';
  * The maximum size of a body in bytes. A plant of 400 KB fits, even with JSON escapes. Parsing a body of this size
  * takes at most 0.4 s of CPU time.
  */
-const maxBodyBytes = 1024 * 1024;
+export const maxBodyBytes = 1024 * 1024;
 
 /** Matches `application/json` or `application/*+json`, with any parameters (RFC 6839, RFC 9110 section 8.3.1). */
 const jsonContentType = /^application\/(?:[\w!#$&^.+-]+\+)?json[ \t]*(?:;|$)/i;
