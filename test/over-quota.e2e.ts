@@ -9,9 +9,16 @@ import { run } from './kit/local-service.ts';
 import { startPlantsStore } from './kit/plants-store.ts';
 import { startServer } from './kit/servers.ts';
 import { startTrialStack } from './kit/trial-stack.ts';
+import { until } from './kit/until.ts';
 
 /** The number of Lambda invocations that a new AWS account may run at a time. */
 const quota = 10;
+
+/**
+ * How often a body is refused at most; later, it waits for its turn. The journey sends a request eight times in 13 s. On
+ * a busy machine, ten requests take longer than that.
+ */
+const mostRefusals = 4;
 
 const cleanUp: (() => unknown)[] = [];
 
@@ -78,6 +85,7 @@ test('npm run journey passes even if the gateway accepts only ten requests at a 
     refuse(503, { message: 'Service Unavailable' }),
   ];
   const quotaUsedUp = Promise.withResolvers<void>();
+  const refusalsOf = new Map<string, number>();
   let [number, inProgress, overQuota, refused] = [0, 0, 0, 0];
   const { code, output } = await runJourney(async (request, response, body) => {
     number += 1;
@@ -86,16 +94,20 @@ test('npm run journey passes even if the gateway accepts only ten requests at a 
       overQuota += 1;
       quotaUsedUp.resolve();
     }
-    if (isOverQuota || number % 7 === 0) {
+    const text = body.toString();
+    const refusedBefore = refusalsOf.get(text) ?? 0;
+    if (refusedBefore < mostRefusals && (isOverQuota || number % 7 === 0)) {
+      refusalsOf.set(text, refusedBefore + 1);
       refused += 1;
       refusals[refused % 3]?.(request, response, body);
       return;
     }
+    await until(() => inProgress < quota);
     inProgress += 1;
     response.on('close', () => (inProgress -= 1));
     // `npm run journey` sends twenty requests at once. The first ten wait here until one of the others has been
     // refused, so that this happens for certain.
-    if (body.includes('"racer ')) await quotaUsedUp.promise;
+    if (text.includes('"racer ')) await quotaUsedUp.promise;
     pass(request, response, body);
   });
   expect(code, output).toBe(0);
