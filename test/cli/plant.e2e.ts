@@ -125,19 +125,27 @@ describe('plant import', () => {
     lines[102] = '';
     const { file, failed, failedText } = await ndjson(lines.join('\n'));
     const sizeBefore = await store.size();
-    const { code, stdout, stderr } = await plant('import', file);
+    // On a busy machine, an import may end early, because no response comes within ten seconds. Then repeat it.
+    const { code, stdout, stderr } = await retryWhile(
+      async () => {
+        await rm(`${file}.failed.ndjson`, { force: true });
+        return await plant('import', file);
+      },
+      (ended) => ended.stderr !== '',
+    );
     const failures = await failed();
     const text = await failedText();
-    // On a busy machine, any line of the imported file may fail with 50301 (no answer from the store), so ignore this
-    // error, except in line 11: for its plant, the store always fails.
-    const late = failures.filter(({ line, error }) => line !== 11 && error === '50301');
+    // On a busy machine, any line that is sent may also fail because the store or a function is too slow.
+    const orLate = (error: string) => expect.stringMatching(new RegExp(`^(${error}|50301|gateway)$`));
+    const late = failures.filter(({ line }) => ![11, 21, 101, 102].includes(line));
+    expect(late).toEqual(late.map((failure) => ({ ...failure, error: orLate('50301') })));
     const notSentAgain = late.filter(({ line }) => line > 40 && line <= 50);
     expect(notSentAgain.length, 'lines that failed at their first request only').toBeLessThan(10);
     expect(failures.filter((failure) => !late.includes(failure))).toEqual([
-      { line: 11, error: '50301', text: lines[10] },
-      { line: 21, error: '40901', text: lines[20] },
+      { line: 11, error: orLate('50301'), text: lines[10] },
+      { line: 21, error: orLate('40901'), text: lines[20] },
       { line: 101, error: 'not sent', text: lines[100] },
-      { line: 102, error: '40002', text: lines[101] },
+      { line: 102, error: orLate('40002'), text: lines[101] },
     ]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(countsIn(stdout)).toEqual({ stored: 195 - late.length, failed: 4 + late.length });
