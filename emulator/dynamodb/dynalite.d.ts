@@ -9,6 +9,10 @@ declare module 'dynalite' {
 }
 
 declare module 'dynalite/db/index.js' {
-  const database: { itemSize: (item: unknown, ...options: unknown[]) => number };
+  type Conditional = { _condition?: unknown; Expected?: unknown; ConditionalOperator?: unknown };
+  const database: {
+    itemSize: (item: unknown, ...options: unknown[]) => number;
+    checkConditional: (data: Conditional, item: unknown) => unknown;
+  };
   export default database;
 }

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import dynalite from 'dynalite';
 import { listen } from '../listen.ts';
+import './equal-documents.ts';
 import './item-size.ts';
 import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
 import type { Guard, Refusal } from './guard.ts';

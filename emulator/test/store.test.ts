@@ -5,11 +5,15 @@ import { connect } from 'node:net';
 import { devNull } from 'node:os';
 import path from 'node:path';
 import {
+  type AttributeValue,
+  DeleteItemCommand,
   DynamoDBClient,
+  type ExpectedAttributeValue,
   ListTablesCommand,
   PutItemCommand,
   QueryCommand,
   TransactWriteItemsCommand,
+  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { account, tableArn } from '../account.ts';
@@ -244,6 +248,69 @@ describe('the embedded store', () => {
     const rest = 'id'.length + 2 + 'name'.length;
     await expect(put('é'.repeat((409_600 - rest) / 2))).resolves.toBeDefined();
     await expect(put(`${'é'.repeat((409_600 - rest) / 2)}x`)).rejects.toThrow('Item size has exceeded');
+  });
+
+  const list = (...texts: string[]) => ({ L: texts.map((S) => ({ S })) });
+  const pot = { M: { size: { N: '1' }, colours: { SS: ['red', 'blue'] }, sizes: { L: [{ M: { cm: { N: '3' } } }] } } };
+  const samePot = {
+    M: { sizes: { L: [{ M: { cm: { N: '3.0' } } }] }, colours: { SS: ['blue', 'red'] }, size: { N: '1e0' } },
+  };
+
+  test.each<[condition: string, value: AttributeValue, passes: boolean]>([
+    ['tags = :v', list('a', 'b'), true],
+    ['tags = :v', list('b', 'a'), false],
+    ['tags = :v', list('a', 'b', 'b'), false],
+    ['tags = :v', { L: [] }, false],
+    ['twin = :v', list('a', 'b'), true],
+    ['tags = twin AND NOT tags = :v', list('c'), true],
+    ['tags[0] = :v', { S: 'a' }, true],
+    ['pot.sizes = :v', { L: [{ M: { cm: { N: '3' } } }] }, true],
+    ['pot = :v', samePot, true],
+    ['pot = :v', { M: {} }, false],
+    ['pot = :v', { M: { ...pot.M, size: { N: '2' } } }, false],
+    ['pot = :v', { M: { ...pot.M, L: { N: '1' } } }, false],
+    ['pot <> :v', samePot, false],
+    ['pot <> :v', { M: {} }, true],
+    ['NOT pot IN (tags, :v)', { M: {} }, true],
+    ['pot IN (tags, :v)', samePot, true],
+    ['L = :v', list('a'), true],
+    ['numbers = :v', { NS: ['2.0', '1'] }, true],
+    ['absent = :v', list('a'), false],
+  ])('compares lists and maps in a condition by value, lists in order: %s with %j (passes: %s)', async (...args) => {
+    const [condition, value, passes] = args;
+    const client = clientOf(await open(await newFolder(), [items]), writer);
+    const Key = { id: { N: '1' } };
+    const Item = { ...Key, tags: list('a', 'b'), twin: list('a', 'b'), pot, L: list('a'), numbers: { NS: ['1', '2'] } };
+    await client.send(new PutItemCommand({ TableName: 'Items', Item }));
+    const ifCondition = {
+      TableName: 'Items',
+      ConditionExpression: condition,
+      ExpressionAttributeValues: { ':v': value },
+    };
+    const calls = [
+      new UpdateItemCommand({ ...ifCondition, Key, UpdateExpression: 'SET again = :v' }),
+      new PutItemCommand({ ...ifCondition, Item }),
+      new DeleteItemCommand({ ...ifCondition, Key }),
+    ];
+    const passed = [];
+    for (const call of calls) {
+      const outcome = client.send(call as PutItemCommand).then(
+        () => true,
+        (error) => (error.name === 'ConditionalCheckFailedException' ? false : error),
+      );
+      passed.push(await outcome);
+    }
+    expect(passed).toEqual([passes, passes, passes]);
+  });
+
+  test('compares lists and maps by value in the older form of a condition, Expected', async () => {
+    const client = clientOf(await open(await newFolder(), [items]), writer);
+    const Item = { id: { N: '1' }, tags: list('a', 'b'), pot };
+    const put = (Expected?: Record<string, ExpectedAttributeValue>) =>
+      client.send(new PutItemCommand({ TableName: 'Items', Item, Expected }));
+    await put();
+    await put({ tags: { Value: list('a', 'b') }, pot: { Value: samePot } });
+    await expect(put({ tags: { Value: list('b', 'a') } })).rejects.toThrow('The conditional request failed');
   });
 
   test('keeps several tables, with global and local indexes, across a restart', async () => {

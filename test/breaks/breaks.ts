@@ -496,6 +496,18 @@ const byFile: Record<string, Row[]> = {
       'A resource that cannot be served is left out in silence.',
     ],
   ],
+  'emulator/dynamodb/equal-documents.ts': [
+    [
+      "if (!['L', 'M'].includes(key)) return copy;",
+      'if (key) return copy;',
+      'A plant with a list cannot be sent again.',
+    ],
+    [
+      "['SS', 'NS', 'BS'].includes(key) ? value.toSorted()",
+      "key === 'L' ? value.toSorted()",
+      'Equal sets in a map differ in another order.',
+    ],
+  ],
   'emulator/dynamodb/item-size.ts': [
     ["toString('latin1')", 'toString()', 'The local store accepts text of more than 400 KB.'],
   ],

@@ -111,7 +111,7 @@ const create = async (plant: object) => {
   return stdout + stderr;
 };
 
-test('the compiler names each file that must handle new fields; once these files do, createPlant stores and returns the fields', async () => {
+test('the compiler names each file that must handle new fields; once these files do, createPlant stores and returns the fields, and accepts the same plant again', async () => {
   await apply(contract);
   expect(await node({}, 'scripts/compile-contract.ts')).toMatchObject({ code: 0, stderr: '' });
   const places = ['cli/plant.ts', 'functions/plants/plant-table.ts', 'functions/plants/plant.ts'];
@@ -131,6 +131,8 @@ test('the compiler names each file that must handle new fields; once these files
     colours: { L: [{ S: 'green' }, { S: '' }] },
     light: { N: '12.5' },
   });
+  expect(await create({ id: 1, ...plant }), 'the same plant again').toBe(`200 ${JSON.stringify(plant)}\n`);
+  expect(await create({ id: 1, ...plant, colours: ['', 'green'] })).toContain('"error":40901');
   expect(await create({ id: 1, ...plant, light: 13 })).toContain('"error":40901');
   // DynamoDB refuses numbers so close to zero, which a schema cannot say.
   expect(await create({ id: 2, ...plant, light: 1e-200 })).toMatch(/^400 .*"error":40002,"message":"every number must/);

@@ -8,6 +8,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { listen } from '../../local/listen.ts';
+import '../../emulator/dynamodb/equal-documents.ts';
 import '../../emulator/dynamodb/item-size.ts';
 import { createTable } from '../../emulator/dynamodb/tables.ts';
 import type { TableSpec } from '../../emulator/served-stack.ts';
