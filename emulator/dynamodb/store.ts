@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { devNull } from 'node:os';
 import path from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -85,6 +85,7 @@ type StoreServer = Pick<Store, 'description' | 'enforcesRoles' | 'close'> & {
 
 const embedded = async (folder: string): Promise<StoreServer> => {
   const credentials = { accessKeyId: randomUUID(), secretAccessKey: 'local' };
+  const secret = randomBytes(32);
   const callers = new Map<string, Caller>();
   const guard = makeGuard(callers, credentials.accessKeyId);
   return {
@@ -93,7 +94,7 @@ const embedded = async (folder: string): Promise<StoreServer> => {
     enforcesRoles: true,
     credentials,
     credentialsOf: (spec) => {
-      const accessKeyId = keyOf(spec);
+      const accessKeyId = keyOf(spec, secret);
       callers.set(accessKeyId, callerOf(spec));
       return { accessKeyId, secretAccessKey: 'local' };
     },
@@ -104,14 +105,14 @@ const embedded = async (folder: string): Promise<StoreServer> => {
 };
 
 /**
- * Returns an access key id for a function's role. If a reload changes the role, the new role gets a new id, and
- * requests in progress keep the old one.
+ * Returns an access key id for a function and its role. If a reload changes the role, the new role gets a new id, and
+ * requests in progress keep the old one. Without the secret of this start, neither another function nor another user of
+ * the machine can compute the id.
  */
-const keyOf = ({ name, role, roleName }: FunctionSpec): string =>
-  `${name}-${createHash('sha256')
-    .update(JSON.stringify([role, roleName]))
-    .digest('hex')
-    .slice(0, 16)}`;
+const keyOf = ({ name, role, roleName }: FunctionSpec, secret: Buffer): string =>
+  `${name}-${createHmac('sha256', secret)
+    .update(JSON.stringify([name, role, roleName]))
+    .digest('hex')}`;
 
 const external = (endpoint: string): StoreServer => {
   checkEndpoint(endpoint);

@@ -417,6 +417,15 @@ describe('the embedded store', () => {
     ]);
   });
 
+  test('gives a function the same access key during a start, which nobody can derive from the function', async () => {
+    const [store, nextStart] = [await open(await newFolder(), []), await open(await newFolder(), [])];
+    const keyOf = ({ environmentOf }: Store, spec: FunctionSpec) => environmentOf(spec)['AWS_ACCESS_KEY_ID'] ?? '';
+    const twin = { ...reader, name: 'Twin' };
+    expect(keyOf(store, reader)).toBe(keyOf(store, structuredClone(reader)));
+    expect(keyOf(store, reader)).not.toBe(keyOf(nextStart, reader));
+    expect(keyOf(store, twin).replace('Twin', 'Reader')).not.toBe(keyOf(store, reader));
+  });
+
   test('keeps working after a function has ended in the middle of its request to the store', async () => {
     const store = await open(await newFolder(), [table]);
     const { port } = new URL(store.environmentOf(writer)['AWS_ENDPOINT_URL_DYNAMODB'] ?? '');

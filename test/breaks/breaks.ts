@@ -525,10 +525,11 @@ const byFile: Record<string, Row[]> = {
   ],
   'emulator/dynamodb/store.ts': [
     [
-      'JSON.stringify([role, roleName])',
-      'JSON.stringify([roleName])',
+      'JSON.stringify([name, role, roleName])',
+      'JSON.stringify([name, roleName])',
       'A reload changes the role of a request that is in progress.',
     ],
+    ['randomBytes(32)', "Buffer.from('local')", "Any user of the machine can read another user's store."],
   ],
   'emulator/dynamodb/guard.ts': [
     [
