@@ -57,7 +57,8 @@ const guarded =
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = Buffer.concat(chunks);
-      const refusal = guard(headers, body.toString());
+      const host = `127.0.0.1:${request.socket.localPort}`;
+      const refusal = headers.host === host ? guard(headers, body.toString()) : otherHost(host);
       if (refusal !== undefined) return refuse(response, refusal);
       const replayed = Object.assign(new EventEmitter(), { method, url, headers });
       listener(replayed, response);
@@ -65,6 +66,15 @@ const guarded =
       replayed.emit('end');
     });
   };
+
+/**
+ * Refuses a request to another host. Otherwise, a website could point its name at 127.0.0.1 (DNS rebinding), and its
+ * pages could call the store.
+ */
+const otherHost = (host: string): Refusal => ({
+  __type: 'com.amazon.coral.service#AccessDeniedException',
+  Message: `The store is at http://${host}, and refuses requests to another host.`,
+});
 
 /** Sends a refusal. Some SDKs (not the one for JavaScript) check its header x-amz-crc32. */
 const refuse = (response: ServerResponse, refusal: Refusal): void => {

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type RequestOptions, request } from 'node:http';
 import { connect } from 'node:net';
 import { devNull } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import {
   type AttributeValue,
   DeleteItemCommand,
@@ -424,6 +425,42 @@ describe('the embedded store', () => {
     expect(keyOf(store, reader)).toBe(keyOf(store, structuredClone(reader)));
     expect(keyOf(store, reader)).not.toBe(keyOf(nextStart, reader));
     expect(keyOf(store, twin).replace('Twin', 'Reader')).not.toBe(keyOf(store, reader));
+  });
+
+  /** Sends a request to the store as a function's SDK does, apart from the given differences. */
+  const ask = (store: Store, headers: Record<string, string> = {}, body = '{}', options: RequestOptions = {}) => {
+    const environment = store.environmentOf({ ...functionSpec, role: [allowOn('*', '*')] });
+    const { host, port } = new URL(environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '');
+    const sent = request({
+      host: '127.0.0.1',
+      port,
+      method: 'POST',
+      headers: {
+        host,
+        'content-type': 'application/x-amz-json-1.0',
+        'x-amz-target': 'DynamoDB_20120810.ListTables',
+        'x-amz-date': '20261122T000000Z',
+        authorization: `AWS4-HMAC-SHA256 Credential=${environment['AWS_ACCESS_KEY_ID']}/20261122/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=a`,
+        ...headers,
+      },
+      ...options,
+    }).end(body);
+    return once(sent, 'response').then(async ([response]) => [response.statusCode, await text(response)] as const);
+  };
+
+  test('refuses requests to another host, so that no website can point its name at the store', async () => {
+    const store = await open(await newFolder(), [items]);
+    const { port } = new URL(store.environmentOf(writer)['AWS_ENDPOINT_URL_DYNAMODB'] ?? '');
+    expect(await ask(store)).toEqual([200, '{"TableNames":["Items"]}']);
+    for (const host of [`rebound.example:${port}`, `localhost:${port}`, '127.0.0.1', `127.0.0.1:${Number(port) + 1}`]) {
+      expect(await ask(store, { host })).toEqual([
+        400,
+        JSON.stringify({
+          __type: 'com.amazon.coral.service#AccessDeniedException',
+          Message: `The store is at http://127.0.0.1:${port}, and refuses requests to another host.`,
+        }),
+      ]);
+    }
   });
 
   test('keeps working after a function has ended in the middle of its request to the store', async () => {

@@ -531,6 +531,9 @@ const byFile: Record<string, Row[]> = {
     ],
     ['randomBytes(32)', "Buffer.from('local')", "Any user of the machine can read another user's store."],
   ],
+  'emulator/dynamodb/embedded-store.ts': [
+    ['headers.host === host ?', 'headers.host ?', 'A website can point its name at the store, and call it.'],
+  ],
   'emulator/dynamodb/guard.ts': [
     [
       'if (caller === undefined) return unrecognizedClient;',
