@@ -68,6 +68,9 @@ export const isLocked = (error: unknown): boolean => hasCode(error, 'LEVEL_LOCKE
 /** Whether a database cannot be opened because its files are damaged. */
 export const isCorrupt = (error: unknown): boolean => hasCode(error, 'LEVEL_CORRUPTION');
 
+/** Whether the database refused what it should store, such as null. */
+export const isInvalid = (error: unknown): boolean => hasCode(error, 'LEVEL_INVALID_VALUE');
+
 /** Whether an error, or one of its causes, has the code `code`. */
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && (('code' in error && error.code === code) || hasCode(error.cause, code));

@@ -9,8 +9,28 @@ declare module 'dynalite' {
 }
 
 declare module 'dynalite/db/index.js' {
+  export type Callback = (...args: unknown[]) => void;
+  export type Method = (...args: unknown[]) => unknown;
+  /** Returns a function that unlocks, and then calls `done` with its arguments. */
+  export type Release = (done: Callback) => Callback;
+  /** Calls `use` as soon as nothing else has locked `key`. */
+  export type Lock = (key: string, use: (release: Release) => void) => unknown;
+  type Stream = (...options: unknown[]) => NodeJS.EventEmitter;
+  export type Database = {
+    get: Method;
+    put: Method;
+    del: Method;
+    batch: Method;
+    lock: Lock;
+    createKeyStream: Stream;
+    createValueStream: Stream;
+  };
+  type Open = (...names: string[]) => Database;
+  type Store = { getTable: Method; tableDb: Database; getItemDb: Open; getIndexDb: Open; getTagDb: Open };
   type Conditional = { _condition?: unknown; Expected?: unknown; ConditionalOperator?: unknown };
+
   const database: {
+    create: (options: unknown) => Store;
     itemSize: (item: unknown, ...options: unknown[]) => number;
     checkConditional: (data: Conditional, item: unknown) => unknown;
   };

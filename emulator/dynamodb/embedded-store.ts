@@ -8,6 +8,7 @@ import { listen } from '../listen.ts';
 import './equal-documents.ts';
 import './item-size.ts';
 import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
+import { handleRequest } from './failed-request.ts';
 import type { Guard, Refusal } from './guard.ts';
 
 /** A running dynalite (a DynamoDB emulator) that listens on 127.0.0.1. */
@@ -53,19 +54,31 @@ const guarded =
   (guard: Guard, listener: RequestListener) =>
   (request: IncomingMessage, response: ServerResponse): void => {
     const { method, url, headers } = request;
+    const host = `127.0.0.1:${request.socket.localPort}`;
     const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      // Keep just enough of a large body for dynalite to refuse it.
+      if (size <= maxBytes) chunks.push(chunk);
+      size += chunk.length;
+    });
+    const handle = () => {
       const body = Buffer.concat(chunks);
-      const host = `127.0.0.1:${request.socket.localPort}`;
       const refusal = headers.host === host ? guard(headers, body.toString()) : otherHost(host);
-      if (refusal !== undefined) return refuse(response, refusal);
+      if (refusal !== undefined) return respond(response, 400, refusal);
       const replayed = Object.assign(new EventEmitter(), { method, url, headers });
       listener(replayed, response);
       replayed.emit('data', body);
       replayed.emit('end');
-    });
+    };
+    const fail = (error: unknown) => {
+      if (!response.headersSent) respond(response, 500, internalError(error));
+    };
+    request.on('end', () => handleRequest(handle, fail));
   };
+
+/** DynamoDB's limit for a request, and dynalite's. */
+const maxBytes = 16 * 1024 * 1024;
 
 /**
  * Refuses a request to another host. Otherwise, a website could point its name at 127.0.0.1 (DNS rebinding), and its
@@ -76,9 +89,14 @@ const otherHost = (host: string): Refusal => ({
   Message: `The store is at http://${host}, and refuses requests to another host.`,
 });
 
-/** Sends a refusal. Some SDKs (not the one for JavaScript) check its header x-amz-crc32. */
-const refuse = (response: ServerResponse, refusal: Refusal): void => {
-  const body = JSON.stringify(refusal);
-  response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0', 'x-amz-crc32': crc32(body) });
+const internalError = (error: unknown) => ({
+  __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError',
+  message: `The embedded store (dynalite) failed at this request: ${reason(error)}`,
+});
+
+/** Sends an error. Some SDKs (not the one for JavaScript) check its header x-amz-crc32. */
+const respond = (response: ServerResponse, status: number, error: object): void => {
+  const body = JSON.stringify(error);
+  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'x-amz-crc32': crc32(body) });
   response.end(body);
 };

@@ -16,6 +16,7 @@ import {
   TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
+import { Level } from 'level';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { account, tableArn } from '../account.ts';
 import { openStore, type Store } from '../dynamodb/store.ts';
@@ -445,6 +446,7 @@ describe('the embedded store', () => {
       },
       ...options,
     }).end(body);
+    onTestFinished(() => void sent.destroy());
     return once(sent, 'response').then(async ([response]) => [response.statusCode, await text(response)] as const);
   };
 
@@ -461,6 +463,74 @@ describe('the embedded store', () => {
         }),
       ]);
     }
+  });
+
+  const id = { id: { N: '1' } };
+  const between = {
+    TableName: 'Items',
+    ExpressionAttributeNames: { '#id': 'id' },
+    ExpressionAttributeValues: { ':v': { N: '0' } },
+  };
+  const toAbsent = '#id BETWEEN :v AND absent';
+  const nested = `${'{"L":['.repeat(20_000)}${']}'.repeat(20_000)}`;
+  const internalError = 'com.amazonaws.dynamodb.v20120810#InternalServerError';
+
+  test.each<[operation: string, what: string, body: unknown]>([
+    ['ListTables', 'null', null],
+    ['GetItem', 'null in the key', { TableName: 'Items', Key: { id: null } }],
+    ['PutItem', 'null in a list', { TableName: 'Items', Item: { ...id, list: { L: [null] } } }],
+    ['PutItem', 'an absent bound', { ...between, Item: id, ConditionExpression: toAbsent }],
+    ['UpdateItem', 'an absent bound', { ...between, Key: id, ConditionExpression: toAbsent }],
+    ['DeleteItem', 'an absent bound', { ...between, Key: id, ConditionExpression: toAbsent }],
+    ['Scan', 'an absent bound', { ...between, FilterExpression: toAbsent }],
+    ['BatchWriteItem', 'null as a write', { RequestItems: { Items: [null] } }],
+    ['TagResource', 'null as a tag', { ResourceArn: tableArn('Items'), Tags: [{ Key: 'a', Value: null }] }],
+    ['PutItem', 'a list of great depth', `{"TableName":"Items","Item":{"id":{"N":"1"},"list":${nested}}}`],
+  ])('keeps working after a request at which dynalite fails: %s with %s', async (operation, _, body) => {
+    const store = await open(await newFolder(), [items]);
+    const send = (operation: string, body: unknown) =>
+      ask(
+        store,
+        { 'x-amz-target': `DynamoDB_20120810.${operation}` },
+        typeof body === 'string' ? body : JSON.stringify(body),
+      );
+    const put = { TableName: 'Items', Item: id };
+    expect(await send('PutItem', put)).toEqual([200, '{}']);
+    expect(await send(operation, body)).toEqual([500, expect.stringContaining(internalError)]);
+    expect(await send('PutItem', put), 'the next request for the same item').toEqual([200, '{}']);
+  });
+
+  test.each<[what: string, body: string, headers: Record<string, string>, options: RequestOptions, status: number]>([
+    ['a number as its body', '5', {}, {}, 200],
+    ['a text as its body', '"x"', {}, {}, 200],
+    ['a list as its body', '[{}]', {}, {}, 200],
+    ['no body', '', {}, {}, 400],
+    ['bytes that are not UTF-8', '{"Limit":"\xff"}', {}, {}, 400],
+    ['half of its body', '{"Limit":', {}, {}, 400],
+    ['more than 16 MB', ' '.repeat(16 * 2 ** 20 + 1), {}, {}, 413],
+    ['CBOR', '\xa0', { 'content-type': 'application/x-amz-cbor-1.1' }, {}, 404],
+    ['the method GET', '', {}, { method: 'GET' }, 200],
+    ['credentials in its URL', '{}', {}, { path: '/?X-Amz-Algorithm=a' }, 400],
+    ['no credentials', '{}', { authorization: '' }, {}, 400],
+  ])('answers a request with %s', async (_, body, headers, options, status) => {
+    const store = await open(await newFolder(), [items]);
+    expect(await ask(store, headers, body, options)).toEqual([status, expect.any(String)]);
+  });
+
+  test('does not answer a request, and throws, if its database reports an error', async () => {
+    const store = await open(await newFolder(), [items]);
+    const diskFull = Object.assign(new Error('IO error: No space left on device'), { code: 'LEVEL_IO_ERROR' });
+    vi.spyOn(Level.prototype as unknown as { _put: () => Promise<void> }, '_put').mockRejectedValueOnce(diskFull);
+    const others = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    onTestFinished(() => {
+      for (const listener of others) process.on('uncaughtException', listener);
+    });
+    const thrown = once(process, 'uncaughtException').then(([error]) => error);
+    const answered = clientOf(store, writer)
+      .send(new PutItemCommand({ TableName: 'Items', Item: id }))
+      .then(String, String);
+    expect(await Promise.race([thrown, answered])).toBe(diskFull);
   });
 
   test('keeps working after a function has ended in the middle of its request to the store', async () => {

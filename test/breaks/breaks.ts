@@ -534,6 +534,9 @@ const byFile: Record<string, Row[]> = {
   'emulator/dynamodb/embedded-store.ts': [
     ['headers.host === host ?', 'headers.host ?', 'A website can point its name at the store, and call it.'],
   ],
+  'emulator/dynamodb/failed-request.ts': [
+    ['error === args[0] && !isInvalid(error)', 'false', 'The emulator goes on although its disk is full.'],
+  ],
   'emulator/dynamodb/guard.ts': [
     [
       'if (caller === undefined) return unrecognizedClient;',

@@ -1,0 +1,86 @@
+/**
+ * Makes an error of dynalite end only the request that causes it. dynalite throws at some requests, for example if an
+ * item lacks the upper bound of BETWEEN, and often in a callback of its database, where no caller can catch the error.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import database, { type Callback, type Database, type Lock, type Method, type Release } from 'dynalite/db/index.js';
+import { isInvalid } from './data-folder.ts';
+
+/** Ends a request that has failed. May be called several times. */
+type Fail = (error: unknown) => void;
+
+/** Ends the request to which the running code belongs. */
+const current = new AsyncLocalStorage<Fail>();
+
+const rethrow: Fail = (error) => {
+  throw error;
+};
+
+/** Handles a request. Calls `fail` if `handle` throws, or if dynalite throws later because of this request. */
+export const handleRequest = (handle: () => void, fail: Fail): void => current.run(fail, () => catching(handle)());
+
+/** Makes a callback end its request if it throws. */
+const catching = (callback: Callback): Callback =>
+  AsyncLocalStorage.bind((...args: unknown[]) => {
+    try {
+      callback(...args);
+    } catch (error) {
+      // dynalite throws what its database reports, such as a full disk. That must end the process.
+      const isDatabaseFault = error === args[0] && !isInvalid(error);
+      const fail = isDatabaseFault ? rethrow : (current.getStore() ?? rethrow);
+      fail(error);
+    }
+  });
+
+/** Makes the callbacks that a method gets end their request if they throw. */
+const withCatching =
+  (method: Method): Method =>
+  (...args) =>
+    method(...args.map((arg) => (typeof arg === 'function' ? catching(arg as Callback) : arg)));
+
+/** Also unlocks if the request fails. Otherwise, all later requests for the same item would wait forever. */
+const withUnlocking =
+  (lock: Lock): Lock =>
+  (key, use) =>
+    withCatching(lock as Method)(key, (release: Release) => {
+      const fail = current.getStore() ?? rethrow;
+      let isLocked = true;
+      const unlocking: Release = (done) =>
+        release((...args) => {
+          isLocked = false;
+          done(...args);
+        });
+      const unlockAndFail: Fail = (error) => {
+        if (isLocked) unlocking(() => {})();
+        fail(error);
+      };
+      current.run(unlockAndFail, () => catching(() => use(unlocking))());
+    });
+
+const databaseWithCatching = (of: Database): Database => ({
+  ...of,
+  get: withCatching(of.get),
+  put: withCatching(of.put),
+  del: withCatching(of.del),
+  batch: withCatching(of.batch),
+  lock: withUnlocking(of.lock),
+  createKeyStream: (...options) => streamWithCatching(of.createKeyStream(...options)),
+  createValueStream: (...options) => streamWithCatching(of.createValueStream(...options)),
+});
+
+const streamWithCatching = (stream: NodeJS.EventEmitter) =>
+  Object.assign(stream, { on: withCatching(stream.on.bind(stream) as Method) });
+
+const { create } = database;
+
+database.create = (options) => {
+  const store = create(options);
+  return {
+    ...store,
+    getTable: withCatching(store.getTable),
+    tableDb: databaseWithCatching(store.tableDb),
+    getItemDb: (...names) => databaseWithCatching(store.getItemDb(...names)),
+    getIndexDb: (...names) => databaseWithCatching(store.getIndexDb(...names)),
+    getTagDb: (...names) => databaseWithCatching(store.getTagDb(...names)),
+  };
+};
