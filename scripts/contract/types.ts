@@ -34,7 +34,7 @@ const forTypes =
       // Wrap a reference, because a description beside it would lead to a second type with another name.
       ...(typeof $ref === 'string' && { allOf: [{ $ref: $ref.replace('#/components/schemas/', '#/$defs/') }] }),
       ...(only !== undefined && { enum: [only] }),
-      ...(isInt64 && { tsType: [type].flat().includes('null') ? `${int64} | null` : int64 }),
+      ...(isInt64 && { tsType: `(${int64}${[type].flat().includes('null') ? ' | null' : ''})` }),
     };
   };
 

@@ -59,8 +59,19 @@ test('in the generated types, an int64 may be a bigint even if the schema of the
   });
   for (const type of ['TryItEvent', 'TryItRequest', 'TryItResponses'])
     expect(source.replaceAll(/\s+/g, ' ')).toMatch(
-      new RegExp(`interface ${type} { "?\\w+"?: { a: number \\| bigint }`),
+      new RegExp(`interface ${type} { "?\\w+"?: { a: \\(number \\| bigint\\) }`),
     );
+});
+
+test.each<[schema: Schema, type: string]>([
+  [{ type: 'array', items: int64 }, '(number | bigint)[]'],
+  [{ type: 'array', items: int64, minItems: 1 }, '(number | bigint)[]'],
+  [{ type: 'array', items: { type: 'array', items: int64 } }, '(number | bigint)[][]'],
+  [{ type: 'array', items: { ...int64, type: ['integer', 'null'] } }, '(number | bigint | null)[]'],
+])('the schema %j has the generated type %s', async (list, type) => {
+  expect(await typesOf({}, { ...contract, components: { schemas: { List: list } } })).toContain(
+    `export type List = ${type}\n`,
+  );
 });
 
 test('a list is an array in the generated types, even if the contract limits its length', async () => {
