@@ -147,7 +147,8 @@ class OperationComparison {
   #response(before: Response, now: Response): string[] {
     const { status } = before;
     const numbers = before.errorCodes.filter((number) => !now.errorCodes.includes(number));
-    const places = before.schema && now.schema && this.#placed(before.schema, ofService(now.schema));
+    const places =
+      before.schema && now.schema && this.#placed(before.schema, status < 400 ? now.schema : ofService(now.schema));
     const hasOther = (before.schema === undefined) !== (now.schema === undefined);
     return [
       ...(hasOther ? [`${before.schema ? 'has lost' : 'has'} a body in its response ${status}`] : []),
@@ -185,7 +186,7 @@ class OperationComparison {
 }
 
 /**
- * Returns a response's schema without the gateway's errors. The gateway may answer any request with an error, so clients
+ * Returns an error response's schema without the gateway's errors. The gateway may answer any request with an error, so clients
  * expect that, whether the release documented it or not.
  */
 const ofService = (schema: Schema): Schema => {

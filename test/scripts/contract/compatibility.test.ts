@@ -318,19 +318,24 @@ describe('a new contract does not break clients built for the released contract'
   });
 
   test("if an error response may also be the gateway's, but not if it can no longer be the service's", () => {
-    const with404 = (...names: string[]): Contract => {
-      const contract = contractOf(released());
+    const schemaOf = (...names: string[]): Schema => {
       const anyOf = names.map((name) => ({ $ref: `#/components/schemas/${name}` }));
+      return anyOf.length > 1 ? { anyOf } : { ...anyOf[0] };
+    };
+    const responding = (status: number, ...names: string[]): Contract => {
+      const contract = contractOf(released());
       for (const { put } of Object.values(contract.paths))
-        Object.assign((put as { responses: object }).responses, { 404: { content: json({ anyOf }) } });
+        Object.assign((put as { responses: object }).responses, { [status]: { content: json(schemaOf(...names)) } });
       Object.assign(contract.components['schemas'] ?? {}, {
         GatewayError: { type: 'object', required: ['message'], properties: { message: text } },
       });
       return contract;
     };
-    expect(breaksOf(with404('Problem'), with404('Problem', 'GatewayError'))).toEqual([]);
-    expect(breaksOf(with404('Problem'), with404('GatewayError'))).not.toEqual([]);
-    expect(breaksOf(with404('Problem'), with404('Problem', 'Answer'))).not.toEqual([]);
+    const before = responding(404, 'Problem');
+    expect(breaksOf(before, responding(404, 'Problem', 'GatewayError'))).toEqual([]);
+    expect(breaksOf(before, responding(404, 'GatewayError'))).not.toEqual([]);
+    expect(breaksOf(before, responding(404, 'Problem', 'Answer', 'GatewayError'))).not.toEqual([]);
+    expect(breaksOf(responding(200, 'Answer'), responding(200, 'Answer', 'GatewayError'))).not.toEqual([]);
   });
 
   test('if it has a new operation', () => {
