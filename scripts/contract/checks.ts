@@ -21,7 +21,9 @@ export const checkSchema = (contract: Contract, schema: Schema): void => {
     const sibling = Object.keys(others).find((keyword) => !besideRef.includes(keyword));
     if ($ref !== undefined && sibling !== undefined) throw notSupported(`${sibling} beside a $ref to ${$ref}`);
     if ('nullable' in each) throw notSupported('nullable');
-    const inherited = Object.keys(each['properties'] ?? {}).find(isInherited);
+    const { properties = {}, required, dependentRequired = {} } = each;
+    const names = [Object.keys(properties as object), required, Object.values(dependentRequired as object)].flat(2);
+    const inherited = names.map(String).find(isInherited);
     if (inherited !== undefined) throw notSupported(`A field with the name ${inherited}`);
     refuseCircle(contract, each);
     const type = ['integer', 'number'].find((name) => [each['type']].flat().includes(name));

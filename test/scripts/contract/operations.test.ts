@@ -110,6 +110,8 @@ test.each<[schema: Schema, what: string]>([
     { items: { properties: Object.fromEntries([[name, {}]]) } },
     `A field with the name ${name}`,
   ]),
+  [{ required: ['constructor'] }, 'A field with the name constructor'],
+  [{ dependentRequired: { a: ['toString'] } }, 'A field with the name toString'],
 ])(
   'the contract is refused if a body has the schema %j, against which a body cannot be checked in full',
   async (schema, what) => {
