@@ -43,6 +43,7 @@ const cases: [rule: Schema, bytes: number, valid: string[], invalid: string[]][]
   ],
   // Ajv's message about an enum refers to the whole schema around it.
   [{ enum: ['a', 'b'], description: 'A sentence. '.repeat(20) }, 700, ['a', 'b'], ['c', '']],
+  [{ format: 'byte' }, 500, ['', 'YQ==', 'YWI=', 'YWJj', '+/+/'], ['Y', 'YQ', 'YQ=', 'YQ==YQ==', 'YW-_', 'YWJj\n']],
   [{ format: 'email' }, 500, ['a.b@c.example'], ['a@', 'a b@c.example', 'a']],
   [{ format: 'uuid' }, 500, ['123e4567-e89b-12d3-a456-426614174000'], ['123e4567e89b12d3a456426614174000', '']],
   [
