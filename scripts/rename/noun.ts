@@ -13,6 +13,9 @@ const pluralOf = (singular: string): string => {
  */
 const maxLength = 26;
 
+/** The words that Cognito forbids in that prefix. */
+const reserved = ['aws', 'amazon', 'cognito'];
+
 /**
  * Reads the noun from the command's arguments: a noun in kebab-case and, if irregular, its plural.
  * @throws Error with a sentence for the user if the arguments are anything else
@@ -24,6 +27,8 @@ export const readNoun = (singular = '', plural = pluralOf(singular)): Noun => {
   const length = Math.max(singular.length, plural.length);
   if (length > maxLength)
     throw new Error(`The noun, or its plural, has ${length} characters. Give one of at most ${maxLength}.`);
+  const word = reserved.find((each) => plural.includes(each));
+  if (word !== undefined) throw new Error(`The plural ${plural} must not contain "${word}": Cognito refuses that.`);
   if (singular === plural) throw new Error(`${singular}: the code needs a plural that differs from the singular.`);
   if (/plant/.test(singular + plural)) throw new Error(`${singular}: the new name must not contain "plant".`);
   return { singular, plural };

@@ -105,6 +105,7 @@ test.each<[what: string, nouns: string[], says: string]>([
   ['a plural alone', ['orders'], 'orders looks like a plural'],
   ['a plural like the singular', ['sheep', 'sheep'], 'a plural that differs'],
   ['a name with the old one in it', ['power-plant'], 'must not contain "plant"'],
+  ['forbidden in a Cognito domain', ['law'], 'must not contain "aws"'],
   ['too long', ['a'.repeat(27), 'many'], 'at most 26'],
   ['too long in the plural', ['a'.repeat(26)], 'at most 26'],
 ])('npm run rename refuses a new noun that is %s', (_, nouns, says) => {
