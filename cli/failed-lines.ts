@@ -55,12 +55,21 @@ export class FailedLines {
     return new FailedLines(file, found.size, found.size > 0 && !comment.test(buffer.toString()));
   }
 
+  /** The error, with a sentence for the user, for a file that is foreign. */
+  foreignError(): Error {
+    return new Error(`Lines that fail would go to ${this.file}, which no import has made: move that file away.`);
+  }
+
   /**
    * Makes the method `add` skip lines that this file already has, so that a repeated import does not add them again.
    */
   async skipPresent(): Promise<void> {
     if (this.earlier === 0) return;
-    for await (const { bytes } of readLines(createReadStream(this.file))) this.#present.add(digest(bytes));
+    try {
+      for await (const { bytes } of readLines(createReadStream(this.file))) this.#present.add(digest(bytes));
+    } catch (error) {
+      throw new Error(`${this.file}: ${error instanceof Error ? error.message : error}`);
+    }
   }
 
   async add({ source, number, bytes, failure: { error, message, requestId } }: FailedLine): Promise<void> {
@@ -73,7 +82,10 @@ export class FailedLines {
     // A line break, which the name of the imported file may have, would end the comment.
     const text = printable(`# ${source}:${number} (${error}): ${reason}`).replaceAll('\n', '\\n');
     const head = Buffer.from(`${text}\n`);
-    await using handle = await open(this.file, appendAndRead);
+    await using handle = await open(this.file, appendAndRead).catch((error: NodeJS.ErrnoException) => {
+      throw ['ELOOP', 'EISDIR'].includes(`${error.code}`) ? this.foreignError() : error;
+    });
+    if (!(await handle.stat()).isFile()) throw this.foreignError();
     const lineBreak = Buffer.from((await endsInLineBreak(handle)) ? '' : '\n');
     const added = Buffer.concat([lineBreak, head, bytes, Buffer.from(bytes.at(-1) === newline ? '' : '\n')]);
     await handle.appendFile(added);

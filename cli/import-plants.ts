@@ -56,8 +56,7 @@ const openInput = async (given: string, { from }: Options): Promise<Input> => {
 
 const openFailures = async (given: string): Promise<FailedLines> => {
   const failures = await FailedLines.in(resolveForCaller(given));
-  if (failures.isForeign)
-    throw new Error(`Lines that fail would go to ${failures.file}, which no import has made: move that file away.`);
+  if (failures.isForeign) throw failures.foreignError();
   await failures.skipPresent();
   return failures;
 };

@@ -1,4 +1,5 @@
-import { chmod, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { FailedLines } from '../../cli/failed-lines.ts';
@@ -39,17 +40,29 @@ test('FailedLines.remove keeps the permissions of the file of failed lines', asy
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-test.each(['', texts(1)])(
-  'an import adds no failed line through a symbolic link that somebody puts in the place of the file of failed lines; content of its target: %j',
-  async (content) => {
-    const { file, folder, failures } = await importAgain('');
-    const target = path.join(folder, 'target');
-    if (content !== '') await writeFile(target, content);
-    await symlink('target', file);
-    await expect(failures.add(failedLine(2))).rejects.toThrow('ELOOP');
-    expect(await readFile(target, 'utf8').catch(() => '')).toBe(content);
-  },
-);
+/** What may be in the place of a file of failed lines, although no import makes it. */
+const notMade: [what: string, make: (file: string, target: string) => unknown][] = [
+  ['a link to nothing', (file, target) => symlink(target, file)],
+  ['a link to an empty file', (file, target) => symlink(target, file).then(() => writeFile(target, ''))],
+  ['a link to failed lines', (file, target) => symlink(target, file).then(() => writeFile(target, texts(1)))],
+  ['a folder', (file) => mkdir(file)],
+  ['a pipe', (file) => execFileSync('mkfifo', [file])],
+];
+
+test.each(notMade)('an import adds no failed line to %s, even if that appears during the import', async (_, make) => {
+  const { file, folder, failures } = await importAgain('');
+  const target = path.join(folder, 'target');
+  await make(file, target);
+  const before = await readFile(target, 'utf8').catch(() => 'missing');
+  await expect(failures.add(failedLine(2))).rejects.toThrow('which no import has made: move that file away.');
+  expect(await readFile(target, 'utf8').catch(() => 'missing')).toBe(before);
+});
+
+test.each(notMade)('isForeign is true for %s, because no import makes that', async (_, make) => {
+  const { file, folder } = await importAgain('');
+  await make(file, path.join(folder, 'target'));
+  expect((await FailedLines.in(file)).isForeign).toBe(true);
+});
 
 test.each([texts(1, 2), ''])(
   'FailedLines.remove leaves no file of failed lines if it removes all lines of earlier imports and no line has failed in this one; content before: %j',
@@ -59,6 +72,11 @@ test.each([texts(1, 2), ''])(
     expect(await readdir(folder)).toEqual([]);
   },
 );
+
+test('an import refuses to begin if the file of failed lines has a line over 1 MiB, and names that file', async () => {
+  const { file, failures } = await importAgain(`${texts(1)}${'x'.repeat(1_100_000)}\n`);
+  await expect(failures.skipPresent()).rejects.toThrow(`${file}: Line 3 is over 1 MiB`);
+});
 
 test('a failed line is not added to the file of failed lines if the file already contains it, but is added if somebody deletes the file during the import', async () => {
   const earlier = Buffer.from('# plants.ndjson:1 (40901): taken\n{"name":"\xe9"}\n', 'latin1');
@@ -177,15 +195,5 @@ test.each([
   'isForeign (whether a user, not an import, wrote this .failed.ndjson file) is %j for a file with the content %j',
   async (isForeign, content) => {
     expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
-  },
-);
-
-test.each(['missing', '', texts(1)])(
-  'isForeign is true for a symbolic link, because no import makes one; content of its target: %j',
-  async (content) => {
-    const { file, folder } = await importAgain('');
-    if (content !== 'missing') await writeFile(path.join(folder, 'target'), content);
-    await symlink('target', file);
-    expect((await FailedLines.in(file)).isForeign).toBe(true);
   },
 );
