@@ -9,9 +9,9 @@ import { run, temporaryFolder } from '../kit/local-service.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
 test.each([
-  ['\u0000\t\r\u001b[2J\u007f\u009b', '\\u0000\\u0009\\u000d\\u001b[2J\\u007f\\u009b'],
-  ['two\nlines of "Löwenzahn" \\u001b', 'two\nlines of "Löwenzahn" \\u001b'],
-])('printable escapes control characters except line breaks, and nothing else: %j', (text, escaped) => {
+  ['\u0000\r\u001b[2J\u007f\u009b', '\\u0000\\u000d\\u001b[2J\\u007f\\u009b'],
+  ['two\nlines of\t"Löwenzahn" \\u001b', 'two\nlines of\t"Löwenzahn" \\u001b'],
+])('printable escapes control characters except tabs and line breaks, and nothing else: %j', (text, escaped) => {
   expect(printable(text)).toBe(escaped);
 });
 
