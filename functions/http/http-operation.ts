@@ -8,7 +8,7 @@ import type { OperationContext } from './store-time.ts';
  * How many milliseconds before the time-out (5 s, infra/plant-store-stack.ts) the handler's `signal` aborts. The value
  * lets an unfinished request get a 503 after 2.3 s: docs/decisions/contract.md promises a response within 2.5 s.
  */
-const timeoutEarlyInMillis = 2_700;
+export const timeoutEarlyInMillis = 2_700;
 
 /**
  * Starts an operation's chain of Middy middlewares. It responds before the time-out, and turns errors into responses.
