@@ -52,8 +52,10 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
     const startedAt = Date.now();
     try {
       const usable = usableKeys(await fetcher.fetch(jwksUri));
+      // If the clock has stepped back since the start, count from now: a fetch in the future would count as expired.
+      const fetchedAt = Math.min(startedAt, Date.now());
       // If the new key set is valid, but has no usable keys, forget the cached keys: the issuer has withdrawn them.
-      cached = usable.length > 0 ? { keys: usable, fetchedAt: startedAt } : undefined;
+      cached = usable.length > 0 ? { keys: usable, fetchedAt } : undefined;
       if (cached === undefined) throw new Error('the key set has no key to verify a token with');
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);
@@ -78,7 +80,10 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   };
 };
 
-/** Returns whether a time passed less than `duration` ago. A time in the future did not: the clock has stepped back. */
+/**
+ * Returns whether a time passed less than `duration` ago. A time in the future counts as long ago: the clock has stepped
+ * back, so nobody knows how long ago it was.
+ */
 const isWithin = (duration: number, time: number): boolean => {
   const age = Date.now() - time;
   return age >= 0 && age < duration;

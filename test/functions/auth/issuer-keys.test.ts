@@ -247,6 +247,14 @@ describe('the keys of an issuer that fails', () => {
     }
   });
 
+  test('are used if the clock steps back during their fetch', async () => {
+    delay = 1;
+    const current = keys.current();
+    vi.setSystemTime(Date.now() - 5_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(kidsOf(await current)).toEqual(['a']);
+  });
+
   test('are fetched at once after the clock steps back, and are not used if that fails', async () => {
     const stepBack = (): void => void vi.setSystemTime(Date.now() - 3_600_000);
     published = undefined;
