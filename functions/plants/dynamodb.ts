@@ -65,14 +65,15 @@ export const answered = async <Input extends ServiceInputTypes, Output extends S
 ): Promise<Output> => {
   const call: OngoingRequest['storeCalls'][number] = { startedAt: performance.now() };
   storeCalls.push(call);
-  // The low priority makes this middleware see the response before the SDK's own, which parses it.
+  // The low priority makes this middleware see the response before the SDK's own, which parses it. Sending a command
+  // again replaces it.
   command.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
       await assertOutput(result.response as HttpResponse);
       return result;
     },
-    { step: 'deserialize', priority: 'low' },
+    { step: 'deserialize', priority: 'low', name: 'assertOutput', override: true },
   );
   try {
     const output = await client.send(command, { abortSignal: signal });
@@ -153,4 +154,6 @@ const isTemporary = (error: SdkError): boolean =>
   isTransientError(error) ||
   isServerError(error) ||
   temporaryErrors.test(error.name) ||
-  connectionErrors.test(error.code ?? '');
+  connectionErrors.test(error.code ?? '') ||
+  // An error with the status 200 means that the SDK could not read DynamoDB's response.
+  error.$metadata?.httpStatusCode === 200;

@@ -225,6 +225,7 @@ describe.concurrent('addPlant', () => {
     [200, '{"Attributes":null}'],
     [200, '{"Attributes":7}'],
     [200, '{"Attributes":[]}'],
+    [200, '{"Attributes":{"tag":{"B":"!"}}}'],
   ])(
     "throws StoreUnavailable if the response is %i %s, which is not DynamoDB's, even with a request id",
     async (status, body) => {
