@@ -6,6 +6,8 @@ import database from 'dynalite/db/index.js';
 const { checkConditional } = database;
 
 database.checkConditional = ({ _condition, Expected, ConditionalOperator }, item) => {
+  // dynalite accepts deeper items than can be copied.
+  if (!_condition && !Expected) return null;
   const copy = withSharedDocuments({ data: { _condition, Expected, ConditionalOperator }, item });
   return checkConditional(copy.data, copy.item);
 };

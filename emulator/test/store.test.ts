@@ -305,6 +305,22 @@ describe('the embedded store', () => {
     expect(passed).toEqual([passes, passes, passes]);
   });
 
+  test('replaces, updates and deletes an item of great depth without a condition', async () => {
+    const store = await open(await newFolder(), [items]);
+    const key = '{"id":{"N":"1"}}';
+    const deep = `{"id":{"N":"1"},"list":${'{"L":['.repeat(1_200)}${']}'.repeat(1_200)}}`;
+    for (const [operation, item] of [
+      ['PutItem', `"Item":${deep}`],
+      ['PutItem', `"Item":${deep}`],
+      ['UpdateItem', `"Key":${key}`],
+      ['DeleteItem', `"Key":${key}`],
+    ])
+      expect(
+        await ask(store, { 'x-amz-target': `DynamoDB_20120810.${operation}` }, `{"TableName":"Items",${item}}`),
+        operation,
+      ).toEqual([200, '{}']);
+  });
+
   test('compares lists and maps by value in the older form of a condition, Expected', async () => {
     const client = clientOf(await open(await newFolder(), [items]), writer);
     const Item = { id: { N: '1' }, tags: list('a', 'b'), pot };
