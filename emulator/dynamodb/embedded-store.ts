@@ -5,6 +5,7 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import dynalite from 'dynalite';
 import { listen } from '../listen.ts';
+import { readBody } from '../read-body.ts';
 import './equal-documents.ts';
 import './item-size.ts';
 import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
@@ -52,19 +53,21 @@ type RequestListener = (request: ReadRequest, response: ServerResponse) => void;
  */
 const guarded =
   (guard: Guard, listener: RequestListener) =>
-  (request: IncomingMessage, response: ServerResponse): void => {
+  async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method, url, headers } = request;
     const host = `127.0.0.1:${request.socket.localPort}`;
-    const chunks: Buffer[] = [];
-    let size = 0;
-    request.on('data', (chunk: Buffer) => {
-      // Keep just enough of a large body for dynalite to refuse it.
-      if (size <= maxBytes) chunks.push(chunk);
-      size += chunk.length;
-    });
+    const checked = headers.host === host ? guard(headers) : otherHost(host);
+    // Do not keep what strangers send. Node.js discards the body after the response.
+    if (typeof checked !== 'function') return respond(response, 400, checked);
+    const body = await readBody(request, maxBytes).catch(() => 'broken off' as const);
+    if (body === 'broken off') return;
+    if (body === undefined) {
+      response.writeHead(413).end();
+      request.resume();
+      return;
+    }
     const handle = () => {
-      const body = Buffer.concat(chunks);
-      const refusal = headers.host === host ? guard(headers, body.toString()) : otherHost(host);
+      const refusal = checked(body.toString());
       if (refusal !== undefined) return respond(response, 400, refusal);
       const replayed = Object.assign(new EventEmitter(), { method, url, headers });
       listener(replayed, response);
@@ -74,7 +77,7 @@ const guarded =
     const fail = (error: unknown) => {
       if (!response.headersSent) respond(response, 500, internalError(error));
     };
-    request.on('end', () => handleRequest(handle, fail));
+    handleRequest(handle, fail);
   };
 
 /** DynamoDB's limit for a request, and dynalite's. */

@@ -7,8 +7,13 @@ import { type Role, readRole } from './role.ts';
 /** The body of a response with status 400, with which DynamoDB refuses a request. */
 export type Refusal = { __type: string; message: string } | { __type: string; Message: string };
 
-/** Decides whether the store may handle a request. @returns the refusal, or undefined if the request is allowed */
-export type Guard = (headers: IncomingHttpHeaders, body: string) => Refusal | undefined;
+/**
+ * Decides by its headers whether the store may read a request.
+ * @returns the refusal, or a function that checks the body: it returns a refusal, or undefined if the request is allowed
+ */
+export type Guard = (headers: IncomingHttpHeaders) => Refusal | BodyGuard;
+
+type BodyGuard = (body: string) => Refusal | undefined;
 
 /** A function that calls the store. `principal` is the ARN by which error messages name the function. */
 export type Caller = { principal: string; role: Role };
@@ -20,7 +25,7 @@ export type Caller = { principal: string; role: Role };
  */
 export const makeGuard =
   (callers: ReadonlyMap<string, Caller>, ownKey: string): Guard =>
-  (headers, body) => {
+  (headers) => {
     const operation =
       headers['x-amz-target']?.toString().replace('DynamoDB_20120810.', '') ?? 'operations without a name';
     const resources = resourcesOf.get(operation);
@@ -29,10 +34,10 @@ export const makeGuard =
     // The Authorization header contains the caller's access key id (SigV4):
     // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-authentication-methods.html
     const [, key = ''] = /Credential=([^/]+)/.exec(headers.authorization ?? '') ?? [];
-    if (key === ownKey) return undefined;
+    if (key === ownKey) return () => undefined;
     const caller = callers.get(key);
     if (caller === undefined) return unrecognizedClient;
-    return firstRefusal(caller, `dynamodb:${operation}`, resources(parse(body)));
+    return (body) => firstRefusal(caller, `dynamodb:${operation}`, resources(parse(body)));
   };
 
 export const callerOf = ({ name, role, roleName }: FunctionSpec): Caller => ({

@@ -5,7 +5,7 @@ import { authorize } from './authorizer.ts';
 import { Cors, isPreflight } from './cors.ts';
 import { eventBody, requestEvent } from './event.ts';
 import { type Invoke, type Invoker, makeInvoker } from './invocation.ts';
-import { checkHead, readBody, readTarget } from './request.ts';
+import { checkHead, readEventBody, readTarget } from './request.ts';
 import { type HttpResponse, Refused, responseOf, responses } from './response.ts';
 import { RouteTable } from './routes.ts';
 import { bucketsOf, type Clock, type TokenBucket } from './throttle.ts';
@@ -53,7 +53,7 @@ export class HttpApi {
     const { route } = match;
     if (this.#buckets.get(route)?.take() === false) throw new Refused(responses.tooManyRequests);
     const event = requestEvent(request, requestId, target, match);
-    const body = await readBody(request);
+    const body = await readEventBody(request);
     const context = route.authorizer && (await authorize(event, route.authorizer, invoke));
     if (preflight) return responses.noContent;
     const requestContext = context

@@ -1,6 +1,7 @@
 /** Checks a request before the gateway selects a route, and reads the request's target and body. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
+import { readBody } from '../read-body.ts';
 import { Refused, responses } from './response.ts';
 
 /** API Gateway's quotas in bytes: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
@@ -83,21 +84,10 @@ export const splitTarget = (target: string): { pathname: string; rawQueryString:
 };
 
 /** Reads the body of a request. @throws Refused if the body is too large, or if the client does not send all of it */
-export const readBody = async (request: IncomingMessage): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  // Do not destroy the request's stream after a refusal: that would close the socket before the response is sent.
-  const body: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
-  try {
-    for await (const chunk of body) {
-      length += chunk.length;
-      if (length > limits.body) throw new Refused(responses.bodyTooLarge);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw error instanceof Refused
-      ? error
-      : new Refused(responses.badRequest, 'the client closed the connection before the body ended');
-  }
-  return Buffer.concat(chunks);
+export const readEventBody = async (request: IncomingMessage): Promise<Buffer> => {
+  const body = await readBody(request, limits.body).catch(() => {
+    throw new Refused(responses.badRequest, 'the client closed the connection before the body ended');
+  });
+  if (body === undefined) throw new Refused(responses.bodyTooLarge);
+  return body;
 };

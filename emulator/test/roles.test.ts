@@ -1,4 +1,5 @@
 import { globSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -79,8 +80,13 @@ const headersOf = (operation: string, key = spec.name) => ({
 });
 
 /** Makes a guard that applies the functions' roles to calls to the store. A function's access key id is its name. */
-const guardOf = (...specs: FunctionSpec[]) =>
-  makeGuard(new Map(specs.map((each) => [each.name, callerOf(each)])), 'own');
+const guardOf = (...specs: FunctionSpec[]) => {
+  const guard = makeGuard(new Map(specs.map((each) => [each.name, callerOf(each)])), 'own');
+  return (headers: IncomingHttpHeaders, body: string) => {
+    const checked = guard(headers);
+    return typeof checked === 'function' ? checked(body) : checked;
+  };
+};
 
 /**
  * The error with which the store refuses an operation of a function with this role; undefined if the operation is

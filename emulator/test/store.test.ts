@@ -481,6 +481,16 @@ describe('the embedded store', () => {
     }
   });
 
+  test.each([
+    ['another host', { host: 'rebound.example' }, 'The store is at'],
+    ['an unknown key', { authorization: 'AWS4-HMAC-SHA256 Credential=nobody/20261122' }, 'security token'],
+    ['an unknown operation', { 'x-amz-target': 'DynamoDB_20120810.ExecuteStatement' }, 'does not support'],
+  ])('refuses a request with %s before its body has arrived', async (_, headers, message) => {
+    const store = await open(await newFolder(), [items]);
+    const unfinished = { 'content-length': '100', connection: 'close', ...headers };
+    expect(await ask(store, unfinished, '{')).toEqual([400, expect.stringContaining(message)]);
+  });
+
   const id = { id: { N: '1' } };
   const between = {
     TableName: 'Items',

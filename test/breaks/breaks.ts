@@ -497,6 +497,7 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'emulator/dynamodb/equal-documents.ts': [
+    ['if (!_condition && !Expected) return null;', '', 'An item of great depth can be neither replaced nor deleted.'],
     [
       "if (!['L', 'M'].includes(key)) return copy;",
       'if (key) return copy;',
@@ -531,6 +532,10 @@ const byFile: Record<string, Row[]> = {
     ],
     ['randomBytes(32)', "Buffer.from('local')", "Any user of the machine can read another user's store."],
   ],
+  'emulator/read-body.ts': [
+    ['if (end > limit) return undefined;', '', 'A request of any size is kept in memory.'],
+    ['Math.max(end, 2 * length)', 'end', 'Each chunk of a body copies all chunks before it.'],
+  ],
   'emulator/dynamodb/embedded-store.ts': [
     ['headers.host === host ?', 'headers.host ?', 'A website can point its name at the store, and call it.'],
   ],
@@ -540,7 +545,7 @@ const byFile: Record<string, Row[]> = {
   'emulator/dynamodb/guard.ts': [
     [
       'if (caller === undefined) return unrecognizedClient;',
-      'if (!caller) return undefined;',
+      'if (!caller) return () => undefined;',
       'Anybody may use the store.',
     ],
   ],
