@@ -100,6 +100,11 @@ const internalError = (error: unknown) => ({
 /** Sends an error. Some SDKs (not the one for JavaScript) check its header x-amz-crc32. */
 const respond = (response: ServerResponse, status: number, error: object): void => {
   const body = JSON.stringify(error);
-  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'x-amz-crc32': crc32(body) });
+  response.writeHead(status, {
+    'content-type': 'application/x-amz-json-1.0',
+    // dynalite may have set the length of another body before it failed.
+    'content-length': Buffer.byteLength(body),
+    'x-amz-crc32': crc32(body),
+  });
   response.end(body);
 };

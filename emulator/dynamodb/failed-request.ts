@@ -64,7 +64,6 @@ const databaseWithCatching = (of: Database): Database => ({
   del: withCatching(of.del),
   batch: withCatching(of.batch),
   lock: withUnlocking(of.lock),
-  createKeyStream: (...options) => streamWithCatching(of.createKeyStream(...options)),
   createValueStream: (...options) => streamWithCatching(of.createValueStream(...options)),
 });
 
@@ -78,7 +77,6 @@ database.create = (options) => {
   return {
     ...store,
     getTable: withCatching(store.getTable),
-    tableDb: databaseWithCatching(store.tableDb),
     getItemDb: (...names) => databaseWithCatching(store.getItemDb(...names)),
     getIndexDb: (...names) => databaseWithCatching(store.getIndexDb(...names)),
     getTagDb: (...names) => databaseWithCatching(store.getTagDb(...names)),

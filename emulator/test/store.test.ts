@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { createServer, type RequestOptions, request } from 'node:http';
+import { createServer, type RequestOptions, request, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { devNull } from 'node:os';
 import path from 'node:path';
@@ -509,21 +509,54 @@ describe('the embedded store', () => {
     ['UpdateItem', 'an absent bound', { ...between, Key: id, ConditionExpression: toAbsent }],
     ['DeleteItem', 'an absent bound', { ...between, Key: id, ConditionExpression: toAbsent }],
     ['Scan', 'an absent bound', { ...between, FilterExpression: toAbsent }],
+    [
+      'Scan',
+      'an absent bound for an index',
+      { ...between, TableName: 'Orders', IndexName: 'byDay', FilterExpression: '#id BETWEEN :v AND absent' },
+    ],
     ['BatchWriteItem', 'null as a write', { RequestItems: { Items: [null] } }],
+    ['TagResource', 'null among the tags', { ResourceArn: tableArn('Items'), Tags: [null] }],
     ['TagResource', 'null as a tag', { ResourceArn: tableArn('Items'), Tags: [{ Key: 'a', Value: null }] }],
     ['PutItem', 'a list of great depth', `{"TableName":"Items","Item":{"id":{"N":"1"},"list":${nested}}}`],
   ])('keeps working after a request at which dynalite fails: %s with %s', async (operation, _, body) => {
-    const store = await open(await newFolder(), [items]);
+    const store = await open(await newFolder(), [items, table]);
+    await clientOf(store, writer).send(put('1', '1'));
     const send = (operation: string, body: unknown) =>
       ask(
         store,
         { 'x-amz-target': `DynamoDB_20120810.${operation}` },
         typeof body === 'string' ? body : JSON.stringify(body),
       );
-    const put = { TableName: 'Items', Item: id };
-    expect(await send('PutItem', put)).toEqual([200, '{}']);
+    const putAgain = { TableName: 'Items', Item: id };
+    expect(await send('PutItem', putAgain)).toEqual([200, '{}']);
     expect(await send(operation, body)).toEqual([500, expect.stringContaining(internalError)]);
-    expect(await send('PutItem', put), 'the next request for the same item').toEqual([200, '{}']);
+    expect(await send('PutItem', putAgain), 'the next request for the same item').toEqual([200, '{}']);
+  });
+
+  test('ends only the failing ones of several requests that wait for the same item', async () => {
+    const store = await open(await newFolder(), [items]);
+    const statuses = [500, 200, 500, 500, 200, 200, 500, 500];
+    await clientOf(store, writer).send(new PutItemCommand({ TableName: 'Items', Item: id }));
+    const answers = statuses.map((status) => {
+      const condition = status === 500 ? { ...between, ConditionExpression: toAbsent } : { TableName: 'Items' };
+      return ask(
+        store,
+        { 'x-amz-target': 'DynamoDB_20120810.PutItem' },
+        JSON.stringify({ ...condition, Item: id }),
+      ).then(([received]) => received);
+    });
+    expect(await Promise.all(answers)).toEqual(statuses);
+  });
+
+  test('unlocks an item once if dynalite fails after it has unlocked the item', async () => {
+    const store = await open(await newFolder(), [items]);
+    const send = () =>
+      ask(store, { 'x-amz-target': 'DynamoDB_20120810.PutItem' }, JSON.stringify({ TableName: 'Items', Item: id }));
+    vi.spyOn(ServerResponse.prototype, 'end').mockImplementationOnce(() => {
+      throw new Error('too late');
+    });
+    expect(await send()).toEqual([500, expect.stringContaining('too late')]);
+    expect(await send()).toEqual([200, '{}']);
   });
 
   test.each<[what: string, body: string, headers: Record<string, string>, options: RequestOptions, status: number]>([
