@@ -34,7 +34,8 @@ export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId:
  * exactly one table, which `read` and `size` then use.
  */
 export const startPlantsStore = async (tableName?: string): Promise<PlantsStore> => {
-  const server = dynalite({ createTableMs: 0 });
+  // Never close an idle connection: a client might just be sending its next request on it.
+  const server = Object.assign(dynalite({ createTableMs: 0 }), { keepAliveTimeout: 0 });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
   if (tableName !== undefined) await createTable(client, plantsTable(tableName), '');
