@@ -15,18 +15,16 @@ declare module 'dynalite/db/index.js' {
   export type Release = (done: Callback) => Callback;
   /** Calls `use` as soon as nothing else has locked `key`. */
   export type Lock = (key: string, use: (release: Release) => void) => unknown;
-  type Stream = (...options: unknown[]) => NodeJS.EventEmitter;
   export type Database = {
     get: Method;
     put: Method;
     del: Method;
     batch: Method;
     lock: Lock;
-    createKeyStream: Stream;
-    createValueStream: Stream;
+    createValueStream: (...options: unknown[]) => NodeJS.EventEmitter;
   };
   type Open = (...names: string[]) => Database;
-  type Store = { getTable: Method; tableDb: Database; getItemDb: Open; getIndexDb: Open; getTagDb: Open };
+  type Store = { getTable: Method; getItemDb: Open; getIndexDb: Open; getTagDb: Open };
   type Conditional = { _condition?: unknown; Expected?: unknown; ConditionalOperator?: unknown };
 
   const database: {
