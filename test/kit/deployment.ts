@@ -1,7 +1,4 @@
 /** Makes two versions of the stack, and says what a deployment of one over the other does to the older one. */
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import type { FunctionSpec } from '../../emulator/served-stack.ts';
 import type { Template } from '../../emulator/template/read-template.ts';
 import { operations as contract } from '../../functions/generated/contract.ts';
 import { bundles } from '../../infra/bundling.ts';
@@ -40,22 +37,6 @@ export const deployedOver = (before: { Resources: Resources }, after: Template):
     /^Retain/.test(DeletionPolicy),
   );
   return { Resources: { ...Object.fromEntries(retained), ...after.Resources } };
-};
-
-/**
- * Makes a function whose handler is wrapped, in a new folder inside `folder`. The wrapper is copied as source text, so it
- * cannot use outer variables.
- */
-export const wrapHandler = async (
-  spec: FunctionSpec,
-  folder: string,
-  wrapper: (handler: Handler) => Handler,
-): Promise<FunctionSpec> => {
-  const wrapped = await mkdtemp(path.join(folder, 'version-'));
-  const handler = `require(${JSON.stringify(path.join(spec.folder, 'index.js'))}).handler`;
-  await writeFile(path.join(wrapped, 'package.json'), '{"type":"commonjs"}');
-  await writeFile(path.join(wrapped, 'index.js'), `exports.handler = (${wrapper})(${handler});`);
-  return { ...spec, folder: wrapped };
 };
 
 /** A wrapper that makes the smoke test repeat a request at once, so that a version that answers 500 takes no minute. */

@@ -1,6 +1,6 @@
 /** Serves the stack like `npm start` (template, bundles, gateway), with a store and an issuer that a trial controls. */
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inject } from 'vitest';
 import { HttpApi } from '../../emulator/gateway/api.ts';
@@ -21,6 +21,19 @@ export type Handler = (event: never, context: object) => unknown;
 
 /** Wraps a bundle's handler. The wrapper's source text is copied to a file, so it cannot use variables from outside. */
 type Wrapper = (handler: Handler) => Handler;
+
+/** Makes a function whose handler is wrapped, in a new folder inside `folder`. `wrapper` may be source text, too. */
+export const wrapHandler = async (
+  spec: FunctionSpec,
+  folder: string,
+  wrapper: Wrapper | string,
+): Promise<FunctionSpec> => {
+  const wrapped = await mkdtemp(path.join(folder, 'version-'));
+  const handler = `require(${JSON.stringify(path.join(spec.folder, 'index.js'))}).handler`;
+  await writeFile(path.join(wrapped, 'package.json'), '{"type":"commonjs"}');
+  await writeFile(path.join(wrapped, 'index.js'), `exports.handler = (${wrapper})(${handler});`);
+  return { ...spec, folder: wrapped };
+};
 
 type Change = { wrapper?: Wrapper; environment?: Record<string, string> };
 
@@ -145,13 +158,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     const kind = spec.name === fullName('authorizer') ? 'authorizer' : 'operations';
     const { wrapper = unchanged, environment = {} } = (version === 'new' && changes[kind]) || {};
     const all = { ...spec, timeout: longTimeout, environment: { ...spec.environment, ...own[kind], ...environment } };
-    const wrapped = path.join(folder, version, spec.name);
-    await mkdir(wrapped, { recursive: true });
-    await writeFile(path.join(wrapped, 'package.json'), '{"type":"commonjs"}');
-    const bundle = JSON.stringify(path.join(spec.folder, 'index.js'));
-    const handler = `(${withTimeout})(require(${bundle}).handler, ${spec.timeout})`;
-    await writeFile(path.join(wrapped, 'index.js'), `exports.handler = (${wrapper})(${handler});`);
-    return { ...all, folder: wrapped };
+    return wrapHandler(all, folder, `(handler) => (${wrapper})((${withTimeout})(handler, ${spec.timeout}))`);
   };
 
   const mine = await Promise.all(specs.map((spec) => changed(spec, 'new')));

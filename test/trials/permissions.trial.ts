@@ -15,14 +15,14 @@ import { makeApp } from '../../local/stack.ts';
 import { audience } from '../kit/access-tokens.ts';
 import { raisedAlarms } from '../kit/alarms.ts';
 import { startCodeDeploy } from '../kit/code-deploy.ts';
-import { changedOperation, deployedOver, withChange, withoutPauses, wrapHandler } from '../kit/deployment.ts';
+import { changedOperation, deployedOver, withChange, withoutPauses } from '../kit/deployment.ts';
 import { featureFlags } from '../kit/feature-flags.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { newId } from '../kit/responses.ts';
 import { kinds } from '../kit/stacks.ts';
 import { startTrialIssuer, type TrialIssuer } from '../kit/trial-issuer.ts';
-import { longTimeout } from '../kit/trial-stack.ts';
+import { longTimeout, wrapHandler } from '../kit/trial-stack.ts';
 
 let folder: string;
 let store: Store;

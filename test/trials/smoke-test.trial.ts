@@ -4,11 +4,11 @@ import { Functions, type LogLine } from '../../emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../emulator/served-stack.ts';
 import { audience } from '../kit/access-tokens.ts';
 import { type CodeDeploy, startCodeDeploy } from '../kit/code-deploy.ts';
-import { withoutPauses, wrapHandler } from '../kit/deployment.ts';
+import { withoutPauses } from '../kit/deployment.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { startTrialIssuer, type TrialIssuer } from '../kit/trial-issuer.ts';
-import { type Handler, longTimeout } from '../kit/trial-stack.ts';
+import { type Handler, longTimeout, wrapHandler } from '../kit/trial-stack.ts';
 
 /**
  * How a broken version differs from the deployed version. `wrapper` is copied as source text, so it cannot use outer
