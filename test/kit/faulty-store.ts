@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { closeServer, listen } from '../../local/listen.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
-import { closedDuring } from './servers.ts';
+import { closedDuring, keepingIdle } from './servers.ts';
 
 /**
  * A DynamoDB call that the faulty store, a proxy, receives: for one plant (PutItem, GetItem, DeleteItem, ...) or for no
@@ -89,7 +89,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     const fault = faults.get(id) ?? faults.get(undefined) ?? pass;
     await fault({ response, number, request: known.size, signedAt, perform, note });
   });
-  const port = await listen(proxy, 0);
+  const port = await listen(keepingIdle(proxy), 0);
 
   return {
     ...store,

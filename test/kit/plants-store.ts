@@ -12,6 +12,7 @@ import '../../emulator/dynamodb/equal-documents.ts';
 import '../../emulator/dynamodb/item-size.ts';
 import { createTable } from '../../emulator/dynamodb/tables.ts';
 import type { TableSpec } from '../../emulator/served-stack.ts';
+import { keepingIdle } from './servers.ts';
 
 /** An in-memory DynamoDB emulator for one test. */
 export type PlantsStore = {
@@ -34,8 +35,7 @@ export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId:
  * exactly one table, which `read` and `size` then use.
  */
 export const startPlantsStore = async (tableName?: string): Promise<PlantsStore> => {
-  // Never close an idle connection: a client might just be sending its next request on it.
-  const server = Object.assign(dynalite({ createTableMs: 0 }), { keepAliveTimeout: 0 });
+  const server = keepingIdle(dynalite({ createTableMs: 0 }));
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
   if (tableName !== undefined) await createTable(client, plantsTable(tableName), '');

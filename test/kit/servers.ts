@@ -2,9 +2,15 @@ import type { Server } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { closeServer, listen } from '../../local/listen.ts';
 
+/**
+ * Makes a server keep idle connections open. Otherwise, if a busy machine blocks the event loop for five seconds, the
+ * server closes a connection on which the same process has just sent its next request (ECONNRESET).
+ */
+export const keepingIdle = (server: Server): Server => Object.assign(server, { keepAliveTimeout: 0 });
+
 /** Starts a server on a free port of 127.0.0.1 and stops it when the test ends. @returns the port */
 export const startServer = async (server: Server): Promise<number> => {
-  const port = await listen(server, 0);
+  const port = await listen(keepingIdle(server), 0);
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();

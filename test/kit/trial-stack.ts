@@ -15,6 +15,7 @@ import { temporaryFolder } from './local-service.ts';
 import { isUnavailable, retryWhile } from './over-quota.ts';
 import type { PlantResponse } from './responses.ts';
 import { seed } from './scale.ts';
+import { keepingIdle } from './servers.ts';
 import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
 
 export type Handler = (event: never, context: object) => unknown;
@@ -193,7 +194,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     await close();
     throw error;
   }
-  const url = `http://127.0.0.1:${await listen(server, 0)}`;
+  const url = `http://127.0.0.1:${await listen(keepingIdle(server), 0)}`;
   undo.push(() => closeServer(server));
   const sendOnce: Send = async (body, headers = {}) => {
     const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
