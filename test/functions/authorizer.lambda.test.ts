@@ -1,9 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
-import { listen } from '../../local/listen.ts';
 import { fetchToken } from '../../local/session.ts';
 import { claims, makeKey, sign } from '../kit/access-tokens.ts';
 import { authorizerEvent } from '../kit/gateway-events.ts';
@@ -75,10 +72,6 @@ describe('the authorizer', () => {
 
   test.each([
     ['no bearer token', () => 'Basic dXNlcjpwYXNz'],
-    ['no bearer token', () => `Bearer ${token},Bearer ${token}`],
-    ['not a signed JWT', () => 'Bearer 2YotnFZFEjr1zCsicMWpAA'],
-    ['encrypted token', () => 'Bearer eyJhbGciOiJkaXIifQ..aXY.Y2lwaGVydGV4dA.dGFn'],
-    ['too long', () => `Bearer ${token}${'A'.repeat(8_192)}`],
     ['malformed', () => 'Bearer a.b.c'],
     ['signature', () => `Bearer ${token.slice(0, -2)}${token.endsWith('AA') ? 'BA' : 'AA'}`],
   ])('logs the reason why it refuses a token: %s', async (reason, authorization) => {
@@ -87,36 +80,23 @@ describe('the authorizer', () => {
     expect(logged).toEqual([{ outcome: 'refused', reason, gatewayRequestId }]);
   });
 
-  test('passes only strings on to the function: clientId is empty if the claims client_id and azp are not strings', async () => {
-    const contextFor = async (change: Record<string, unknown>) => {
-      const response = await responseTo(change);
-      return 'context' in response && response.context;
-    };
-    const scope = 'plants/create';
-    expect(await contextFor({})).toEqual({ sub: 'client-1', clientId: 'client-1', scope });
-    expect(await contextFor({ client_id: undefined, azp: 'app' })).toEqual({ sub: 'client-1', clientId: 'app', scope });
+  test.each<[change: Record<string, unknown>, context: object]>([
+    [{ client_id: undefined, azp: 'app' }, { clientId: 'app' }],
     // RFC 9068 section 2.2 names the client in `client_id`. `azp` is from OpenID Connect and may name another party.
-    expect(await contextFor({ client_id: 'client', azp: 'app' })).toEqual({
-      sub: 'client-1',
-      clientId: 'client',
-      scope,
-    });
-    expect(await contextFor({ client_id: '', azp: 'app' })).toEqual({ sub: 'client-1', clientId: 'app', scope });
-    expect(await contextFor({ client_id: ['x'], azp: 7 })).toEqual({ sub: 'client-1', clientId: '', scope });
-    expect(await contextFor({ sub: undefined, client_id: undefined })).toEqual({ sub: '', clientId: '', scope });
+    [{ client_id: 'client', azp: 'app' }, { clientId: 'client' }],
+    [{ client_id: ['x'], azp: 7 }, { clientId: '' }],
+    [
+      { sub: undefined, client_id: '' },
+      { sub: '', clientId: '' },
+    ],
+  ])('passes only strings on to the function: %j becomes %j', async (change, context) => {
+    expect(await responseTo(change)).toMatchObject({ isAuthorized: true, context });
   });
 
   test('passes on the scopes of all claims that SCOPE_CLAIM names, as one string with spaces between them', async () => {
-    const contextFor = async (change: Record<string, unknown>) => {
-      const response = await responseTo({ scope: 'other', ...change }, { SCOPE_CLAIM: 'scp,roles' });
-      return 'context' in response && response.context['scope'];
-    };
-    expect(await contextFor({ scp: ['plants/read', 'plants/create'] })).toBe('plants/read plants/create');
-    expect(await contextFor({ scp: ' plants/read  plants/create' })).toBe('plants/read plants/create');
-    expect(await contextFor({ scp: 'plants/read', roles: ['plants/create'] })).toBe('plants/read plants/create');
-    // A list element is a single scope. An element with a space is not a scope, and must not be split into two scopes.
-    expect(await contextFor({ roles: ['plants/create', 'plants/read admin'] })).toBe('plants/create');
-    expect(await responseTo({ scope: 'plants/create' }, { SCOPE_CLAIM: 'scp,roles' })).toEqual({ isAuthorized: false });
+    const claimed = { scope: 'other', scp: 'plants/read', roles: ['plants/create'] };
+    const response = await responseTo(claimed, { SCOPE_CLAIM: 'scp,roles' });
+    expect(response).toMatchObject({ context: { scope: 'plants/read plants/create' } });
   });
 
   test('refuses an event without headers', async () => {
@@ -127,81 +107,48 @@ describe('the authorizer', () => {
   });
 
   describe('for a route', () => {
-    const scopes = { 'GET /open': [], 'GET /one': ['a/read'], 'PUT /two': ['a/read', 'a/write'] };
     beforeEach(() => {
+      const scopes = { 'GET /open': [], 'PUT /two': ['a/read', 'a/write'] };
       vi.doMock('../../functions/generated/contract.ts', () => ({ scopes }));
     });
     afterEach(() => {
       vi.doUnmock('../../functions/generated/contract.ts');
     });
 
-    /** Returns whether the authorizer lets a token with this scope call the route, and what the authorizer logs. */
-    const verdictFor = async (routeKey: string, scope: string) => {
-      logged.length = 0;
+    test.each([
+      ['GET /open', 'anything', undefined],
+      ['PUT /two', 'a/write a/read', undefined],
+      ['PUT /two', 'a/read', 'scope'],
+      ['PUT /two', 'a/write', 'scope'],
+      ['$default', 'a/read a/write', 'unknown route'],
+      ['constructor', 'a/read a/write', 'unknown route'],
+    ])('%s, judges a token with the scope "%s" by the route: %s', async (routeKey, scope, reason) => {
       const { isAuthorized } = await responseTo({ scope }, {}, { routeKey });
-      return { isAuthorized, logged };
-    };
-    const allowed = { isAuthorized: true, logged: [{ outcome: 'allowed', gatewayRequestId }] };
-    const refused = (reason: string) => ({
-      isAuthorized: false,
-      logged: [{ outcome: 'refused', reason, gatewayRequestId }],
+      const outcome = reason === undefined ? { outcome: 'allowed' } : { outcome: 'refused', reason };
+      expect({ isAuthorized, logged }).toEqual({
+        isAuthorized: reason === undefined,
+        logged: [{ ...outcome, gatewayRequestId }],
+      });
     });
 
-    test('that needs one scope accepts only tokens with that scope', async () => {
-      expect(await verdictFor('GET /one', 'a/read')).toEqual(allowed);
-      expect(await verdictFor('GET /one', 'a/write')).toEqual(refused('scope'));
-    });
-
-    test('that needs two scopes accepts only a token with both', async () => {
-      expect(await verdictFor('PUT /two', 'a/write a/read')).toEqual(allowed);
-      expect(await verdictFor('PUT /two', 'a/read')).toEqual(refused('scope'));
-      expect(await verdictFor('PUT /two', 'a/write')).toEqual(refused('scope'));
-    });
-
-    test('that needs no scope still refuses an invalid token', async () => {
-      expect(await verdictFor('GET /open', 'anything')).toEqual(allowed);
+    test('that needs no scope, still refuses an invalid token', async () => {
       const handler = await load();
       expect(await handler({ ...authorizerEvent('Bearer a.b.c'), routeKey: 'GET /open' })).toEqual({
         isAuthorized: false,
       });
     });
-
-    test.each(['$default', 'POST /plants', 'get /one', 'GET /one/', 'constructor', '__proto__', ''])(
-      'that is not in the contract refuses every token: %j',
-      async (routeKey) => {
-        expect(await verdictFor(routeKey, 'a/read a/write')).toEqual(refused('unknown route'));
-      },
-    );
   });
 
-  test('refuses a token without the audience that AUDIENCE names', async () => {
-    const handler = await load({ AUDIENCE: 'urn:other' });
-    expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({ isAuthorized: false });
-    expect(logged).toEqual([{ outcome: 'refused', reason: 'audience', gatewayRequestId }]);
+  test.each<[setting: string, aud: string | undefined, isAuthorized: boolean]>([
+    ['urn:other', undefined, false],
+    ['none', 'urn:payroll', true],
+    ['none', undefined, true],
+    // Only `none` itself turns the check off.
+    ['None', 'urn:payroll', false],
+    ['None', 'None', true],
+  ])('with AUDIENCE=%s, accepts a token whose aud is %j: %j', async (setting, aud, isAuthorized) => {
+    expect(await responseTo({ aud }, { AUDIENCE: setting })).toMatchObject({ isAuthorized });
   });
-
-  describe('if AUDIENCE is the word none', () => {
-    test.each(['urn:payroll', 'none', ['none'], undefined])('accepts a token whose aud is %j', async (aud) => {
-      const response = await responseTo({ aud }, { AUDIENCE: 'none' });
-      expect(response).toMatchObject({ isAuthorized: true });
-    });
-  });
-
-  test.each(['none', ['none'], undefined, 'None'])(
-    'refuses a token whose aud is %j if an audience is required',
-    async (aud) => {
-      expect(await responseTo({ aud })).toEqual({ isAuthorized: false });
-      expect(logged).toEqual([{ outcome: 'refused', reason: 'audience', gatewayRequestId }]);
-    },
-  );
-
-  test.each(['None', 'NONE', ' none', 'none,'])(
-    'takes AUDIENCE=%j for the name of an audience, because only `none` itself has a special meaning',
-    async (audience) => {
-      expect(await responseTo({ aud: 'urn:payroll' }, { AUDIENCE: audience })).toEqual({ isAuthorized: false });
-      expect(await responseTo({ aud: audience }, { AUDIENCE: audience })).toMatchObject({ isAuthorized: true });
-    },
-  );
 
   test("throws instead of refusing the token if the issuer's keys cannot be fetched", async () => {
     const handler = await load({ JWKS_URI: `${issuer.issuer}/nothing-here`, BUNDLE_SHA256: 'hash' });
@@ -210,24 +157,6 @@ describe('the authorizer', () => {
     // source map for the stack trace.
     const logged = { message, gatewayRequestId, bundle: 'hash' };
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toMatchObject(logged);
-  });
-
-  test('throws before Lambda times out if the issuer never responds', async () => {
-    const silent = createServer(() => {});
-    const port = await listen(silent, 0);
-    onTestFinished(() => void silent.close());
-    const handler = await load({ JWKS_URI: `https://127.0.0.1:${port}/jwks` });
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    let connections = once(silent, 'connection');
-    const failure = handler(authorizerEvent(`Bearer ${token}`)).catch((error: Error) => error.message);
-    // Both attempts to fetch the keys must end within 9 s, the function's time-out, which infra/ sets.
-    await connections;
-    connections = once(silent, 'connection');
-    vi.advanceTimersByTime(4_499);
-    await connections;
-    vi.advanceTimersByTime(4_499);
-    expect(await failure).toContain('cannot be fetched');
   });
 
   test('fetches keys over HTTPS only', async () => {

@@ -14,13 +14,9 @@ const point = {
   y: 'T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',
 };
 
-const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.export({ format: 'jwk' });
-
-/** Encodes a number as in a JSON Web Key (Base64urlUInt, RFC 7518 section 2). */
-const base64urlOf = (value: number): string => {
-  const hex = value.toString(16);
-  return Buffer.from(hex.padStart(2 * Math.ceil(hex.length / 2), '0'), 'hex').toString('base64url');
-};
+const rsaKey = (modulusLength: number) =>
+  generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' });
+const rsa = rsaKey(2_048);
 
 const jwks = (kid: string): Jwks => ({ keys: [{ kid, ...point }] });
 
@@ -92,55 +88,29 @@ describe('the keys of an issuer that can be reached', () => {
   });
 
   test.each<[what: string, other: unknown]>([
-    ['a secret key', { kid: 'b', kty: 'oct', k: 'c2VjcmV0' }],
-    ['a key on another curve', { kid: 'b', kty: 'OKP', crv: 'Ed25519', x: point.x }],
-    ['a key for encryption', { kid: 'b', ...point, use: 'enc' }],
-    ['a key that is not a point on its curve', { kid: 'b', ...point, y: point.x }],
-    ['a key without a kid', point],
+    ['a secret key', { kty: 'oct', k: 'c2VjcmV0' }],
+    ['a key on another curve', { kty: 'OKP', crv: 'Ed25519', x: point.x }],
+    ['an EC key on another curve', { ...point, crv: 'P-384' }],
+    ['a key for encryption', { ...point, use: 'enc' }],
+    ['a key that is not a point on its curve', { ...point, y: point.x }],
+    ['a key without a kid', { ...point, kid: undefined }],
     ['a key whose kid is not a string', { ...point, kid: 7 }],
-    ['a key without kty', { kid: 'b' }],
-    ['a key that is null', null],
-    ['a key whose use is not a string', { kid: 'b', ...point, use: 1 }],
-    ...[
-      ['sign'],
-      ['encrypt', 'wrapKey'],
-      [],
-      ['Verify'],
-      ['verify', 7],
-      [['verify']],
-      'verify',
-      null,
-      7,
-      { verify: 1 },
-    ].map((operations): [string, object] => [
+    ['a key without kty', {}],
+    ...[['sign'], [], ['verify', 7], 'verify', null].map((operations): [string, object] => [
       `a key with key_ops ${JSON.stringify(operations)}`,
-      { kid: 'b', ...point, key_ops: operations },
+      { ...point, key_ops: operations },
     ]),
-    ...['ES384', 'RS256', 'ECDH-ES', 'none', 'es256', ''].map((alg): [string, object] => [
-      `a key on P-256 for ${JSON.stringify(alg)}`,
-      { kid: 'b', ...point, alg },
+    ...['ES384', 'RS256', ''].map((alg): [string, object] => [`a key on P-256 for "${alg}"`, { ...point, alg }]),
+    ...['RS384', 'PS256', 'ES256'].map((alg): [string, object] => [`an RSA key for ${alg}`, { ...rsa, alg }]),
+    // AQ is 1, Aw 3, AQAA 65,536 (Base64urlUInt, RFC 7518 section 2).
+    ...['AQ', 'Aw', 'AQAA', 'AAAAAAE'].map((e): [string, object] => [
+      `an RSA key with the exponent ${e}`,
+      { ...rsa, e },
     ]),
-    ...['RS384', 'RS512', 'PS256', 'RSA-OAEP', 'ES256'].map((alg): [string, object] => [
-      `an RSA key for ${alg}`,
-      { kid: 'b', ...rsa, alg },
-    ]),
-    ...[0, 1, 2, 3, 5, 17, 257, 65_535, 65_536].map((exponent): [string, object] => [
-      `an RSA key with the exponent ${exponent}`,
-      { kid: 'b', ...rsa, e: base64urlOf(exponent) },
-    ]),
-    ['an RSA key with the exponent 1 behind zeros', { kid: 'b', ...rsa, e: 'AAAAAAE' }],
-    [
-      'an RSA key with 2,047 bits',
-      { kid: 'b', ...generateKeyPairSync('rsa', { modulusLength: 2_047 }).publicKey.export({ format: 'jwk' }) },
-    ],
+    ['an RSA key with 2,047 bits', rsaKey(2_047)],
   ])('do not include %s, which must not verify a token', async (_, other) => {
-    published = { keys: [other, ...jwks('a').keys] };
+    published = { keys: [null, { kid: 'b', ...Object(other) }, ...jwks('a').keys] };
     expect(kidsOf(await keys.current())).toEqual(['a']);
-  });
-
-  test('are used if they are RSA keys of 2,048 bits whose exponent is 65,537 or larger', async () => {
-    published = { keys: [65_537, 65_539, 2 ** 31 + 11].map((e) => ({ kid: String(e), ...rsa, e: base64urlOf(e) })) };
-    expect(kidsOf(await keys.current())).toEqual(['65537', '65539', String(2 ** 31 + 11)]);
   });
 
   test.each<[what: string, jwk: object]>([
@@ -148,6 +118,7 @@ describe('the keys of an issuer that can be reached', () => {
     ['may also sign', { ...point, key_ops: ['sign', 'verify'] }],
     ['names no use', point],
     ['is an RSA key and names its use', { ...rsa, alg: 'RS256', use: 'sig', key_ops: ['verify'] }],
+    ['is an RSA key with the exponent 65,539', { ...rsa, e: 'AQAD' }],
   ])('include a key that %s', async (_, jwk) => {
     published = { keys: [{ kid: 'a', ...jwk }] };
     expect(kidsOf(await keys.current())).toEqual(['a']);
@@ -205,46 +176,29 @@ describe('the keys of an issuer that fails', () => {
     expect(fetches, 'fetches').toHaveLength(2);
   });
 
-  test('cannot be read, and a log line says why the issuer did not return them', async () => {
-    published = undefined;
-    await expect(keys.current()).rejects.toThrow('the issuer is down');
-    expect(console.warn).toHaveBeenCalledWith({ outcome: 'keys not fetched', cause: 'the issuer is down' });
-  });
+  test.each<unknown>(['secret', null, {}, { keys: 'secret' }, { keys: ['secret', null, {}] }])(
+    'cannot be read if the response is not a key set, and the log does not quote the response: %j',
+    async (response) => {
+      published = response;
+      await expect(keys.current()).rejects.toThrow('the response is not a key set');
+      expect(console.warn).toHaveBeenCalledWith({
+        outcome: 'keys not fetched',
+        cause: 'the response is not a key set',
+      });
+    },
+  );
 
-  test.each<unknown>([
-    'secret',
-    null,
-    [],
-    {},
-    { keys: 'secret' },
-    { keys: { secret: 1 } },
-    { keys: ['secret', null, {}] },
-  ])('cannot be read if the response is not a key set, and the log does not quote the response: %j', async (answer) => {
-    published = answer;
-    await expect(keys.current()).rejects.toThrow('the response is not a key set');
-    expect(console.warn).toHaveBeenCalledWith({
-      outcome: 'keys not fetched',
-      cause: 'the response is not a key set',
-    });
-  });
-
-  test.each([
-    ['a byte order mark', `\ufeff${JSON.stringify(jwks('b'))}`, 'utf8'],
-    ['another encoding', JSON.stringify({ keys: [{ ...point, kid: 'é' }] }), 'latin1'],
-  ] as const)('stay in use if the new key set cannot be read because of %s', async (_, text, encoding) => {
+  const bytes = (text: string, encoding?: BufferEncoding) => Uint8Array.from(Buffer.from(text, encoding));
+  test.each<[what: string, response: unknown]>([
+    ['is not a key set', null],
+    ['has only malformed keys', { keys: [{ ...point, kid: 7 }] }],
+    ['begins with a byte order mark', bytes(`\ufeff${JSON.stringify(jwks('b'))}`)],
+    ['is not UTF-8', bytes(JSON.stringify(jwks('é')), 'latin1')],
+  ])('stay in use if the new response %s', async (_, response) => {
     const held = await keys.current();
-    published = Uint8Array.from(Buffer.from(text, encoding));
+    published = response;
     seconds(300);
     expect(await keys.current()).toBe(held);
-  });
-
-  test('stay in use if the new response is not a key set, or if all its keys are malformed', async () => {
-    const held = await keys.current();
-    for (const rubbish of [null, { keys: [{}] }, { keys: [{ ...point, kid: 7 }] }]) {
-      published = rubbish;
-      seconds(300);
-      expect(await keys.current()).toBe(held);
-    }
   });
 
   test('are used if the clock steps back during their fetch', async () => {
