@@ -28,6 +28,15 @@ type Handler = (event: unknown, context: object) => Promise<APIGatewayProxyStruc
 /** The service must respond to every request within this many milliseconds, whatever the store does. */
 const timeBound = 2_500;
 
+/** Returns the environment variables of an operation whose table is in the store at `endpoint`. */
+export const lambdaEnvironment = (endpoint: string) => ({
+  TABLE_NAME: 'plants',
+  AWS_REGION: 'us-east-1',
+  AWS_ACCESS_KEY_ID: 'test',
+  AWS_SECRET_ACCESS_KEY: 'test',
+  AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+});
+
 /**
  * Loads a function into this process for one test file, with a new store and with the clock of event-loop-clock.ts.
  * @param load returns a new instance of the function at each call, as a cold start does
@@ -35,13 +44,7 @@ const timeBound = 2_500;
 export const startInProcess = async (load: () => Promise<LambdaModule>): Promise<InProcess> => {
   startEventLoopClock();
   const store = await startFaultyStore('plants');
-  Object.assign(process.env, {
-    TABLE_NAME: 'plants',
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'test',
-    AWS_SECRET_ACCESS_KEY: 'test',
-    AWS_ENDPOINT_URL_DYNAMODB: store.endpoint,
-  });
+  Object.assign(process.env, lambdaEnvironment(store.endpoint));
   const invoke = invoker(await load());
   return {
     invoke,

@@ -53,17 +53,12 @@ afterEach(() => {
 });
 
 describe('the keys of an issuer that can be reached', () => {
-  test('are fetched when first needed, and then kept', async () => {
+  test('are fetched when first needed, only once for several requests, and then kept', async () => {
     expect(fetches).toEqual([]);
-    const held = await keys.current();
+    const [held] = await Promise.all([keys.current(), keys.current(), keys.renewed()]);
     expect(kidsOf(held)).toEqual(['a']);
     expect(await keys.current()).toBe(held);
     expect(fetches).toEqual(['https://issuer.example/jwks']);
-  });
-
-  test('are fetched only once if several requests need them at the same time', async () => {
-    await Promise.all([keys.current(), keys.current(), keys.renewed()]);
-    expect(fetches, 'fetches').toHaveLength(1);
   });
 
   test('are fetched again after 5 minutes, so that a withdrawn key stops working', async () => {
@@ -77,14 +72,12 @@ describe('the keys of an issuer that can be reached', () => {
 
   test('are fetched at most once every 10 seconds, however many tokens name an unknown key', async () => {
     const held = await keys.current();
-    for (let count = 0; count < 1_000; count += 1) expect(await keys.renewed()).toBe(held);
-    expect(fetches, 'fetches').toHaveLength(1);
     published = jwks('b');
     seconds(9);
     expect(await keys.renewed()).toBe(held);
+    expect(fetches, 'fetches').toHaveLength(1);
     seconds(1);
     expect(kidsOf(await keys.renewed())).toEqual(['b']);
-    expect(fetches, 'fetches').toHaveLength(2);
   });
 
   test.each<[what: string, other: unknown]>([
@@ -128,7 +121,7 @@ describe('the keys of an issuer that can be reached', () => {
     await keys.current();
     published = { keys: [] };
     seconds(300);
-    for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('has no key');
+    for (const _ of [1, 2]) await expect(keys.current()).rejects.toThrow('has no key');
     expect(fetches, 'fetches').toHaveLength(2);
     published = jwks('b');
     seconds(10);
@@ -139,7 +132,7 @@ describe('the keys of an issuer that can be reached', () => {
 describe('the keys of an issuer that fails', () => {
   test('cannot be read before a fetch succeeds, and a fetch starts at most once every 10 seconds', async () => {
     published = undefined;
-    for (let count = 0; count < 100; count += 1) await expect(keys.current()).rejects.toThrow('cannot be fetched');
+    for (const _ of [1, 2]) await expect(keys.current()).rejects.toThrow('cannot be fetched');
     expect(fetches, 'fetches').toHaveLength(1);
     published = jwks('a');
     seconds(10);
@@ -169,10 +162,9 @@ describe('the keys of an issuer that fails', () => {
     await vi.advanceTimersByTimeAsync(3_000);
     expect((await Promise.all(waiting)).map(kidsOf)).toEqual([['a'], ['a']]);
     expect(fetches, 'fetches').toHaveLength(2);
+    seconds(9);
     // The fake clock does not advance, so `current` and `renewed` return only if they do not wait for the issuer.
     for (const ask of [keys.current, keys.renewed]) expect(kidsOf(await ask())).toEqual(['a']);
-    seconds(9);
-    expect(kidsOf(await keys.current())).toEqual(['a']);
     expect(fetches, 'fetches').toHaveLength(2);
   });
 
