@@ -11,7 +11,7 @@ const keys = issuerKeys(fromEnvironment('JWKS_URI'));
 const audience = fromEnvironment('AUDIENCE');
 const rules = {
   issuer: fromEnvironment('ISSUER'),
-  // AUDIENCE is `none` if the stack creates its issuer, or with the setting `audience=none`. Then skip the check.
+  // AUDIENCE is `none` if the stack creates its issuer, or with the setting `audience=none`.
   audience: audience === 'none' ? null : audience,
   scopeClaims: fromEnvironment('SCOPE_CLAIM').split(','),
 };
@@ -23,7 +23,7 @@ const rules = {
 export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
   const gatewayRequestId = event.requestContext.requestId;
   const verdict = await verdictOn(event).catch((error: Error) => {
-    // Add two fields to the error: if a function throws an error, Lambda logs all fields of the error.
+    // Lambda logs all fields of a thrown error.
     throw Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] });
   });
   if ('refused' in verdict) {
@@ -45,8 +45,5 @@ const verdictOn = async ({ routeKey, headers }: APIGatewayRequestAuthorizerEvent
   return verifyToken(bearer.token, { ...rules, requiredScopes: scopes[routeKey] ?? [] }, keys);
 };
 
-/**
- * Returns the claim if it is a string, and otherwise an empty string, so that the authorizer's context has only
- * strings.
- */
+/** The authorizer's context may contain only strings. */
 const text = (claim: unknown): string => (typeof claim === 'string' ? claim : '');

@@ -1,9 +1,9 @@
-import type { OngoingRequest } from './plants/dynamodb.ts';
+import type { OngoingRequest, Table } from './plants/dynamodb.ts';
 import { NumberOutOfRange } from './plants/number-range.ts';
-import { type AllFields, type NewPlant, type Plant, toPlant } from './plants/plant.ts';
-import { type AddPlant, type Outcome, PlantConflict, PlantTooLarge } from './plants/plant-table.ts';
+import { type NewPlant, toPlant } from './plants/plant.ts';
+import { addPlant, PlantConflict, PlantTooLarge } from './plants/plant-table.ts';
 
-/** This operation's errors, each with its response. functions/http/errors.ts has those that all operations share. */
+/** This operation's own errors. functions/http/errors.ts has those that all operations share. */
 export const errors = [
   [PlantConflict, { status: 409, error: 40901, message: 'the id belongs to a plant with other content' }],
   [
@@ -18,12 +18,10 @@ export const errors = [
 ] as const;
 
 /**
- * The operation createPlant: stores a plant, and returns the outcome and the plant as the response shows it.
- * @throws the errors of `AddPlant`
+ * The operation createPlant: stores a plant, and returns the outcome and the plant for the response.
+ * @throws the errors of `addPlant`
  */
-export const createPlant =
-  (addPlant: AddPlant) =>
-  async (newPlant: NewPlant, request: OngoingRequest): Promise<{ outcome: Outcome; plant: AllFields<Plant> }> => ({
-    outcome: await addPlant(newPlant, request),
-    plant: toPlant(newPlant),
-  });
+export const createPlant = async (table: Table, newPlant: NewPlant, request: OngoingRequest) => ({
+  outcome: await addPlant(table, newPlant, request),
+  plant: toPlant(newPlant),
+});

@@ -7,9 +7,8 @@ import { runChecks } from './smoke-test/run-checks.ts';
 const reportTime = 10_000;
 
 /**
- * Checks the new versions of the functions before clients reach them, and reports the result to CodeDeploy, which would
- * otherwise wait for an hour.
- * @throws the SDK's error if the report fails
+ * Checks the new versions of the functions before clients reach them, and reports to CodeDeploy, which would otherwise
+ * wait for an hour. @throws the SDK's error if the report fails
  */
 export const handler = async (event: HookEvent, context: Context): Promise<void> => {
   let isGood = false;

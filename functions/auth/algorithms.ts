@@ -1,6 +1,6 @@
 import type { Jwk } from 'aws-jwt-verify/jwk';
 
-/** The only accepted signature algorithms: a token must not choose another one (RFC 8725 section 3.1). */
+/** A token must not choose another algorithm (RFC 8725 section 3.1). */
 const algorithms = ['RS256', 'ES256'] as const;
 
 export type Algorithm = (typeof algorithms)[number];

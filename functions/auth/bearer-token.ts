@@ -1,9 +1,9 @@
 import type { Refusal } from './unverified-token.ts';
 
-/** The maximum length of an Authorization header. Real tokens are far shorter; the limit bounds the verifier's work. */
+/** Real tokens are far shorter; the limit bounds the verifier's work. */
 export const maxHeaderLength = 8_192;
 
-/** Matches the Authorization header of a bearer token (RFC 6750 section 2.1). */
+/** RFC 6750 section 2.1. */
 const bearerHeader = /^Bearer +(?<token>[\w.~+/-]+=*)$/i;
 
 /** A signed JWT has three base64url parts without padding (RFC 7515 section 7.1). */

@@ -4,21 +4,18 @@ import { assertIsSignatureJwk, isJwk, type Jwk } from 'aws-jwt-verify/jwk';
 import type { Json } from 'aws-jwt-verify/safe-json-parse';
 import { type Algorithm, algorithmOf } from './algorithms.ts';
 
-/** A key that verifies signatures. `publicKey` is the parsed `jwk`, kept because parsing takes as long as verifying. */
+/** `publicKey` is the parsed `jwk`, kept because parsing takes as long as verifying. */
 export type IssuerKey = { kid: string; algorithm: Algorithm; jwk: Jwk; publicKey: KeyObject };
 
 /** Milliseconds until keys are fetched again. If the issuer responds, a withdrawn key works for at most this long. */
 export const freshFor = 5 * 60_000;
 
-/**
- * How many milliseconds keys stay in use after their fetch if the issuer cannot be reached. After that, no token is
- * accepted.
- */
+/** Milliseconds for which fetched keys stay in use if the issuer cannot be reached. Then no token is accepted. */
 export const usableFor = 60 * 60_000;
 
 /**
- * Milliseconds that must pass after a fetch before the next fetch starts. Otherwise, tokens with made-up key ids would
- * flood the issuer with requests and, while the issuer hangs, nearly every request would wait for the issuer.
+ * Milliseconds between two fetches. Otherwise, tokens with made-up key ids would flood the issuer and, while the issuer
+ * hangs, nearly every request would wait.
  */
 export const cooldown = 10_000;
 
@@ -26,16 +23,9 @@ export const cooldown = 10_000;
 const responseTimeout = 1_500;
 
 export type IssuerKeys = {
-  /**
-   * Returns the keys, from the cache or, if the cache is empty or too old, from the issuer.
-   * @throws Error if no usable keys are known
-   */
+  /** Returns the cached keys if they are fresh, else those of the issuer. @throws Error if no usable keys are known */
   current: () => Promise<readonly IssuerKey[]>;
-  /**
-   * Fetches the keys again, and returns them. If the last fetch ended less than `cooldown` ago, returns the cached
-   * keys.
-   * @throws Error if no usable keys are known, as `current` does
-   */
+  /** Fetches the keys again, unless the last fetch ended less than `cooldown` ago. @throws Error, as `current` does */
   renewed: () => Promise<readonly IssuerKey[]>;
 };
 
@@ -80,19 +70,13 @@ export const issuerKeys = (jwksUri: string): IssuerKeys => {
   };
 };
 
-/**
- * Returns whether a time passed less than `duration` ago. A time in the future counts as long ago: the clock has stepped
- * back, so nobody knows how long ago it was.
- */
+/** A time in the future counts as long ago: the clock has stepped back, so nobody knows how long ago the time was. */
 const isWithin = (duration: number, time: number): boolean => {
   const age = Date.now() - time;
   return age >= 0 && age < duration;
 };
 
-/**
- * Returns those keys of a key set (RFC 7517, as JSON) with which tokens can be verified.
- * @throws Error if the response is not a key set
- */
+/** Returns the keys of a key set that can verify tokens. @throws Error if the response is not a key set (RFC 7517) */
 export const usableKeys = (response: ArrayBuffer): IssuerKey[] => {
   try {
     const { keys } = JSON.parse(utf8.decode(response)) as { keys: Json[] };
@@ -108,13 +92,13 @@ export const usableKeys = (response: ArrayBuffer): IssuerKey[] => {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The shortest RSA key allowed, in bits (RFC 7518 section 3.3). */
+/** In bits (RFC 7518 section 3.3). */
 export const minModulusLength = 2_048;
 
-/** The smallest RSA exponent allowed (FIPS 186-5 section 5.4). With an exponent of 1, anyone could forge signatures. */
+/** FIPS 186-5 section 5.4. With an exponent of 1, anyone could forge signatures. */
 export const minPublicExponent = 65_537n;
 
-/** Parses a key. Returns undefined for a key that cannot be used, so that the key is ignored (RFC 7517 section 5). */
+/** Returns undefined for a key that cannot be used, so that the key is ignored (RFC 7517 section 5). */
 const usableKey = (jwk: Jwk): IssuerKey | undefined => {
   const algorithm = algorithmOf(jwk);
   if (algorithm === undefined || jwk.kid === undefined || !isForVerifying(jwk)) return undefined;

@@ -24,22 +24,15 @@ export type Refusal =
   | 'scope'
   | 'not an access token';
 
-/**
- * The `typ` of access tokens, in lower case (RFC 9068 section 2.1). A token whose `typ` is `jwt`, or that has none, is
- * accepted too, because Cognito and other issuers send such tokens.
- */
+/** RFC 9068 section 2.1, in lower case. Cognito and other issuers send tokens with the `typ` JWT, or with none. */
 const accessTokenTypes = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
 
 /** Seconds by which an issuer's clock may be ahead of ours. */
 export const clockSkew = 60;
 
-/** The algorithm and the key id in a token's header. They select the keys with which to verify the token. */
 export type Unverified = { algorithm: Algorithm; kid: string };
 
-/**
- * Reads a token before its signature is verified. Refuses bad tokens that aws-jwt-verify would accept, or would reject
- * without a clear reason.
- */
+/** Refuses, before the signature is verified, what aws-jwt-verify would accept, or reject without a clear reason. */
 export const readUnverified = (token: string, issuer: string): Unverified | { refused: Refusal } => {
   if (!isEncodedWell(token)) return { refused: 'malformed' };
   let header: JwtHeader;
@@ -54,8 +47,7 @@ export const readUnverified = (token: string, issuer: string): Unverified | { re
   if (typ !== undefined && !(typeof typ === 'string' && accessTokenTypes.has(typ.toLowerCase()))) {
     return { refused: 'type' };
   }
-  // Refuse a token that requires an extension in `crit` (RFC 7515 section 4.1.11), or has the extension `b64` (RFC
-  // 7797): we support none.
+  // We support no extensions (`crit`: RFC 7515 section 4.1.11, `b64`: RFC 7797).
   if ('crit' in header || 'b64' in header) return { refused: 'critical extension' };
   if (!isAlgorithm(alg)) return { refused: 'algorithm' };
   if (kid === undefined) return { refused: 'unknown key' };
@@ -75,10 +67,7 @@ const refuseClaims = (payload: JwtPayload, issuer: string): Refusal | undefined 
   return undefined;
 };
 
-/**
- * Returns whether header and payload are UTF-8 (RFC 7519 section 7.2) and all three parts are canonical base64url: no
- * two spellings may decode to the same bytes.
- */
+/** Header and payload must be UTF-8 (RFC 7519 section 7.2), and no two spellings of a part may decode to the same bytes. */
 const isEncodedWell = (token: string): boolean => {
   const parts = token.split('.');
   const bytes = parts.map((part) => Buffer.from(part, 'base64url'));

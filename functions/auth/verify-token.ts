@@ -13,10 +13,6 @@ export type TokenRules = {
   scopeClaims: readonly string[];
 };
 
-/**
- * The claims of a valid token, and its scopes (those in the claims listed in `scopeClaims`); or the reason for a
- * refusal.
- */
 export type Verdict = { claims: JwtPayload; scopes: string[] } | { refused: Refusal };
 
 /**
@@ -30,7 +26,7 @@ export const verifyToken = async (token: string, rules: TokenRules, keys: Issuer
   if ('refused' in unverified) return unverified;
   const named = await keysNamed(unverified.kid, keys);
   let verdict: Verdict = { refused: named.length > 0 ? 'algorithm' : 'unknown key' };
-  // Keys may share a key id (RFC 7517 section 4.5), so try each of them that has the token's algorithm, until one fits.
+  // Keys may share a key id (RFC 7517 section 4.5).
   for (const key of named.filter(({ algorithm }) => algorithm === unverified.algorithm)) {
     verdict = verifyWith(key, token, rules);
     if (!('refused' in verdict && verdict.refused === 'signature')) break;
@@ -54,8 +50,7 @@ const verifyWith = ({ jwk, publicKey }: IssuerKey, token: string, rules: TokenRu
   } catch (error) {
     if (error instanceof JwtExpiredError) return { refused: 'expired' };
     if (error instanceof JwtInvalidAudienceError) return { refused: 'audience' };
-    // Whatever the class of this error, its cause is a wrong signature: `readUnverified` and the checks above rule out
-    // all others.
+    // `readUnverified` and the checks above rule out all other causes.
     return { refused: 'signature' };
   }
 };
@@ -65,14 +60,13 @@ const assertNotExpired = ({ payload: { exp = 0 } }: { payload: JwtPayload }): vo
   if (exp <= Date.now() / 1000) throw new JwtExpiredError('The token has expired', exp);
 };
 
-/** Returns the scopes in the named claims: the words of each string, and the elements of each list of strings. */
+/** Scopes are the words of a string, or the elements of a list of strings. */
 const grantedScopes = (claims: JwtPayload, names: readonly string[]): string[] => {
   const scopes = names.flatMap((name) => {
     const claim: unknown = Object.hasOwn(claims, name) ? claims[name] : undefined;
     if (typeof claim === 'string') return claim.split(' ');
     return Array.isArray(claim) && claim.every((each) => typeof each === 'string') ? claim : [];
   });
-  // Drop list elements that contain a space. Such an element is not a scope (RFC 6749 section 3.3), and would look like
-  // two scopes once the authorizer joins all scopes with spaces.
+  // A list element with a space is not a scope (RFC 6749 section 3.3), and would look like two once they are joined.
   return [...new Set(scopes)].filter((scope) => scope !== '' && !scope.includes(' '));
 };

@@ -5,21 +5,16 @@ import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
 import { jsonResponse } from './json-response.ts';
 import { type OperationContext, storeTime } from './store-time.ts';
 
-/** The part of an API Gateway event (payload format 2.0) that every operation reads. */
 export type HttpEvent = Pick<APIGatewayProxyEventV2, 'requestContext'>;
 
 export type ErrorClass = new (...args: never[]) => Error;
 
-/**
- * An error class from outside functions/http/, and the entry of the error catalogue (errors.ts) that says how to
- * respond to errors of this class.
- */
+/** An error class from outside functions/http/, and its response. */
 export type Translation = readonly [errorClass: ErrorClass, entry: CatalogueEntry];
 
 /**
- * Turns a thrown error into a response from the error catalogue, and logs one line. The cause of a 5xx is in that line,
- * but not in the response. Register this middleware first: Middy runs `onError` hooks in reverse order, so this hook
- * then runs last.
+ * Turns a thrown error into a response from the error catalogue, and logs one line with the cause of a 5xx.
+ * Register this middleware first: Middy runs `onError` hooks in reverse order.
  * @example .use(errorResponse([[StoreUnavailable, errors.storeUnavailable]]))
  */
 export const errorResponse = (
@@ -42,35 +37,33 @@ const inCatalogue = (thrown: unknown, translations: readonly Translation[]): Cat
   return new CatalogueError(translation?.[1] ?? errors.fault);
 };
 
-/** Logs one JSON line. Lambda adds the time, the level, and Lambda's request id, which clients never see. */
 const log = ({ status, error }: CatalogueEntry, thrown: unknown, more: object): void => {
   const bundle = process.env['BUNDLE_SHA256'];
-  const failure = () => ({ outcome: 'failed', error, cause: evidence(thrown), bundle, ...more });
+  const failure = () => ({ outcome: 'failed', error, cause: describeError(thrown), bundle, ...more });
   if (status < 500) console.info({ outcome: 'refused', error, ...more });
   else if (status === 503) console.warn(failure());
   else console.error(failure());
 };
 
-/** The metadata of an AWS SDK call that we log: HTTP status, number of attempts, and the request id for AWS Support. */
+/** `requestId` is for AWS Support. */
 type ServiceMetadata = { httpStatusCode?: number; attempts?: number; requestId?: string };
 
-/** Describes an error and up to three nested causes for the log, without any content of the request. */
-const evidence = (thrown: unknown, depth = 0): object => {
+/** Describes an error and up to three nested causes, without any content of the request. */
+const describeError = (thrown: unknown, depth = 0): object => {
   if (!(thrown instanceof Error)) return { name: typeof thrown };
   const { name, cause, code, stack, $metadata } = thrown as Error & { code?: unknown; $metadata?: ServiceMetadata };
   const { httpStatusCode, attempts, requestId } = $metadata ?? {};
-  // DynamoDB's errors and SyntaxErrors may quote text from the network in their `code` and in their message. The stack
-  // starts with the message, so log neither `code` nor the stack of these errors.
+  // These errors may quote text from the network in `code` and in their message, with which the stack begins.
   const isQuote = '$response' in thrown || thrown instanceof SyntaxError;
   return {
     name: ifMatches(errorName, name),
     ...(!isQuote && { code: ifMatches(errorCode, code), stack }),
     ...($metadata && { $metadata: { httpStatusCode, attempts, requestId: ifMatches(dynamoDBRequestId, requestId) } }),
-    ...(cause !== undefined && depth < 3 && { cause: evidence(cause, depth + 1) }),
+    ...(cause !== undefined && depth < 3 && { cause: describeError(cause, depth + 1) }),
   };
 };
 
-/** An error's name, code and request id: each is logged only if it has its usual form, because it might be a secret. */
+/** A value without its usual form is not logged, because it might be a secret. */
 const errorName = /^(?:[A-Z][A-Za-z]{0,60})?(?:Exception|Error|Failure|Exceeded|Unavailable)$/;
 const errorCode = /^[A-Z][A-Z\d_]{1,60}$/;
 const dynamoDBRequestId = /^[A-Z\d]{52}$/;

@@ -16,13 +16,11 @@ const exactValue = (key: string, value: unknown, { source = '' }: { source?: str
 };
 
 /**
- * Corrects `value`, the number that JSON.parse made of the text `source`, if it may have been rounded: an integer of at
- * most 19 digits becomes a bigint, and a fraction that was rounded to a safe integer becomes NaN, which no check
- * accepts.
+ * Corrects `value`, which JSON.parse may have rounded: an integer of at most 19 digits becomes a bigint, and a fraction
+ * that was rounded to a safe integer becomes NaN, which no check accepts.
  */
 const exactNumber = (value: number, source: string): number | bigint => {
-  // A double keeps all digits of a number of at most 15 digits, but JSON.parse turns a tiny number such as 1e-400 into
-  // 0. So trust a `value` of 0 only if `source` has no digit from 1 to 9.
+  // A double keeps 15 digits, but JSON.parse turns a tiny number such as 1e-400 into 0.
   const isExact = source.length <= 15 && Number.isSafeInteger(value) && (value !== 0 || !/[1-9]/.test(source));
   if (isExact || !Number.isInteger(value)) return value;
   return integerOf(source) ?? (Number.isSafeInteger(value) ? Number.NaN : value);
@@ -30,10 +28,7 @@ const exactNumber = (value: number, source: string): number | bigint => {
 
 const jsonNumber = /^(?<sign>-?)(?<whole>\d+)(?:\.(?<fraction>\d+))?(?:[eE](?<exponent>[+-]?\d+))?$/;
 
-/**
- * Reads an integer in any JSON spelling (`10`, `1e1`, `10.0`). Returns undefined for other numbers, and for integers of
- * more than 19 digits (an int64 has no more), so that even 1e999999 takes little time.
- */
+/** Returns undefined for more than 19 digits (an int64 has no more), so that even 1e999999 takes little time. */
 const integerOf = (literal: string): bigint | undefined => {
   const { sign, whole = '', fraction = '', exponent = '0' } = jsonNumber.exec(literal)?.groups ?? {};
   const digits = (whole + fraction).replace(/^0+/, '');

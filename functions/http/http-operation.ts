@@ -5,8 +5,8 @@ import { CatalogueError, errors } from './errors.ts';
 import type { OperationContext } from './store-time.ts';
 
 /**
- * How many milliseconds before the time-out (5 s, infra/plant-store-stack.ts) the handler's `signal` aborts. The value
- * lets an unfinished request get a 503 after 2.3 s: docs/decisions/contract.md promises a response within 2.5 s.
+ * Milliseconds from the abort of the handler's `signal` to the time-out (5 s, infra/plant-store-stack.ts): an unfinished
+ * request gets a 503 after 2.3 s, because docs/decisions/contract.md promises a response within 2.5 s.
  */
 export const timeoutEarlyInMillis = 2_700;
 
@@ -28,16 +28,13 @@ export const httpOperation = (operation: { errors: readonly Translation[]; unava
     });
 
 /**
- * Fails a request if parsing its body has nearly used up the time, because no time-out can fire during the parsing.
- * Register this middleware last.
+ * Fails a request whose parsing has nearly used up the time, because no time-out can fire meanwhile. Register it last.
  * @throws CatalogueError noTimeLeft
- * @example .use(timeLeft())
  */
 export const timeLeft = (): MiddlewareObj => ({
   before: ({ context }) => {
     const left = context.getRemainingTimeInMillis() - timeoutEarlyInMillis;
-    // Leave at least 200 ms for calling the store: an instance's first call to another service takes 30 ms, and more
-    // with TLS.
+    // An instance's first call to another service takes 30 ms, and more with TLS.
     if (left < 200) throw new CatalogueError(errors.noTimeLeft);
   },
 });

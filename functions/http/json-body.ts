@@ -5,25 +5,22 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { CatalogueError, errors } from './errors.ts';
 import { mayRound, parseExactly } from './exact-json.ts';
 
-/**
- * The maximum size of a body in bytes. A plant of 400 KB fits, even with JSON escapes. Parsing a body of this size
- * takes at most 0.4 s of CPU time.
- */
+/** A plant of 400 KB fits, even with JSON escapes. Parsing such a body takes at most 0.4 s of CPU time. */
 export const maxBodyBytes = 1024 * 1024;
 
-/** Matches `application/json` or `application/*+json`, with any parameters (RFC 6839, RFC 9110 section 8.3.1). */
+/** RFC 6839, RFC 9110 section 8.3.1. */
 const jsonContentType = /^application\/(?:[\w!#$&^.+-]+\+)?json[ \t]*(?:;|$)/i;
 
-/** Matches a Content-Encoding header that is empty or names `identity` only (RFC 9110 section 8.4.1). */
+/** RFC 9110 section 8.4.1. */
 const identityCoding = /^\s*(?:identity\s*(?:,\s*identity\s*)*)?$/i;
 
 const ambiguousReplacement =
   'the request body has U+FFFD or bytes that are not UTF-8; if U+FFFD is meant, write it as \\ufffd';
 
-/** The maximum nesting depth of a body. JSON.parse's limit is the size of the stack, which differs between threads. */
+/** JSON.parse's own limit is the size of the stack, which differs between threads. */
 const maxDepth = 2_000;
 
-/** An API Gateway event (payload 2.0). Its body is text until `jsonBody` has run, and then any JSON value. */
+/** The body is text until `jsonBody` has run, and then any JSON value. */
 type HttpEvent = Omit<APIGatewayProxyEventV2, 'body'> & { body?: unknown };
 
 /**
@@ -43,8 +40,8 @@ export const jsonBody = (): MiddlewareObj<HttpEvent> => {
       const text = decode(event);
       if (depthOf(text) > maxDepth) throw new CatalogueError(errors.notJson);
       try {
-        // Parse a body with only one of the two JSON parsers, never with both, because each can take up to 0.4 s of CPU
-        // time.
+        // The library's parser passes no source text to a reviver, so it cannot keep long integers exact. Never parse
+        // with both: each can take 0.4 s of CPU time.
         const decoded = Object.assign(event, { body: text, isBase64Encoded: false });
         if (mayRound.test(text)) event.body = parseExactly(text);
         else await parser.before?.({ ...request, event: decoded });
@@ -56,10 +53,7 @@ export const jsonBody = (): MiddlewareObj<HttpEvent> => {
   };
 };
 
-/**
- * Returns the body as the client sent it. API Gateway encodes a body in base64 unless the gateway recognizes the body's
- * content type as text.
- */
+/** API Gateway encodes a body in base64 unless the gateway recognizes its content type as text. */
 const decode = ({ body, isBase64Encoded }: HttpEvent): string => {
   if (typeof body !== 'string') throw new CatalogueError(errors.notJson);
   const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
@@ -68,7 +62,7 @@ const decode = ({ body, isBase64Encoded }: HttpEvent): string => {
     if (!isUtf8(bytes)) throw new CatalogueError(errors.notJson);
     return bytes.toString('utf8');
   }
-  // API Gateway replaces bytes that are not UTF-8 with U+FFFD, so nobody can tell whether the client sent U+FFFD itself.
+  // API Gateway replaces bytes that are not UTF-8 with U+FFFD.
   if (body.includes('\ufffd')) throw new CatalogueError(errors.notJson, ambiguousReplacement);
   return body;
 };

@@ -1,6 +1,6 @@
 import { CatalogueError, errors } from './errors.ts';
 
-/** A parameter of an operation. `property` is the part of API Gateway's event that contains the parameter's text. */
+/** `property` is the part of API Gateway's event that contains the parameter's text. */
 export type EventParameter = {
   name: string;
   property: 'pathParameters' | 'queryStringParameters' | 'headers';
@@ -14,7 +14,7 @@ type HttpEvent = { rawQueryString?: string } & { [Property in EventParameter['pr
 const integer = /^(?:0|-?[1-9]\d*)$/;
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Parses a parameter's text by its type. Text that does not fit the type stays text, which the validator refuses. */
+/** Text that does not fit the type stays text, which the validator refuses. */
 const values: Record<EventParameter['type'], (text: string) => unknown> = {
   string: (text) => text,
   integer: (text) => (integer.test(text) ? Number(text) : text),
@@ -28,25 +28,20 @@ const values: Record<EventParameter['type'], (text: string) => unknown> = {
  * @throws CatalogueError notValid if the operation has query parameters and the query string is not UTF-8
  */
 export const parseParameters = (event: HttpEvent, parameters: readonly EventParameter[]): void => {
-  // Parse rawQueryString, because `queryStringParameters` cannot be split again: API Gateway joins the values of a
-  // repeated parameter with commas, and a value may contain commas as well.
+  // In `queryStringParameters`, API Gateway joins repeated values with commas, and a value may contain commas, too.
   const query = parameters.some(({ property }) => property === 'queryStringParameters') ? queryOf(event) : undefined;
   for (const { name, property, type, isList, default: standard } of parameters) {
     event[property] ??= {};
     const inEvent = event[property][name];
     const texts = property === 'queryStringParameters' ? query?.getAll(name) : [inEvent];
     const parsed = (texts ?? []).filter((text) => typeof text === 'string').map(values[type]);
-    // If a parameter is repeated although it is not a list, keep the array of its values, which the validator then
-    // refuses.
+    // The validator refuses an array if the parameter is not a list.
     event[property][name] = isList || parsed.length > 1 ? parsed : parsed[0];
     if (parsed.length === 0) event[property][name] = standard;
   }
 };
 
-/**
- * Parses the query string. Parsing turns bytes that are not UTF-8 into U+FFFD, so refuse a query string that has more
- * U+FFFD after parsing than the client has sent.
- */
+/** Parsing turns bytes that are not UTF-8 into U+FFFD, so there must not be more of them than the client has sent. */
 const queryOf = ({ rawQueryString = '' }: HttpEvent): URLSearchParams => {
   const query = new URLSearchParams(rawQueryString);
   if (query.toString().split('%EF%BF%BD').length !== rawQueryString.split(/%EF%BF%BD/i).length)

@@ -3,13 +3,11 @@ import type { Context } from 'aws-lambda';
 /** A call to the store, with times from performance.now(). `endedAt` and `attempts` are missing until the call ends. */
 type StoreCall = { startedAt: number; endedAt?: number; attempts?: number | undefined };
 
-/** The Lambda context of a request, and the calls to the store that functions/plants/ has made for this request. */
 export type OperationContext = Context & { storeCalls: StoreCall[] };
 
 /**
- * Returns two figures for a log line: the time from a request's first call to the store until all calls have ended, and
- * the total number of attempts. If a call has not ended, measures the time until now, and `attempts` is undefined.
- * @returns undefined if the request did not call the store
+ * Returns the time from a request's first call to the store until all calls have ended, and all their attempts. If a
+ * call has not ended, measures the time until now, and `attempts` is undefined.
  */
 export const storeTime = (calls: readonly StoreCall[] = []) => {
   const [first] = calls;

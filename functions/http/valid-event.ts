@@ -30,7 +30,7 @@ export const validEvent = <Event>(contract: {
   };
 };
 
-/** Limits of an error message. A body of 1 MiB can break half a million rules, but Lambda returns at most 6 MB. */
+/** A body of 1 MiB can break half a million rules, but Lambda returns at most 6 MB. */
 const limits = { violations: 10, nameLength: 200 };
 
 const sentence = (violations: ErrorObject[]): string => {
@@ -46,10 +46,7 @@ const clause = ({ instancePath, params, message }: ErrorObject): string => {
   return `${nameOf(instancePath)} ${message}${allowedValue === undefined ? '' : `: ${JSON.stringify(allowedValue)}`}`;
 };
 
-/**
- * Returns how an error message names a part of the event: `the query parameter id`, or just `id` for a field of the
- * body.
- */
+/** @example nameOf('/queryStringParameters/id') // 'the query parameter id' */
 const nameOf = (path: string): string => {
   const [, part = '', ...field] = path.split('/');
   const name = field.join('/');

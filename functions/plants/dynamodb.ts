@@ -15,37 +15,30 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** A DynamoDB table, with the SDK client that calls it. */
 export type Table = { name: string; client: DynamoDBClient };
 
-/**
- * Time limits of the DynamoDB client, and how often it retries. By default, the SDK waits forever; `requestTimeout`
- * alone only logs a warning.
- */
+/** By default, the SDK waits forever; `requestTimeout` alone only logs a warning. */
 export const storeLimits = {
-  // One attempt and two retries, for broken connections, lost responses and throttling. After about 17 failing requests
-  // in a row, an instance has used up the SDK's retry quota (docs/operate/runbook.md) and no longer retries.
+  // After about 17 failing requests in a row, an instance has used up the SDK's retry quota (docs/operate/runbook.md).
   maxAttempts: 3,
   requestHandler: {
-    // Milliseconds to wait for a connection. TCP resends a lost packet only after a second, so a new attempt is faster.
+    // TCP resends a lost packet only after a second, so a new attempt is faster.
     connectionTimeout: 500,
-    // Milliseconds to wait for the response headers: 100 times the usual wait, but short enough for three attempts in
-    // 2.3 s.
+    // 100 times the usual wait for the response headers, but short enough for three attempts in 2.3 s.
     requestTimeout: 700,
     throwOnRequestTimeout: true,
   },
 } satisfies DynamoDBClientConfig;
 
-/** Returns the table with this name in the region AWS_REGION. @example openTable(fromEnvironment('TABLE_NAME')) */
+/** @example openTable(fromEnvironment('TABLE_NAME')) */
 export const openTable = (name: string): Table => ({
   name,
   client: new DynamoDBClient({ region: fromEnvironment('AWS_REGION'), ...storeLimits }),
 });
 
 /**
- * The API request for which the store is called. `signal` aborts attempts at a call, the waits between them, and the
- * reading of a slow response from the store, which no SDK time-out covers. Each call is added to `storeCalls`, for the
- * log.
+ * The API request for which the store is called. `signal` also aborts the reading of a slow response from the store,
+ * which no SDK time-out covers. Each call is added to `storeCalls`, for the log.
  */
 export type OngoingRequest = {
   signal: AbortSignal;
@@ -56,17 +49,16 @@ export type OngoingRequest = {
 /**
  * Sends a command and waits for DynamoDB's response.
  * @throws StoreUnavailable if DynamoDB does not respond or the error is temporary; else the SDK's error
- * @example await answered(request, client, new UpdateItemCommand(...))
+ * @example await callStore(request, client, new UpdateItemCommand(...))
  */
-export const answered = async <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
+export const callStore = async <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
   { signal, storeCalls }: OngoingRequest,
   client: DynamoDBClient,
-  command: Command<Input, Output>,
+  command: $Command<Input, Output, DynamoDBClientResolvedConfig, ServiceInputTypes, ServiceOutputTypes>,
 ): Promise<Output> => {
   const call: OngoingRequest['storeCalls'][number] = { startedAt: performance.now() };
   storeCalls.push(call);
-  // The low priority makes this middleware see the response before the SDK's own, which parses it. Sending a command
-  // again replaces it.
+  // The low priority makes this middleware see the response before the SDK parses it.
   command.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
@@ -90,27 +82,18 @@ export const answered = async <Input extends ServiceInputTypes, Output extends S
   }
 };
 
-type Command<Input extends ServiceInputTypes, Output extends ServiceOutputTypes> = $Command<
-  Input,
-  Output,
-  DynamoDBClientResolvedConfig,
-  ServiceInputTypes,
-  ServiceOutputTypes
->;
-
-/** Throws if a response has no request id: such a response is not from DynamoDB, and proves nothing about the item. */
+/** A response without a request id is not from DynamoDB, and proves nothing about the item. */
 const assertDynamoDB = ({ $metadata }: ServiceOutputTypes): void => {
   if ($metadata.requestId === undefined) throw notDynamoDB();
 };
 
 const notDynamoDB = (): StoreUnavailable => new StoreUnavailable('The response is not from DynamoDB');
 
-/** A response as the SDK receives it. */
 type HttpResponse = { statusCode: number; body: Buffer | AsyncIterable<Buffer> };
 
 /**
- * Throws StoreUnavailable for a 2xx response that DynamoDB does not send: with another status than 200, or without a
- * JSON object whose `Attributes`, if any, are an object. The SDK takes even an empty body, `null` or `[1]` for success.
+ * Throws StoreUnavailable for a 2xx response that DynamoDB does not send. The SDK takes even an empty body, `null` or
+ * `[1]` for success.
  */
 const assertOutput = async (response: HttpResponse): Promise<void> => {
   if (response.statusCode >= 300) return;
@@ -132,28 +115,22 @@ const isOutput = (json: string): boolean => {
 
 const isObject = (value: unknown): value is object => value instanceof Object && !Array.isArray(value);
 
-/**
- * Names of errors that count as temporary even if the SDK does not retry them. Their causes: the deadline aborted the
- * call, the clock is wrong, or another request is changing the item.
- */
+/** The deadline aborted the call, the clock is wrong, or another request is changing the item. */
 const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionConflictException)$/;
 
-/**
- * Codes of connection errors besides those that the SDK retries: the connection failed or was lost, or the other side
- * did not speak HTTP or TLS.
- */
+/** Besides those that the SDK retries: the connection failed or was lost, or the other side spoke no HTTP or TLS. */
 const connectionErrors =
   /^(?:E(?:ADDRNOTAVAIL|CONNABORTED|HOSTDOWN|NET(?:DOWN|RESET)|PROTO)|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
 
-/** An error that the SDK may throw. If the error comes from Node.js, it has a `code`. */
+/** Errors from Node.js have a `code`. */
 type SdkError = Parameters<typeof isTransientError>[0] & { code?: string };
 
-/** Returns whether an error is temporary. Others are our faults: denied access, no table, no credentials, EMFILE. */
+/** Other errors are our faults: denied access, no table, no credentials, EMFILE. */
 const isTemporary = (error: SdkError): boolean =>
   isThrottlingError(error) ||
   isTransientError(error) ||
   isServerError(error) ||
   temporaryErrors.test(error.name) ||
   connectionErrors.test(error.code ?? '') ||
-  // An error with the status 200 means that the SDK could not read DynamoDB's response.
+  // The SDK could not read DynamoDB's response.
   error.$metadata?.httpStatusCode === 200;

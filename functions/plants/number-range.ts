@@ -4,8 +4,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 export class NumberOutOfRange extends Error {}
 
 /**
- * Checks the numbers of an item, at any depth. A schema can limit a number's size, but cannot say that numbers between
- * 0 and 1e-130 are refused: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+ * Checks the numbers of an item, at any depth. A schema cannot say that DynamoDB refuses those between 0 and 1e-130.
  * @throws NumberOutOfRange
  */
 export const assertStorable = (item: Record<string, AttributeValue | undefined>): void => {

@@ -4,7 +4,7 @@ import {
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
-import { answered, type OngoingRequest, type Table } from './dynamodb.ts';
+import { callStore, type OngoingRequest, type Table } from './dynamodb.ts';
 import { assertStorable } from './number-range.ts';
 import type { NewPlant } from './plant.ts';
 
@@ -14,47 +14,36 @@ export class PlantConflict extends Error {}
 /** Thrown if the plant exceeds DynamoDB's limit for an item, 400 KB. */
 export class PlantTooLarge extends Error {}
 
-/**
- * `created`: the plant is new. `repeated`: the same plant was already stored. `stored`: one of these, but unknown
- * which, because an earlier attempt without a response may have created the plant.
- */
+/** `stored` is one of the others, but unknown which: an attempt without a response may have created the plant. */
 export type Outcome = 'created' | 'repeated' | 'stored';
 
 /**
- * Adds a plant to the store.
+ * Adds a plant to a table whose partition key is the number `id`.
  * @throws PlantConflict, PlantTooLarge, NumberOutOfRange, StoreUnavailable, or the SDK's error if the fault is ours
+ * @example await addPlant(openTable('plants'), { id: 7, name: 'Moss' }, { signal, storeCalls: [] })
  */
-export type AddPlant = (plant: NewPlant, request: OngoingRequest) => Promise<Outcome>;
-
-/**
- * Returns a function that adds plants to a table whose partition key is the number `id`.
- * @example addPlantTo(openTable('plants'))
- */
-export const addPlantTo =
-  ({ name, client }: Table): AddPlant =>
-  async (plant, request) => {
-    const item = toItem(plant);
-    assertStorable(item);
-    const add = new UpdateItemCommand({ TableName: name, ...addUnlessOther(item) });
-    try {
-      const { Attributes, $metadata } = await answered(request, client, add);
-      if (Attributes === undefined) return 'created';
-      return $metadata.attempts === 1 ? 'repeated' : 'stored';
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) throw new PlantConflict();
-      if (isItemTooLarge(error)) throw new PlantTooLarge();
-      throw error;
-    }
-  };
+export const addPlant = async (table: Table, plant: NewPlant, request: OngoingRequest): Promise<Outcome> => {
+  const item = toItem(plant);
+  assertStorable(item);
+  const add = new UpdateItemCommand({ TableName: table.name, ...addUnlessOther(item) });
+  try {
+    const { Attributes, $metadata } = await callStore(request, table.client, add);
+    if (Attributes === undefined) return 'created';
+    return $metadata.attempts === 1 ? 'repeated' : 'stored';
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) throw new PlantConflict();
+    if (isItemTooLarge(error)) throw new PlantTooLarge();
+    throw error;
+  }
+};
 
 /** DynamoDB has no error class for an item over 400 KB (docs/decisions/contract.md), so look at the error's message. */
 const isItemTooLarge = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ValidationException' && /item size.*exceeded/i.test(error.message);
 
-/** A plant in DynamoDB's format. A field that the plant does not have is undefined. */
 type PlantItem = { [Field in keyof NewPlant]-?: AttributeValue | (Field extends 'id' ? never : undefined) };
 
-/** Converts a plant to DynamoDB's format. This function does not compile if it omits a field of the contract. */
+/** This function does not compile if it omits a field of the contract. */
 export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
   id: { N: String(id) },
   name: { S: name },
@@ -62,9 +51,8 @@ export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
 });
 
 /**
- * Returns the input of one atomic call that adds the plant. The call succeeds if the id is free or already belongs to
- * this same plant, so it can be repeated. It never changes a different plant, or attributes that are not in the
- * contract.
+ * Returns the input of one atomic, repeatable call: it succeeds if the id is free or belongs to this same plant, and
+ * never changes a different plant, or attributes that are not in the contract.
  */
 export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCommandInput, 'TableName'> => {
   const given = Object.entries(content).flatMap(([field, value]) => (value === undefined ? [] : [{ field, value }]));
@@ -73,7 +61,7 @@ export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCo
   const isSame = [...equations, ...absent.map(([field]) => `attribute_not_exists(#${field})`)];
   return {
     Key: { id },
-    // Leave the expression out if no field is given, because DynamoDB refuses an empty SET.
+    // DynamoDB refuses an empty SET.
     ...(given.length > 0 && {
       UpdateExpression: `SET ${equations.join(', ')}`,
       ExpressionAttributeValues: Object.fromEntries(given.map(({ field, value }) => [`:${field}`, value])),

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { OperationId, Operations } from '../generated/contract.ts';
 
-/**
- * A request to an operation, and the response that it must get: a status and a body, or an error number such as 40901.
- */
+/** A request, and its expected response: a status and a body, or an error number such as 40901. */
 export type Check<Id extends OperationId = OperationId> = {
   pathParameters?: Record<string, string>;
   /** The query string, without the question mark. */
@@ -21,7 +19,7 @@ const randomId = (): bigint => 2n ** 62n + BigInt.asUintN(62, randomBytes(8).rea
 /** For each operation, its checks by name, in the order in which they run. */
 export type Checks = { readonly [Id in OperationId]: Readonly<Record<string, Check<Id>>> };
 
-/** Returns the checks of the smoke test. If `isTaken`, a client's plant has the usual id, and they use a random one. */
+/** If `isTaken`, a client's plant has the usual id. */
 export const checksFor = (isTaken: boolean): Checks => {
   const id = isTaken ? randomId() : usualId;
   const content = { name: 'Smoke test', tag: 'docs/decisions/smoke-test.md' };
@@ -31,8 +29,7 @@ export const checksFor = (isTaken: boolean): Checks => {
       'an everyday plant': { body: plant, status: 200, response: content },
       'a different plant with its id': { body: { ...plant, name: 'Another plant' }, error: 40901 },
       'a plant without a name': { body: { id }, error: 40002 },
-      // If the tested version wrongly overwrites plants, this puts `plant` back, so that the tests of later versions can
-      // pass.
+      // If the tested version overwrites plants, this puts `plant` back, so that later versions can pass.
       'the everyday plant again': { body: plant, status: 200, response: content },
     },
   };

@@ -5,7 +5,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 
 /**
  * The answer of a function version. `failure` names the error if the function threw, crashed or timed out. `log` is the
- * end of the function's log, or empty if Lambda returned no log. `requestId` is Lambda's id of the invocation.
+ * end of its log, if Lambda returned one.
  */
 export type Answer = {
   result: Record<string, unknown>;
@@ -14,12 +14,9 @@ export type Answer = {
   requestId?: string | undefined;
 };
 
-/**
- * Invokes a function version, given its ARN. @throws the SDK's error if Lambda returns no result before the deadline
- */
+/** Invokes a version by its ARN. @throws the SDK's error if Lambda returns no result before the deadline */
 export type Invoke = (version: string, event: object) => Promise<Answer>;
 
-/** Returns a function that invokes a version. If the call fails, the function tries again until the deadline. */
 export const invoker = (deadline: AbortSignal): Invoke => {
   const client = new LambdaClient();
   return async (version, event) => {
@@ -53,16 +50,10 @@ const invoke = async (
   };
 };
 
-/**
- * CodeDeploy's event:
- * https://docs.aws.amazon.com/codedeploy/latest/userguide/reference-appspec-file-structure-hooks.html
- */
+/** https://docs.aws.amazon.com/codedeploy/latest/userguide/reference-appspec-file-structure-hooks.html */
 export type HookEvent = { DeploymentId: string; LifecycleEventHookExecutionId: string };
 
-/**
- * Tells CodeDeploy whether the deployment may continue.
- * @throws the SDK's error, within ten seconds, if the call fails
- */
+/** @throws the SDK's error, within ten seconds, if the call fails */
 export const report = async (event: HookEvent, isGood: boolean): Promise<void> => {
   const outcome = {
     deploymentId: event.DeploymentId,

@@ -18,7 +18,7 @@ export const operationEvent = (operation: OperationId, check: Check, requestId: 
   };
 };
 
-/** Converts a value to JSON. A bigint becomes a number with all its digits. */
+/** A bigint becomes a number with all its digits. */
 const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));
 

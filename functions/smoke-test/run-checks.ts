@@ -42,7 +42,7 @@ export const runChecks = async ({ versions, issuer, requestId, invoke }: Run): P
 
 type Named = [name: string, check: Check];
 
-/** Lists the checks of each operation. An operation has at least one. */
+/** An operation has at least one check. */
 const listed = (checks: Checks) =>
   Object.entries<Record<string, Check>>(checks).map(
     ([of, named]) => [of as OperationId, Object.entries(named) as [Named, ...Named[]]] as const,
@@ -65,7 +65,7 @@ const settledStatus = async (send: () => Promise<Answer>): Promise<unknown> => {
   }
 };
 
-/** Returns what is wrong with an operation's answer, or undefined. Never quotes the body, which must not be logged. */
+/** Never quotes the body, which must not be logged. @returns what is wrong, or undefined */
 const problemOfResponse = ({ result, failure }: Answer, check: Check): string | undefined => {
   if (failure !== undefined) return `it failed: ${failure}`;
   const status = 'error' in check ? Math.floor(check.error / 100) : check.status;
@@ -76,17 +76,14 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
   return isExpected ? undefined : 'the body is not as expected';
 };
 
-/** Returns what is wrong with the authorizer's answer to a forged token, or undefined. */
 const problemOfRefusal = ({ result, failure, log }: Answer): string | undefined => {
   if (failure !== undefined) return `it failed: ${failure}`;
   if (result['isAuthorized'] !== false) return 'it does not refuse';
-  // Check the logged reason, too: an authorizer that refuses every token before it looks up the key would also refuse
-  // this forged one, but log a different reason. If Lambda returns no log, check only the refusal.
+  // An authorizer that refuses every token would log a different reason. Lambda may return no log.
   const reason = /"reason":"([\w ]+)"/.exec(log)?.[1] ?? 'unknown key';
   return reason === 'unknown key' ? undefined : `the reason is "${reason}", not "unknown key"`;
 };
 
-/** Parses a response's body. Returns undefined if there is no body, or if it is not JSON. */
 const parse = (body: unknown): unknown => {
   try {
     return JSON.parse(String(body));

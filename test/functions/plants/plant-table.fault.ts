@@ -4,7 +4,7 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
 import type { NewPlant } from '../../../functions/plants/plant.ts';
-import { addPlantTo, PlantConflict } from '../../../functions/plants/plant-table.ts';
+import { addPlant, PlantConflict } from '../../../functions/plants/plant-table.ts';
 import { startEventLoopClock } from '../../kit/event-loop-clock.ts';
 import {
   captivePortal,
@@ -38,7 +38,7 @@ const adder = (config: DynamoDBClientConfig = {}) =>
 const addWith =
   (client: DynamoDBClient) =>
   (plant: NewPlant, signal = abortAfter(2_300), storeCalls: StoreCalls = []) =>
-    addPlantTo({ name: 'plants', client })(plant, { signal, storeCalls });
+    addPlant({ name: 'plants', client }, plant, { signal, storeCalls });
 
 /** Replaces AbortSignal.timeout, which would ignore the fake clock. */
 const abortAfter = (milliseconds: number): AbortSignal => {

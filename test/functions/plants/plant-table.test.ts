@@ -1,7 +1,7 @@
 import { type AttributeValue, DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { assertStorable, NumberOutOfRange } from '../../../functions/plants/number-range.ts';
-import { addPlantTo, addUnlessOther, toItem } from '../../../functions/plants/plant-table.ts';
+import { addPlant, addUnlessOther, toItem } from '../../../functions/plants/plant-table.ts';
 import { anyCredentials, type PlantsStore, startPlantsStore } from '../../kit/plants-store.ts';
 
 let store: PlantsStore;
@@ -19,7 +19,7 @@ test('adding a stored plant again keeps attributes in the table that are not fie
   const Item = { id: { N: '7' }, name: { S: 'Moss' }, watered: { S: '2027-01-01' } };
   await client.send(new PutItemCommand({ TableName: 'plants', Item }));
   const request = { signal: new AbortController().signal, storeCalls: [] };
-  expect(await addPlantTo({ name: 'plants', client })({ id: 7n, name: 'Moss' }, request)).toBe('repeated');
+  expect(await addPlant({ name: 'plants', client }, { id: 7n, name: 'Moss' }, request)).toBe('repeated');
   expect(await store.read('7')).toEqual(Item);
 });
 
