@@ -125,10 +125,10 @@ describe('if all new versions are good, the smoke test', () => {
   test('sends the authorizer an unexpired token of the right issuer, with an unknown key id', async () => {
     await run();
     const parts = String(asked.at(-1)?.event.headers['authorization']).replace('Bearer ', '').split('.');
-    const [header, claims] = parts.slice(0, 2).map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()));
-    expect(header).toEqual({ alg: 'RS256', kid: 'smoke-test' });
-    expect(claims).toEqual({ iss: issuer, exp: expect.toSatisfy((exp: number) => exp * 1_000 > Date.now()) });
-    expect(parts).toHaveLength(3);
+    expect(parts.slice(0, 2).map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()))).toEqual([
+      { alg: 'RS256', kid: 'smoke-test' },
+      { iss: issuer, exp: expect.toSatisfy((exp: number) => exp * 1_000 > Date.now()) },
+    ]);
   });
 });
 
