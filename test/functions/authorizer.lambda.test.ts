@@ -71,12 +71,12 @@ describe('the authorizer', () => {
   });
 
   test.each([
-    ['no bearer token', () => 'Basic dXNlcjpwYXNz'],
-    ['malformed', () => 'Bearer a.b.c'],
-    ['signature', () => `Bearer ${token.slice(0, -2)}${token.endsWith('AA') ? 'BA' : 'AA'}`],
-  ])('logs the reason why it refuses a token: %s', async (reason, authorization) => {
+    ['no bearer token', undefined],
+    ['no bearer token', { authorization: 'Basic dXNlcjpwYXNz' }],
+    ['malformed', { authorization: 'Bearer a.b.c' }],
+  ])('logs the reason "%s" why it refuses the headers %j', async (reason, headers) => {
     const handler = await load();
-    expect(await handler(authorizerEvent(authorization()))).toEqual({ isAuthorized: false });
+    expect(await handler({ ...authorizerEvent(''), headers } as never)).toEqual({ isAuthorized: false });
     expect(logged).toEqual([{ outcome: 'refused', reason, gatewayRequestId }]);
   });
 
@@ -97,13 +97,6 @@ describe('the authorizer', () => {
     const claimed = { scope: 'other', scp: 'plants/read', roles: ['plants/create'] };
     const response = await responseTo(claimed, { SCOPE_CLAIM: 'scp,roles' });
     expect(response).toMatchObject({ context: { scope: 'plants/read plants/create' } });
-  });
-
-  test('refuses an event without headers', async () => {
-    const handler = await load();
-    const { headers: _, ...event } = authorizerEvent('');
-    expect(await handler(event as never)).toEqual({ isAuthorized: false });
-    expect(logged).toEqual([{ outcome: 'refused', reason: 'no bearer token', gatewayRequestId }]);
   });
 
   describe('for a route', () => {
@@ -133,9 +126,8 @@ describe('the authorizer', () => {
 
     test('that needs no scope, still refuses an invalid token', async () => {
       const handler = await load();
-      expect(await handler({ ...authorizerEvent('Bearer a.b.c'), routeKey: 'GET /open' })).toEqual({
-        isAuthorized: false,
-      });
+      const response = await handler({ ...authorizerEvent('Bearer a.b.c'), routeKey: 'GET /open' });
+      expect(response).toEqual({ isAuthorized: false });
     });
   });
 

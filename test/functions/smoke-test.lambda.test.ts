@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 import { checksFor } from '../../functions/smoke-test/checks.ts';
-import { invoker, report } from '../../functions/smoke-test/deployment.ts';
+import { report } from '../../functions/smoke-test/deployment.ts';
 import { handler } from '../../functions/smoke-test.lambda.ts';
 import { type CodeDeploy, startCodeDeploy } from '../kit/code-deploy.ts';
 import { lambdaContext } from '../kit/gateway-events.ts';
@@ -116,12 +116,6 @@ describe('if all new versions are good, the smoke test', () => {
     expect(asked[0]?.event.body).toMatch(/^{"id":9223372036854775806,/);
   });
 
-  test('reports success even if Lambda returns no log of the authorizer', async () => {
-    answers['authorizer'] = () => result({ isAuthorized: false });
-    await run();
-    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
-  });
-
   test('sends the authorizer an unexpired token of the right issuer, with an unknown key id', async () => {
     await run();
     const parts = String(asked.at(-1)?.event.headers['authorization']).replace('Bearer ', '').split('.');
@@ -183,7 +177,6 @@ describe('a deployment fails', () => {
     vi.stubEnv('ISSUER', undefined);
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
-    expect(problems()).toEqual(['Error: The environment variable ISSUER must be set.']);
   });
 
   test('if Lambda does not run a new version in time; the log then names the last error', async () => {
@@ -194,13 +187,13 @@ describe('a deployment fails', () => {
   });
 });
 
-test('an invocation that Lambda refuses is repeated, because a new permission takes effect only after some seconds', async () => {
+test('an invocation that Lambda refuses is repeated, because a new permission takes effect only after some seconds; its answer may have no log', async () => {
   let refusals = 2;
   answers['authorizer'] = () =>
     refusals-- > 0 ? { refused: 'AccessDeniedException' } : result({ isAuthorized: false });
-  const answer = await invoker(AbortSignal.timeout(300_000))(arnOf('authorizer'), {});
-  expect(answer.result).toEqual({ isAuthorized: false });
-  expect(asked).toHaveLength(3);
+  await run();
+  expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
+  expect(asked).toHaveLength(calls.length + 2);
 });
 
 describe('if an operation answers 500 at first, as it does until DynamoDB knows the permissions of a new role, the smoke test', () => {
@@ -223,7 +216,6 @@ describe('if an operation answers 500 at first, as it does until DynamoDB knows 
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
     expect(pauses).toEqual(Array(29).fill(2_000));
-    expect(problems()[0]).toBe('the status is 500, not 200');
   });
 });
 

@@ -20,9 +20,7 @@ const invoke = (handler: (signal: AbortSignal) => Promise<{ statusCode: number }
     { ...lambdaContext, storeCalls: [] },
   );
 
-const ok = { statusCode: 200 };
-
-const aborted = (signal: AbortSignal): Promise<typeof ok> =>
+const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Unavailable())));
 
 test.each([
@@ -38,27 +36,4 @@ test.each([
     expect.objectContaining({ statusCode: 503, body: expect.stringContaining('50301') }),
   );
   expect(vi.mocked(console.warn).mock.calls).toEqual([[expect.objectContaining({ outcome: 'failed', error: 50301 })]]);
-});
-
-test.each([
-  ['a response', () => Promise.resolve(ok)],
-  ['an error', () => Promise.reject(new Unavailable())],
-])('the Lambda function of an operation leaves no timer behind after it has ended with %s', async (_, handler) => {
-  const response = invoke(handler);
-  const during = vi.getTimerCount();
-  await response;
-  expect({ during, after: vi.getTimerCount() }, 'timers').toEqual({ during: 1, after: 0 });
-});
-
-test('the abort signal of a request fires at its deadline even if another request has ended earlier', async () => {
-  const signals: AbortSignal[] = [];
-  const requests = [true, false, true].map((waits) =>
-    invoke((signal) => {
-      signals.push(signal);
-      return waits ? aborted(signal) : Promise.resolve(ok);
-    }),
-  );
-  await vi.advanceTimersByTimeAsync(2_300);
-  expect(signals.map((signal) => signal.aborted)).toEqual([true, false, true]);
-  await Promise.all(requests);
 });

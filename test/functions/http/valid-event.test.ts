@@ -114,26 +114,18 @@ describe('if an operation has a body, validEvent', async () => {
     const body = {
       array: ['a', 'abc'],
       boolean: false,
-      constant: 'x',
-      data: { type: 'string' },
-      date: '2026-11-22',
-      int32: 5n,
       int64: 2n ** 63n - 1n,
-      integer: 9007199254740991n,
       choice: 9007199254740993n,
-      fixed: 1n,
-      nothing: null,
-      number: 10n ** 18n,
+      data: { type: 'string' },
       object: { deep: 7n },
-      range: 99.5,
-      string: 'x',
       stringOrNull: null,
-      integerOrNull: null,
       word: 'big',
       unknown: 1n,
     };
-    const valid = await check(operation, { body: structuredClone(body) });
-    expect(valid).toMatchObject({ body: { ...body, int32: 5, fixed: 1, integer: 9007199254740991, number: 1e18 } });
+    const bigints = { int32: 5n, fixed: 1n, integer: 9007199254740991n, number: 10n ** 18n };
+    const valid = await check(operation, { body: structuredClone({ ...body, ...bigints }) });
+    const numbers = { int32: 5, fixed: 1, integer: 9007199254740991, number: 1e18 };
+    expect(valid).toMatchObject({ body: { ...body, ...numbers } });
   });
 });
 
