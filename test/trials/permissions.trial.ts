@@ -13,7 +13,7 @@ import { bundle } from '../../infra/bundling.ts';
 import { grants } from '../../infra/grants.ts';
 import { makeApp } from '../../local/stack.ts';
 import { audience } from '../kit/access-tokens.ts';
-import { raisedAlarms } from '../kit/alarms.ts';
+import { raisedAlarms, valuesOfLog } from '../kit/alarms.ts';
 import { startCodeDeploy } from '../kit/code-deploy.ts';
 import { changedOperation, deployedOver, withChange, withoutPauses } from '../kit/deployment.ts';
 import { featureFlags } from '../kit/feature-flags.ts';
@@ -128,35 +128,21 @@ const deploy = async (before: Change, after: Change) => {
   const isGood = codeDeploy.reports.join() === 'd-1 hook-1 Succeeded';
   const tenth = Array.from({ length: 10 }, (_, index) => (index === 5 ? newVersion : oldVersion));
   sent.push(...(await sendEach(isGood ? [...tenth, ...Array(5).fill(newVersion)] : Array(15).fill(oldVersion))));
-  const lines = [...tried.log, ...sent.flatMap(({ log }) => log)].map(({ functionName, ...line }) => ({
-    minute: 0,
-    occurrence: { kind: 'line', functionName, line } as const,
-  }));
+  const log = [...tried.log, ...sent.flatMap((each) => each.log)];
   return {
     isGood,
     failed: sent.filter(({ status }) => status !== 200).map(({ status }) => status),
-    alarms: raisedAlarms(inject('template'), lines),
+    alarms: raisedAlarms(inject('template'), [valuesOfLog(inject('template'), log)]),
   };
 };
 
-test('if the new permissions are wrong, the smoke test stops the new version, and no request fails', async () => {
-  expect(await deploy({ actions }, { actions: ['dynamodb:GetItem'] })).toEqual({
-    isGood: false,
-    failed: [],
-    alarms: [],
-  });
-});
+const describing = { actions: [...actions, 'dynamodb:DescribeTable'], code: describingCode };
 
-test('if code and permissions change together, the new version is rolled out, and no request fails', async () => {
-  const before = { actions: [...actions, 'dynamodb:DescribeTable'], code: describingCode };
-  expect(await deploy(before, { actions })).toEqual({ isGood: true, failed: [], alarms: [] });
-  expect(await deploy({ actions }, before)).toEqual({ isGood: true, failed: [], alarms: [] });
-});
-
-test('if code changes without the permission that it needs, the smoke test stops the new version, and no request fails', async () => {
-  expect(await deploy({ actions }, { actions, code: describingCode })).toEqual({
-    isGood: false,
-    failed: [],
-    alarms: [],
-  });
+test.each<[what: string, before: Change, after: Change, isGood: boolean]>([
+  ['stops a new version with wrong permissions', { actions }, { actions: ['dynamodb:GetItem'] }, false],
+  ['stops new code without the permission that it needs', { actions }, { actions, code: describingCode }, false],
+  ['lets code and its permission in together', { actions }, describing, true],
+  ['lets code and its permission out together', describing, { actions }, true],
+])('no request fails, and the smoke test %s', async (_, before, after, isGood) => {
+  expect(await deploy(before, after)).toEqual({ isGood, failed: [], alarms: [] });
 });

@@ -3,11 +3,9 @@
  * commit gets the others. Requests are really sent, but their times and durations are simulated.
  */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { eachMinute, record } from '../kit/alarm-rehearsal.ts';
-import { raisedAlarms, rollBackAlarms } from '../kit/alarms.ts';
+import { raisedAlarms, record, rollBackAlarms, type Value } from '../kit/alarms.ts';
 import { type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { createPlantRoute } from '../kit/gateway-events.ts';
-import type { Happening } from '../kit/happenings.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
 import { item, newId } from '../kit/responses.ts';
 import { startRollOut } from '../kit/roll-out.ts';
@@ -52,19 +50,21 @@ const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; roll
   const [role, order] = misbehaviour;
   const which: FunctionName = role === 'authorizer' ? role : createPlantRoute;
   const watched = rollBackAlarms(inject('template'), stack.nameOf(which));
-  const happened: Happening[] = [];
+  const values: Value[][] = [];
   const sent: Sent[] = [];
   let rolledBackAfter: number | undefined;
   stack.shift(0.1);
   // A function that takes too long runs until its time-out, so set a short time-out to keep the test short.
   stack.setFunctionTimeout(which, order === 'takes too long' ? 50 : longTimeout);
   for (const minute of Array.from({ length: 5 }).keys()) {
+    const inMinute: Value[] = [];
     for (const id of Array.from({ length: trialSize(20, 10) }, newId)) {
       const request = async () => sent.push({ id, minute, status: await send(id, misbehaviour) });
-      happened.push(...eachMinute(minute, minute + 1, await record(stack, store, request)));
+      inMinute.push(...(await record(inject('template'), stack, request)).values);
     }
+    values.push(inMinute);
     if (rolledBackAfter !== undefined) break;
-    if (!raisedAlarms(inject('template'), happened).some((alarm) => watched.includes(alarm))) continue;
+    if (!raisedAlarms(inject('template'), values).some((alarm) => watched.includes(alarm))) continue;
     rolledBackAfter = minute;
     stack.shift(0);
   }
