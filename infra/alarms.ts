@@ -8,59 +8,68 @@ import type { PlantApi } from './plant-api.ts';
 import type { PlantsTable } from './plants-table.ts';
 import type { ServiceFunction } from './service-function.ts';
 
-/**
- * An alarm that goes off above `limit`. Its name ends with `${of}${kind}`, such as AuthorizerErrors: `of` is a
- * function's id, or empty; `kind` is a heading of the runbook.
- */
-export type AlarmRow = [of: string, kind: string, says: string, Metric | MathExpression, limit: number, when: Timing];
-
 type Timing = { period: Duration; evaluationPeriods: number };
-/** The timing of alarms that must go off within the five minutes in which a roll-out tries a new version. */
+/** For alarms that must go off within the five minutes in which a roll-out tries a new version. */
 const atOnce: Timing = { period: Duration.minutes(1), evaluationPeriods: 1 };
-/** The timing of alarms for problems that matter even if they last for only one period of five minutes. */
+/** For problems that matter even if they last for only one period of five minutes. */
 const soon: Timing = { period: Duration.minutes(5), evaluationPeriods: 1 };
-/**
- * The timing of alarms for problems that matter only if they last 15 minutes. A shorter problem may be due to one
- * client.
- */
+/** For problems that matter only if they last 15 minutes. A shorter problem may be due to one client. */
 const lasting: Timing = { period: Duration.minutes(5), evaluationPeriods: 3 };
+
+type Watched = Metric | MathExpression;
+export type Alarm = { limit: number; metric: Watched; timing: Timing; means: string; rollsBack?: boolean };
+/** Alarms by kind, which is a heading of the runbook. */
+type Alarms = Record<string, Alarm>;
+
+/** An alarm that goes off if `metric` is above `limit` in each of the last periods. */
+const above = (limit: number, metric: Watched, timing: Timing, means: string): Alarm => ({
+  limit,
+  metric,
+  timing,
+  means,
+});
 
 export const sum = { statistic: Stats.SUM };
 export const p99 = { statistic: Stats.percentile(99) };
 const maximum = { statistic: Stats.MAXIMUM };
 
-export const ofApi = (api: PlantApi): AlarmRow[] => {
+export const ofApi = (api: PlantApi): Alarms => {
   const share = (some: Metric) => percentage(some, api.metricCount(sum));
   const [share5xx, share4xx] = [share(api.metricServerError(sum)), share(api.metricClientError(sum))];
   const latency = api.metricLatency(p99);
-  return [
-    ['', 'Api5xxRate', 'More than 1 % of the responses were 5xx.', share5xx, 1, soon],
-    ['', 'Api4xxRate', 'For 15 minutes, more than 25 % of the responses were 4xx.', share4xx, 25, lasting],
-    ['', 'ApiLatencyP99', 'For 15 minutes, 1 % of the responses took over 2.5 s.', latency, 2_500, lasting],
-  ];
+  return {
+    Api5xxRate: above(1, share5xx, soon, 'More than 1 % of the responses were 5xx.'),
+    Api4xxRate: above(25, share4xx, lasting, 'For 15 minutes, more than 25 % of the responses were 4xx.'),
+    ApiLatencyP99: above(2_500, latency, lasting, 'For 15 minutes, 1 % of the responses took over 2.5 s.'),
+  };
 };
 
-export const ofAuthorizer = (it: ServiceFunction): AlarmRow[] => [
-  ...ofFunction(it),
-  [it.node.id, 'KeysNotFetched', "The token issuer's keys could not be fetched.", keysNotFetched(it), 0, atOnce],
-];
+export const ofAuthorizer = (authorizer: ServiceFunction): Alarms => ({
+  ...ofFunction(authorizer),
+  KeysNotFetched: above(0, keysNotFetched(authorizer), atOnce, "The token issuer's keys could not be fetched."),
+});
 
-export const ofOperation = (it: ServiceFunction): AlarmRow[] => [
-  ...ofFunction(it),
-  [it.node.id, 'Faults', 'The function returned a 500.', faults(it), 0, atOnce],
-];
+export const ofOperation = (operation: ServiceFunction): Alarms => ({
+  ...ofFunction(operation),
+  Faults: { ...above(0, faults(operation), atOnce, 'The function returned a 500.'), rollsBack: true },
+});
 
 /** Returns the alarms that every function has. They watch the function's alias, because callers invoke the alias. */
-const ofFunction = ({ node: { id }, live, timeout }: ServiceFunction): AlarmRow[] => {
-  const [duration, limit] = [live.metricDuration(maximum), 0.8 * timeout.toMilliseconds()];
-  return [
-    [id, 'Errors', 'The function threw, crashed or timed out.', live.metricErrors(sum), 0, atOnce],
-    [id, 'Throttles', 'Lambda could not run another instance of the function.', live.metricThrottles(sum), 0, soon],
-    [id, 'Duration', 'An invocation took more than 80 % of the time-out.', duration, limit, soon],
+const ofFunction = ({ live, timeout }: ServiceFunction): Alarms => {
+  const [errors, throttles, duration] = [
+    live.metricErrors(sum),
+    live.metricThrottles(sum),
+    live.metricDuration(maximum),
   ];
+  const tooLong = 0.8 * timeout.toMilliseconds();
+  return {
+    Errors: { ...above(0, errors, atOnce, 'The function threw, crashed or timed out.'), rollsBack: true },
+    Throttles: above(0, throttles, soon, 'Lambda could not run another instance of the function.'),
+    Duration: above(tooLong, duration, soon, 'An invocation took more than 80 % of the time-out.'),
+  };
 };
 
-export const ofTable = (table: PlantsTable): AlarmRow[] => {
+export const ofTable = (table: PlantsTable): Alarms => {
   const invocations = LambdaFunction.metricAllConcurrentExecutions(maximum);
   const refused = table.metricConditionalCheckFailedRequests(sum);
   // ConflictRate needs the number of writes, which is a sum: SuccessfulRequestLatency has one sample for each write
@@ -69,14 +78,17 @@ export const ofTable = (table: PlantsTable): AlarmRow[] => {
   const written = byOperation(table, 'SuccessfulRequestLatency', Stats.SAMPLE_COUNT, conditional);
   const conflicts = percentage(refused, total({ some: refused, ...written }));
   const systemErrors = total(byOperation(table, 'SystemErrors', Stats.SUM));
-  const [read, write] = [table.metric('ReadThrottleEvents', sum), table.metric('WriteThrottleEvents', sum)];
-  return [
+  const throttles = total({
+    read: table.metric('ReadThrottleEvents', sum),
+    write: table.metric('WriteThrottleEvents', sum),
+  });
+  return {
     // By default, an account may run 1,000 invocations at the same time.
-    ['', 'Concurrency', 'More than 800 invocations ran at the same time in the account.', invocations, 800, soon],
-    ['', 'ConflictRate', 'For 15 minutes, the condition of over 20 % of writes did not hold.', conflicts, 20, lasting],
-    ['', 'TableSystemErrors', 'DynamoDB returned a 5xx.', systemErrors, 0, soon],
-    ['', 'TableThrottles', 'DynamoDB throttled reads or writes.', total({ read, write }), 0, soon],
-  ];
+    Concurrency: above(800, invocations, soon, 'More than 800 invocations ran at the same time in the account.'),
+    ConflictRate: above(20, conflicts, lasting, 'For 15 minutes, the condition of over 20 % of writes did not hold.'),
+    TableSystemErrors: above(0, systemErrors, soon, 'DynamoDB returned a 5xx.'),
+    TableThrottles: above(0, throttles, soon, 'DynamoDB throttled reads or writes.'),
+  };
 };
 
 /**

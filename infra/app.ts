@@ -9,6 +9,8 @@ import { GitHubStack, readGitHub } from './github.ts';
 import { PlantStoreStack } from './plant-store-stack.ts';
 import { readSettings } from './settings.ts';
 
+// Whatever umask the shell has: no other user of this machine may change the code that is deployed.
+process.umask(0o022);
 const app = new App();
 try {
   const github = readGitHub(app.node);

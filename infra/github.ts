@@ -2,7 +2,7 @@ import { Aws, CfnOutput, DefaultStackSynthesizer, Duration, Fn, RemovalPolicy, S
 import { OidcProviderNative, OpenIdConnectPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import type { Construct, Node } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { nothing, refuseUnknownKeys, text } from './context.ts';
+import { readContext, refused } from './context.ts';
 
 /** A GitHub environment in .github/workflows/deploy.yml, named after the stage that its jobs deploy. */
 type Environment = 'dev' | 'prod';
@@ -19,19 +19,15 @@ export type GitHubSettings = { repository: string; environments: Environment[]; 
  * @throws ConfigurationError whose message names the key, its value and what is allowed
  */
 export const readGitHub = (node: Node): GitHubSettings | undefined => {
-  refuseUnknownKeys(node);
-  const names = '<owner>@<owner id>/<repository>@<repository id>, or <owner>/<repository> if its tokens have no ids';
-  const repository = text(node, 'github', /^([\w-]+@\d+\/[\w.-]+@\d+|[\w-]+\/[\w.-]+)$/, names);
-  if (repository === undefined) {
-    text(node, 'githubProvider', nothing, 'set only together with github');
-    return undefined;
+  const { github: repository, stage, githubProvider } = readContext(node);
+  if (repository === undefined) return undefined;
+  if (stage !== undefined && stage !== 'dev' && stage !== 'prod') {
+    throw refused('stage', stage, 'must be dev or prod, or left out to let GitHub deploy both');
   }
-  const stage = text(node, 'stage', /^(dev|prod)$/, 'dev or prod, or left out to let GitHub deploy both');
-  const provider = text(node, 'githubProvider', /^existing$/, 'existing, or left out to create it');
   return {
     repository,
-    environments: stage ? [stage as Environment] : ['dev', 'prod'],
-    hasProvider: provider !== undefined,
+    environments: stage ? [stage] : ['dev', 'prod'],
+    hasProvider: githubProvider !== undefined,
   };
 };
 

@@ -17,31 +17,37 @@ type Parts = { api: PlantApi; operations: ServiceFunction[]; authorizer: Service
  */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
-  // Do not change these two ids, which the logical ids of deployed alarms and dashboards contain. Otherwise, an update
-  // would fail: CloudFormation adds new resources before it removes the old ones, which have the same names.
-  readonly #alarms = new Construct(this, 'Facade');
-  readonly #dashboard = new Construct(this, 'Dashboard');
+  /** The alarms that roll back a new version of each function. */
+  readonly rollBackAlarms = new Map<ServiceFunction, cloudwatch.Alarm[]>();
+  readonly #action: SnsAction;
 
   constructor(scope: Construct, id: string, parts: Parts, alarmEmail: string | undefined) {
     super(scope, id);
     const { stackName, region } = Stack.of(this);
-    const action = new SnsAction(new AlarmTopic(this, 'Alarms', alarmEmail));
+    this.#action = new SnsAction(new AlarmTopic(this, 'Alarms', alarmEmail));
     const rows = [
-      alarms.ofApi(parts.api),
-      alarms.ofAuthorizer(parts.authorizer),
-      ...parts.operations.map(alarms.ofOperation),
-      alarms.ofTable(parts.table),
-    ].map((row) => row.map((each) => this.#addAlarm(each, action)));
+      this.#add(alarms.ofApi(parts.api)),
+      this.#add(alarms.ofAuthorizer(parts.authorizer), parts.authorizer),
+      ...parts.operations.map((operation) => this.#add(alarms.ofOperation(operation), operation)),
+      this.#add(alarms.ofTable(parts.table)),
+    ];
 
     // A dashboard's name must be unique in the account across all regions, so it contains the region.
     const dashboardName = `${stackName}-Health-${region}`;
     const title = `# ${stackName}: health\nWhat an alarm means and what to do: docs/operate/runbook.md`;
-    new cloudwatch.Dashboard(this.#dashboard, 'Dashboard', {
+    new cloudwatch.Dashboard(this, 'Dashboard', {
       dashboardName,
       defaultInterval: Duration.hours(3),
       widgets: [
         [new cloudwatch.TextWidget({ markdown: title, width: 24, height: 2 })],
-        [new cloudwatch.AlarmStatusWidget({ title: 'Alarms', alarms: rows.flat(), width: 24, height: 4 })],
+        [
+          new cloudwatch.AlarmStatusWidget({
+            title: 'Alarms',
+            alarms: rows.flat(),
+            width: 24,
+            height: 4,
+          }),
+        ],
         graphs(parts),
         ...rows.map((row) => row.map((alarm) => new cloudwatch.AlarmWidget({ title: alarm.node.id, alarm }))),
       ],
@@ -50,25 +56,23 @@ export class Monitoring extends Construct {
     this.dashboardUrl = `${console}#dashboards/dashboard/${dashboardName}`;
   }
 
-  /** Returns the alarms that roll back a new version of a function. */
-  rollBackAlarms({ node, stack }: ServiceFunction): cloudwatch.IAlarm[] {
-    const names = ['Errors', 'Faults'].map((kind) => `${stack.stackName}-${node.id}${kind}`);
-    return this.#alarms.node.children.filter((alarm) => names.includes(alarm.node.id)) as cloudwatch.Alarm[];
-  }
-
-  #addAlarm([of, kind, says, metric, threshold, { period, evaluationPeriods }]: alarms.AlarmRow, action: SnsAction) {
-    const alarmName = `${Stack.of(this).stackName}-${of}${kind}`;
-    const alarm = metric.with({ period }).createAlarm(this.#alarms, alarmName, {
-      alarmName,
-      alarmDescription: `${says} What to do: docs/operate/runbook.md, ${kind}.`,
-      threshold,
-      comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-      evaluationPeriods,
-      treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
+  /** Makes alarms. Those of a function begin with its id, such as AuthorizerErrors. */
+  #add(kinds: Record<string, alarms.Alarm>, of?: ServiceFunction): cloudwatch.Alarm[] {
+    return Object.entries(kinds).map(([kind, { limit, metric, timing, means, rollsBack }]) => {
+      const alarmName = `${Stack.of(this).stackName}-${of?.node.id ?? ''}${kind}`;
+      const alarm = metric.with({ period: timing.period }).createAlarm(this, alarmName, {
+        alarmName,
+        alarmDescription: `${means} What to do: docs/operate/runbook.md, ${kind}.`,
+        threshold: limit,
+        comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+        evaluationPeriods: timing.evaluationPeriods,
+        treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
+      });
+      alarm.addAlarmAction(this.#action);
+      alarm.addOkAction(this.#action);
+      if (of && rollsBack) this.rollBackAlarms.set(of, [...(this.rollBackAlarms.get(of) ?? []), alarm]);
+      return alarm;
     });
-    alarm.addAlarmAction(action);
-    alarm.addOkAction(action);
-    return alarm;
   }
 }
 

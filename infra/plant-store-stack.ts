@@ -28,10 +28,10 @@ export class PlantStoreStack extends Stack {
 
     const table = new PlantsTable(this, 'Plants', stage);
 
-    const makePool = () => new TokenIssuer(this, 'TokenIssuer', scopes, stage);
-    const issuer = externalIssuer ?? makePool();
+    const addPool = () => new TokenIssuer(this, 'TokenIssuer', scopes, stage);
+    const issuer = externalIssuer ?? addPool();
     // In `prod`, keep the pool while another issuer is trusted: docs/decisions/user-pool.md.
-    if (externalIssuer && stage === 'prod' && resourceOf(scopes) !== undefined) makePool();
+    if (externalIssuer && stage === 'prod' && resourceOf(scopes) !== undefined) addPool();
     const authorizer = new ServiceFunction(this, 'Authorizer', {
       entry: 'authorizer.lambda.ts',
       environment: {
@@ -48,7 +48,7 @@ export class PlantStoreStack extends Stack {
     const api = new PlantApi(this, 'Api', { authorizer: authorizer.live, operations, ...settings });
 
     const entries = operations.map(({ id, name, entry, method, path }) => {
-      const made = new ServiceFunction(this, name, {
+      const fn = new ServiceFunction(this, name, {
         entry,
         environment: { TABLE_NAME: table.tableName },
         // functions/http/ answers each request at least 2.7 s before this time-out.
@@ -56,9 +56,9 @@ export class PlantStoreStack extends Stack {
         stage,
         tracing,
       });
-      for (const action of grants[id]) table.grant(made, action);
-      api.addRoutes({ path, methods: [HttpMethod[method]], integration: new HttpLambdaIntegration(name, made.live) });
-      return [id, made] as const;
+      for (const action of grants[id]) table.grant(fn, action);
+      api.addRoutes({ path, methods: [HttpMethod[method]], integration: new HttpLambdaIntegration(name, fn.live) });
+      return [id, fn] as const;
     });
     const ofOperations = Object.fromEntries(entries);
 
@@ -67,7 +67,7 @@ export class PlantStoreStack extends Stack {
     if (stage === 'prod') {
       const functions = { ...ofOperations, authorizer };
       const smokeTest = new SmokeTest(this, 'SmokeTest', { functions, issuer: issuer.issuer, stage, tracing });
-      for (const each of Object.values(functions)) each.rollOutInSteps(monitoring.rollBackAlarms(each), smokeTest);
+      for (const [each, alarms] of monitoring.rollBackAlarms) each.rollOutInSteps(alarms, smokeTest);
     }
 
     const outputs = {

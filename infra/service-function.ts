@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { AssetHashType, DockerImage, type Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { type Duration, RemovalPolicy, Stage } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { bundle, functions } from './bundling.ts';
+import { bundle } from './bundling.ts';
 import { ServiceLog } from './service-log.ts';
 import type { Settings } from './settings.ts';
 import { VersionRole } from './version-role.ts';
@@ -34,7 +34,7 @@ export class BundledFunction extends lambda.Function {
     const log = new ServiceLog(scope, `${id}Logs`, stage);
     log.grantWrite(role);
     super(scope, id, {
-      code: bundled(entry),
+      code: lambda.Code.fromAsset(writeBundle(entry, path.join(outputOf(scope), 'bundles', id))),
       handler: 'index.handler',
       runtime: lambda.Runtime.NODEJS_24_X,
       architecture: lambda.Architecture.ARM_64,
@@ -129,28 +129,15 @@ export class ServiceFunction extends BundledFunction {
   }
 }
 
-/** Makes a function's code: one file, index.js. CDK's NodejsFunction does so, too, but through npx, which is slower. */
-const bundled = (entry: string): lambda.Code =>
-  lambda.Code.fromAsset(functions, {
-    assetHashType: AssetHashType.OUTPUT,
-    bundling: {
-      // CDK demands a Docker image that it would use if `tryBundle` returned false, which never happens.
-      image: DockerImage.fromRegistry('none'),
-      // All functions have the same source folder, and CDK reuses an asset if folder and options are the same. So give
-      // each entry a different `command`.
-      command: [entry],
-      local: {
-        tryBundle: (folder) => {
-          // CDK has made the folder writable for everyone (0777). Restrict that: nobody else may change the code in it.
-          chmodSync(folder, 0o755);
-          const intruders = readdirSync(folder);
-          if (intruders.length > 0) throw new Error(`${folder} has files of another user: ${intruders.join(', ')}`);
-          const file = path.join(folder, 'index.js');
-          writeFileSync(file, bundle(entry));
-          // Set the mode, whatever the umask is: no other user may write the file, and Lambda must be able to read it.
-          chmodSync(file, 0o644);
-          return true;
-        },
-      },
-    },
-  });
+/** The folder in which CDK writes the template and its copy of the bundle. */
+const outputOf = (scope: Construct): string => (Stage.of(scope) as Stage).outdir;
+
+/** CDK's NodejsFunction bundles, too, but through npx, which is slower. @returns `folder` */
+const writeBundle = (entry: string, folder: string): string => {
+  const file = path.join(folder, 'index.js');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, bundle(entry));
+  // Set the mode, whatever the umask is: no other user may write the file, and Lambda must be able to read it.
+  chmodSync(file, 0o644);
+  return folder;
+};

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type BuildOptions, build, stop } from 'esbuild';
-import { bundles, esbuildOptions, functions, listEntries } from '../infra/bundling.ts';
+import { esbuildOptions, functions, listEntries, setBundle } from '../infra/bundling.ts';
 import { keepMap } from './source-maps.ts';
 import { mapOptions, splitOutput } from './stack-traces.ts';
 
@@ -29,7 +29,7 @@ export const bundleOptions = (entry: string, debug: boolean) => ({
 export const prebuildBundles = async ({ debug = false, entries = listEntries() } = {}): Promise<void> => {
   const make = async (entry: string): Promise<void> => {
     const { code, map } = splitOutput(entry, (await build(bundleOptions(entry, debug))).outputFiles);
-    bundles.set(entry, code.contents);
+    setBundle(entry, code.contents);
     if (map !== undefined) keepMap(entry, code.contents, map.text);
   };
   await Promise.all(entries.map(make));

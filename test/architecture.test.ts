@@ -49,7 +49,7 @@ const importRules: { of: RegExp; may: RegExp[] }[] = [
       /^infra\//,
       /^functions\/generated\/contract\.ts$/,
       /^aws-cdk-lib/,
-      /^(constructs|cdk-nag|esbuild|leven)$/,
+      /^(constructs|cdk-nag|esbuild|zod)$/,
       /^node:/,
     ],
   },

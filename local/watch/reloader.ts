@@ -117,10 +117,8 @@ export class Reloader {
     child.stderr?.on('data', (chunk) => (stderr += chunk));
     child.on('message', (sent) => (message = sent));
     const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
-    // Hide the line that the CDK writes for each function that it bundles.
-    stderr = stderr.replaceAll(/^Bundling asset .*\n/gm, '').trimEnd();
-    if (code !== 0) throw new Error(stderr || `${script} ended with code ${code}`);
-    if (stderr !== '') console.error(printable(stderr));
+    if (code !== 0) throw new Error(stderr.trimEnd() || `${script} ended with code ${code}`);
+    if (stderr !== '') console.error(printable(stderr.trimEnd()));
     return message;
   }
 }

@@ -162,6 +162,11 @@ const byFile: Record<string, Row[]> = {
   ],
   'infra/alarms.ts': [
     ["terms.join(' + ')", "terms.join(' * ')", 'Throttled writes set off no alarm unless reads are throttled, too.'],
+    [
+      "'The function returned a 500.'), rollsBack: true",
+      "'The function returned a 500.'), rollsBack: false",
+      'A new version that always answers 500 is not rolled back.',
+    ],
   ],
   'infra/log-metrics.ts': [
     ['{ defaultValue: 0 }', '{}', 'A metric has gaps while nothing is logged.'],
@@ -175,7 +180,11 @@ const byFile: Record<string, Row[]> = {
       'Nobody else can make the same bundle, because it names a folder of this machine.',
     ],
   ],
-  'infra/context.ts': [["defaultStage = 'dev'", "defaultStage = 'prod'", 'A bare cdk deploy changes production.']],
+  'infra/context.ts': [
+    ["defaultStage = 'dev'", "defaultStage = 'prod'", 'A bare cdk deploy changes production.'],
+    ['  refuseUnknownKeys(node);\n', '', 'A misspelt stage is ignored, so the default one is deployed.'],
+    ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],
+  ],
   'infra/github.ts': [
     [
       ':sub`]: `repo:',
@@ -187,7 +196,6 @@ const byFile: Record<string, Row[]> = {
     ['-Plants*`', '-*`', 'The role for dev may read the tables of other dev stages.'],
   ],
   'infra/monitoring.ts': [
-    ["['Errors', 'Faults']", "['Errors']", 'A new version that always answers 500 is not rolled back.'],
     ['What to do: docs/operate/runbook.md,', 'What to do: README.md,', 'The mail of an alarm does not say what to do.'],
     ['cloudwatch/home?region=', 'cloudwatch/home?area=', "The dashboard's URL opens another region."],
   ],
@@ -220,7 +228,6 @@ const byFile: Record<string, Row[]> = {
     ["...(stage === 'prod' && {", '...(stage && {', 'A backup of the plants outlives a dev stack.'],
   ],
   'infra/service-function.ts': [
-    ['AssetHashType.OUTPUT', 'AssetHashType.SOURCE', 'A new version of the AWS SDK is not deployed.'],
     [
       'resources: [this.functionArn, liveArn]',
       "resources: ['*']",
@@ -237,13 +244,15 @@ const byFile: Record<string, Row[]> = {
       '',
       'The smoke test tries the versions before the new ones.',
     ],
-    ['          chmodSync(folder, 0o755);\n', '', 'Any user of the machine may change what is deployed.'],
+    ['chmodSync(file, 0o644)', 'chmodSync(file, 0o666)', 'Any user of the machine may change what is deployed.'],
   ],
   'infra/settings.ts': [
-    ["stage === 'prod' && address", "stage !== 'prod' && address", 'A deployment of prod ends the mail of alarms.'],
-    ['  refuseUnknownKeys(node);\n', '', 'A misspelt stage is ignored, so the default one is deployed.'],
+    [
+      "stage === 'prod' && alarmEmail",
+      "stage !== 'prod' && alarmEmail",
+      'A deployment of prod ends the mail of alarms.',
+    ],
     ["=== 'on'", "!== 'off'", 'Without a setting, X-Ray traces requests for ten dollars a million.'],
-    ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],
   ],
   'infra/token-issuer.ts': [
     ['sms: false', 'sms: true', 'A second factor may be a text message.'],

@@ -1,14 +1,10 @@
 /** Tests that no bundle exceeds its size limit or has an unlisted package, because both slow down every cold start. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { scopes } from '../../functions/generated/contract.ts';
 import { bundle, bundleInputs } from '../../infra/bundling.ts';
-import { makeApp } from '../../local/stack.ts';
-import { featureFlags } from '../kit/feature-flags.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
 import { expectWithin } from '../kit/size-limit.ts';
-import { externalIssuer } from '../kit/stacks.ts';
 
 /** The limits for the bundle of an operation: its size, and the packages that it may contain. */
 const operation = {
@@ -54,12 +50,6 @@ const limits = { operation, createPlant, authorizer, smokeTest };
 /** Returns the name of the constant in this file that has the limits for the bundle of a function. */
 const limitsOf = (name: string): keyof typeof limits =>
   (({ CreatePlant: 'createPlant', Authorizer: 'authorizer', SmokeTest: 'smokeTest' }) as const)[name] ?? 'operation';
-
-test('the message about a bundle over its limit says how many bytes it has to lose, and which constant is the limit', () => {
-  expect(() => expectWithin(10, 'operation.bytes in a.test.ts', 12, 'The bundle of GetPlant')).toThrow(
-    'The bundle of GetPlant is 2 bytes over its limit. Make it smaller, or raise operation.bytes in a.test.ts',
-  );
-});
 
 test('no bundle loads node:fs/promises, with which the SDK would look for ~/.aws/config', () => {
   expect(
@@ -122,20 +112,3 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(text).toContain('require("node:');
   });
 });
-
-test.each(['index.js', 'package.json'])(
-  'the stack refuses a bundle if another user of the machine has put %s into the folder of the bundle',
-  async (name) => {
-    const { folder, remove } = await temporaryFolder();
-    onTestFinished(remove);
-    // When CDK writes to stderr, the folder of the bundle exists, and every user may still write to it (mode 0777). At
-    // that moment, change the bundle, as another user of the machine could.
-    vi.spyOn(process.stderr, 'write').mockImplementation(() => {
-      for (const bundle of readdirSync(folder)) writeFileSync(path.join(folder, bundle, name), 'module.exports = {};');
-      return true;
-    });
-    expect(() => makeApp(folder, { ...featureFlags, ...externalIssuer })).toThrow(
-      new RegExp(`bundling-temp-.* has files of another user: ${name}`),
-    );
-  },
-);

@@ -1,7 +1,7 @@
 /** Makes two versions of the stack, and says what a deployment of one over the other does to the older one. */
 import type { Template } from '../../emulator/template/read-template.ts';
 import { operations as contract } from '../../functions/generated/contract.ts';
-import { bundles } from '../../infra/bundling.ts';
+import { bundle, setBundle } from '../../infra/bundling.ts';
 import { grants } from '../../infra/grants.ts';
 import { listOperations } from '../../infra/operations.ts';
 import type { Handler } from './trial-stack.ts';
@@ -16,15 +16,14 @@ export const [changedOperation] = listOperations(contract) as [
 /** Makes a stack while the function of `changedOperation` has these grants and, if given, this code (CommonJS). */
 export const withChange = <T>(change: { actions: readonly string[]; code?: string }, make: () => T): T => {
   const { id, entry } = changedOperation;
-  const [actions, code] = [grants[id], bundles.get(entry)];
+  const [actions, code] = [grants[id], bundle(entry)];
   Object.assign(grants, { [id]: change.actions });
-  if (change.code !== undefined) bundles.set(entry, Buffer.from(change.code));
+  if (change.code !== undefined) setBundle(entry, Buffer.from(change.code));
   try {
     return make();
   } finally {
     Object.assign(grants, { [id]: actions });
-    if (code === undefined) bundles.delete(entry);
-    else bundles.set(entry, code);
+    setBundle(entry, code);
   }
 };
 

@@ -7,14 +7,14 @@ import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { featureFlags } from './feature-flags.ts';
 
-/** Makes a stack with this CDK context and passes it to `use`. Does not bundle the functions. */
+/** Makes a stack with this CDK context and passes it to `use`. */
 export const withStack = <T>(context: Record<string, string>, use: (stack: PlantStoreStack) => T): T => {
   // Without `outdir`, CDK leaves a temporary folder behind for each App.
   const outdir = mkdtempSync(path.join(os.tmpdir(), 'plant-store-test-'));
   try {
     const app = new App({
       outdir,
-      context: { ...featureFlags, 'aws:cdk:bundling-stacks': [], ...context },
+      context: { ...featureFlags, ...context },
       // CloudFormation's validation is left out: it is slow, changes no template, and app.e2e.ts runs it.
       builtinCloudFormationValidation: false,
     });
