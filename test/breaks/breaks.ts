@@ -219,8 +219,8 @@ const byFile: Record<string, Row[]> = {
       'The prod stack can be deleted with one command.',
     ],
     [
-      'for (const action of grants[id]) table.grant(made, action);',
-      'table.grantWriteData(made);',
+      'for (const action of grants[id]) table.grant(fn, action);',
+      'table.grantWriteData(fn);',
       'createPlant may delete plants.',
     ],
   ],

@@ -8,7 +8,6 @@ import { parse } from 'yaml';
 import { GitHubStack, readGitHub } from '../../infra/github.ts';
 import { featureFlags } from '../kit/feature-flags.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
-import { withStack } from '../kit/stacks.ts';
 import { arn, ofType, propertiesOf, ref, withoutHashes } from '../kit/template.ts';
 
 const read = (context: Record<string, unknown>) => {
@@ -70,43 +69,6 @@ const listed = (permissions: Permission[]): string[] =>
 const own = (service: string): string => `arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>`;
 const bootstrapped = (role: string): string =>
   `Allow sts:AssumeRole: arn:<AWS::Partition>:iam::<AWS::AccountId>:role/cdk-hnb659fds-${role}-role-<AWS::AccountId>-<AWS::Region>`;
-
-const readFunction = ['lambda:GetAlias', 'lambda:GetFunction'];
-const readClient = 'cognito-idp:DescribeUserPoolClient';
-
-type Target = { stage: string; action: string; arn: string; tags: Record<string, string> };
-
-/** Lists what the roles read of the stack of a stage: the functions, the user pool and the table. */
-const resourcesOf = (stage: string): Target[] =>
-  withStack({ stage, alarmEmail: 'none' }, (stack) => {
-    const { Resources } = Template.fromStack(stack).toJSON() as { Resources: Record<string, { Type: string }> };
-    const tags = stack.tags.tagValues();
-    return Object.entries(Resources).flatMap(([id, { Type }]): Target[] => {
-      // CloudFormation makes up such names.
-      const name = `${stack.stackName}-${id}-1A2B3C4D5E6F`;
-      if (Type === 'AWS::Lambda::Function')
-        return readFunction.map((action) => ({ stage, action, arn: `${own('lambda')}:function:${name}`, tags }));
-      if (Type === 'AWS::Cognito::UserPool')
-        return [{ stage, action: readClient, arn: `${own('cognito-idp')}:userpool/<AWS::Region>_1a2B3c4D5`, tags }];
-      // Without tags: CloudFormation may not pass the stack's tags on to a global table.
-      if (Type === 'AWS::DynamoDB::GlobalTable')
-        return [{ stage, action: 'dynamodb:GetItem', arn: `${own('dynamodb')}:table/${name}`, tags: {} }];
-      return [];
-    });
-  });
-
-const ours = ['prod', 'dev', 'dev-anna', 'dev-plants'].flatMap(resourcesOf);
-const pools = ours.filter(({ action }) => action === readClient);
-const ofOthers = pools.map((pool) => ({ ...pool, stage: 'of others', tags: { ...pool.tags, service: 'other' } }));
-const all = [...ours, ...ofOthers];
-
-/** Decides as IAM does, for permissions whose only wildcard is a * at the end, and conditions that compare tags. */
-const covers = ({ action, resource, condition }: Permission, target: Target): boolean =>
-  action === target.action &&
-  (resource.endsWith('*') ? target.arn.startsWith(resource.slice(0, -1)) : target.arn === resource) &&
-  Object.entries(condition?.StringEquals ?? {}).every(
-    ([key, value]) => target.tags[key.replace('aws:ResourceTag/', '')] === value,
-  );
 
 const trust = (provider: unknown, sub: string) => ({
   Statement: [
@@ -173,20 +135,6 @@ describe('the stack for GitHub', () => {
       `Allow lambda:GetFunction: ${own('lambda')}:function:PlantStore-*, if service=plant-store, if stage=prod`,
     ]);
   });
-
-  test.each(['Dev', 'Prod'])(
-    'lets the role %s read the resources of its stage, and of no other stage or service',
-    async (role) => {
-      const permissions = permissionsOf(role, await synthesize({ github }));
-      const stage = role.toLowerCase();
-      const actions = [...readFunction, ...(stage === 'dev' ? [readClient, 'dynamodb:GetItem'] : [])];
-      const expected = all.filter((each) => each.stage === stage && actions.includes(each.action));
-      expect(new Set(expected.map(({ action }) => action))).toEqual(new Set(actions));
-      const allowed = all.filter((each) => permissions.some((one) => covers(one, each)));
-      const lines = (targets: Target[]) => targets.map((each) => `${each.stage} ${each.action} ${each.arn}`);
-      expect(lines(allowed)).toEqual(lines(expected));
-    },
-  );
 
   test.each(['Dev', 'Prod'])(
     'lets the role %s have a session that is as long as its job in deploy.yml asks for, and at least as long as the job',

@@ -4,19 +4,6 @@ import { ConfigurationError } from '../../infra/context.ts';
 import { listOperations } from '../../infra/operations.ts';
 
 describe('listOperations', () => {
-  test('returns the function name, the entry file and the route of createPlant', () => {
-    expect(listOperations(operations)).toContainEqual(
-      expect.objectContaining({
-        id: 'createPlant',
-        name: 'CreatePlant',
-        entry: 'create-plant.lambda.ts',
-        method: 'POST',
-        path: '/plants',
-        scopes: ['plants/create'],
-      }),
-    );
-  });
-
   test('says in one sentence which entry file is missing for an operation', () => {
     const waterAllPlants = { method: 'PUT', path: '/plants', scopes: ['plants/water'], parameters: [] } as const;
     const list = () => listOperations({ ...operations, waterAllPlants });

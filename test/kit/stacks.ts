@@ -69,7 +69,7 @@ type Variant = { [Setting in keyof typeof variants]: keyof (typeof variants)[Set
 
 /**
  * The combinations of settings whose stacks are synthesized. For any two settings, each pair of their values occurs in
- * at least one combination; stacks.test.ts checks this.
+ * at least one combination.
  */
 const combined: Variant[] = [
   { stage: 'prod', domain: 'none', issuer: 'cognito', origins: 'none', mail: 'none', tracing: 'none' },
@@ -92,19 +92,3 @@ export const combinations = combined.map((variant) => {
   const context: Record<string, string> = Object.assign({}, ...contexts);
   return { what: Object.values(variant).join(', '), ...variant, context };
 });
-
-/**
- * Lists the pairs of values of two settings that no combination in `combined` contains.
- * @example ['stage dev origins some'] if no combination has both the stage `dev` and the origins `some`
- */
-export const missingPairs = (): string[] => {
-  const settings = Object.entries(variants).map(([setting, values]) =>
-    Object.keys(values).map((value): [keyof Variant, string] => [setting as keyof Variant, value]),
-  );
-  const pairs = settings.flatMap((one, index) =>
-    settings.slice(index + 1).flatMap((other) => one.flatMap((a) => other.map((b) => [a, b] as const))),
-  );
-  return pairs
-    .filter((pair) => !combined.some((each) => pair.every(([setting, value]) => each[setting] === value)))
-    .map((pair) => pair.flat().join(' '));
-};
