@@ -91,10 +91,7 @@ export const ofTable = (table: PlantsTable): Alarms => {
   };
 };
 
-/**
- * Returns a metric for each DynamoDB operation that functions may call and whose name fits the pattern `matching`. The
- * keys of the returned object are the metrics' ids in math expressions.
- */
+/** A metric for each DynamoDB operation that functions may call, by the metric's id in math expressions. */
 export const byOperation = (table: PlantsTable, metric: string, statistic: string, matching = /./) => {
   const used = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));
   const metrics = used
@@ -106,7 +103,7 @@ export const byOperation = (table: PlantsTable, metric: string, statistic: strin
   return Object.fromEntries(metrics);
 };
 
-/** Returns the sum of metrics. A metric without data counts as 0. */
+/** A metric without data counts as 0. */
 const total = (usingMetrics: Record<string, Metric>): MathExpression => {
   const terms = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`);
   return new MathExpression({ expression: terms.join(' + '), usingMetrics });

@@ -1,7 +1,4 @@
-/**
- * `npx cdk` runs this file. It reads the settings from the CDK context, creates the service's stack or, if the context
- * has the key `github`, the stack that lets GitHub deploy, and checks the stack with cdk-nag.
- */
+/** `npx cdk` runs this file. With the key `github` in the CDK context, it makes the stack that lets GitHub deploy. */
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { ConfigurationError } from './context.ts';

@@ -13,11 +13,7 @@ type Environment = 'dev' | 'prod';
  */
 export type GitHubSettings = { repository: string; environments: Environment[]; hasProvider: boolean };
 
-/**
- * Reads the CDK context for the stack that lets GitHub deploy.
- * @returns undefined unless the context has the key `github`
- * @throws ConfigurationError whose message names the key, its value and what is allowed
- */
+/** Returns undefined unless the CDK context has the key `github`. */
 export const readGitHub = (node: Node): GitHubSettings | undefined => {
   const { github: repository, stage, githubProvider } = readContext(node);
   if (repository === undefined) return undefined;

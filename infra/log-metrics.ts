@@ -33,20 +33,14 @@ export const outcomes = (operation: ServiceFunction): IMetric[] => {
   ];
 };
 
-/**
- * Measures how many milliseconds the store took per request. Log lines without this number are left out, because
- * counting them as 0 would hide slow calls.
- */
+/** Log lines without this number are left out, because counting them as 0 would hide slow calls. */
 export const storeTimes = (operation: ServiceFunction): Metric[] => {
   const metricValue = '$.message.store.milliseconds';
   const time = count(operation, 'TimeOfStore', `${metricValue} >= 0`, { metricValue, unit: Unit.MILLISECONDS });
   return ['p50', 'p90', 'p99'].map((statistic) => time.with({ statistic, label: `${operation.node.id} ${statistic}` }));
 };
 
-/**
- * Measures the average number of attempts to call the store per logged request: 1 if each request makes one call
- * without retries.
- */
+/** The average number of attempts to call the store per logged request: 1 without retries. */
 export const storeAttempts = (operation: ServiceFunction): Metric => {
   const metricValue = '$.message.store.attempts';
   const attempts = count(operation, 'AttemptsAtStore', `${metricValue} >= 1`, { metricValue, unit: Unit.COUNT });

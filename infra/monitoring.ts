@@ -11,10 +11,7 @@ import type { ServiceFunction } from './service-function.ts';
 
 type Parts = { api: PlantApi; operations: ServiceFunction[]; authorizer: ServiceFunction; table: PlantsTable };
 
-/**
- * The alarms and a dashboard. The dashboard shows the state of all alarms, then graphs of all parts, from the gateway
- * to the table, and then the metric of each alarm with the alarm's limit.
- */
+/** The alarms, and a dashboard with their states, with graphs of all parts, and with the metric of each alarm. */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
   /** The alarms that roll back a new version of each function. */
@@ -76,7 +73,7 @@ export class Monitoring extends Construct {
   }
 }
 
-/** Returns the graphs in which to look for the cause of an alarm, from the gateway to the table. */
+/** The graphs in which to look for the cause of an alarm, from the gateway to the table. */
 const graphs = ({ api, operations, authorizer, table }: Parts): cloudwatch.IWidget[] => {
   const { sum, p99 } = alarms;
   const functions = [authorizer, ...operations];

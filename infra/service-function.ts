@@ -19,7 +19,7 @@ type ServiceFunctionProps = {
   timeout: Duration;
 } & Pick<Settings, 'stage' | 'tracing'>;
 
-/** The role may write to the function's log group. (CDK's default role could write to every log group.) */
+/** CDK's default role could write to every log group. */
 type BundledFunctionProps = ServiceFunctionProps & { role: IRole };
 
 /** A Lambda function of this stack. All functions are built and run with the same options. */

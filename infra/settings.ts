@@ -44,7 +44,6 @@ export type Settings = {
   tracing: boolean;
 };
 
-/** @throws ConfigurationError whose message names the key, its value and what is allowed */
 export const readSettings = (node: Node): Settings => {
   const context = readContext(node);
   const stage = (context.stage ?? defaultStage) as Stage;

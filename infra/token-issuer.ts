@@ -15,16 +15,10 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
   /** Cognito's access tokens have no `aud`, so the authorizer must not check it. */
   readonly audience = 'none';
   readonly scopeClaim = 'scope';
-  /**
-   * Outputs of the stack. To get a token, a client sends a POST request to `TokenUrl`, with its id and secret as HTTP
-   * Basic credentials.
-   */
+  /** Outputs of the stack. */
   readonly outputs: { TokenUrl: string; ClientId: string; UserPoolId: string };
 
-  /**
-   * @param scopes all scopes of the contract
-   * @throws ConfigurationError if a Cognito resource server cannot have these scopes
-   */
+  /** @throws ConfigurationError if a Cognito resource server cannot have these scopes */
   constructor(parent: Construct, id: string, scopes: string[], stage: Stage) {
     super(parent, id);
     const identifier = resourceOf(scopes);
