@@ -75,13 +75,6 @@ test('every entry file in functions/ is deployed as exactly one function', () =>
   expect(functions).toEqual(made.map(({ entry }) => [entry, [expect.any(String)]]));
 });
 
-test('every package that operations may use is in the bundle of at least one operation', () => {
-  const used = made
-    .filter(({ entry }) => !/^(authorizer|smoke-test)\./.test(entry))
-    .flatMap(({ packages }) => packages);
-  expect(operation.packages.filter((name) => !used.includes(`node_modules/${name}`))).toEqual([]);
-});
-
 describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
   const inputs = made.find(({ bundle }) => code.equals(bundle));
 

@@ -33,10 +33,6 @@ test('the API has exactly the routes of the contract, and each route calls the a
   expect(Object.fromEntries(found)).toEqual(expected);
 });
 
-test('POST /plants is a route of the API', () => {
-  expect(routes.map(({ RouteKey }) => RouteKey)).toContain('POST /plants');
-});
-
 test("the API calls the authorizer's alias for every request, without a cache, and requires the Authorization header", () => {
   expect(propertiesOf('AWS::ApiGatewayV2::Authorizer')['ApiBearerAuth']).toMatchObject({
     AuthorizerType: 'REQUEST',
@@ -156,11 +152,6 @@ describe('an API with a domain name', () => {
     });
     expect(inZone.Outputs['ApiUrl']).toEqual({ Value: 'https://api.example.com' });
     expect(inZone.Outputs).not.toHaveProperty('DomainTarget');
-  });
-
-  test('can use the name of the DNS zone itself as its domain name', () => {
-    const apex = templateWith({ ...named, ...zone, domainName: zone.hostedZoneName });
-    expect(propertiesOf('AWS::Route53::RecordSet', apex)['ApiDomainRecord']).toMatchObject({ Name: 'example.com.' });
   });
 });
 

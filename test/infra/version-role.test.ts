@@ -36,7 +36,6 @@ const before = synthesize({ actions });
 
 describe.each<[what: string, after: Change]>([
   ['other permissions', { actions: ['dynamodb:GetItem'] }],
-  ['fewer permissions', { actions: [] }],
   ['more permissions', { actions: [...actions, 'dynamodb:GetItem'] }],
   ['other permissions and other code', { actions: ['dynamodb:GetItem'], code: 'exports.handler = () => {};' }],
 ])('a deployment in prod that gives a function %s', (_, change) => {
