@@ -1,6 +1,7 @@
 /** Tests that no bundle exceeds its size limit or has an unlisted package, because both slow down every cold start. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { FileSystem } from 'aws-cdk-lib';
 import { describe, expect, inject, test } from 'vitest';
 import { scopes } from '../../functions/generated/contract.ts';
 import { bundle, bundleInputs } from '../../infra/bundling.ts';
@@ -104,4 +105,16 @@ describe.each(deployed)('the bundle of $name', ({ name, folder, code }) => {
     expect(text).not.toMatch(/\bimport\s*[{*"'\w][^;]*\bfrom\s*["']/);
     expect(text).toContain('require("node:');
   });
+});
+
+test("other users of this machine cannot change a function's bundle, and Lambda can read the bundle", () => {
+  for (const { folder } of inject('stack').functions) {
+    expect(statSync(path.join(folder, 'index.js')).mode & 0o777).toBe(0o644);
+  }
+});
+
+test("a function is deployed again if any byte of its bundle changes, because the asset's name is a hash of the bundle", () => {
+  for (const { folder } of inject('stack').functions) {
+    expect(path.basename(folder)).toBe(`asset.${FileSystem.fingerprint(folder)}`);
+  }
 });

@@ -163,3 +163,24 @@ test('the tags do not change the template, so a new owner deploys no new functio
   expect(templateOf({}).toJSON()).toEqual(ofTeamA);
   expect(JSON.stringify(ofTeamA)).not.toContain('"Tags":');
 });
+
+test('the stack has exactly one table: on-demand, with the number `id` as its only key, and with point-in-time recovery', () => {
+  expect(propertiesOf('AWS::DynamoDB::GlobalTable')).toMatchObject({
+    Plants: {
+      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+      AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
+      BillingMode: 'PAY_PER_REQUEST',
+      Replicas: [
+        {
+          DeletionProtectionEnabled: true,
+          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true, RecoveryPeriodInDays: 35 },
+        },
+      ],
+    },
+  });
+  expect(Object.keys(propertiesOf('AWS::DynamoDB::GlobalTable'))).toEqual(['Plants']);
+});
+
+test.each(Object.entries(kinds))('only a stack of stage prod has termination protection: %s', (kind, context) => {
+  expect(withStack(context, (stack) => stack.terminationProtection)).toBe(kind.startsWith('prod'));
+});

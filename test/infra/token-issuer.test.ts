@@ -117,6 +117,7 @@ test('nobody can sign up in the user pool, and users added by hand need a strong
     TokenIssuerPool: expect.objectContaining({
       AdminCreateUserConfig: { AllowAdminCreateUserOnly: true },
       MfaConfiguration: 'ON',
+      EnabledMfas: ['SOFTWARE_TOKEN_MFA'],
       Policies: {
         PasswordPolicy: {
           MinimumLength: 16,
