@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { FolderError, lockFolder, openDatabase, reason } from '../dynamodb/data-folder.ts';
+import { openStore } from '../dynamodb/store.ts';
 import { temporaryFolder } from './kit/temporary-folder.ts';
 
 const newFolder = async () => {
@@ -48,7 +49,6 @@ test.each<[name: string, files: Record<string, string>, first: string]>([
   // A folder with the user's files 000007.log and LOG must be refused: LevelDB would delete the first and rename the
   // second.
   ['lock', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
-  ['dynamodb', { '000007.log': 'mine', LOG: 'mine' }, '000007.log'],
   ['lock', { CURRENT: 'my notes', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
   // Valid LevelDB files in `dynamodb`, but no folder `lock`. The emulator creates `lock` first, so these files must be
   // the user's own.
@@ -82,4 +82,47 @@ test("reason() returns the message of an error's innermost cause", () => {
   expect(reason(new Error('Database is not open', { cause: new Error('failed', { cause }) }))).toBe('the disk is full');
   expect(reason(new TypeError(''))).toBe('TypeError');
   expect(reason('the disk is full')).toBe('the disk is full');
+});
+
+test('openStore rejects a data folder that another store uses, and the message does not say to delete the folder', async () => {
+  const folder = await newFolder();
+  const store = await openStore({ folder });
+  await expect(openStore({ folder })).rejects.toThrow(
+    `The data in ${path.join(folder, 'dynamodb')} is in use. Stop the process that uses it, or choose another folder.`,
+  );
+  await store.close();
+});
+
+test.each<[what: string, obstruct: (dynamodb: string) => Promise<void>, failure: string]>([
+  [
+    'a damaged database',
+    async (dynamodb) => {
+      await mkdir(dynamodb);
+      await writeFile(path.join(dynamodb, 'CURRENT'), 'rubbish');
+    },
+    'cannot be read: Corruption: CURRENT file does not end with newline. Delete that folder and its data, or choose',
+  ],
+  [
+    'a file in place of its database',
+    (dynamodb) => writeFile(dynamodb, ''),
+    'cannot be read: EEXIST: file already exists',
+  ],
+])('openStore rejects a data folder with %s; only if it is damaged, the message says to delete it', async (...row) => {
+  const [, obstruct, failure] = row;
+  const folder = await newFolder();
+  await mkdir(folder);
+  const dynamodb = path.join(folder, 'dynamodb');
+  await obstruct(dynamodb);
+  const message = String(await openStore({ folder }).catch(String));
+  expect(message).toContain(`The data in ${dynamodb} ${failure}`);
+  expect(message.includes('Delete')).toBe(failure.includes('Delete'));
+});
+
+test("openStore rejects a folder named dynamodb that has the user's own files", async () => {
+  const folder = await newFolder();
+  const theirs = path.join(folder, 'dynamodb');
+  await mkdir(theirs, { recursive: true });
+  await writeFile(path.join(theirs, '000007.log'), 'mine');
+  await expect(openStore({ folder })).rejects.toThrow(`${theirs} has files that the emulator did not create`);
+  expect(await readdir(theirs)).toEqual(['000007.log']);
 });

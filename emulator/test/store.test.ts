@@ -1,20 +1,15 @@
 import { once } from 'node:events';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { createServer, type RequestOptions, request, ServerResponse } from 'node:http';
+import { createServer, request, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { devNull } from 'node:os';
-import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import {
   type AttributeValue,
-  DeleteItemCommand,
   DynamoDBClient,
   type ExpectedAttributeValue,
-  ListTablesCommand,
   PutItemCommand,
   QueryCommand,
   TransactWriteItemsCommand,
-  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { Level } from 'level';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -71,7 +66,6 @@ describe('the emulator with a store that the user runs', () => {
 
   test.each<[what: string, environment: Record<string, string | undefined>, expected: object]>([
     ['the credentials in the environment', credentials, credentials],
-    ['made-up credentials if the environment has none', {}, anybody],
     ['made-up credentials if the environment has no secret', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
   ])(
     "makes the functions ignore the user's AWS configuration files, and call the store with these credentials: %s",
@@ -89,7 +83,7 @@ describe('the emulator with a store that the user runs', () => {
     },
   );
 
-  test.each([[{ endpoint: 'nonsense' }], [{ endpoint: 'localhost:8000' }], [{ endpoint: '' }], [{}]])(
+  test.each([[{ endpoint: 'nonsense' }], [{ endpoint: 'localhost:8000' }], [{}]])(
     "does not start, and says what to pass instead, if the store's address is not an http or https URL: %j",
     async (location) => {
       const { endpoint } = location as { endpoint: string };
@@ -107,35 +101,20 @@ describe('the emulator with a store that the user runs', () => {
     );
   });
 
+  const notDynamoDb = 'it does not respond as DynamoDB does. Correct its address.';
+  const invalidToken = 'The security token included in the request is invalid.';
+  const refused = { __type: 'com.amazon.coral.service#UnrecognizedClientException', message: invalidToken };
   test.each([
-    [200, 'text/html', '<!doctype html>'],
-    [404, 'application/json', '{"message":"Not Found"}'],
-    [400, 'text/plain', ''],
-  ])(
-    "does not start, and says why, if a web site at the store's address responds with %i %s %s",
-    async (status, type, body) => {
-      const site = createServer((request, response) => {
-        request.resume();
-        response.writeHead(status, { 'content-type': type }).end(body);
-      });
-      const endpoint = `http://127.0.0.1:${await startServer(site)}`;
-      await expect(openStore({ endpoint })).rejects.toThrow(
-        `The store (${endpoint}) cannot be used: it does not respond as DynamoDB does. Correct its address.`,
-      );
-    },
-  );
-
-  test("does not start if the store refuses the credentials, and reports the store's message", async () => {
-    const __type = 'com.amazon.coral.service#UnrecognizedClientException';
-    const strict = createServer((request, response) => {
+    ['a web site', 200, '<!doctype html>', notDynamoDb],
+    ['an API that is not DynamoDB', 404, '{"message":"Not Found"}', notDynamoDb],
+    ['a store that refuses the credentials', 400, JSON.stringify(refused), invalidToken],
+  ])("does not start, and says why, if %s at the store's address responds with %i %s", async (_, status, body, why) => {
+    const site = createServer((request, response) => {
       request.resume();
-      response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' });
-      response.end(JSON.stringify({ __type, message: 'The security token included in the request is invalid.' }));
+      response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
     });
-    const endpoint = `http://127.0.0.1:${await startServer(strict)}`;
-    await expect(openStore({ endpoint })).rejects.toThrow(
-      /cannot be used: The security token included in the request is invalid\.$/,
-    );
+    const endpoint = `http://127.0.0.1:${await startServer(site)}`;
+    await expect(openStore({ endpoint })).rejects.toThrow(`The store (${endpoint}) cannot be used: ${why}`);
   });
 
   test('does not start, and says why, if the store does not respond within 5 seconds', async () => {
@@ -253,56 +232,33 @@ describe('the embedded store', () => {
   });
 
   const list = (...texts: string[]) => ({ L: texts.map((S) => ({ S })) });
-  const pot = { M: { size: { N: '1' }, colours: { SS: ['red', 'blue'] }, sizes: { L: [{ M: { cm: { N: '3' } } }] } } };
-  const samePot = {
-    M: { sizes: { L: [{ M: { cm: { N: '3.0' } } }] }, colours: { SS: ['blue', 'red'] }, size: { N: '1e0' } },
+  const box = { M: { size: { N: '1' }, colours: { SS: ['red', 'blue'] }, parts: { L: [{ M: { cm: { N: '3' } } }] } } };
+  const sameBox = {
+    M: { parts: { L: [{ M: { cm: { N: '3.0' } } }] }, colours: { SS: ['blue', 'red'] }, size: { N: '1e0' } },
   };
 
   test.each<[condition: string, value: AttributeValue, passes: boolean]>([
     ['tags = :v', list('a', 'b'), true],
     ['tags = :v', list('b', 'a'), false],
-    ['tags = :v', list('a', 'b', 'b'), false],
-    ['tags = :v', { L: [] }, false],
-    ['twin = :v', list('a', 'b'), true],
     ['tags = twin AND NOT tags = :v', list('c'), true],
-    ['tags[0] = :v', { S: 'a' }, true],
-    ['pot.sizes = :v', { L: [{ M: { cm: { N: '3' } } }] }, true],
-    ['pot = :v', samePot, true],
-    ['pot = :v', { M: {} }, false],
-    ['pot = :v', { M: { ...pot.M, size: { N: '2' } } }, false],
-    ['pot = :v', { M: { ...pot.M, L: { N: '1' } } }, false],
-    ['pot <> :v', samePot, false],
-    ['pot <> :v', { M: {} }, true],
-    ['NOT pot IN (tags, :v)', { M: {} }, true],
-    ['pot IN (tags, :v)', samePot, true],
+    ['box = :v', sameBox, true],
+    ['box = :v', { M: { ...box.M, size: { N: '2' } } }, false],
+    ['box <> :v', sameBox, false],
+    ['box IN (tags, :v)', sameBox, true],
     ['L = :v', list('a'), true],
-    ['numbers = :v', { NS: ['2.0', '1'] }, true],
     ['absent = :v', list('a'), false],
   ])('compares lists and maps in a condition by value, lists in order: %s with %j (passes: %s)', async (...args) => {
     const [condition, value, passes] = args;
     const client = clientOf(await open(await newFolder(), [items]), writer);
-    const Key = { id: { N: '1' } };
-    const Item = { ...Key, tags: list('a', 'b'), twin: list('a', 'b'), pot, L: list('a'), numbers: { NS: ['1', '2'] } };
+    const Item = { id: { N: '1' }, tags: list('a', 'b'), twin: list('a', 'b'), box, L: list('a') };
     await client.send(new PutItemCommand({ TableName: 'Items', Item }));
-    const ifCondition = {
-      TableName: 'Items',
-      ConditionExpression: condition,
-      ExpressionAttributeValues: { ':v': value },
-    };
-    const calls = [
-      new UpdateItemCommand({ ...ifCondition, Key, UpdateExpression: 'SET again = :v' }),
-      new PutItemCommand({ ...ifCondition, Item }),
-      new DeleteItemCommand({ ...ifCondition, Key }),
-    ];
-    const passed = [];
-    for (const call of calls) {
-      const outcome = client.send(call as PutItemCommand).then(
-        () => true,
-        (error) => (error.name === 'ConditionalCheckFailedException' ? false : error),
-      );
-      passed.push(await outcome);
-    }
-    expect(passed).toEqual([passes, passes, passes]);
+    const ExpressionAttributeValues = { ':v': value };
+    const again = { TableName: 'Items', Item, ConditionExpression: condition, ExpressionAttributeValues };
+    const error = await client.send(new PutItemCommand(again)).then(
+      () => undefined,
+      ({ name }) => name,
+    );
+    expect(error).toBe(passes ? undefined : 'ConditionalCheckFailedException');
   });
 
   test('replaces, updates and deletes an item of great depth without a condition', async () => {
@@ -323,11 +279,11 @@ describe('the embedded store', () => {
 
   test('compares lists and maps by value in the older form of a condition, Expected', async () => {
     const client = clientOf(await open(await newFolder(), [items]), writer);
-    const Item = { id: { N: '1' }, tags: list('a', 'b'), pot };
+    const Item = { id: { N: '1' }, tags: list('a', 'b'), box };
     const put = (Expected?: Record<string, ExpectedAttributeValue>) =>
       client.send(new PutItemCommand({ TableName: 'Items', Item, Expected }));
     await put();
-    await put({ tags: { Value: list('a', 'b') }, pot: { Value: samePot } });
+    await put({ tags: { Value: list('a', 'b') }, box: { Value: sameBox } });
     await expect(put({ tags: { Value: list('b', 'a') } })).rejects.toThrow('The conditional request failed');
   });
 
@@ -351,27 +307,16 @@ describe('the embedded store', () => {
     expect(global.Items).toEqual(inOrder.map((item) => ({ ...item, day: { S: 'Monday' } })));
   });
 
+  const withIndex = (other: object): Partial<TableSpec> => ({ GlobalSecondaryIndexes: [{ ...byDay, ...other }] });
+
   test.each<[what: string, other: Partial<TableSpec>, difference: string]>([
-    ['no indexes', { GlobalSecondaryIndexes: undefined, LocalSecondaryIndexes: undefined }, 'different indexes'],
     ['one index fewer', { LocalSecondaryIndexes: undefined }, 'different indexes'],
-    [
-      'an index with another name',
-      { GlobalSecondaryIndexes: [{ ...byDay, IndexName: 'byWeek' }] },
-      'different indexes',
-    ],
-    [
-      'an index with another projection',
-      { GlobalSecondaryIndexes: [{ ...byDay, Projection: { ProjectionType: 'ALL' } }] },
-      'different indexes',
-    ],
+    ['an index with another name', withIndex({ IndexName: 'byWeek' }), 'different indexes'],
+    ['an index with another key', withIndex({ KeySchema: byDay.KeySchema.slice(0, 1) }), 'different indexes'],
+    ['an index with another projection', withIndex({ Projection: { ProjectionType: 'ALL' } }), 'different indexes'],
     [
       'an index with other projected attributes',
-      { GlobalSecondaryIndexes: [{ ...byDay, Projection: { ...byDay.Projection, NonKeyAttributes: ['note'] } }] },
-      'different indexes',
-    ],
-    [
-      'an index with another key',
-      { GlobalSecondaryIndexes: [{ ...byDay, KeySchema: byDay.KeySchema.slice(0, 1) }] },
+      withIndex({ Projection: { ...byDay.Projection, NonKeyAttributes: ['note'] } }),
       'different indexes',
     ],
     [
@@ -423,15 +368,13 @@ describe('the embedded store', () => {
         clientOf(store, reader).send(put('1', '1')),
         clientOf(store, writer, 'nobody').send(put('1', '1')),
         clientOf(store, writer).send(new TransactWriteItemsCommand({ TransactItems: [] })),
-        clientOf(store, writer).send(new ListTablesCommand()),
       ].map((answer) => answer.catch((error) => [error.name, error.message, error.$metadata.httpStatusCode])),
     );
-    const denied = (name: string) => `User: arn:aws:sts::${account.id}:assumed-role/FnRole/${name} is not authorized`;
+    const denied = `User: arn:aws:sts::${account.id}:assumed-role/FnRole/Reader is not authorized`;
     expect(failures).toEqual([
-      ['AccessDeniedException', expect.stringContaining(denied('Reader')), 400],
+      ['AccessDeniedException', expect.stringContaining(denied), 400],
       ['UnrecognizedClientException', 'The security token included in the request is invalid.', 400],
       ['UnknownOperationException', expect.stringContaining('`store: { endpoint }`'), 400],
-      ['AccessDeniedException', expect.stringContaining(denied('Writer')), 400],
     ]);
   });
 
@@ -445,7 +388,7 @@ describe('the embedded store', () => {
   });
 
   /** Sends a request to the store as a function's SDK does, apart from the given differences. */
-  const ask = (store: Store, headers: Record<string, string> = {}, body = '{}', options: RequestOptions = {}) => {
+  const ask = (store: Store, headers: Record<string, string> = {}, body = '{}') => {
     const environment = store.environmentOf({ ...functionSpec, role: [allowOn('*', '*')] });
     const { host, port } = new URL(environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '');
     const sent = request({
@@ -460,7 +403,6 @@ describe('the embedded store', () => {
         authorization: `AWS4-HMAC-SHA256 Credential=${environment['AWS_ACCESS_KEY_ID']}/20261122/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=a`,
         ...headers,
       },
-      ...options,
     }).end(body);
     onTestFinished(() => void sent.destroy());
     return once(sent, 'response').then(async ([response]) => [response.statusCode, await text(response)] as const);
@@ -470,7 +412,7 @@ describe('the embedded store', () => {
     const store = await open(await newFolder(), [items]);
     const { port } = new URL(store.environmentOf(writer)['AWS_ENDPOINT_URL_DYNAMODB'] ?? '');
     expect(await ask(store)).toEqual([200, '{"TableNames":["Items"]}']);
-    for (const host of [`rebound.example:${port}`, `localhost:${port}`, '127.0.0.1', `127.0.0.1:${Number(port) + 1}`]) {
+    for (const host of [`rebound.example:${port}`, '127.0.0.1']) {
       expect(await ask(store, { host })).toEqual([
         400,
         JSON.stringify({
@@ -484,7 +426,6 @@ describe('the embedded store', () => {
   test.each([
     ['another host', { host: 'rebound.example' }, 'The store is at'],
     ['an unknown key', { authorization: 'AWS4-HMAC-SHA256 Credential=nobody/20261122' }, 'security token'],
-    ['an unknown operation', { 'x-amz-target': 'DynamoDB_20120810.ExecuteStatement' }, 'does not support'],
   ])('refuses a request with %s before its body has arrived', async (_, headers, message) => {
     const store = await open(await newFolder(), [items]);
     const unfinished = { 'content-length': '100', connection: 'close', ...headers };
@@ -506,13 +447,11 @@ describe('the embedded store', () => {
     ['GetItem', 'null in the key', { TableName: 'Items', Key: { id: null } }],
     ['PutItem', 'null in a list', { TableName: 'Items', Item: { ...id, list: { L: [null] } } }],
     ['PutItem', 'an absent bound', { ...between, Item: id, ConditionExpression: toAbsent }],
-    ['UpdateItem', 'an absent bound', { ...between, Key: id, ConditionExpression: toAbsent }],
-    ['DeleteItem', 'an absent bound', { ...between, Key: id, ConditionExpression: toAbsent }],
     ['Scan', 'an absent bound', { ...between, FilterExpression: toAbsent }],
     [
       'Scan',
       'an absent bound for an index',
-      { ...between, TableName: 'Orders', IndexName: 'byDay', FilterExpression: '#id BETWEEN :v AND absent' },
+      { ...between, TableName: 'Orders', IndexName: 'byDay', FilterExpression: toAbsent },
     ],
     ['BatchWriteItem', 'null as a write', { RequestItems: { Items: [null] } }],
     ['TagResource', 'null among the tags', { ResourceArn: tableArn('Items'), Tags: [null] }],
@@ -521,12 +460,10 @@ describe('the embedded store', () => {
   ])('keeps working after a request at which dynalite fails: %s with %s', async (operation, _, body) => {
     const store = await open(await newFolder(), [items, table]);
     await clientOf(store, writer).send(put('1', '1'));
-    const send = (operation: string, body: unknown) =>
-      ask(
-        store,
-        { 'x-amz-target': `DynamoDB_20120810.${operation}` },
-        typeof body === 'string' ? body : JSON.stringify(body),
-      );
+    const send = (operation: string, body: unknown) => {
+      const json = typeof body === 'string' ? body : JSON.stringify(body);
+      return ask(store, { 'x-amz-target': `DynamoDB_20120810.${operation}` }, json);
+    };
     const putAgain = { TableName: 'Items', Item: id };
     expect(await send('PutItem', putAgain)).toEqual([200, '{}']);
     expect(await send(operation, body)).toEqual([500, expect.stringContaining(internalError)]);
@@ -559,21 +496,9 @@ describe('the embedded store', () => {
     expect(await send()).toEqual([200, '{}']);
   });
 
-  test.each<[what: string, body: string, headers: Record<string, string>, options: RequestOptions, status: number]>([
-    ['a number as its body', '5', {}, {}, 200],
-    ['a text as its body', '"x"', {}, {}, 200],
-    ['a list as its body', '[{}]', {}, {}, 200],
-    ['no body', '', {}, {}, 400],
-    ['bytes that are not UTF-8', '{"Limit":"\xff"}', {}, {}, 400],
-    ['half of its body', '{"Limit":', {}, {}, 400],
-    ['more than 16 MB', ' '.repeat(16 * 2 ** 20 + 1), {}, {}, 413],
-    ['CBOR', '\xa0', { 'content-type': 'application/x-amz-cbor-1.1' }, {}, 404],
-    ['the method GET', '', {}, { method: 'GET' }, 200],
-    ['credentials in its URL', '{}', {}, { path: '/?X-Amz-Algorithm=a' }, 400],
-    ['no credentials', '{}', { authorization: '' }, {}, 400],
-  ])('answers a request with %s', async (_, body, headers, options, status) => {
-    const store = await open(await newFolder(), [items]);
-    expect(await ask(store, headers, body, options)).toEqual([status, expect.any(String)]);
+  test('responds 413 to a request of more than 16 MB', async () => {
+    const store = await open(await newFolder(), []);
+    expect(await ask(store, {}, ' '.repeat(16 * 2 ** 20 + 1))).toEqual([413, '']);
   });
 
   test('does not answer a request, and throws, if its database reports an error', async () => {
@@ -600,56 +525,6 @@ describe('the embedded store', () => {
     await once(socket.resume(), 'close');
     await clientOf(store, writer).send(put('1', '1'));
   });
-});
-
-test('a data folder that another store uses is not opened, and the message does not say to delete the folder', async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  const store = await openStore({ folder });
-  await expect(openStore({ folder })).rejects.toThrow(
-    `The data in ${path.join(folder, 'dynamodb')} is in use. Stop the process that uses it, or choose another folder.`,
-  );
-  await store.close();
-});
-
-test.each<[what: string, damage: (dynamodb: string) => Promise<void>, reason: string, advice: string]>([
-  [
-    'is damaged',
-    async (dynamodb) => {
-      await mkdir(dynamodb);
-      await writeFile(path.join(dynamodb, 'CURRENT'), 'rubbish');
-    },
-    'Corruption: CURRENT file does not end with newline',
-    'Delete that folder and its data, or choose another folder.',
-  ],
-  [
-    'is in fact a file',
-    (dynamodb) => writeFile(dynamodb, ''),
-    'EEXIST: file already exists',
-    'Check its permissions, or choose another folder.',
-  ],
-])(
-  'a data folder that %s is not opened; only the message for a damaged folder says to delete the folder',
-  async (_, damage, why, advice) => {
-    const { folder, remove } = await temporaryFolder();
-    onTestFinished(remove);
-    const dynamodb = path.join(folder, 'dynamodb');
-    await damage(dynamodb);
-    const failure = await openStore({ folder }).catch(String);
-    expect(failure).toContain(`The data in ${dynamodb} cannot be read: ${why}`);
-    expect(String(failure).slice(-advice.length)).toBe(advice);
-    expect(String(failure).includes('Delete')).toBe(advice.startsWith('Delete'));
-  },
-);
-
-test("a folder named dynamodb that contains the user's own files is not opened as a database", async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  const theirs = path.join(folder, 'dynamodb');
-  await mkdir(theirs);
-  await writeFile(path.join(theirs, '000007.log'), 'mine');
-  await expect(openStore({ folder })).rejects.toThrow(`${theirs} has files that the emulator did not create`);
-  expect(await readdir(theirs)).toEqual(['000007.log']);
 });
 
 test.each<[value: string | undefined, region: string]>([
