@@ -1,5 +1,6 @@
 /** Starts a gateway whose functions a test provides, and sends it requests as raw bytes. */
 import { connect } from 'node:net';
+import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
 import { HttpApi } from '../../gateway/api.ts';
 import type { Invoke } from '../../gateway/invocation.ts';
 import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
@@ -26,6 +27,12 @@ export const route: RouteSpec = {
 export const openRoute = (routeKey: string): RouteSpec => ({ routeKey, target: targetOf('Orders'), timeout: 30_000 });
 
 export const allow = { isAuthorized: true, context: { sub: 'me' } };
+/** Makes an `invoke` whose authorizer allows each request. `invokeOrders` stands for the function. */
+export const allowing =
+  (invokeOrders: () => Promise<Outcome>) =>
+  (name: string): Promise<Outcome> =>
+    name === 'Authorizer' ? Promise.resolve(asJson(allow)) : invokeOrders();
+
 export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(value), log: [] });
 
 /** What the functions Authorizer and Orders return. If `invoke` is set, it is called instead of both. */
@@ -33,26 +40,32 @@ type Functions = { Authorizer?: unknown; Orders?: unknown; invoke?: (name: strin
 
 /**
  * Starts a gateway that serves `api` until the test ends.
- * @returns the port, the access log, the functions' events, and `event`, which returns the first event of the function
- * with a given name
+ * @returns the port, the access log, the names of the functions that were called, and the first events of Orders and
+ * Authorizer
  */
 export const start = async (
   functions: Functions = {},
   api: Partial<ApiSpec> = {},
   { throttleClock, ...options }: Partial<Parameters<typeof gateway>[0]> & { throttleClock?: Clock } = {},
 ) => {
-  const events: { name: string; event: never }[] = [];
+  const called: string[] = [];
+  const events: Record<string, unknown> = {};
   const log: AccessLogEntry[] = [];
   const results: Record<string, unknown> = { Authorizer: allow, Orders: { statusCode: 200, body: 'ok' }, ...functions };
   const invoke: Invoke = async ({ functionName: name }, event) => {
-    events.push({ name, event: JSON.parse(JSON.stringify(event)) as never });
+    called.push(name);
+    events[name] ??= JSON.parse(JSON.stringify(event));
     return functions.invoke ? functions.invoke(name) : asJson(results[name]);
   };
   const { respond } = new HttpApi({ routes: [route], ...api }, invoke, throttleClock, options.debug);
   const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
-  const port = await startServer(server);
-  const event = <T>(name: string): T => events.find((each) => each.name === name)?.event as T;
-  return { port, log, events, event };
+  return {
+    port: await startServer(server),
+    log,
+    called,
+    event: () => events['Orders'] as APIGatewayProxyEventV2,
+    authorizerEvent: () => events['Authorizer'] as APIGatewayRequestAuthorizerEventV2,
+  };
 };
 
 /** Sends `parts` as raw bytes over TCP, and waits until the connection is closed. @returns the response */

@@ -1,0 +1,205 @@
+/** Tests which requests the gateway accepts, and the event that a function gets. */
+import { describe, expect, test } from 'vitest';
+import { exchange, json, openRoute, post, start, token } from './kit/gateway.ts';
+
+describe('a function gets an event in payload format 2.0', () => {
+  test('with the fields of that format', async () => {
+    const { port, event } = await start();
+    const { headers } = await post(
+      port,
+      '{"id":1}',
+      [token, json, 'X-Two: a', 'x-two: b', 'Cookie: c=1; d=2', 'Cookie: e=3', 'User-Agent: test'],
+      '/orders?b=2&a=1&a=%C3%A9',
+    );
+    expect(event()).toEqual({
+      version: '2.0',
+      routeKey: 'POST /orders',
+      rawPath: '/orders',
+      rawQueryString: 'b=2&a=1&a=%C3%A9',
+      cookies: ['c=1', 'd=2', 'e=3'],
+      headers: {
+        authorization: 'Bearer t',
+        connection: 'close',
+        'content-length': '8',
+        'content-type': 'application/json',
+        host: 'api.example:80',
+        'user-agent': 'test',
+        'x-amzn-trace-id': expect.stringMatching(/^Root=1-[0-9a-f]{8}-[0-9a-f]{24}$/),
+        'x-forwarded-for': '127.0.0.1',
+        'x-forwarded-port': String(port),
+        'x-forwarded-proto': 'http',
+        'x-two': 'a,b',
+      },
+      queryStringParameters: { a: '1,é', b: '2' },
+      requestContext: {
+        accountId: '000000000000',
+        apiId: 'local',
+        authorizer: { lambda: { sub: 'me' } },
+        domainName: 'api.example',
+        domainPrefix: 'api',
+        http: { method: 'POST', path: '/orders', protocol: 'HTTP/1.1', sourceIp: '127.0.0.1', userAgent: 'test' },
+        requestId: headers['apigw-requestid'],
+        routeKey: 'POST /orders',
+        stage: '$default',
+        time: expect.stringMatching(/^\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000$/),
+        timeEpoch: expect.any(Number),
+      },
+      body: '{"id":1}',
+      isBase64Encoded: false,
+    });
+    expect(headers['apigw-requestid']).toMatch(/^[\w+/]{15}=$/);
+  });
+
+  test('without a body, cookies or query parameters if the request has none', async () => {
+    const { port, event } = await start();
+    await post(port, '', [token]);
+    for (const field of ['body', 'cookies', 'queryStringParameters']) expect(event()).not.toHaveProperty(field);
+    expect(event()).toMatchObject({ isBase64Encoded: false });
+  });
+
+  const asText = { body: 'é', isBase64Encoded: false };
+  const asBase64 = { body: 'w6k=', isBase64Encoded: true };
+  test.each([
+    ['Content-Type: text/plain', asText],
+    ['Content-Type: application/json', asText],
+    ['Content-Type: Application/JSON ;charset=utf-8', asText],
+    ['Content-Type: application/xml', asText],
+    ['Content-Type: application/javascript', asText],
+    ['Content-Type: application/problem+json', asBase64],
+    ['Content-Type: application/jsonp', asBase64],
+    ['X-No-Content-Type: 1', asBase64],
+  ])('whose body depends on the header %s: %j', async (header, expected) => {
+    const { port, event } = await start();
+    await post(port, 'é', [token, header]);
+    expect(event()).toMatchObject(expected);
+  });
+
+  test('whose body has U+FFFD in place of an invalid byte, with the content-length that the client sent', async () => {
+    const { port, event } = await start();
+    await post(port, Buffer.from([0x22, 0xff, 0x22]), [token, json]);
+    expect(event()).toMatchObject({ body: '"\ufffd"', isBase64Encoded: false, headers: { 'content-length': '3' } });
+  });
+
+  test('without a content-length if the request is chunked', async () => {
+    const { port, event } = await start();
+    const head = ['POST /orders HTTP/1.1', 'Host: api.example', 'Connection: close', token, json];
+    await exchange(port, [...head, 'Transfer-Encoding: chunked', '', ''].join('\r\n'), '2\r\n{}\r\n0\r\n\r\n');
+    expect(event()).toMatchObject({ body: '{}' });
+    expect(event().headers).not.toHaveProperty('content-length');
+  });
+});
+
+const routes = [openRoute('$default')];
+
+/** Sends a request without a body: the request line and the headers. @returns the response */
+const sendHead = (port: number, requestLine: string, ...headers: string[]) =>
+  exchange(port, [requestLine, ...headers, 'Connection: close', '', ''].join('\r\n'));
+
+describe('the gateway responds 400 to', () => {
+  const host = 'Host: api.example';
+  test.each<[what: string, requestLine: string, ...headers: string[]]>([
+    ['no Host header', 'GET / HTTP/1.1'],
+    ['two Host headers', 'GET / HTTP/1.1', host, host],
+    ['two Host headers in an HTTP/1.0 request', 'GET / HTTP/1.0', host, host],
+    ['a target that names another host than the Host header', 'GET http://other.example/ HTTP/1.1', host],
+    ['a target that names another port than the Host header', 'GET http://api.example:81/ HTTP/1.1', host],
+    ['a target with a user name', 'GET http://user@api.example/ HTTP/1.1', host],
+    ['a target whose scheme is not http or https', 'GET ftp://api.example/ HTTP/1.1', host],
+    ['a request line with HTTP/2.0', 'GET / HTTP/2.0', host],
+    ...[
+      '',
+      'a b',
+      'a/b',
+      'user@api.example',
+      'api.example:port',
+      'api.example:65536',
+      '::1',
+      '[api.example]',
+      '[127.0.0.1]',
+      'api%example',
+      '\u00fc.example',
+    ].map((text): [string, string, string] => [`the host ${text}`, 'GET / HTTP/1.1', `Host: ${text}`]),
+  ])('%s', async (_, requestLine, ...headers) => {
+    const { port, called, log } = await start({}, { routes });
+    const response = await sendHead(port, requestLine, ...headers);
+    expect(response).toMatchObject({ status: 400, body: '{"message":"Bad Request"}' });
+    expect(called).toEqual([]);
+    expect(log).toMatchObject([{ status: 400, error: expect.stringMatching(/^the request /) }]);
+  });
+});
+
+describe('the gateway accepts', () => {
+  test.each([
+    ['API.Example:8080', 'API.Example'],
+    ['api.example:', 'api.example'],
+    ['api.example:65535', 'api.example'],
+    ['[::1]:3000', '[::1]'],
+    ['a_b-c.example', 'a_b-c.example'],
+    ['%C3%BC.example', '%C3%BC.example'],
+  ])('the Host header %s', async (host, domainName) => {
+    const { port, event } = await start({}, { routes });
+    await sendHead(port, 'GET / HTTP/1.1', `Host: ${host}`);
+    expect(event().requestContext).toMatchObject({ domainName });
+  });
+
+  test.each<[target: string, host: string, rawPath: string, rawQueryString: string]>([
+    ['HTTP://API.example:80/orders', 'api.example', '/orders', ''],
+    ['http://api.example/orders', 'API.example:80', '/orders', ''],
+    ['https://api.example:443/orders', 'api.example', '/orders', ''],
+    ['http://api.example?list=orders', 'api.example', '/', 'list=orders'],
+    ['/ord%65rs?', 'api.example', '/orders', ''],
+    ['/orders?a=1?b=2', 'api.example', '/orders', 'a=1?b=2'],
+  ])('the request target %s with the Host header %s', async (target, host, rawPath, rawQueryString) => {
+    const { port, event } = await start({}, { routes });
+    await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);
+    expect(event()).toMatchObject({ rawPath, rawQueryString, requestContext: { http: { path: rawPath } } });
+  });
+
+  test('an HTTP/1.0 request without a Host header', async () => {
+    const { port } = await start({}, { routes });
+    expect(await sendHead(port, 'GET / HTTP/1.0')).toMatchObject({ status: 200 });
+  });
+});
+
+test.each([
+  ['100-continue', 100, /^HTTP\/1\.1 200 /],
+  ['more', 417, /^{"message":"Expectation Failed"}$/],
+  ['100-continue, more', 100, /^HTTP\/1\.1 417 /],
+])('the gateway responds to a request with the header Expect: %s with %i and %s', async (expectation, status, rest) => {
+  const { port } = await start({}, { routes });
+  const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', `Expect: ${expectation}`);
+  expect(response).toMatchObject({ status, body: expect.stringMatching(rest) });
+});
+
+test('the gateway accepts 10,240 bytes of request line and header values, and responds 431 to more', async () => {
+  const { port } = await start();
+  const send = (filler: number) => {
+    const headers = {
+      Host: 'x',
+      Connection: 'close',
+      Authorization: 't',
+      'Content-Length': '2',
+      X: 'f'.repeat(filler),
+    };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    return exchange(port, `POST /orders HTTP/1.1\r\n${lines.join('')}\r\n{}`);
+  };
+  const counted = ['POST /orders HTTP/1.1', 'x', 'close', 't', '2'].join('').length;
+  expect(await send(10_240 - counted)).toMatchObject({ status: 200 });
+  const refused = { status: 431, body: '{"message":"Request Header Fields Too Large"}' };
+  expect(await send(10_241 - counted)).toMatchObject(refused);
+  expect(await send(100_000), 'more than Node accepts').toMatchObject(refused);
+});
+
+test('the gateway accepts a body of 10 MiB, responds 413 to a larger one, reads its rest and keeps the connection', async () => {
+  const { port, log } = await start();
+  expect(await post(port, Buffer.alloc(10_485_760), [token])).toMatchObject({ status: 200 });
+  const refused = { status: 413, body: '{"message":"Request Entity Too Large"}' };
+  expect(await post(port, Buffer.alloc(10_485_761), [token])).toMatchObject(refused);
+  const chunked = 'POST /orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const chunk = Buffer.concat([Buffer.from('c00000\r\n'), Buffer.alloc(0xc00000), Buffer.from('\r\n0\r\n\r\n')]);
+  const next = 'GET /orders HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  const body = expect.stringMatching(/^{"message":"Request Entity Too Large"}HTTP\/1.1 404 /);
+  expect(await exchange(port, chunked, chunk, next)).toMatchObject({ status: 413, body });
+  expect(log.map(({ status }) => status)).toEqual([200, 413, 413, 404]);
+});
