@@ -1,55 +1,22 @@
-/** Tests a function's instances and their limits. runtime*.test.ts test what runs inside an instance. */
-import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
+/** Tests a function's instances, their limits and their ends, and how `swap` replaces the code. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { listen } from '../listen.ts';
-import { functionOf, resultOf, timeout } from './kit/one-function.ts';
-
-test.each([
-  ['throws', "throw new TypeError('oops')", 'TypeError: oops', false],
-  ['throws a value that is not an Error', 'throw 7', 'number: 7', false],
-  ['exits', 'process.exit(3)', 'Runtime.ExitError: Runtime exited with error: exit status 3', true],
-  [
-    'throws in a timer',
-    "setTimeout(() => { throw new Error('late') }); await new Promise(() => {})",
-    'Error: late',
-    true,
-  ],
-  ['never settles', 'await new Promise(() => {})', 'Runtime.NodeJsExit', true],
-  [
-    'waits too long',
-    'await new Promise(() => setInterval(() => {}, 1e6))',
-    'Task timed out after 300.00 seconds',
-    true,
-  ],
-  ['loops forever', 'for (;;);', 'Task timed out after 300.00 seconds', true],
-  ['uses up its memory', 'const all = []; for (;;) all.push(new Array(1e5).fill(all.length))', 'memory', true],
-])('an event fails if its handler %s, but the next event is handled', async (_, code, failure, dies) => {
-  const fn = await functionOf(
-    `let events = 0; exports.handler = async (event) => { events += 1; if (event.fail) { ${code} } return events }`,
-    { memoryMegabytes: 32 },
-  );
-  expect(resultOf(await fn.invoke())).toBe(1);
-  const failing = fn.invoke({ fail: true });
-  if (failure.includes('timed out')) await passTime(failing);
-  expect(await failing).toMatchObject({ failure: expect.stringContaining(failure) });
-  expect(resultOf(await fn.invoke())).toBe(dies ? 1 : 3);
-});
-
-test("an instance limits V8's old generation to the function's memory size, and V8's young generation to 16 MB", async () => {
-  const fn = await functionOf("exports.handler = async () => require('node:worker_threads').resourceLimits", {
-    memoryMegabytes: 512,
-  });
-  expect(resultOf(await fn.invoke())).toMatchObject({ maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 });
-});
+import { describe, expect, test, vi } from 'vitest';
+import { folderWith, functionOf, resultOf, timeout } from './kit/one-function.ts';
+import { returning, watchThreads } from './kit/threads.ts';
 
 /**
- * Lets `timeout` pass on the fake timers, and expects that the event is still in progress one millisecond before that.
+ * A function whose handler runs `statements` if the event has `fail`, and returns how many events its instance has had.
  */
-const passTime = async (underWay: Promise<unknown>): Promise<void> => {
+const countingFunction = (statements: string) =>
+  functionOf(
+    `let events = 0; exports.handler = async (event) => { events += 1; if (event.fail) { ${statements} } return events }`,
+    { memoryMegabytes: 32 },
+  );
+
+/** Lets `timeout` pass on the fake timers, and expects that the event is in progress one millisecond before that. */
+const passTime = async (inProgress: Promise<unknown>): Promise<void> => {
   let isOver = false;
-  void underWay.then(() => (isOver = true));
+  void inProgress.then(() => (isOver = true));
   await nextTurn();
   vi.advanceTimersByTime(timeout - 1);
   await nextTurn();
@@ -57,33 +24,69 @@ const passTime = async (underWay: Promise<unknown>): Promise<void> => {
   vi.advanceTimersByTime(1);
 };
 
-test('if a function times out, its thread ends', async () => {
-  const server = createServer();
-  const port = await listen(server, 0);
-  onTestFinished(() => void server.close());
-  const fn = await functionOf(
-    "exports.handler = (port) => new Promise(() => { require('node:net').connect(port, '127.0.0.1') })",
-  );
-  const connected = once(server, 'connection');
-  const invoked = fn.invoke(port);
-  const [socket]: Socket[] = await connected;
-  // Wait until the socket closes, which shows that the function's thread has ended.
-  const closed = new Promise((resolve) =>
-    socket
-      ?.on('error', () => {})
-      .on('close', resolve)
-      .resume(),
-  );
-  await passTime(invoked);
-  expect(await invoked).toMatchObject({ failure: expect.stringContaining('timed out') });
-  await closed;
+const forever = 'await new Promise(() => setInterval(() => {}, 1e6))';
+
+test.each([
+  ['throws', "throw new TypeError('oops')", 'TypeError: oops', false],
+  ['throws a value that is not an Error', 'throw 7', 'number: 7', false],
+  ['exits with code 0', 'process.exit(0)', 'Runtime.ExitError: Runtime exited without providing a reason', true],
+  ['exits with code 3', 'process.exit(3)', 'Runtime.ExitError: Runtime exited with error: exit status 3', true],
+  [
+    'leaves a rejection unhandled',
+    "Promise.reject(new Error('late'))",
+    'Runtime.UnhandledPromiseRejection: Error: late',
+    true,
+  ],
+  ['throws in a timer', `setTimeout(() => { throw new Error('late') }); ${forever}`, 'Error: late', true],
+  ['can never settle', 'await new Promise((resolve) => setTimeout(resolve, 1e6).unref())', 'Runtime.NodeJsExit', true],
+  ['waits too long', forever, 'Task timed out after 300.00 seconds', true],
+  ['loops forever', 'for (;;);', 'Task timed out after 300.00 seconds', true],
+  ['uses up its memory', 'const all = []; for (;;) all.push(new Array(1e5).fill(all.length))', 'memory', true],
+])('an event fails if its handler %s, but the next event is handled', async (_, code, failure, dies) => {
+  const fn = await countingFunction(code);
+  expect(resultOf(await fn.invoke())).toBe(1);
+  const failing = fn.invoke({ fail: true });
+  if (failure.includes('timed out')) await passTime(failing);
+  expect(await failing).toMatchObject({ failure: expect.stringContaining(failure) });
+  expect(resultOf(await fn.invoke())).toBe(dies ? 1 : 3);
 });
 
-test('if the timeout of a running function is changed, the new timeout applies to later events', async () => {
-  const fn = await functionOf('exports.handler = async (_, context) => context.getRemainingTimeInMillis()');
-  expect(Number(resultOf(await fn.invoke())), 'milliseconds left').toBeLessThanOrEqual(timeout);
-  fn.spec.timeout = 2 * timeout;
-  expect(Number(resultOf(await fn.invoke())), 'milliseconds left').toBeGreaterThan(timeout);
+const late = { errorType: 'RangeError', errorMessage: 'late' };
+test.each([
+  ['rejection', "Promise.reject(new RangeError('late'))", { errorType: 'UnhandledPromiseRejection', reason: late }],
+  ['exception', "throw new RangeError('late')", late],
+])('an unhandled %s after the response ends the instance, and is logged with the next event', async (...row) => {
+  const [, statement, message] = row;
+  const fn = await countingFunction(`setTimeout(() => { ${statement} }, 1)`);
+  expect(resultOf(await fn.invoke({ fail: true }))).toBe(1);
+  // Send events until the log of one contains the error. Ignore events that fail: as on Lambda, an event fails if its
+  // instance ends in the middle of it.
+  let next = await fn.invoke();
+  while (next.log.length === 0) next = await fn.invoke();
+  expect(next.log).toMatchObject([{ level: 'ERROR', message }]);
+  expect(resultOf(await fn.invoke()), 'number of the event').toBeLessThanOrEqual(2);
+});
+
+test('an instance stays alive after the response, whether or not the handler left a timer running', async () => {
+  const fn = await countingFunction('setInterval(() => {}, 1)');
+  expect([await fn.invoke(), await fn.invoke({ fail: true }), await fn.invoke()].map(resultOf)).toEqual([1, 2, 3]);
+});
+
+test("an instance limits V8's old generation to the function's memory size, and V8's young generation to 16 MB", async () => {
+  const code = "exports.handler = async () => require('node:worker_threads').resourceLimits";
+  const fn = await functionOf(code, { memoryMegabytes: 512 });
+  expect(resultOf(await fn.invoke())).toMatchObject({ maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 });
+});
+
+test('if a function times out, its thread ends', async () => {
+  const { connect, next } = await watchThreads();
+  const fn = await functionOf(`exports.handler = () => new Promise(() => ${connect})`);
+  const thread = next();
+  const invoked = fn.invoke();
+  const { ended } = await thread;
+  await passTime(invoked);
+  await invoked;
+  await ended;
 });
 
 test('a function that does not finish loading fails after 10 seconds', async () => {
@@ -110,17 +113,6 @@ test('a function has up to 8 instances, each of which handles one event at a tim
   expect(instances, 'instances').toBeLessThanOrEqual(8);
 });
 
-test('an instance that exited between two events gets no further event', async () => {
-  const fn = await functionOf(`const id = Math.random();
-    exports.handler = async (event) => { if (event.die) setTimeout(() => process.exit(1), 1); return id }`);
-  const first = await fn.invoke({ die: true });
-  // Send events until another instance responds. Ignore events that fail: as on Lambda, an event fails if its instance
-  // exits before it responds.
-  let next = first;
-  while (!('result' in next) || JSON.stringify(next) === JSON.stringify(first)) next = await fn.invoke();
-  expect(next).toHaveProperty('result');
-});
-
 test("an invocation fails if the function's response is over 6 MB, counted in bytes, not in characters", async () => {
   const fn = await functionOf("exports.handler = async (more) => 'é'.repeat(3_145_777) + more");
   expect(await fn.invoke('')).toMatchObject({ result: expect.any(String) });
@@ -133,13 +125,15 @@ test('an event over 6 MB, counted in bytes, is not passed to the function', asyn
   expect(await fn.invoke('é'.repeat(3_145_777))).toMatchObject({ tooLarge: true });
 });
 
-test('an invocation of a function that does not exist is rejected', async () => {
-  const { functions } = await functionOf('exports.handler = async () => 1');
-  await expect(functions.invokeByName('Other', {})).rejects.toThrow('The stack has no function Other. It has Fn.');
+test('invoke and swap reject if the function does not exist', async () => {
+  const { functions, spec } = await functionOf(returning('old'));
+  const message = 'The stack has no function Other. It has Fn.';
+  await expect(functions.invokeByName('Other', {})).rejects.toThrow(message);
+  await expect(functions.swap('Other', spec.folder)).rejects.toThrow(message);
 });
 
 test('close() aborts the events in progress, and rejects an event that waits for a free instance', async () => {
-  const fn = await functionOf('exports.handler = () => new Promise(() => setInterval(() => {}, 1e6))');
+  const fn = await functionOf(`exports.handler = async () => { ${forever} }`);
   await fn.functions.warmUp();
   // Eight events are in progress, and one waits for a free instance.
   const outcomes = Array.from({ length: 9 }, () => fn.invoke().catch(String));
@@ -148,4 +142,74 @@ test('close() aborts the events in progress, and rejects an event that waits for
     ...Array(8).fill(expect.objectContaining({ failure: expect.stringContaining('exited') })),
     'Error: The function Fn was closed.',
   ]);
+});
+
+describe('swap()', () => {
+  const folderOf = (code: string): Promise<string> => folderWith({ 'index.js': code });
+
+  test('uses the new code for later events, and ends idle instances that run the old code', async () => {
+    const { connect, next } = await watchThreads();
+    const thread = next();
+    const fn = await functionOf(`${connect}; ${returning('old')}`);
+    expect(resultOf(await fn.invoke())).toBe('old');
+    await fn.swap(await folderOf(returning('new')));
+    expect(resultOf(await fn.invoke())).toBe('new');
+    await (await thread).ended;
+  });
+
+  test('lets an event in progress finish with the old code, and then ends its instance', async () => {
+    const { connect, next } = await watchThreads();
+    const thread = next();
+    const fn = await functionOf(`
+      const connection = ${connect};
+      exports.handler = () => new Promise((resolve) => connection.on('data', () => resolve('old')));`);
+    const inProgress = fn.invoke();
+    const { send, ended } = await thread;
+    await fn.swap(await folderOf(returning('new')));
+    expect(resultOf(await fn.invoke())).toBe('new');
+    send();
+    expect(resultOf(await inProgress)).toBe('old');
+    await ended;
+    expect(resultOf(await fn.invoke())).toBe('new');
+  });
+
+  test('makes events that were waiting for a free instance run with the new code', async () => {
+    const fn = await functionOf(`exports.handler = async () => { ${forever} }`);
+    const outcomes = Array.from({ length: 10 }, () => fn.invoke());
+    await fn.swap(await folderOf(returning('new')));
+    expect((await Promise.all(outcomes.slice(8))).map(resultOf)).toEqual(['new', 'new']);
+    await fn.functions.close();
+  });
+
+  test('rejects new code that cannot be loaded, and keeps the old code', async () => {
+    const fn = await functionOf(returning('old'));
+    await expect(fn.swap(await folderOf("throw new Error('no table')"))).rejects.toThrow('no table');
+    expect(resultOf(await fn.invoke())).toBe('old');
+  });
+
+  test('called twice at once makes the function run the code of the call that began last', async () => {
+    const fn = await functionOf(returning('old'));
+    const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${returning('slow')}`;
+    await Promise.all([fn.swap(await folderOf(slow)), fn.swap(await folderOf(returning('last')))]);
+    expect(resultOf(await fn.invoke())).toBe('last');
+  });
+
+  test('rejects, without loading the new code, if the function is already closed', async () => {
+    const { connect, connections } = await watchThreads();
+    const fn = await functionOf(returning('old'));
+    await fn.functions.close();
+    await expect(fn.swap(await folderOf(connect))).rejects.toThrow('The function Fn was closed.');
+    expect(connections()).toBe(0);
+  });
+
+  test('rejects if the function is closed while the new code is being loaded', async () => {
+    const { connect, next } = await watchThreads();
+    const loading = next();
+    const fn = await functionOf(returning('old'));
+    const folder = await folderWith({ 'index.mjs': `${connect}; await new Promise(() => {});` });
+    const swapping = expect(fn.swap(folder)).rejects.toThrow('The function Fn was closed.');
+    await loading;
+    await fn.functions.close();
+    await swapping;
+  });
 });

@@ -4,30 +4,19 @@ import { generate } from 'selfsigned';
 import { describe, expect, test, vi } from 'vitest';
 import { folderWith, functionOf, resultOf, timeout } from './kit/one-function.ts';
 
-describe('the result of a function', () => {
-  test('is passed to the caller as JSON', async () => {
-    const fn = await functionOf('exports.handler = async (event) => ({ event, undef: undefined })');
-    expect(resultOf(await fn.invoke({ a: [1, null, 'é'] }))).toEqual({ event: { a: [1, null, 'é'] } });
-  });
+test.each([
+  ['exports.handler = async (event) => ({ event, undef: undefined })', { event: { a: [1, null, 'é'] } }],
+  ['exports.handler = async () => {}', null],
+  ['exports.handler = () => 1', 1],
+])('the result of the function %s is passed to the caller as JSON', async (code, result) => {
+  expect(resultOf(await (await functionOf(code)).invoke({ a: [1, null, 'é'] }))).toEqual(result);
+});
 
-  test('is null if the handler returns nothing', async () => {
-    expect(await (await functionOf('exports.handler = async () => {}')).invoke()).toMatchObject({ result: 'null' });
+test('an invocation fails if JSON cannot represent its result', async () => {
+  expect(await (await functionOf('exports.handler = async () => 1n')).invoke()).toMatchObject({
+    failure: 'Runtime.JSONStringifyError: Unable to stringify response body',
+    log: [{ level: 'ERROR', message: { errorType: 'JSONStringifyError' } }],
   });
-
-  test('may come from a handler that is not async', async () => {
-    expect(resultOf(await (await functionOf('exports.handler = () => 1')).invoke())).toBe(1);
-  });
-
-  test.each(['1n', '(() => { const a = {}; a.a = a; return a })()'])(
-    'makes the invocation fail if JSON cannot represent the result: %s',
-    async (code) => {
-      const fn = await functionOf(`exports.handler = async () => ${code}`);
-      expect(await fn.invoke()).toMatchObject({
-        failure: 'Runtime.JSONStringifyError: Unable to stringify response body',
-        log: [{ level: 'ERROR', message: { errorType: 'JSONStringifyError' } }],
-      });
-    },
-  );
 });
 
 describe('the context of a handler', () => {
@@ -57,11 +46,13 @@ describe('the context of a handler', () => {
     expect(resultOf(await fn.invoke())).toEqual([expect.stringMatching(/:000000000000:function:Fn$/), '$LATEST']);
   });
 
-  test('tells how much time is left until the time-out', async () => {
+  test("tells how much time is left until the time-out, which is the spec's latest", async () => {
     const fn = await functionOf('exports.handler = async (_, context) => context.getRemainingTimeInMillis()');
     const left = Number(resultOf(await fn.invoke()));
     expect(left, 'milliseconds left').toBeGreaterThan(0);
     expect(left, 'milliseconds left').toBeLessThanOrEqual(timeout);
+    fn.spec.timeout = 2 * timeout;
+    expect(Number(resultOf(await fn.invoke())), 'milliseconds left').toBeGreaterThan(timeout);
   });
 });
 
@@ -123,7 +114,6 @@ describe('the handler', () => {
     ['index.handler', 'index.mjs', 'export const handler = () => 1'],
     ['index.handler', 'index.js', 'export const handler = () => 1'],
     ['100% #1?/index.handler', '100% #1?/index.mjs', 'export const handler = await (async () => () => 1)()'],
-    ['src/orders.handler', 'src/orders.js', commonJs],
     ['./src/orders.handler', 'src/orders.js', commonJs],
     ['index.orders.create', 'index.js', 'exports.orders = { create: () => 1 }'],
     ['index.handler', 'index.mjs', 'export default { handler: () => 1 }'],
@@ -137,23 +127,13 @@ describe('the handler', () => {
     ['does not parse', 'exports.handler = (', 'Runtime.UserCodeSyntaxError: SyntaxError: '],
     ['requires a missing module', "require('./gone')", "Runtime.ImportModuleError: Error: Cannot find module './gone'"],
     ['exports no handler', 'exports.other = 1', 'Runtime.HandlerNotFound: index.handler is undefined or not exported'],
-    [
-      'exports a string as its handler',
-      "exports.handler = 'x'",
-      'Runtime.HandlerNotFound: index.handler is not a function',
-    ],
-    [
-      'exports a handler that takes a callback',
-      'exports.handler = (e, c, done) => done()',
-      'Runtime.CallbackHandlerDeprecated: ',
-    ],
+    ['exports a string as its handler', "exports.handler = 'x'", 'Runtime.HandlerNotFound: index.handler is not a'],
+    ['exports a callback handler', 'exports.handler = (e, c, done) => done()', 'Runtime.CallbackHandlerDeprecated: '],
     ['exits while it loads', 'process.exit(0)', 'Runtime.ExitError: Runtime exited without providing a reason'],
   ])('cannot be loaded, and each invocation fails, if its module %s', async (_, code, reason) => {
     const fn = await functionOf(code);
     await expect(fn.functions.warmUp()).rejects.toThrow(
-      expect.objectContaining({
-        message: expect.stringMatching(/^The function Fn \(handler index.handler in .*\) cannot be loaded: /),
-      }),
+      /^The function Fn \(handler index.handler in .*\) cannot be loaded: /,
     );
     await expect(fn.functions.warmUp()).rejects.toThrow(reason);
     expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining(reason) });
@@ -192,20 +172,8 @@ describe('the handler', () => {
   );
 
   test.each([
-    ["require('@aws-sdk/lib-dynamodb')", 'MODULE_NOT_FOUND'],
-    ["await import('@aws-sdk/lib-dynamodb')", 'ERR_MODULE_NOT_FOUND'],
-  ])("gets Node.js's usual error code if it tries to load a package that is missing: %s", async (statement, code) => {
-    const fn = await functionOf(
-      `exports.handler = async () => { try { ${statement} } catch (error) { return error.code } }`,
-    );
-    expect(resultOf(await fn.invoke())).toBe(code);
-  });
-
-  test.each([
     ['gone.handler', 'Runtime.ImportModuleError'],
     ['index', 'Runtime.MalformedHandlerName'],
-    ['index.', 'Runtime.MalformedHandlerName'],
-    ['src.old/index', 'Runtime.MalformedHandlerName'],
     ['../index.handler', 'Runtime.MalformedHandlerName'],
   ])('cannot be loaded by the name %s, which is malformed or names a missing file', async (handler, reason) => {
     const fn = await functionOf(commonJs, { handler });

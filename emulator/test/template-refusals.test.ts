@@ -57,7 +57,7 @@ describe('readTemplate refuses a resource of the type', () => {
   });
 });
 
-type Listed = { refused?: Record<string, string> };
+type Listed = { read: readonly string[]; refused?: Record<string, string> };
 
 test.each(
   Object.entries<Listed>(served).flatMap(([type, { refused }]) =>
@@ -72,7 +72,7 @@ test.each(
 });
 
 /** Which resource is refused after which change (or with which properties), and why. The advice is checked if given. */
-type Row = [logicalId: string, change: Change | object, reason: string, advice?: string];
+type Row = [logicalId: string, change: Change | object, reason: string, advice?: string | undefined];
 
 const attributes: Row[] = [
   ['Orders', ({ Orders }) => Object.assign(Orders ?? {}, { DependOn: 'Items' }), 'its attribute DependOn is unknown'],
