@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { account, functionArn, tableArn } from '../account.ts';
 import { readTemplate } from '../template/read-template.ts';
+import { served, withoutEffect } from '../template/resource-types.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
 
 const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
   readTemplate(ordersTemplate(change), '/assets');
+
+/** Reads the template with other properties of one of its resources. */
+const readWith = (logicalId: string, properties: object) =>
+  read((resources) => Object.assign(resources[logicalId]?.Properties ?? {}, properties));
 
 const shop = { functionName: 'Shop', arn: `${functionArn('Shop')}:live`, version: '1' };
 
@@ -73,7 +78,7 @@ describe('readTemplate', () => {
     [{ LogFormat: 'JSON' }, 'INFO'],
     [{ LogFormat: 'JSON', ApplicationLogLevel: 'DEBUG' }, 'DEBUG'],
   ])('reads the LoggingConfig %j as the log level %s', (logging, level) => {
-    const { functions } = read(({ Shop }) => Object.assign(Shop?.Properties ?? {}, { LoggingConfig: logging }));
+    const { functions } = readWith('Shop', { LoggingConfig: logging });
     expect(functions[0]?.logLevel).toBe(level);
   });
 
@@ -90,15 +95,10 @@ describe('readTemplate', () => {
   });
 
   test.each(['*', '*:*', 'dynamodb:*', 'DynamoDB:GetItem'])('reads a statement that allows the action %s', (action) => {
-    const { functions } = read(({ ShopPolicy }) => {
-      const statement = { Effect: 'Allow', Action: ['s3:GetObject', action], Resource: '*' };
-      Object.assign(ShopPolicy?.Properties ?? {}, { PolicyDocument: { Statement: statement } });
-    });
-    expect(functions[0]?.role).toContainEqual({
-      effect: 'Allow',
-      actions: ['s3:GetObject', action],
-      resources: ['*'],
-    });
+    const Statement = { Effect: 'Allow', Action: ['s3:GetObject', action], Resource: '*' };
+    const { functions } = readWith('ShopPolicy', { PolicyDocument: { Statement } });
+    const actions = ['s3:GetObject', action];
+    expect(functions[0]?.role).toContainEqual({ effect: 'Allow', actions, resources: ['*'] });
   });
 
   test('reads tables with their indexes', () => {
@@ -145,38 +145,30 @@ describe('readTemplate', () => {
         resources[`Route${index}`] = { Type, Properties: { ...Properties, RouteKey } };
       }
     });
-    expect(api.routes.map(({ routeKey }) => routeKey)).toEqual(['GET /orders/{id}', 'ANY /{proxy+}', ...routeKeys]);
+    expect(api.routes.slice(2).map(({ routeKey }) => routeKey)).toEqual(routeKeys);
   });
 
   test.each<[type: string, properties: Record<string, unknown>]>([
-    ['AWS::CloudWatch::Alarm', { Dimensions: [{ Name: 'FunctionName', Value: { Ref: 'Shop' } }] }],
+    ...[...withoutEffect].map((type): [string, object] => [type, { Any: { 'Fn::GetAtt': ['Shop', 'Arn'] } }]),
     ['AWS::Cognito::UserPool', { LambdaConfig: { PreSignUp: 'arn:aws:lambda:eu-west-3:1:function:theirs' } }],
     ['AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'Shop@example.com' }],
-  ])(
-    'ignores a resource that invokes no function of the template, for example %s with the properties %j',
-    (Type, Properties) => {
-      expect(() => read((resources) => Object.assign(resources, { Other: { Type, Properties } }))).not.toThrow();
-    },
-  );
-
-  test("ignores the API's custom domain name, and the DNS record of that name", () => {
-    const served = read();
-    const named = read((resources) => {
-      resources['Name'] = { Type: 'AWS::ApiGatewayV2::DomainName', Properties: { DomainName: 'api.shop.example' } };
-      const mapping = { ApiId: { Ref: 'Api' }, DomainName: { Ref: 'Name' }, Stage: { Ref: 'Stage' } };
-      resources['Mapping'] = { Type: 'AWS::ApiGatewayV2::ApiMapping', Properties: mapping };
-      const target = { DNSName: { 'Fn::GetAtt': ['Name', 'RegionalDomainName'] } };
-      resources['Record'] = { Type: 'AWS::Route53::RecordSet', Properties: { AliasTarget: target } };
-    });
-    expect(named).toEqual(served);
+    ['AWS::ApiGatewayV2::DomainName', { DomainName: 'api.shop.example' }],
+    ['AWS::ApiGatewayV2::ApiMapping', { ApiId: { Ref: 'Api' }, Stage: { Ref: 'Stage' } }],
+  ])('ignores a resource of the type %s with the properties %j', (Type, Properties) => {
+    expect(read((resources) => Object.assign(resources, { Other: { Type, Properties } }))).toEqual(read());
   });
 
-  test.each(['DependsOn', 'Metadata', 'DeletionPolicy', 'UpdateReplacePolicy', 'UpdatePolicy', 'CreationPolicy'])(
-    'ignores the attribute %s of a resource',
-    (attribute) => {
-      expect(() => read(({ Shop }) => Object.assign(Shop ?? {}, { [attribute]: {} }))).not.toThrow();
-    },
-  );
+  test('ignores each property and each attribute that is listed as without effect', () => {
+    const listed: Record<string, { withoutEffect: readonly string[] }> = served;
+    const attributes = { CreationPolicy: {}, DeletionPolicy: {}, DependsOn: 'Api', Metadata: {}, UpdatePolicy: {} };
+    const changed = read((resources) => {
+      for (const resource of Object.values(resources)) {
+        Object.assign(resource, attributes);
+        for (const name of listed[resource.Type]?.withoutEffect ?? []) resource.Properties[name] = {};
+      }
+    });
+    expect(changed).toEqual(read());
+  });
 
   test.each<[limit: string, resource: string, properties: object]>([
     ['the smallest', 'Shop', { MemorySize: 128, Timeout: 1, ReservedConcurrentExecutions: 1 }],
@@ -186,15 +178,13 @@ describe('readTemplate', () => {
     ['the smallest', 'Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
     ['the smallest', 'Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
   ])('accepts values at a limit of the allowed range (%s) in the properties of %s: %j', (_, resource, properties) => {
-    expect(() => read((resources) => Object.assign(resources[resource]?.Properties ?? {}, properties))).not.toThrow();
+    expect(() => readWith(resource, properties)).not.toThrow();
   });
 
   test("reads the stage's throttling limits, and lets a route override some of them", () => {
-    const { api } = read(({ Stage }) => {
-      Object.assign(Stage?.Properties ?? {}, {
-        DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40, DetailedMetricsEnabled: true },
-        RouteSettings: { 'GET /orders/{id}': { ThrottlingRateLimit: 1 } },
-      });
+    const { api } = readWith('Stage', {
+      DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40, DetailedMetricsEnabled: true },
+      RouteSettings: { 'GET /orders/{id}': { ThrottlingRateLimit: 1 } },
     });
     expect(api.routes.map(({ throttle }) => throttle)).toEqual([
       { rate: 1, burst: 40 },
@@ -203,31 +193,20 @@ describe('readTemplate', () => {
   });
 
   test('uses the default limit of an AWS account for a throttling limit that the stage does not set', () => {
-    const throttleOf = (settings: object) =>
-      read(({ Stage }) => Object.assign(Stage?.Properties ?? {}, { DefaultRouteSettings: settings })).api.routes[0]
-        ?.throttle;
+    const throttleOf = (DefaultRouteSettings: object) =>
+      readWith('Stage', { DefaultRouteSettings }).api.routes[0]?.throttle;
     expect(throttleOf({ ThrottlingRateLimit: 20 })).toEqual({ rate: 20, burst: 5_000 });
     expect(throttleOf({ ThrottlingBurstLimit: 40 })).toEqual({ rate: 10_000, burst: 40 });
   });
 
-  test.each([
-    '$default',
-    'GET /',
-    'POST /orders',
-    'DELETE /orders/{id}/items/{item-number}',
-    'ANY /files/{path+}',
-    'GET /~a.b:c',
-  ])('reads the route %s', (routeKey) => {
-    const { api } = read(({ GetOrder }) => Object.assign(GetOrder?.Properties ?? {}, { RouteKey: routeKey }));
-    expect(api.routes[0]?.routeKey).toBe(routeKey);
-  });
+  test.each(['$default', 'GET /', 'DELETE /orders/{id}/items/{item-number}', 'ANY /files/{path+}', 'GET /~a.b:c'])(
+    'reads the route %s',
+    (RouteKey) => {
+      expect(readWith('GetOrder', { RouteKey }).api.routes[0]?.routeKey).toBe(RouteKey);
+    },
+  );
 
-  test('returns no routes if the API has none, and the default timeout if an integration sets none', () => {
-    const { api } = read((resources) => {
-      delete resources['GetOrder'];
-      delete resources['ShopIntegration']?.Properties['TimeoutInMillis'];
-    });
-    expect(api.routes.map(({ timeout }) => timeout)).toEqual([30_000]);
+  test('returns no routes if the API has none', () => {
     const { routes } = read((resources) => {
       delete resources['GetOrder'];
       delete resources['AnyPage'];
@@ -235,20 +214,22 @@ describe('readTemplate', () => {
     expect(routes).toEqual([]);
   });
 
-  test('reads an authorizer without identity sources', () => {
-    const { api } = read(({ GuardAuthorizer }) => delete GuardAuthorizer?.Properties['IdentitySource']);
-    expect(api.routes[0]?.authorizer?.identitySources).toEqual([]);
+  test('uses the defaults of an integration without a timeout, and of an authorizer without identity sources', () => {
+    const { api } = read(({ GuardAuthorizer, ShopIntegration }) => {
+      delete GuardAuthorizer?.Properties['IdentitySource'];
+      delete ShopIntegration?.Properties['TimeoutInMillis'];
+    });
+    expect(api.routes[0]).toMatchObject({ timeout: 30_000, authorizer: { identitySources: [] } });
   });
 
   test('reads an alias that points to $LATEST, the unpublished version', () => {
-    const { api } = read(({ ShopLive }) => Object.assign(ShopLive?.Properties ?? {}, { FunctionVersion: '$LATEST' }));
+    const { api } = readWith('ShopLive', { FunctionVersion: '$LATEST' });
     expect(api.routes[0]?.target).toEqual({ ...shop, version: '$LATEST' });
   });
 
   test.each<[of: string, invoked: unknown, version: string]>([
     ['a function', { 'Fn::GetAtt': ['Shop', 'Arn'] }, '$LATEST'],
     ['a version', { Ref: 'ShopVersion' }, '1'],
-    ['an alias', { Ref: 'ShopLive' }, '1'],
   ])(
     'accepts an integration that invokes %s if a Lambda permission names the same ARN as the integration',
     (_, invoked, version) => {
