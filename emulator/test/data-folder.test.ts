@@ -1,15 +1,11 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FolderError, lockFolder, openDatabase, reason } from '../dynamodb/data-folder.ts';
 import { openStore } from '../dynamodb/store.ts';
-import { temporaryFolder } from './kit/temporary-folder.ts';
+import { temporaryFolder } from './kit/temporary.ts';
 
-const newFolder = async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  return path.join(folder, 'data');
-};
+const newFolder = async () => path.join(await temporaryFolder(), 'data');
 
 test('lockFolder creates a folder that only the current user can read, and rejects if the folder is already locked', async () => {
   const parent = await newFolder();

@@ -2,7 +2,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { serve } from '../index.ts';
 import { smallStack } from './kit/small-stack.ts';
-import { temporaryFolder } from './kit/temporary-folder.ts';
+import { key } from './kit/template-parts.ts';
+import { temporaryFolder } from './kit/temporary.ts';
 import { returning, watchThreads } from './kit/threads.ts';
 
 /** Code of a function that answers with `text` and the number of its calls so far. */
@@ -11,8 +12,7 @@ const counting = (text: string): string => `let calls = 0; exports.handler = asy
 type Stack = Parameters<typeof smallStack>[1];
 
 const start = async (stack: Stack) => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await temporaryFolder();
   const emulator = await serve({ ...(await smallStack(folder, stack)), store: { folder: `${folder}/data` } });
   onTestFinished(() => emulator.close());
   return {
@@ -24,16 +24,10 @@ const start = async (stack: Stack) => {
 };
 
 const mayGetItem = [{ Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*' }];
-const Items = {
-  Type: 'AWS::DynamoDB::Table',
-  Properties: {
-    KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
-    AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' }],
-  },
-};
+const Items = { Type: 'AWS::DynamoDB::Table', Properties: key };
 /** An expression: 'found none', or the name of the error with which the store refuses to read the table Items. */
 const getItem = `await new (require('@aws-sdk/client-dynamodb').DynamoDB)()
-  .getItem({ TableName: 'Items', Key: { id: { S: 'a' } } }).then(() => 'found none', (error) => error.name)`;
+  .getItem({ TableName: 'Items', Key: { id: { N: '1' } } }).then(() => 'found none', (error) => error.name)`;
 
 test('reload replaces the routes, functions and CORS configuration at the same address', async () => {
   const { emulator, ask, reload } = await start({ functions: { One: returning('one'), Two: returning('two') } });

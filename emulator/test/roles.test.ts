@@ -9,7 +9,7 @@ import { callerOf, makeGuard } from '../dynamodb/guard.ts';
 import { resourcesOf } from '../dynamodb/operations.ts';
 import { readRole } from '../dynamodb/role.ts';
 import type { Statement } from '../served-stack.ts';
-import { functionSpec } from './kit/function-spec.ts';
+import { functionSpec } from './kit/one-function.ts';
 
 const orders = tableArn('Orders');
 const index = `${orders}/index/byDay`;

@@ -1,15 +1,13 @@
 /** Tests how serve() checks its options. foreign-stack.e2e.ts sends requests to the API that serve() starts. */
 import { createServer } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type ServeOptions, serve } from '../index.ts';
-import { startServer } from './kit/servers.ts';
 import { smallStack } from './kit/small-stack.ts';
-import { temporaryFolder } from './kit/temporary-folder.ts';
+import { startServer, temporaryFolder } from './kit/temporary.ts';
 
 /** Makes options that can be served, and a stand-in for a CDK app. Only the app's stack named Api can be served. */
 const prepare = async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await temporaryFolder();
   const stack = await smallStack(folder, { functions: {} });
   const store = { folder };
   const appOf = (...names: string[]) => ({

@@ -2,18 +2,17 @@ import { once } from 'node:events';
 import { createServer, request, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { devNull } from 'node:os';
-import { text } from 'node:stream/consumers';
+import { text as readText } from 'node:stream/consumers';
 import { DynamoDBClient, ListTablesCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
 import { Level } from 'level';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { account, tableArn } from '../account.ts';
 import { openStore, type Store } from '../dynamodb/store.ts';
 import type { FunctionSpec, TableSpec } from '../served-stack.ts';
-import { functionSpec } from './kit/function-spec.ts';
-import { startServer } from './kit/servers.ts';
-import { key, startSlowStore } from './kit/slow-store.ts';
-import { temporaryFolder } from './kit/temporary-folder.ts';
-import { until } from './kit/until.ts';
+import { functionSpec } from './kit/one-function.ts';
+import { startSlowStore } from './kit/slow-store.ts';
+import { hash, key, number, range, text } from './kit/template-parts.ts';
+import { startServer, temporaryFolder } from './kit/temporary.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -28,7 +27,7 @@ describe('the emulator with a store that the user runs', () => {
     const store = await openStore(slow);
     const ready = vi.fn();
     const creating = store.createTables([{ TableName: 'Orders', ...key }]).then(ready);
-    await until(() => slow.described > 4);
+    await vi.waitUntil(() => slow.described > 4, 60_000);
     expect(ready).not.toHaveBeenCalled();
     slow.status = 'ACTIVE';
     await creating;
@@ -40,7 +39,7 @@ describe('the emulator with a store that the user runs', () => {
     const slow = await startSlowStore('CREATING');
     slow.status = 'ACTIVE';
     const store = await openStore(slow);
-    const byName = { ...key, AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' as const }] };
+    const byName = { ...key, AttributeDefinitions: [text('id')] };
     await expect(store.createTables([{ TableName: 'Orders', ...byName }])).rejects.toThrow(
       `The store (${slow.endpoint}) cannot be used: its table Orders has a different key than in the stack`,
     );
@@ -120,30 +119,21 @@ describe('the emulator with a store that the user runs', () => {
 });
 
 describe('the embedded store', () => {
-  const attribute = (AttributeName: string, AttributeType: 'S' | 'N') => ({ AttributeName, AttributeType });
-  const keySchema = (hash: string, range: string, rangeType: 'RANGE' | 'HASH' = 'RANGE') => [
-    { AttributeName: hash, KeyType: 'HASH' as const },
-    { AttributeName: range, KeyType: rangeType },
-  ];
   const byDay = {
     IndexName: 'byDay',
-    KeySchema: keySchema('day', 'total'),
+    KeySchema: [hash('day'), range('total')],
     Projection: { ProjectionType: 'INCLUDE' as const, NonKeyAttributes: ['note', 'name'] },
   };
   const byTotal = {
     IndexName: 'byTotal',
-    KeySchema: keySchema('customer', 'total'),
+    KeySchema: [hash('customer'), range('total')],
     Projection: { ProjectionType: 'KEYS_ONLY' as const },
   };
+  const attributes = [text('customer'), number('id'), text('day')];
   const orders = {
     TableName: 'Orders',
-    KeySchema: keySchema('customer', 'id'),
-    AttributeDefinitions: [
-      attribute('customer', 'S'),
-      attribute('id', 'N'),
-      attribute('day', 'S'),
-      attribute('total', 'N'),
-    ],
+    KeySchema: [hash('customer'), range('id')],
+    AttributeDefinitions: [...attributes, number('total')],
     GlobalSecondaryIndexes: [byDay],
     LocalSecondaryIndexes: [byTotal],
   };
@@ -151,16 +141,10 @@ describe('the embedded store', () => {
   const items: TableSpec = { TableName: 'Items', ...key };
   const id = { id: { N: '1' } };
 
-  const newFolder = async (): Promise<string> => {
-    const { folder, remove } = await temporaryFolder();
-    onTestFinished(remove);
-    return folder;
-  };
-
   /** Opens a store, and closes it at the end of the test unless the test has closed it before. */
   const open = async (tables: TableSpec[], folder?: string) => {
     await using opened = new AsyncDisposableStack();
-    const store = await openStore({ folder: folder ?? (await newFolder()) });
+    const store = await openStore({ folder: folder ?? (await temporaryFolder()) });
     opened.defer(store.close);
     await store.createTables(tables);
     const stack = opened.move();
@@ -189,7 +173,7 @@ describe('the embedded store', () => {
     }).end(typeof body === 'string' ? body : JSON.stringify(body));
     onTestFinished(() => void sent.destroy());
     const [response] = await once(sent, 'response');
-    return [response.statusCode, await text(response)] as const;
+    return [response.statusCode, await readText(response)] as const;
   };
 
   const put = (store: Store, item: object, others: object = {}) =>
@@ -243,7 +227,7 @@ describe('the embedded store', () => {
   });
 
   test('keeps its tables, with global and local indexes, across a restart', async () => {
-    const folder = await newFolder();
+    const folder = await temporaryFolder();
     const first = await open([orders, items], folder);
     await send(first, 'PutItem', { TableName: 'Orders', Item: { ...order, other: { S: 'not in the index' } } });
     await first.close();
@@ -261,21 +245,17 @@ describe('the embedded store', () => {
   test.each<[what: string, other: Partial<TableSpec>, difference: string]>([
     ['one index fewer', { LocalSecondaryIndexes: undefined }, 'different indexes'],
     ['an index with another name', withIndex({ IndexName: 'byWeek' }), 'different indexes'],
-    ['an index with another key', withIndex({ KeySchema: byDay.KeySchema.slice(0, 1) }), 'different indexes'],
+    ['an index with another key', withIndex({ KeySchema: [hash('day')] }), 'different indexes'],
     ['an index with another projection', withIndex({ Projection: { ProjectionType: 'ALL' } }), 'different indexes'],
     [
       'an index with other projected attributes',
       withIndex({ Projection: { ...byDay.Projection, NonKeyAttributes: ['note'] } }),
       'different indexes',
     ],
-    [
-      'an attribute with another type',
-      { AttributeDefinitions: [...orders.AttributeDefinitions.slice(0, 3), attribute('total', 'S')] },
-      'different indexes',
-    ],
-    ['a table with another key', { KeySchema: keySchema('id', 'customer') }, 'a different key'],
+    ['an attribute with another type', { AttributeDefinitions: [...attributes, text('total')] }, 'different indexes'],
+    ['a table with another key', { KeySchema: [hash('id'), range('customer')] }, 'a different key'],
   ])('is not used if its table is outdated: the stack now has %s', async (_, other, difference) => {
-    const folder = await newFolder();
+    const folder = await temporaryFolder();
     const store = await open([orders], folder);
     await expect(store.createTables([{ ...orders, ...other }])).rejects.toThrow(
       `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} than in the stack; ` +
@@ -293,7 +273,7 @@ describe('the embedded store', () => {
   test.each<[what: string, tables: TableSpec[], failure: string]>([
     [
       'dynalite cannot create a secondary index',
-      [{ ...orders, ...withIndex({ KeySchema: keySchema('day', 'total', 'HASH') }) }],
+      [{ ...orders, ...withIndex({ KeySchema: [hash('day'), hash('total')] }) }],
       'it refuses to create the table Orders: Invalid KeySchema: The second KeySchemaElement is not a RANGE key type. If AWS accepts that table, use a DynamoDB that accepts it too: pass `store: { endpoint }`',
     ],
     [

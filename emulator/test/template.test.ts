@@ -3,6 +3,7 @@ import { account, functionArn, tableArn } from '../account.ts';
 import { readTemplate } from '../template/read-template.ts';
 import { served, withoutEffect } from '../template/resource-types.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
+import { hash, number, range, text } from './kit/template-parts.ts';
 
 const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
   readTemplate(ordersTemplate(change), '/assets');
@@ -102,15 +103,11 @@ describe('readTemplate', () => {
   });
 
   test('reads tables with their indexes', () => {
-    const s = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' });
-    const n = (AttributeName: string) => ({ AttributeName, AttributeType: 'N' });
-    const hash = (AttributeName: string) => ({ AttributeName, KeyType: 'HASH' });
-    const range = (AttributeName: string) => ({ AttributeName, KeyType: 'RANGE' });
     expect(read().tables).toEqual([
       {
         TableName: 'Orders',
         KeySchema: [hash('id')],
-        AttributeDefinitions: [s('id'), n('day')],
+        AttributeDefinitions: [text('id'), number('day')],
         GlobalSecondaryIndexes: [
           {
             IndexName: 'byDay',
@@ -122,7 +119,7 @@ describe('readTemplate', () => {
       {
         TableName: 'items',
         KeySchema: [hash('order'), range('number')],
-        AttributeDefinitions: [s('order'), n('number'), n('price')],
+        AttributeDefinitions: [text('order'), number('number'), number('price')],
         LocalSecondaryIndexes: [
           { IndexName: 'byPrice', KeySchema: [hash('order'), range('price')], Projection: { ProjectionType: 'ALL' } },
         ],
@@ -149,7 +146,10 @@ describe('readTemplate', () => {
   });
 
   test.each<[type: string, properties: Record<string, unknown>]>([
-    ...[...withoutEffect].map((type): [string, object] => [type, { Any: { 'Fn::GetAtt': ['Shop', 'Arn'] } }]),
+    ...[...withoutEffect].map((type): [string, Record<string, unknown>] => [
+      type,
+      { Any: { 'Fn::GetAtt': ['Shop', 'Arn'] } },
+    ]),
     ['AWS::Cognito::UserPool', { LambdaConfig: { PreSignUp: 'arn:aws:lambda:eu-west-3:1:function:theirs' } }],
     ['AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'Shop@example.com' }],
     ['AWS::ApiGatewayV2::DomainName', { DomainName: 'api.shop.example' }],

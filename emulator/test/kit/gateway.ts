@@ -7,7 +7,7 @@ import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
 import type { Clock } from '../../gateway/throttle.ts';
 import type { Outcome } from '../../lambda/functions.ts';
 import type { ApiSpec, RouteSpec, Target } from '../../served-stack.ts';
-import { startServer } from './servers.ts';
+import { startServer } from './temporary.ts';
 
 export type Response = { status: number; headers: Record<string, string>; body: string };
 

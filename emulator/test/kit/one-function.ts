@@ -4,16 +4,27 @@ import path from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { Functions, type Outcome } from '../../lambda/functions.ts';
 import type { FunctionSpec } from '../../served-stack.ts';
-import { functionSpec } from './function-spec.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from './temporary.ts';
+
+/** A function whose role allows nothing in the store. It has no code, so it cannot be invoked. */
+export const functionSpec: FunctionSpec = {
+  name: 'Fn',
+  folder: '',
+  handler: 'index.handler',
+  environment: {},
+  timeout: 3_000,
+  memoryMegabytes: 128,
+  logLevel: 'INFO',
+  role: [],
+  roleName: 'FnRole',
+};
 
 /** The function's timeout, in milliseconds: longer than any machine needs to pass an event to a worker thread. */
 export const timeout = 300_000;
 
 /** Creates a folder with `files` (contents by path). Removes the folder when the test has finished. */
 export const folderWith = async (files: Record<string, string>): Promise<string> => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await temporaryFolder();
   // With a package.json here, Node ignores one in a parent folder, which may declare ES modules.
   for (const [name, content] of Object.entries({ 'package.json': '{}', ...files })) {
     const file = path.join(folder, name);

@@ -1,11 +1,6 @@
 import { createServer } from 'node:http';
-import { startServer } from './servers.ts';
-
-/** The key of a table: one attribute, `id`, which is a number. */
-export const key = {
-  KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' as const }],
-  AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' as const }],
-};
+import { key } from './template-parts.ts';
+import { startServer } from './temporary.ts';
 
 /**
  * Starts a fake DynamoDB whose only table stays CREATING until the test sets `status` to ACTIVE. `created` counts the

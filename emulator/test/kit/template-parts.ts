@@ -1,0 +1,64 @@
+/** Parts of CloudFormation templates. */
+import type { TableSpec } from '../../served-stack.ts';
+
+type Attribute = TableSpec['AttributeDefinitions'] & unknown[];
+type Key = TableSpec['KeySchema'] & unknown[];
+
+export const text = (AttributeName: string): Attribute[number] => ({ AttributeName, AttributeType: 'S' });
+export const number = (AttributeName: string): Attribute[number] => ({ AttributeName, AttributeType: 'N' });
+export const hash = (AttributeName: string): Key[number] => ({ AttributeName, KeyType: 'HASH' });
+export const range = (AttributeName: string): Key[number] => ({ AttributeName, KeyType: 'RANGE' });
+
+/** The key of a table: one attribute, `id`, which is a number. */
+export const key = { KeySchema: [hash('id')], AttributeDefinitions: [number('id')] };
+
+export const arnOf = (logicalId: string) => ({ 'Fn::GetAtt': [logicalId, 'Arn'] });
+
+export const policy = (...statements: object[]) => ({ Version: '2012-10-17', Statement: statements });
+
+export const lambdaMayAssume = policy({
+  Effect: 'Allow',
+  Action: 'sts:AssumeRole',
+  Principal: { Service: 'lambda.amazonaws.com' },
+});
+
+export const permission = (FunctionName: object) => ({
+  Type: 'AWS::Lambda::Permission',
+  Properties: { Action: 'lambda:InvokeFunction', FunctionName, Principal: 'apigateway.amazonaws.com' },
+});
+
+const inApi = { ApiId: { Ref: 'Api' } };
+
+export const stage = (Properties: object = {}) => ({
+  Type: 'AWS::ApiGatewayV2::Stage',
+  Properties: { ...inApi, StageName: '$default', AutoDeploy: true, ...Properties },
+});
+
+export const route = (RouteKey: string, Target: object, Properties: object = {}) => ({
+  Type: 'AWS::ApiGatewayV2::Route',
+  Properties: { ...inApi, RouteKey, Target, ...Properties },
+});
+
+export const integration = (IntegrationUri: object, TimeoutInMillis: number) => ({
+  Type: 'AWS::ApiGatewayV2::Integration',
+  Properties: {
+    ...inApi,
+    IntegrationType: 'AWS_PROXY',
+    IntegrationUri,
+    PayloadFormatVersion: '2.0',
+    TimeoutInMillis,
+  },
+});
+
+export const authorizer = (AuthorizerUri: object, Properties: object = {}) => ({
+  Type: 'AWS::ApiGatewayV2::Authorizer',
+  Properties: {
+    ...inApi,
+    AuthorizerPayloadFormatVersion: '2.0',
+    AuthorizerResultTtlInSeconds: 0,
+    AuthorizerType: 'REQUEST',
+    AuthorizerUri,
+    EnableSimpleResponses: true,
+    ...Properties,
+  },
+});
