@@ -99,14 +99,7 @@ export class Instance {
     this.#settle = resolve;
     const { timeout } = this.#spec;
     const { arn, version } = target;
-    const invocation: Invocation = {
-      requestId: randomUUID(),
-      event,
-      timeout,
-      arn,
-      version,
-      traceId,
-    };
+    const invocation: Invocation = { requestId: randomUUID(), event, timeout, arn, version, traceId };
     this.#worker.postMessage(invocation);
     const timer = this.#endAfter(timeout, `Task timed out after ${(timeout / 1000).toFixed(2)} seconds`);
     const answer = await promise;

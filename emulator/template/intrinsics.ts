@@ -2,8 +2,7 @@
  * Evaluates those intrinsic functions of CloudFormation whose values are known before a deployment.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
  */
-import { own } from './own.ts';
-import { type Named, refusal } from './refusal.ts';
+import { type Named, own, refusal } from './template.ts';
 
 /**
  * Where in the template a value is, for error messages. `path` is the property, such as

@@ -2,10 +2,11 @@ import type { ServedStack } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import { refuseDuplicates } from './duplicates.ts';
 import { readFunctions } from './functions.ts';
-import { Resources, type Template } from './resources.ts';
+import { Resources } from './resources.ts';
 import { readTables } from './tables.ts';
+import type { Template } from './template.ts';
 
-export type { Template } from './resources.ts';
+export type { Template } from './template.ts';
 
 /**
  * Reads what to serve from the CloudFormation template that would be deployed. Nothing is ignored silently: each

@@ -1,10 +1,8 @@
 import { account, functionArn, tableArn } from '../account.ts';
 import type { LookUp } from './intrinsics.ts';
-import { own } from './own.ts';
-import { type Named, named, refusal } from './refusal.ts';
 import type { Resource } from './resource.ts';
 import type { ServedType } from './resource-types.ts';
-import type { Template } from './resources.ts';
+import { type Named, named, own, refusal, type Template } from './template.ts';
 
 /** Looks up the values that `Ref` and `Fn::GetAtt` have in the emulator. */
 export class References {

@@ -1,6 +1,6 @@
 import { evaluate, type LookUp } from './intrinsics.ts';
-import { refusal } from './refusal.ts';
 import type { ReadProperty, ServedType } from './resource-types.ts';
+import { refusal } from './template.ts';
 
 type Properties = Record<string, unknown>;
 

@@ -1,6 +1,4 @@
-import { own } from './own.ts';
 import { References } from './references.ts';
-import { named, refusal } from './refusal.ts';
 import { Resource, removeProperty } from './resource.ts';
 import {
   invokeInstead,
@@ -12,19 +10,7 @@ import {
   unknownType,
   withoutEffect,
 } from './resource-types.ts';
-
-/** The parts of a CloudFormation template that the emulator reads. */
-export type Template = {
-  Resources: Record<string, TemplateResource>;
-  Parameters?: Record<string, { Type?: string; Default?: unknown }>;
-  Transform?: unknown;
-};
-
-type TemplateResource = {
-  Type: string;
-  Properties?: Record<string, unknown>;
-  Condition?: unknown;
-};
+import { named, own, refusal, type Template, type TemplateResource } from './template.ts';
 
 /** Those resources of a template that the emulator serves. */
 export class Resources {
