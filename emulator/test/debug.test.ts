@@ -4,7 +4,7 @@ import { transformSync } from 'esbuild';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { gateway } from '../gateway/server.ts';
 import { allow, asJson, post, start, token } from './kit/gateway.ts';
-import { functionOf, resultOf, timeout } from './kit/one-function.ts';
+import { functionOf, resultOf, returned, timeout } from './kit/one-function.ts';
 import { watchThreads } from './kit/threads.ts';
 
 /** Code that stops its thread for 400 ms, as a debugger would. */
@@ -16,7 +16,6 @@ const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
  */
 const timers = {
   setTimeout: "new Promise((resolve) => setTimeout(resolve, 200, 'setTimeout'))",
-  'node:timers': "new Promise((resolve) => require('node:timers').setTimeout(resolve, 200, 'node:timers'))",
   'node:timers/promises': "require('node:timers/promises').setTimeout(200, 'node:timers/promises')",
   'AbortSignal.timeout': "once(AbortSignal.timeout(200), 'abort').then(() => 'AbortSignal.timeout')",
   socket: "once(socket.setTimeout(200), 'timeout').then(() => 'socket')",
@@ -51,18 +50,13 @@ const startTimers = `
 
 describe('with the option debug', () => {
   test('a timer that becomes due during a pause of the debugger is postponed, and does not fire as soon as the pause ends', async () => {
-    const fn = await functionOf(startTimers, {}, [], true);
-    expect(resultOf(await fn.invoke())).toEqual({ early: [], fired: kinds });
+    expect(await returned(startTimers, {}, [], true)).toEqual({ early: [], fired: kinds });
   });
 
   test('stack traces name the lines of the sources if the code has source maps', async () => {
     const source = "export const handler = async (): Promise<never> => {\n  throw new Error('oops');\n};";
-    const { code } = transformSync(source, {
-      loader: 'ts',
-      format: 'cjs',
-      sourcemap: 'inline',
-      sourcefile: 'src/handler.ts',
-    });
+    const options = { loader: 'ts', format: 'cjs', sourcemap: 'inline', sourcefile: 'src/handler.ts' } as const;
+    const { code } = transformSync(source, options);
     const log = async (debug: boolean) => JSON.stringify(await (await functionOf(code, {}, [], debug)).invoke());
     expect(await log(true)).toContain('src/handler.ts:2:9');
     expect(await log(false)).not.toContain('src/handler.ts');
@@ -74,7 +68,7 @@ describe('with the option debug', () => {
       const timer = setInterval(() => { if ((ticks += 1) === 3) { clearInterval(timer); resolve(ticks); } }, 10);
       ${pause}
     });`;
-    expect(resultOf(await (await functionOf(code, {}, [], true)).invoke())).toBe(3);
+    expect(await returned(code, {}, [], true)).toBe(3);
   });
 
   test("a debugger's pause advances Date, but neither performance.now() nor the time that the event has used up", async () => {
@@ -84,7 +78,7 @@ describe('with the option debug', () => {
       ${pause}
       return read().map((value, index) => value - before[index]);
     };`;
-    const [clock, timeUsed, date] = resultOf(await (await functionOf(code, {}, [], true)).invoke()) as number[];
+    const [clock, timeUsed, date] = (await returned(code, {}, [], true)) as number[];
     expect(clock, 'milliseconds by performance.now()').toBeLessThan(200);
     expect(timeUsed, 'milliseconds of the time left').toBeLessThan(200);
     expect(date, 'milliseconds by Date').toBeGreaterThan(200);
@@ -136,7 +130,5 @@ describe('with the option debug', () => {
 });
 
 test('without the option debug, a timer that becomes due during a pause of the debugger fires at once after the pause', async () => {
-  expect(resultOf(await (await functionOf(startTimers)).invoke())).toMatchObject({
-    early: ['cleared', ...kinds].sort(),
-  });
+  expect(await returned(startTimers)).toMatchObject({ early: ['cleared', ...kinds].sort() });
 });

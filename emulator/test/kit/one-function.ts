@@ -67,3 +67,7 @@ export const resultOf = (outcome: Outcome): unknown => {
   if ('failure' in outcome) throw new Error(`There is no result: ${outcome.failure}`);
   return JSON.parse(outcome.result);
 };
+
+/** Invokes a function once. @returns its result */
+export const returned = async (...fn: Parameters<typeof functionOf>): Promise<unknown> =>
+  resultOf(await (await functionOf(...fn)).invoke());
