@@ -4,8 +4,7 @@ import { transformSync } from 'esbuild';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { gateway } from '../gateway/server.ts';
 import { allow, asJson, post, start, token } from './kit/gateway.ts';
-import { functionOf, resultOf, returned, timeout } from './kit/one-function.ts';
-import { watchThreads } from './kit/threads.ts';
+import { functionOf, resultOf, returned, timeout, watchThreads } from './kit/one-function.ts';
 
 /** Code that stops its thread for 400 ms, as a debugger would. */
 const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);';

@@ -1,8 +1,7 @@
 /** Tests a function's instances, their limits and their ends, and how `swap` replaces the code. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { folderWith, functionOf, resultOf, timeout } from './kit/one-function.ts';
-import { returning, watchThreads } from './kit/threads.ts';
+import { folderWith, functionOf, resultOf, returning, timeout, watchThreads } from './kit/one-function.ts';
 
 /**
  * A function whose handler runs `statements` if the event has `fail`, and returns how many events its instance has had.

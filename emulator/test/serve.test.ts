@@ -1,8 +1,10 @@
-/** Tests how serve() checks its options. foreign-stack.e2e.ts sends requests to the API that serve() starts. */
+/** Tests the options of serve(), and `reload`. foreign-stack.e2e.ts sends requests to an API that serve() starts. */
 import { createServer } from 'node:http';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type ServeOptions, serve } from '../index.ts';
+import { returning, watchThreads } from './kit/one-function.ts';
 import { smallStack } from './kit/small-stack.ts';
+import { key } from './kit/template-parts.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
 
 /** Makes options that can be served, and a stand-in for a CDK app. Only the app's stack named Api can be served. */
@@ -54,4 +56,149 @@ test.each<[names: string[], stack: { stack?: string }, sentence: string]>([
 ])('serve rejects an app with the stacks %j and the options %j', async (names, stack, sentence) => {
   const { appOf, store } = await prepare();
   await expect(serve({ app: appOf(...names), ...stack, store })).rejects.toThrow(sentence);
+});
+
+/** Code of a function that answers with `text` and the number of its calls so far. */
+const counting = (text: string): string => `let calls = 0; exports.handler = async () => \`${text} \${++calls}\``;
+
+type Stack = Parameters<typeof smallStack>[1];
+
+const start = async (stack: Stack) => {
+  const folder = await temporaryFolder();
+  const emulator = await serve({ ...(await smallStack(folder, stack)), store: { folder: `${folder}/data` } });
+  onTestFinished(() => emulator.close());
+  return {
+    folder,
+    emulator,
+    ask: async (path: string): Promise<string> => (await fetch(emulator.url + path)).text(),
+    reload: async (changed: Stack) => emulator.reload(await smallStack(folder, changed)),
+  };
+};
+
+const mayGetItem = [{ Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*' }];
+const Items = { Type: 'AWS::DynamoDB::Table', Properties: key };
+/** An expression: 'found none', or the name of the error with which the store refuses to read the table Items. */
+const getItem = `await new (require('@aws-sdk/client-dynamodb').DynamoDB)()
+  .getItem({ TableName: 'Items', Key: { id: { N: '1' } } }).then(() => 'found none', (error) => error.name)`;
+
+test('reload replaces the routes, functions and CORS configuration at the same address', async () => {
+  const { emulator, ask, reload } = await start({ functions: { One: returning('one'), Two: returning('two') } });
+  const { url } = emulator;
+  expect(await ask('/One')).toBe('"one"');
+  await reload({
+    functions: { Two: returning('second'), Three: returning('three') },
+    api: { CorsConfiguration: { AllowOrigins: ['https://shop.example'] } },
+  });
+  expect(await Promise.all(['/One', '/Two', '/Three'].map(ask))).toEqual([
+    '{"message":"Not Found"}',
+    '"second"',
+    '"three"',
+  ]);
+  expect(emulator).toMatchObject({ url, routeKeys: ['GET /Two', 'GET /Three'], functionNames: ['Two', 'Three'] });
+  const { headers } = await fetch(`${url}/Two`, { headers: { origin: 'https://shop.example' } });
+  expect(headers.get('access-control-allow-origin')).toBe('https://shop.example');
+});
+
+test('reload replaces a function only if its code or its settings changed', async () => {
+  const { ask, reload } = await start({ functions: { Same: counting('same'), Other: counting('old') } });
+  await ask('/Same');
+  await ask('/Other');
+  const functions = { Same: counting('same'), Other: counting('new') };
+  await reload({ functions });
+  expect([await ask('/Same'), await ask('/Other')]).toEqual(['"same 2"', '"new 1"']);
+  await reload({ functions, role: mayGetItem });
+  expect([await ask('/Same'), await ask('/Other')]).toEqual(['"same 1"', '"new 1"']);
+});
+
+test('reload runs the code of the new stack, even for a function whose code was replaced by swap()', async () => {
+  const { emulator, folder, ask, reload } = await start({ functions: { One: returning('one') } });
+  const { template } = await smallStack(folder, { functions: { One: returning('swapped') } });
+  const [hash] = /[0-9a-f]{64}/.exec(JSON.stringify(template)) ?? [];
+  await emulator.swap('One', `${folder}/asset.${hash}`);
+  expect(await ask('/One')).toBe('"swapped"');
+  await reload({ functions: { One: returning('one') } });
+  expect(await ask('/One')).toBe('"one"');
+});
+
+test('a request in progress during a reload finishes with the old authorizer, function and role, and then the old functions end', async () => {
+  const { connect, next, connections } = await watchThreads();
+  const waiting = (answer: string): string =>
+    `exports.handler = () => new Promise((resolve) => ${connect}.on('data', async () => resolve(${answer})));`;
+  const allows = '{ isAuthorized: true }';
+  const { ask, reload } = await start({
+    functions: { Authorizer: waiting(allows), One: waiting(getItem) },
+    role: mayGetItem,
+    resources: { Items },
+  });
+  const authorizing = next();
+  const inProgress = ask('/One');
+  const authorizer = await authorizing;
+  const functions = {
+    Authorizer: `exports.handler = async () => (${allows})`,
+    One: `exports.handler = async () => ${getItem}`,
+  };
+  await reload({ functions, resources: { Items } });
+  expect(await ask('/One')).toBe('"AccessDeniedException"');
+  const responding = next();
+  authorizer.send();
+  const one = await responding;
+  one.send();
+  expect(await inProgress).toBe('"found none"');
+  await Promise.all([authorizer.ended, one.ended]);
+  expect(connections()).toBe(2);
+});
+
+test('reload creates the tables that the changed stack adds', async () => {
+  const stack = { functions: { One: `exports.handler = async () => ${getItem}` }, role: mayGetItem };
+  const { ask, reload } = await start(stack);
+  expect(await ask('/One')).toBe('"ResourceNotFoundException"');
+  await reload({ ...stack, resources: { Items } });
+  expect(await ask('/One')).toBe('"found none"');
+});
+
+test.each<[what: string, change: Partial<Stack>, reason: string]>([
+  ['a resource that is refused', { resources: { Jobs: { Type: 'AWS::SQS::Queue' } } }, 'Jobs (AWS::SQS::Queue) cannot'],
+  ['a function that cannot be loaded', { functions: { One: 'exports.handler = (' } }, 'The function One'],
+])('reload rejects a stack with %s, and keeps serving the old stack', async (_, change, reason) => {
+  const { ask, reload } = await start({ functions: { One: counting('one') } });
+  await ask('/One');
+  await expect(reload({ functions: { One: returning('changed') }, ...change })).rejects.toThrow(reason);
+  expect(await ask('/One')).toBe('"one 2"');
+  await reload({ functions: { One: returning('fixed') } });
+  expect(await ask('/One')).toBe('"fixed"');
+});
+
+test('if reload rejects a stack, it ends the functions that it has started for that stack', async () => {
+  const [good, bad] = [await watchThreads(), await watchThreads()];
+  const { reload } = await start({ functions: { One: returning('one') } });
+  const loading = Promise.all([good.next(), bad.next()]);
+  const functions = {
+    Good: `${good.connect}; ${returning('good')}`,
+    // The import makes this an ES module, which may wait while it loads.
+    Bad: `import 'node:net'; await new Promise((resolve) => ${bad.connect}.on('data', resolve)); throw new Error('bad');`,
+  };
+  const reloading = expect(reload({ functions })).rejects.toThrow('bad');
+  const threads = await loading;
+  threads[1].send();
+  await Promise.all([reloading, ...threads.map(({ ended }) => ended)]);
+});
+
+test('if two calls of reload overlap, the emulator then serves the stack of the second call', async () => {
+  const { ask, emulator, folder } = await start({ functions: { One: returning('one') } });
+  const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${returning('slow')}`;
+  const stacks = [await smallStack(folder, { functions: { One: slow } })];
+  stacks.push(await smallStack(folder, { functions: { One: returning('last') } }));
+  await Promise.all(stacks.map((stack) => emulator.reload(stack)));
+  expect(await ask('/One')).toBe('"last"');
+});
+
+test('reload rejects if the emulator is closed while a function is being loaded, and ends that function', async () => {
+  const { connect, next } = await watchThreads();
+  const { emulator, reload } = await start({ functions: { One: returning('one') } });
+  const loading = next();
+  const code = `import 'node:net'; ${connect}; await new Promise(() => {});`;
+  const reloading = expect(reload({ functions: { One: code } })).rejects.toThrow();
+  const { ended } = await loading;
+  await emulator.close();
+  await Promise.all([reloading, ended]);
 });

@@ -1,8 +1,12 @@
-/** Makes a function with code from a test, to test the emulator's Lambda runtime. */
+/** Makes functions with code from a test, to test the emulator's Lambda runtime, and watches their threads. */
+
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { Functions, type Outcome } from '../../lambda/functions.ts';
+import { listen } from '../../listen.ts';
 import type { FunctionSpec } from '../../served-stack.ts';
 import { temporaryFolder } from './temporary.ts';
 
@@ -71,3 +75,34 @@ export const resultOf = (outcome: Outcome): unknown => {
 /** Invokes a function once. @returns its result */
 export const returned = async (...fn: Parameters<typeof functionOf>): Promise<unknown> =>
   resultOf(await (await functionOf(...fn)).invoke());
+
+/** A connection of a function's thread. `ended` resolves when the thread has ended. */
+type Thread = { send: () => void; ended: Promise<unknown> };
+
+/**
+ * Lets a test see when functions' threads begin and end: a function runs the code `connect`, whose value is a socket.
+ * @returns also `next`, which waits for the next thread that connects, and the number of connections so far
+ */
+export const watchThreads = async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => {}).resume();
+  });
+  const port = await listen(server, 0);
+  onTestFinished(() => void server.close());
+  return {
+    connect: `process.getBuiltinModule('node:net').connect(${port}, '127.0.0.1')`,
+    connections: () => connections,
+    next: async (): Promise<Thread> => {
+      const [socket]: Socket[] = await once(server, 'connection');
+      return {
+        send: () => void socket?.write('go on'),
+        ended: new Promise((resolve) => socket?.on('close', resolve)),
+      };
+    },
+  };
+};
+
+/** Code of a handler that returns `value`. */
+export const returning = (value: string): string => `exports.handler = async () => ${JSON.stringify(value)}`;
