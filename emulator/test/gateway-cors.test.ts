@@ -78,13 +78,6 @@ describe('a preflight request', () => {
       expect(await send(port, 'OPTIONS /orders', headers)).toMatchObject({ status: 200, body: 'ok' });
     },
   );
-
-  test('is treated as an ordinary request if the API has no CORS configuration', async () => {
-    const { port } = await start();
-    const response = await send(port, 'OPTIONS /orders', preflight(shop));
-    expect(response).toMatchObject({ status: 404 });
-    expect(corsOf(response)).toEqual({});
-  });
 });
 
 describe('a response to an ordinary request', () => {

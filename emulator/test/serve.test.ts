@@ -148,14 +148,6 @@ test('a request in progress during a reload finishes with the old authorizer, fu
   expect(connections()).toBe(2);
 });
 
-test('reload creates the tables that the changed stack adds', async () => {
-  const stack = { functions: { One: `exports.handler = async () => ${getItem}` }, role: mayGetItem };
-  const { ask, reload } = await start(stack);
-  expect(await ask('/One')).toBe('"ResourceNotFoundException"');
-  await reload({ ...stack, resources: { Items } });
-  expect(await ask('/One')).toBe('"found none"');
-});
-
 test.each<[what: string, change: Partial<Stack>, reason: string]>([
   ['a resource that is refused', { resources: { Jobs: { Type: 'AWS::SQS::Queue' } } }, 'Jobs (AWS::SQS::Queue) cannot'],
   ['a function that cannot be loaded', { functions: { One: 'exports.handler = (' } }, 'The function One'],

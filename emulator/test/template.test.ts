@@ -206,14 +206,6 @@ describe('readTemplate', () => {
     },
   );
 
-  test('returns no routes if the API has none', () => {
-    const { routes } = read((resources) => {
-      delete resources['GetOrder'];
-      delete resources['AnyPage'];
-    }).api;
-    expect(routes).toEqual([]);
-  });
-
   test('uses the defaults of an integration without a timeout, and of an authorizer without identity sources', () => {
     const { api } = read(({ GuardAuthorizer, ShopIntegration }) => {
       delete GuardAuthorizer?.Properties['IdentitySource'];
