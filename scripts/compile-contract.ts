@@ -1,57 +1,62 @@
 /**
- * Generates functions/generated/ from schemas/openapi.yaml: contract.ts with types, routes and scopes, and for each
- * operation a module that checks the events of its Lambda function.
+ * Generates a folder from an OpenAPI document: contract.ts with types, routes and scopes, and for each operation a
+ * module that checks the events of its Lambda function.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { Command } from 'commander';
 import { parse } from 'yaml';
-import { messageOf } from '../local/printable.ts';
 import { type Contract, readOperations } from './contract/operations.ts';
 import { capitalize, compileTypes } from './contract/types.ts';
 import { compileValidators } from './contract/validators.ts';
 
-new Command('npm run prepare --')
-  .description(
-    'Checks the version of Node.js, and generates functions/generated from schemas/openapi.yaml. Part of npm ci.',
-  )
+const [document = '', folder = ''] = new Command('compile-contract.ts')
+  .description('Generates types and validators from a contract.')
+  .argument('<contract>', 'an OpenAPI 3.1 document in YAML')
+  .argument('<folder>', 'the folder for the generated files, which replace all others in it')
   .showHelpAfterError()
-  .parse();
+  .parse().args;
 
-const header = '// Made from schemas/openapi.yaml by `npm ci`. Do not edit.\n';
-const folder = new URL('../functions/generated/', import.meta.url);
+/** The types of an operation's module. They name what the module checks, so that a wrong handler does not compile. */
+const declarationsOf = (id: string): string => `import type { ErrorObject } from 'ajv';
+import type { Schemas } from './contract.ts';
 
-const generate = async (): Promise<Record<string, string>> => {
-  const contract = parse(readFileSync(new URL('../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
+type Event = Schemas['${capitalize(id)}Event'];
+
+export const parameters: {
+  name: string;
+  property: 'pathParameters' | 'queryStringParameters' | 'headers';
+  type: 'string' | 'integer' | 'int64' | 'number' | 'boolean';
+  isList: boolean;
+  default?: unknown;
+}[];
+export const validate: { (event: unknown): event is Event; errors?: ErrorObject[] | null };
+`;
+
+const generate = async (): Promise<[file: string, source: string][]> => {
+  const contract = parse(readFileSync(document, 'utf8')) as Contract;
   const operations = readOperations(contract);
   const [types, validators] = await Promise.all([
     compileTypes(contract, operations),
     compileValidators(contract, operations),
   ]);
-  const modules = operations.flatMap(({ id }) => {
+  const modules = operations.flatMap(({ id }): [string, string][] => {
     const file = id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const event = `Schemas['${capitalize(id)}Event']`;
-    const exported = { parameters: 'EventParameter[]', validate: `Validator<${event}>` };
-    const declarations = [
-      "import type { EventParameter } from '../http/parameters.ts';",
-      "import type { Validator } from '../http/valid-event.ts';",
-      "import type { Schemas } from './contract.ts';\n",
-      ...Object.entries(exported).map(([name, type]) => `export const ${name}: ${type};`),
-      '',
-    ];
     return [
       [`${file}.js`, validators[id] ?? ''],
-      [`${file}.d.ts`, declarations.join('\n')],
+      [`${file}.d.ts`, declarationsOf(id)],
     ];
   });
-  return { 'contract.ts': types, ...Object.fromEntries(modules) };
+  return [['contract.ts', types], ...modules];
 };
 
 try {
   const files = await generate();
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  for (const [name, source] of Object.entries(files)) writeFileSync(new URL(name, folder), `${header}\n${source}`);
+  for (const [name, source] of files)
+    writeFileSync(path.join(folder, name), `// Generated from ${document}. Do not edit.\n\n${source}`);
 } catch (error) {
-  console.error(`schemas/openapi.yaml: ${messageOf(error)}`);
+  console.error(`${document}: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;
 }

@@ -9,7 +9,7 @@ import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { Command, InvalidArgumentError } from 'commander';
 import { messageOf, printable } from '../local/printable.ts';
 import { checkOut, sharedWithMain } from './checkout.ts';
-import { advice, breaksOf, readContract, readReleases } from './contract/compatibility.ts';
+import { breaksOf, readContract, readReleases } from './contract/compatibility.ts';
 import { type Stacks, synthesize } from './diff/assembly.ts';
 import { findLosses } from './diff/loss.ts';
 import { findPermissions } from './diff/permissions.ts';
@@ -76,7 +76,7 @@ const missingStacks = (before: Stacks, after: Stacks): Finding[] =>
     .map((name) => ({ rule: 'loss', what: `The stack ${name} would stay behind, because the app no longer has it.` }));
 
 const compareContracts = (base: string): Finding[] =>
-  readReleases(base).flatMap(({ version, contract }) =>
+  readReleases(path.join(base, 'schemas/released')).flatMap(({ version, contract }) =>
     breaksOf(contract, readContract(path.join(root, 'schemas/openapi.yaml'))).map(
       (what): Finding => ({ rule: 'contract', what: `${version}: ${what}` }),
     ),
@@ -104,7 +104,7 @@ const compare = async (parent: string): Promise<boolean> => {
   const [after, before] = await Promise.all(synthesized);
   const ofStacks = [...after].flatMap(([name, stack]) => compareStack(name, before.get(name) ?? noStack, stack));
   const findings = [...ofStacks, ...missingStacks(before, after), ...compareContracts(checkout.folder)];
-  const { lines, isGood } = verdictOn(findings, allow, advice);
+  const { lines, isGood } = verdictOn(findings, allow);
   console.log(printable(`\n${lines.join('\n')}`));
   return isGood;
 };

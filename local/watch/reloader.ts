@@ -58,7 +58,7 @@ export class Reloader {
   async reload(files: string[]): Promise<string> {
     const hasChanged = (start: string): boolean => files.some((file) => file.startsWith(start));
     this.#isBundlingOutdated ||= hasChanged('infra/bundling.ts');
-    if (hasChanged('schemas/')) await this.#run('scripts/compile-contract.ts');
+    if (hasChanged('schemas/')) await this.#run('scripts/compile-contract.ts', 'schemas/openapi.yaml', 'functions/generated');
     const bundles = await this.#bundler.bundle();
     const isStack = hasChanged('schemas/') || hasChanged('infra/') || this.#isBundlingOutdated;
     return isStack ? this.#reloadStack(bundles) : this.#swapFunctions(bundles);
@@ -111,7 +111,12 @@ export class Reloader {
    */
   async #run(script: string, ...args: string[]): Promise<unknown> {
     const { signal } = this.#stop;
-    const child = fork(path.join(root, script), args, { signal, execArgv: [], stdio: ['ignore', 1, 'pipe', 'ipc'] });
+    const child = fork(path.join(root, script), args, {
+      cwd: root,
+      signal,
+      execArgv: [],
+      stdio: ['ignore', 1, 'pipe', 'ipc'],
+    });
     let stderr = '';
     let message: unknown;
     child.stderr?.on('data', (chunk) => (stderr += chunk));

@@ -74,16 +74,15 @@ const numbersIn = (value: unknown): number[] => {
  */
 const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = []): void => {
   const { $ref, items, allOf, anyOf, oneOf } = schema;
-  if ($ref !== undefined && followed.includes($ref))
-    throw new Error(`${$ref} in schemas/openapi.yaml refers to itself.`);
+  if ($ref !== undefined && followed.includes($ref)) throw new Error(`${$ref} refers to itself.`);
   const refs = $ref === undefined ? followed : [...followed, $ref];
   const inside = $ref === undefined ? [items, allOf, anyOf, oneOf].flat() : [resolve(contract, schema)];
   for (const inner of inside.filter(isSchema)) refuseCircle(contract, inner, refs);
 };
 
 /**
- * Where a value is in an event. `*` in `path` stands for any property name or list index. `isChoice` is true if the
- * value need not match the schema, because the schema is inside `anyOf`, `not`, `if`, `contains` or the like.
+ * Where a value is in an event. `*` in `path` stands for any name or index. With `isChoice`, the value need not match
+ * the schema, which is inside `anyOf`, `not`, `if`, `contains` or the like.
  */
 type Place = { path: string[]; isChoice: boolean };
 
@@ -91,8 +90,7 @@ type NumberPlace = Place & { isInt64: boolean };
 
 /**
  * Refuses a schema in which a value may be a `number` and also an int64, and any `number` inside anyOf or the like: the
- * validator turns a `number` into a double, which would round an int64. (It turns an `integer` into a double only if
- * the double is exact.)
+ * validator turns a `number` into a double, which would round an int64.
  */
 export const checkNumbers = (contract: Contract, schema: Schema): void => {
   const numbers = numbersOf(contract, schema, { path: [], isChoice: false }, []);
@@ -117,10 +115,7 @@ const numbersOf = (contract: Contract, schema: Schema, place: Place, followed: u
   ];
 };
 
-/**
- * Lists the schemas inside a schema. The `place` of each says which values of the function's event that inner schema
- * describes.
- */
+/** Lists the schemas inside a schema. The `place` of each says which values of the event it describes. */
 const schemasIn = (schema: Schema, { path, isChoice }: Place): { inner: Schema; place: Place }[] =>
   Object.entries(schema).flatMap(([keyword, value]) =>
     schemasOf(keyword, value).map(([name, inner]) => {

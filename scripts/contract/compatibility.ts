@@ -1,6 +1,4 @@
-/**
- * Compares the contract with those of earlier releases, whose clients must keep working. docs/decisions/pull-request.md
- */
+/** Compares the contract with those of earlier releases, whose clients must keep working. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -18,34 +16,12 @@ import { type Place, partsOf, refusals } from './subset.ts';
 
 export const readContract = (file: string): Contract => parse(readFileSync(file, 'utf8')) as Contract;
 
-/** The scope assumed for an operation without `security`: release 1.0.0 named its scopes only in prose. */
-const unknownScope = 'unknown';
-
-/**
- * Gives the scope `unknown` to each operation without `security`; otherwise, readOperations would refuse the operation.
- */
-export const withScopes = (released: Contract): Contract => {
-  const security = [{ bearerAuth: [unknownScope] }];
-  const paths = Object.entries(released.paths).map(([path, item]) => {
-    const values = Object.entries(item).map(([key, value]) => [key, isSchema(value) ? { security, ...value } : value]);
-    return [path, Object.fromEntries(values)];
-  });
-  return { ...released, paths: Object.fromEntries(paths) };
-};
-
-/** Reads the contracts of all releases in a project's `schemas/released/`. */
-export const readReleases = (project: string): { version: string; contract: Contract }[] => {
-  const folder = path.join(project, 'schemas/released');
-  const files = existsSync(folder) ? readdirSync(folder) : [];
-  return files.map((file) => ({
+/** Reads the contracts of all releases in a folder, such as 1.0.0.yaml. */
+export const readReleases = (folder: string): { version: string; contract: Contract }[] =>
+  (existsSync(folder) ? readdirSync(folder) : []).map((file) => ({
     version: path.parse(file).name,
-    contract: withScopes(readContract(path.join(folder, file))),
+    contract: readContract(path.join(folder, file)),
   }));
-};
-
-/** Advice for those who want to change the contract in a way that breaks clients. */
-export const advice =
-  'Leave the old operation as it is, and add a new one under another path. docs/decisions/pull-request.md says what else helps.';
 
 /** Returns a sentence for each change to the contract that could break a client of the released contract. */
 export const breaksOf = (released: Contract, today: Contract): string[] => {
@@ -59,10 +35,7 @@ export const breaksOf = (released: Contract, today: Contract): string[] => {
   return [...ofOperations, ...otherSchemes(released, today)];
 };
 
-/**
- * Compares how clients authenticate in the two contracts. Ignores descriptions, and also the format of tokens, because
- * clients do not read tokens.
- */
+/** Compares how clients authenticate. Ignores the format of tokens, because clients do not read tokens. */
 const otherSchemes = (released: Contract, today: Contract): string[] => {
   const now = today.components['securitySchemes'];
   const relevant = ({ description, bearerFormat, ...scheme }: Schema = {}) => scheme;
@@ -85,7 +58,7 @@ class OperationComparison {
   breaks(): string[] {
     const { id, scopes } = this.#before;
     const renamed = this.#now.id === id ? [] : [`is called ${this.#now.id} instead of ${id}`];
-    const added = scopes.includes(unknownScope) ? [] : this.#now.scopes.filter((each) => !scopes.includes(each));
+    const added = this.#now.scopes.filter((each) => !scopes.includes(each));
     return [
       ...renamed,
       ...added.map((each) => `requires the scope ${each}, which it did not`),

@@ -1,14 +1,10 @@
-/** Reads the operations of an OpenAPI document. Throws an error for anything that this service does not support. */
-
+/** Reads the operations of an OpenAPI document. Throws an error for anything that is not supported. */
 import { checkNumbers, checkSchema, isInherited } from './checks.ts';
 import { type Contract, resolve, type Schema } from './schemas.ts';
 
 export type { Contract, Schema };
 
-/**
- * Maps the place of a parameter (`in` in OpenAPI) to the property of API Gateway's event (payload format 2.0) that
- * contains the parameter's value.
- */
+/** For each place of a parameter, the property of API Gateway's event (payload format 2.0) that has its value. */
 export const eventProperties = { path: 'pathParameters', query: 'queryStringParameters', header: 'headers' } as const;
 
 export type Parameter = {
@@ -22,15 +18,10 @@ export type Parameter = {
 /** A header of a response. `name` is in lower case. `required` is true if the response always has the header. */
 export type Header = { name: string; required: boolean; schema: Schema };
 
-/**
- * A response of an operation. `schema` is the schema of the JSON body; it is undefined if the response has no body.
- */
+/** `schema` is that of the JSON body; it is undefined if the response has no body. */
 export type Response = { status: number; headers: Header[]; schema?: Schema; errorCodes: number[] };
 
-/**
- * An operation. `id` is the operationId, `body` the schema of the JSON request body, and `examples` are examples of
- * that body.
- */
+/** `body` is the schema of the JSON request body, and `examples` are examples of that body. */
 export type Operation = {
   id: string;
   summary?: string;
@@ -58,31 +49,19 @@ type OperationObject = {
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 
-/**
- * The keys that a path item may have besides the HTTP methods in the list `methods`. Neither list has `trace`, because
- * API Gateway does not support that method.
- */
+/** What a path item may have besides `methods`. Neither has `trace`, which API Gateway does not support. */
 const otherKeys = ['summary', 'description', 'parameters'];
 
-/**
- * The keys that an operation may have. Keys that begin with `x-` are also allowed, for other tools. All other keys are
- * refused, because this code would ignore them.
- */
+/** The keys that an operation may have, besides `x-…`. Others are refused, because this code would ignore them. */
 const operationKeys = [
   ...['operationId', 'security', 'parameters', 'requestBody', 'responses'],
   ...['summary', 'description', 'tags', 'externalDocs', 'deprecated'],
 ];
 
-/**
- * Operation ids that are refused, because functions/authorizer.lambda.ts and functions/generated/contract.ts already
- * use these names.
- */
+/** Operation ids that are refused: the authorizer and the generated contract.ts have these names. */
 const takenIds = ['authorizer', 'contract'];
 
-/**
- * Groups parameters by the event's property that contains them. `required` names the parameters that have a value in
- * every valid event, because they are required or have a default.
- */
+/** Groups parameters by the event's property. `required` names those that are required or have a default. */
 export const parametersByPlace = (contract: Contract, parameters: Parameter[]) =>
   Object.entries(eventProperties).flatMap(([place, property]) => {
     const here = parameters.filter((parameter) => parameter.in === place);
@@ -95,14 +74,13 @@ export const readOperations = (contract: Contract): Operation[] => {
   const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([key, value]) => {
       if (otherKeys.includes(key)) return [];
-      if (!methods.includes(key))
-        throw new Error(`${path} in schemas/openapi.yaml has ${key}, which is not supported.`);
+      if (!methods.includes(key)) throw new Error(`${path} has ${key}, which is not supported.`);
       const shared = (item['parameters'] ?? []) as OperationObject['parameters'];
       return [new OperationReader(contract, key.toUpperCase(), path, value as OperationObject).read(shared)];
     }),
   );
   const repeated = operations.find(({ id }, index) => operations.findIndex((other) => other.id === id) !== index);
-  if (repeated) throw new Error(`Two operations in schemas/openapi.yaml have the operationId ${repeated.id}.`);
+  if (repeated) throw new Error(`Two operations have the operationId ${repeated.id}.`);
   const used = operations.flatMap(({ parameters, body, responses }) => [
     ...[...parameters, ...responses].map(({ schema }) => schema),
     body,
@@ -144,23 +122,23 @@ class OperationReader {
   }
 
   #refuse(problem: string): Error {
-    return new Error(`${this.#method} ${this.#path} in schemas/openapi.yaml ${problem}.`);
+    return new Error(`${this.#method} ${this.#path} ${problem}.`);
   }
 
   #id(): string {
     const { operationId = '' } = this.#object;
-    if (!/^[a-z][A-Za-z\d]*$/.test(operationId)) throw this.#refuse('needs an operationId such as createPlant');
+    if (!/^[a-z][A-Za-z\d]*$/.test(operationId)) throw this.#refuse('needs an operationId such as createThing');
     if (takenIds.includes(operationId))
       throw this.#refuse(`cannot have the operationId ${operationId}, because another file has that name`);
     return operationId;
   }
 
-  /** Returns the operation's scopes. Refuses an operation without scopes, because any valid token could call it. */
+  /** Refuses an operation without scopes, because any valid token could call it. */
   #scopes(): string[] {
     const [requirement, ...alternatives] = this.#object.security ?? [];
     const { bearerAuth: scopes, ...others } = requirement ?? {};
     if (!Array.isArray(scopes) || alternatives.length > 0 || Object.keys(others).length > 0)
-      throw this.#refuse('needs exactly one entry in security, such as "- bearerAuth: [plants/create]"');
+      throw this.#refuse('needs exactly one entry in security, such as "- bearerAuth: [things/create]"');
     if (scopes.length === 0) throw this.#refuse('needs at least one scope in security');
     // A scope may have only the characters that RFC 6749 section 3.3 allows.
     const invalid = scopes.find((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope));

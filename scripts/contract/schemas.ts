@@ -7,7 +7,7 @@ export type Contract = {
   components: { schemas: Record<string, Schema>; [kind: string]: Record<string, Schema> };
 };
 
-export const notSupported = (what: string): Error => new Error(`${what} in schemas/openapi.yaml is not supported.`);
+export const notSupported = (what: string): Error => new Error(`${what} is not supported.`);
 
 /**
  * Returns what a $ref points to, or the value itself if it has no $ref. @throws Error if the $ref leads nowhere or in a
@@ -18,8 +18,8 @@ export const resolve = <T extends { $ref?: string }>(contract: Contract, value: 
   if ($ref === undefined) return value;
   const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec($ref) ?? [];
   const target = contract.components[kind]?.[name];
-  if (target === undefined) throw new Error(`schemas/openapi.yaml refers to ${$ref}, which does not exist.`);
-  if (followed.includes($ref)) throw new Error(`${$ref} in schemas/openapi.yaml refers to itself.`);
+  if (target === undefined) throw new Error(`There is a reference to ${$ref}, which does not exist.`);
+  if (followed.includes($ref)) throw new Error(`${$ref} refers to itself.`);
   return resolve(contract, target as T, [...followed, $ref]);
 };
 

@@ -38,18 +38,14 @@ const forTypes =
     };
   };
 
-/**
- * Refuses schema names that would lead to two exports with the same name, or hide a type that
- * functions/generated/contract.ts uses.
- */
+/** Refuses schema names that would lead to two exports with the same name, or hide a type that the output uses. */
 const checkNames = (schemas: string[], interfaces: string[]): void => {
   const taken = [...interfaces, 'Schemas', 'Operations', 'OperationId', 'Readonly', 'Record'];
   const types = schemas.map(typeName);
   const wrong = schemas.find(
     (name, index) => !/^[A-Z]\w*$/.test(name) || taken.includes(name) || types.indexOf(typeName(name)) !== index,
   );
-  if (wrong !== undefined)
-    throw new Error(`The schema ${wrong} in schemas/openapi.yaml needs another name, which must be like NewPlant.`);
+  if (wrong !== undefined) throw new Error(`The schema ${wrong} needs another name, which must be like NewThing.`);
 };
 
 export const compileTypes = async (contract: Contract, operations: Operation[]): Promise<string> => {

@@ -15,7 +15,7 @@ import { type Contract, mapSchema, mapSchemas, notSupported, resolve, type Schem
 type Range = { integer: boolean; int64: boolean; orNull: boolean; condition: string; text: string };
 
 /**
- * An Ajv keyword that checks numbers, including the bigints that functions/http/exact-json.ts makes of some numbers.
+ * An Ajv keyword that checks numbers, including bigints.
  * Ajv's own keywords do not support bigints.
  */
 const range: CodeKeywordDefinition = {
@@ -142,14 +142,14 @@ const eventSchema = (contract: Contract, { parameters, body }: Operation): Schem
   return { type: 'object', required: Object.keys(properties), properties };
 };
 
-/** Lists what functions/http/parameters.ts needs to turn the text of each parameter into a value. */
+/** Lists what it takes to turn the text of each parameter into a value. */
 const parameterList = (contract: Contract, { parameters }: Operation): object[] =>
   parameters.map(({ name, in: place, schema }) => {
     const { type, items, default: value } = resolve(contract, schema);
     const item = type === 'array' ? resolve(contract, items as Schema) : resolve(contract, schema);
     const scalar = item['type'];
     if (!['string', 'integer', 'number', 'boolean'].includes(String(scalar)) || (type === 'array' && place !== 'query'))
-      throw new Error(`The parameter ${name} in schemas/openapi.yaml has a type that is not supported.`);
+      throw new Error(`The parameter ${name} has a type that is not supported.`);
     return {
       name,
       property: eventProperties[place],
@@ -169,9 +169,7 @@ const checkDefault = (contract: Contract, ajv: Ajv2020, { name, schema }: Operat
   const isOther = others['type'] === 'array' || others['format'] === 'int64';
   if (isBesideRef || (value !== undefined && isOther)) throw notSupported(`The default of the parameter ${name}`);
   if (value !== undefined && !ajv.validate(forAjv(schema), value))
-    throw new Error(
-      `The default of the parameter ${name} in schemas/openapi.yaml does not match the parameter's schema.`,
-    );
+    throw new Error(`The default of the parameter ${name} does not match the parameter's schema.`);
 };
 
 /**

@@ -6,8 +6,12 @@ import type { Finding } from './template.ts';
  */
 export const allowable: Finding['rule'][] = ['iam', 'route'];
 
+/** Advice for those who want to change the contract in a way that breaks clients. */
+export const advice =
+  'Leave the old operation as it is, and add a new one under another path. docs/decisions/pull-request.md says what else helps.';
+
 /** Groups the findings of a change by rule. @returns the lines to print, and whether the change is allowed */
-export const verdictOn = (findings: Finding[], allowed: Finding['rule'][], advice: string) => {
+export const verdictOn = (findings: Finding[], allowed: Finding['rule'][]) => {
   const rules = [...new Set(findings.map(({ rule }) => rule))];
   const isAllowed = (rule: Finding['rule']) => allowable.includes(rule) && allowed.includes(rule);
   const lines = rules.flatMap((rule) => {

@@ -694,7 +694,7 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'scripts/compile-contract.ts': [
-    ["'../functions/generated/'", "'../functions/generated'", 'The validators are written to the wrong folder.'],
+    ['path.join(folder, name)', "path.join(folder, '..', name)", 'The validators are written to the wrong folder.'],
   ],
   'scripts/contract/operations.ts': [
     ['alternatives.length > 0 || ', '', 'A token needs the scopes of one of several alternatives only.'],

@@ -1,6 +1,5 @@
-/** Compiles a contract that a test makes, in the same way as `npm ci` compiles schemas/openapi.yaml. */
-import type { EventParameter } from '../../functions/http/parameters.ts';
-import type { Validator } from '../../functions/http/valid-event.ts';
+/** Compiles a contract that a test makes, in the same way as `npm ci` compiles the real one. */
+import type { ErrorObject } from 'ajv';
 import { type Contract, readOperations, type Schema } from '../../scripts/contract/operations.ts';
 import { compileValidators } from '../../scripts/contract/validators.ts';
 
@@ -24,13 +23,10 @@ export const jsonBody = (schema: Schema) => ({
   requestBody: { required: true, content: { 'application/json': { schema } } },
 });
 
-/**
- * Compiles a contract that `contractWith` made. @returns the loaded module that was generated for the contract's
- * operation
- */
-export const compiled = async (
-  contract: Contract,
-): Promise<{ validate: Validator<object>; parameters: EventParameter[] }> => {
+type Compiled = { validate: { (event: unknown): event is object; errors?: ErrorObject[] | null }; parameters: never[] };
+
+/** Compiles a contract that `contractWith` made. @returns the generated module of its operation */
+export const compiled = async (contract: Contract): Promise<Compiled> => {
   const { putThing = '' } = await compileValidators(contract, readOperations(contract));
   return import(`data:text/javascript,${encodeURIComponent(putThing)}`);
 };

@@ -15,7 +15,7 @@ const today = readContract(path.join(project, 'schemas/openapi.yaml'));
 const accepts = await compiledBodies(today);
 const operations = readOperations(today);
 
-describe.each(readReleases(project))('since release $version', async ({ contract }) => {
+describe.each(readReleases(path.join(project, 'schemas/released')))('since release $version', async ({ contract }) => {
   const accepted = await compiledBodies(contract);
   const released = readOperations(contract).flatMap(({ method, path, body, examples = [] }) => {
     const now = operations.find((each) => each.method === method && each.path === path)?.body;
