@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { findLosses } from '../../../scripts/diff/loss.ts';
 import type { Resource, Template } from '../../../scripts/diff/template.ts';
 import { kinds, templateOf } from '../../kit/stacks.ts';
@@ -6,224 +6,112 @@ import { kinds, templateOf } from '../../kit/stacks.ts';
 /** The template of the stack for stage prod, which has a Cognito user pool. */
 const before = templateOf(kinds.prod).toJSON() as Template;
 
-const find = (type: string, template: Template): [id: string, resource: Resource] =>
-  Object.entries(template.Resources).find(([, { Type }]) => Type === type) ?? ['none', { Type: type }];
-
 const table = 'AWS::DynamoDB::GlobalTable';
 const pool = 'AWS::Cognito::UserPool';
+const client = 'AWS::Cognito::UserPoolClient';
+const api = 'AWS::ApiGatewayV2::Api';
 const log = 'AWS::Logs::LogGroup';
 
-const lossesOf = (change: (template: Template) => void): string[] => {
-  const template = structuredClone(before);
-  change(template);
-  const stack = (each: Template) => ({ template: each, isProtected: true });
-  return findLosses(stack(before), stack(template)).map(({ what }) => what);
+const whats = (then: Template['Resources'], now: Template['Resources']): string[] => {
+  const stack = (Resources: Template['Resources']) => ({ template: { Resources }, isProtected: true });
+  return findLosses(stack(then), stack(now)).map(({ what }) => what);
 };
 
-/** Returns a function that replaces `from` with `to` in the JSON of a template's first resource with type `type`. */
-const edit = (type: string, from: string | RegExp, to: string) => (template: Template) => {
-  const [id, resource] = find(type, template);
+const find = (type: string): [id: string, resource: Resource] =>
+  Object.entries(before.Resources).find(([, { Type }]) => Type === type) ?? ['none', { Type: type }];
+
+const removed = (type: string): Template['Resources'] => {
+  const { [find(type)[0]]: _, ...others } = before.Resources;
+  return others;
+};
+const renamed = (type: string) => ({ ...removed(type), Other: find(type)[1] });
+
+/** Replaces `from` with `to` in the JSON of the first resource of a type. */
+const edited = (type: string, from: string, to: string) => {
+  const [id, resource] = find(type);
   const text = JSON.stringify(resource);
-  const edited = text.replaceAll(from, to);
-  expect(edited, `${id} with ${to} in place of ${from}`).not.toBe(text);
-  template.Resources[id] = JSON.parse(edited);
+  expect(text).toContain(from);
+  return { ...before.Resources, [id]: JSON.parse(text.replaceAll(from, to)) as Resource };
 };
 
-const remove = (type: string) => (template: Template) => {
-  const [id] = find(type, template);
-  delete template.Resources[id];
-};
+const replaced = 'would be replaced by a new one';
+const expiry = '"TimeToLiveSpecification":{"AttributeName":"at","Enabled":true}';
 
-const rename = (type: string) => (template: Template) => {
-  const [id, resource] = find(type, template);
-  delete template.Resources[id];
-  template.Resources[`Other${id}`] = resource;
-};
+test.each<[type: string, says: string, from: string, to: string]>([
+  [table, replaced, '"AttributeName":"id"', '"AttributeName":"pk"'],
+  [table, replaced, '"AttributeType":"N"', '"AttributeType":"S"'],
+  [table, replaced, '"Properties":{', '"Properties":{"TableName":"mine",'],
+  [table, 'would lose its DeletionPolicy', '"DeletionPolicy":"Retain"', '"DeletionPolicy":"Delete"'],
+  [table, 'would lose its UpdateReplacePolicy', ',"UpdateReplacePolicy":"Retain"', ''],
+  [table, 'would lose its deletion protection in AWS::Region', 'ionEnabled":true', 'ionEnabled":false'],
+  [table, 'would lose its point-in-time recovery in AWS::Region', 'eryEnabled":true', 'eryEnabled":false'],
+  [table, 'would have a shorter point-in-time recovery in AWS::Region (7 instead of 35 days)', 'Days":35', 'Days":7'],
+  [table, 'would delete items after their time to live', '"Properties":{', `"Properties":{${expiry},`],
+  [client, replaced, '"GenerateSecret":true', '"GenerateSecret":false'],
+  [log, 'would have a shorter retention (30 instead of 90 days)', 'Days":90', 'Days":30'],
+])('findLosses reports that a %s %s', (type, says, from, to) => {
+  expect(whats(before.Resources, edited(type, from, to))).toEqual([`${find(type)[0]} (${type}) ${says}.`]);
+});
 
-/**
- * Returns the properties of a table that has one replica for each argument. Each argument says whether its replica has
- * deletion protection.
- */
+test.each<[type: string, says: string]>([
+  [table, 'would stay behind without a stack'],
+  [pool, 'would stay behind without a stack'],
+  [client, 'would stay behind without a stack'],
+  [log, 'would stay behind without a stack'],
+  [api, 'would be deleted'],
+])('findLosses reports that a %s %s if it is removed or gets another logical id', (type, says) => {
+  const losses = [`${find(type)[0]} (${type}) ${says}.`];
+  expect(whats(before.Resources, removed(type))).toEqual(losses);
+  expect(whats(before.Resources, renamed(type))).toEqual(losses);
+});
+
+/** The properties of a table with one replica for each argument, which says whether that replica is protected. */
 const replicas = (...isProtected: boolean[]) => ({
   Replicas: isProtected.map((DeletionProtectionEnabled, index) => ({
     Region: ['eu-central-1', 'eu-west-1'][index],
     DeletionProtectionEnabled,
-    PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
   })),
 });
 
-describe('findLosses reports what a deployment would lose, or no longer protect from loss,', () => {
-  test.each<[what: string, type: string, says: string, change: (template: Template) => void]>([
-    [
-      "the table's key changes",
-      table,
-      'would be replaced by a new one',
-      edit(table, '"AttributeName":"id"', '"AttributeName":"pk"'),
-    ],
-    [
-      "the table's key has another type",
-      table,
-      'would be replaced by a new one',
-      edit(table, '"AttributeType":"N"', '"AttributeType":"S"'),
-    ],
-    [
-      'the table gets a name',
-      table,
-      'would be replaced by a new one',
-      edit(table, '"Properties":{', '"Properties":{"TableName":"mine",'),
-    ],
-    ['the table gets another logical id', table, 'would stay behind without a stack', rename(table)],
-    ['the table is removed', table, 'would stay behind without a stack', remove(table)],
-    [
-      'the table goes with its stack',
-      table,
-      'would lose its DeletionPolicy',
-      edit(table, '"DeletionPolicy":"Retain"', '"DeletionPolicy":"Delete"'),
-    ],
-    [
-      'the table goes if it is replaced',
-      table,
-      'would lose its UpdateReplacePolicy',
-      edit(table, ',"UpdateReplacePolicy":"Retain"', ''),
-    ],
-    [
-      'the table may be deleted',
-      table,
-      'would lose its deletion protection in AWS::Region',
-      edit(table, '"DeletionProtectionEnabled":true', '"DeletionProtectionEnabled":false'),
-    ],
-    [
-      'the table has no backups',
-      table,
-      'would lose its point-in-time recovery in AWS::Region',
-      edit(table, '"PointInTimeRecoveryEnabled":true', '"PointInTimeRecoveryEnabled":false'),
-    ],
-    [
-      'the table can be restored to fewer days',
-      table,
-      'would have a shorter point-in-time recovery in AWS::Region (7 instead of 35 days)',
-      edit(table, '"RecoveryPeriodInDays":35', '"RecoveryPeriodInDays":7'),
-    ],
-    [
-      'items of the table expire',
-      table,
-      'would delete items after their time to live',
-      edit(table, '"Properties":{', '"Properties":{"TimeToLiveSpecification":{"AttributeName":"at","Enabled":true},'),
-    ],
-    [
-      'logs are kept shorter',
-      log,
-      'would have a shorter retention (30 instead of 90 days)',
-      edit(log, '"RetentionInDays":90', '"RetentionInDays":30'),
-    ],
-    ['the user pool gets another logical id', pool, 'would stay behind without a stack', rename(pool)],
-    [
-      'a client of the user pool is removed',
-      'AWS::Cognito::UserPoolClient',
-      'would stay behind without a stack',
-      remove('AWS::Cognito::UserPoolClient'),
-    ],
-    [
-      'a client gets another secret',
-      'AWS::Cognito::UserPoolClient',
-      'would be replaced by a new one',
-      edit('AWS::Cognito::UserPoolClient', '"GenerateSecret":true', '"GenerateSecret":false'),
-    ],
-    ['the API gets another URL', 'AWS::ApiGatewayV2::Api', 'would be deleted', rename('AWS::ApiGatewayV2::Api')],
-    ['a log group is removed', log, 'would stay behind without a stack', remove(log)],
-  ])('if %s', (_, type, says, change) => {
-    const [id] = find(type, before);
-    expect(lossesOf(change)).toEqual([`${id} (${type}) ${says}.`]);
-  });
-
-  test.each<[what: string, says: string, type: string, properties: object, changed?: object]>([
-    ['a domain goes', 'would be deleted', 'AWS::ApiGatewayV2::DomainName', { DomainName: 'a.example' }],
-    [
-      'a domain gets another name',
-      'would be replaced by a new one',
-      'AWS::ApiGatewayV2::DomainName',
-      { DomainName: 'a.example' },
-      { DomainName: 'b.example' },
-    ],
-    ['the domain no longer leads to the API', 'would be deleted', 'AWS::ApiGatewayV2::ApiMapping', { ApiId: 'a' }],
-    [
-      'a record gets another name',
-      'would be replaced by a new one',
-      'AWS::Route53::RecordSet',
-      { Name: 'a.example', Type: 'A' },
-      { Name: 'b.example', Type: 'A' },
-    ],
-    [
-      'one of several replicas may be deleted',
-      'would lose its deletion protection in eu-west-1',
-      table,
-      replicas(true, true),
-      replicas(true, false),
-    ],
-    ['a replica goes', 'would lose its replica in eu-west-1', table, replicas(true, true), replicas(true)],
-    [
-      'the logs were kept for ever',
-      'would have a shorter retention (90 instead of all days)',
-      log,
-      {},
-      { RetentionInDays: 90 },
-    ],
-  ])('if %s', (_, says, Type, properties, changed) => {
-    const stack = (Properties: object | undefined) => ({
-      template: { Resources: Properties ? { One: { Type, DeletionPolicy, Properties: { ...Properties } } } : {} },
-      isProtected: true,
-    });
-    const DeletionPolicy = Type === log ? 'Retain' : 'Delete';
-    const losses = findLosses(stack(properties), stack(changed)).map(({ what }) => what);
-    expect(losses).toEqual([`One (${Type}) ${says}.`]);
-  });
-
-  test('if the stack loses its termination protection', () => {
-    const losses = findLosses({ template: before, isProtected: true }, { template: before, isProtected: false });
-    expect(losses).toEqual([{ rule: 'loss', what: 'The stack would lose its termination protection.' }]);
-  });
+test.each<[type: string, says: string, properties: object, changed?: object]>([
+  ['AWS::ApiGatewayV2::DomainName', replaced, { DomainName: 'a.example' }, { DomainName: 'b.example' }],
+  ['AWS::ApiGatewayV2::ApiMapping', 'would be deleted', { ApiId: 'a' }],
+  ['AWS::Route53::RecordSet', replaced, { Name: 'a.example', Type: 'A' }, { Name: 'b.example', Type: 'A' }],
+  [table, 'would lose its deletion protection in eu-west-1', replicas(true, true), replicas(true, false)],
+  [table, 'would lose its replica in eu-west-1', replicas(true, true), replicas(true)],
+  [log, 'would have a shorter retention (90 instead of all days)', {}, { RetentionInDays: 90 }],
+])('findLosses reports that a %s, which this stack may get, %s', (Type, says, properties, changed) => {
+  const DeletionPolicy = Type === log ? 'Retain' : 'Delete';
+  const one = (Properties: object | undefined) =>
+    Properties ? { One: { Type, DeletionPolicy, Properties: { ...Properties } } } : {};
+  expect(whats(one(properties), one(changed))).toEqual([`One (${Type}) ${says}.`]);
 });
 
-describe.each(['AWS::IAM::Role', 'AWS::IAM::Policy', 'AWS::Lambda::Version'])(
-  'findLosses reports about a retained %s',
+test.each(['AWS::IAM::Role', 'AWS::IAM::Policy', 'AWS::Lambda::Version'])(
+  'findLosses lets a retained %s leave its stack, which older versions of a function need, but not lose its retention',
   (Type) => {
-    const kept: Resource = { Type, DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' };
-    const losses = (Resources: Template['Resources']) =>
-      findLosses(
-        { template: { Resources: { One: kept } }, isProtected: true },
-        { template: { Resources }, isProtected: true },
-      ).map(({ what }) => what);
-
-    test('nothing if it leaves its stack, because it stays for older versions of a function', () => {
-      expect(losses({})).toEqual([]);
-      expect(losses({ Other: kept })).toEqual([]);
-    });
-
-    test('that it is no longer retained, because older versions of a function would lose it', () => {
-      expect(losses({ One: { Type } })).toEqual([
-        `One (${Type}) would lose its DeletionPolicy.`,
-        `One (${Type}) would lose its UpdateReplacePolicy.`,
-      ]);
-    });
+    const One: Resource = { Type, DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' };
+    expect(whats({ One }, { Other: One })).toEqual([]);
+    expect(whats({ One }, { One: { Type } })).toEqual([
+      `One (${Type}) would lose its DeletionPolicy.`,
+      `One (${Type}) would lose its UpdateReplacePolicy.`,
+    ]);
   },
 );
 
-describe('findLosses reports no loss', () => {
-  test.each<[what: string, change: (template: Template) => void]>([
-    ['nothing changes', () => {}],
-    ['the table gets an index', edit(table, '"Properties":{', '"Properties":{"GlobalSecondaryIndexes":[],')],
-    ['a version of a function is removed', remove('AWS::Lambda::Version')],
-    ['an alarm is removed', remove('AWS::CloudWatch::Alarm')],
-    ['a role gets another logical id', rename('AWS::IAM::Role')],
-    ['logs are kept longer', edit(log, '"RetentionInDays":90', '"RetentionInDays":180')],
-  ])('if %s', (_, change) => {
-    expect(lossesOf(change)).toEqual([]);
-  });
+test.each<[what: string, now: Template['Resources']]>([
+  ['nothing changes', before.Resources],
+  ['the table gets an index', edited(table, '"Properties":{', '"Properties":{"GlobalSecondaryIndexes":[],')],
+  ['an alarm is removed', removed('AWS::CloudWatch::Alarm')],
+  ['logs are kept longer', edited(log, '"RetentionInDays":90', '"RetentionInDays":180')],
+])('findLosses reports no loss if %s', (_, now) => {
+  expect(whats(before.Resources, now)).toEqual([]);
+});
 
-  test('if a protection was already off before the change', () => {
-    const open = structuredClone(before);
-    edit(table, '"DeletionProtectionEnabled":true', '"DeletionProtectionEnabled":false')(open);
-    const stack = { template: open, isProtected: false };
-    expect(findLosses(stack, stack)).toEqual([]);
-  });
+test('findLosses reports that the stack loses its termination protection, unless it had none', () => {
+  const [closed, open] = [true, false].map((isProtected) => ({ template: before, isProtected })) as [never, never];
+  expect(findLosses(closed, open)).toEqual([
+    { rule: 'loss', what: 'The stack would lose its termination protection.' },
+  ]);
+  expect(findLosses(open, open)).toEqual([]);
 });
