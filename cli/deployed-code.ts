@@ -1,15 +1,5 @@
-import {
-  CloudFormationClient,
-  DescribeStacksCommand,
-  paginateListStackResources,
-} from '@aws-sdk/client-cloudformation';
-import { IAMClient, paginateListRoles } from '@aws-sdk/client-iam';
-import {
-  GetAliasCommand,
-  GetFunctionCommand,
-  LambdaClient,
-  paginateListVersionsByFunction,
-} from '@aws-sdk/client-lambda';
+import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import { GetAliasCommand, GetFunctionCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { unzipSync } from 'fflate';
 import { explain, region } from './aws.ts';
 
@@ -66,54 +56,6 @@ export const downloadLive = async ({ id, name, live }: DeployedFunction): Promis
   } catch (error) {
     throw new Error(`The code of ${id} cannot be read: ${explain(error)}`, { cause: error });
   }
-};
-
-/** A version of the function `name`. `version` is a number or $LATEST; `role` is an ARN. */
-export type PublishedVersion = { name: string; version: string; role: string };
-
-/** Lists a function's versions, the newest first, $LATEST last. @throws Error with a one-sentence message for the user */
-export const listVersions = async (name: string): Promise<PublishedVersion[]> => {
-  const versions: PublishedVersion[] = [];
-  try {
-    const pages = paginateListVersionsByFunction({ client: new LambdaClient(region) }, { FunctionName: name });
-    for await (const { Versions = [] } of pages)
-      versions.push(...Versions.map(({ Version = '', Role = '' }) => ({ name, version: Version, role: Role })));
-  } catch (error) {
-    throw new Error(`The versions of ${name} cannot be listed: ${explain(error)}`, { cause: error });
-  }
-  return versions.sort((a, b) => (Number(b.version) || 0) - (Number(a.version) || 0));
-};
-
-/**
- * Lists the ARNs of all roles that versions of a stack's functions have or had, by their path (infra/version-role.ts).
- * @throws Error with a one-sentence message for the user
- */
-export const listVersionRoles = async (stack: string): Promise<string[]> => {
-  const roles: string[] = [];
-  try {
-    const client = new IAMClient(region);
-    const PathPrefix = `/${stack}/${await new LambdaClient(region).config.region()}/`;
-    for await (const { Roles = [] } of paginateListRoles({ client }, { PathPrefix }))
-      roles.push(...Roles.map(({ Arn = '' }) => Arn));
-  } catch (error) {
-    throw new Error(`The roles of ${stack} cannot be listed: ${explain(error)}`, { cause: error });
-  }
-  return roles;
-};
-
-/**
- * Checks that no deployment of a stack is running or unfinished.
- * @throws Error with a one-sentence message for the user
- */
-export const mustBeSettled = async (stack: string): Promise<void> => {
-  const { Stacks = [] } = await new CloudFormationClient(region)
-    .send(new DescribeStacksCommand({ StackName: stack }))
-    .catch((error) => {
-      throw new Error(`The stack ${stack} cannot be read: ${explain(error)}`, { cause: error });
-    });
-  const status = String(Stacks[0]?.StackStatus);
-  if (!status.endsWith('_COMPLETE'))
-    throw new Error(`The stack ${stack} is in ${status}. Wait until it is in a state …_COMPLETE.`);
 };
 
 /** Returns the share of the calls (0 to 1) that each version behind an alias gets. */

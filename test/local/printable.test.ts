@@ -41,7 +41,6 @@ const commands: Record<string, (folder: string) => Promise<Command>> = {
   'the error of AWS, from npm run request': () => calling('cli/request.ts', 'x', '--stack=x'),
   'the error of AWS, from npm run restore': () => calling('cli/restore.ts', '--from=one', '--to=two'),
   'the error of AWS, from npm run verify': () => calling('scripts/verify.ts'),
-  'the error of AWS, from scripts/prune.ts': () => calling('scripts/prune.ts', '--stack=x'),
 };
 
 /** Runs a command with an AWS whose services refuse everything, in JSON (DynamoDB) or XML (CloudFormation). */
