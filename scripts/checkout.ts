@@ -6,9 +6,7 @@ import { type ProjectCopy, startIn } from './project-copy.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/**
- * The project as it was at a commit. `hasSamePackages` is true if its package-lock.json is that of the working tree.
- */
+/** The project at a commit. `hasSamePackages` is true if its package-lock.json is that of the working tree. */
 export type Checkout = ProjectCopy & { commit: string; hasSamePackages: boolean };
 
 /** An error that the user must fix. Its message says how. */
@@ -41,9 +39,20 @@ export const checkOut = async (
   const install = ['npm', 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'] as const;
   if (ownPackages && !hasSamePackages) await runIn(copy, install, `npm ci failed at ${ref}`, signal);
   else await symlink(path.join(project, 'node_modules'), path.join(copy.folder, 'node_modules'));
-  const compile = [process.execPath, 'scripts/compile-contract.ts'] as const;
+  const compile = [process.execPath, ...(await readCompiler(copy.folder, ref))] as const;
   await runIn(copy, compile, `The contract of ${ref} cannot be compiled`, signal);
   return { ...copy, commit, hasSamePackages };
+};
+
+/**
+ * Reads the last command of a checkout's script `prepare`, which compiles the contract. The others would change the
+ * link to Node.js in the packages installed here, and refuse our Node.js if that commit pinned another one.
+ */
+const readCompiler = async (folder: string, ref: string): Promise<string[]> => {
+  const { scripts } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'));
+  const [, compiler] = /\bnode (\S+\.ts\b[^&]*)$/.exec(scripts?.prepare ?? '') ?? [];
+  if (compiler === undefined) throw new CheckoutError(`${ref} is too old: its script prepare compiles no contract.`);
+  return compiler.split(' ');
 };
 
 /** Returns the newest commit that HEAD and `main` share, or undefined if git finds none. */
@@ -75,7 +84,7 @@ const findCommit = async (ref: string, project: string, signal: AbortSignal): Pr
         : 'git branch --all and git tag list what it has; git fetch gets what is new.';
     throw new CheckoutError(`git does not have the commit ${ref}. ${reason}`);
   }
-  for (const file of ['infra/app.ts', 'scripts/compile-contract.ts', 'package-lock.json']) {
+  for (const file of ['infra/app.ts', 'package.json', 'package-lock.json']) {
     if ((await ask('cat-file', '-e', `${commit}:./${file}`)) === undefined)
       throw new CheckoutError(`${ref} is too old: it has no ${file}, so its stack cannot be synthesized.`);
   }

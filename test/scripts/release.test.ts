@@ -1,26 +1,27 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { git } from '../kit/git.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 
-const copied = ['CHANGELOG.md', 'schemas', 'client/package.json', 'scripts/release.ts'];
+const changed = ['CHANGELOG.md', 'client/package.json', 'schemas/openapi.yaml'];
 const version = '7.8.9';
 
 let folder: string;
 const read = (file: string): Promise<string> => readFile(path.join(folder, file), 'utf8');
-const release = (environment: Record<string, string> = { npm_package_version: version }) =>
-  run(process.execPath, [path.join(folder, 'scripts/release.ts')], environment).ended;
+const release = (npm_package_version = version) =>
+  run(process.execPath, [path.join(folder, 'scripts/release.ts')], { npm_package_version }).ended;
 
 beforeEach(async () => {
   const temporary = await temporaryFolder();
   onTestFinished(temporary.remove);
   folder = temporary.folder;
-  for (const file of copied) {
+  for (const file of [...changed, 'scripts/release.ts']) {
     await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
-    await cp(file, path.join(folder, file), { recursive: true });
+    await cp(file, path.join(folder, file));
   }
   await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
-  await run('git', ['init', '-q', folder]).ended;
+  git(folder, 'init', '--quiet');
   await writeFile(path.join(folder, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n');
 });
 
@@ -33,15 +34,8 @@ test('npm version sets the version in the contract, the client and the changelog
   expect(contract).toContain(`\n  version: ${version}\n`);
   expect(await read(`schemas/released/${version}.yaml`)).toBe(contract);
   expect(JSON.parse(await read('client/package.json'))).toMatchObject({ version });
-  const { stdout } = await run('git', ['-C', folder, 'diff', '--cached', '--name-only']).ended;
-  expect(stdout.split('\n')).toEqual(
-    expect.arrayContaining([
-      'CHANGELOG.md',
-      'client/package.json',
-      'schemas/openapi.yaml',
-      `schemas/released/${version}.yaml`,
-    ]),
-  );
+  const staged = git(folder, 'diff', '--cached', '--name-only').split('\n');
+  expect(staged).toEqual([...changed, `schemas/released/${version}.yaml`]);
 });
 
 test('in the changelog, the heading Unreleased is followed directly by another heading: with text between them, npm version would refuse to release', async () => {
@@ -53,18 +47,12 @@ test.each<[what: string, file: string, content: string]>([
   ['the client, which changes last, has no version', 'client/package.json', '{}\n'],
 ])('npm version leaves the contract, the client and the changelog unchanged if %s', async (_, file, content) => {
   await writeFile(path.join(folder, file), content);
-  const before = await Promise.all([read('CHANGELOG.md'), read('schemas/openapi.yaml'), read('client/package.json')]);
-  expect(await release()).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(new RegExp(`^${file} does not contain .*git checkout`)),
-  });
-  const after = await Promise.all([read('CHANGELOG.md'), read('schemas/openapi.yaml'), read('client/package.json')]);
-  expect(after).toEqual(before);
+  const before = await Promise.all(changed.map(read));
+  const stderr = expect.stringMatching(new RegExp(`^${file} does not contain .*git checkout`));
+  expect(await release()).toMatchObject({ code: 1, stderr });
+  expect(await Promise.all(changed.map(read))).toEqual(before);
 });
 
 test('scripts/release.ts exits with code 1 unless npm version runs it', async () => {
-  expect(await release({ npm_package_version: '' })).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('npm version'),
-  });
+  expect(await release('')).toMatchObject({ code: 1, stderr: expect.stringContaining('npm version') });
 });
