@@ -30,18 +30,3 @@ export const compiled = async (contract: Contract): Promise<Compiled> => {
   const { putThing = '' } = await compileValidators(contract, readOperations(contract));
   return import(`data:text/javascript,${encodeURIComponent(putThing)}`);
 };
-
-/** Returns, for each route with a request body, a function that tells whether the operation accepts a given body. */
-export const compiledBodies = async (contract: Contract): Promise<Record<string, (body: unknown) => boolean>> => {
-  const operations = readOperations(contract).filter(({ body }) => body !== undefined);
-  const modules = await compileValidators(
-    contract,
-    operations.map((operation) => ({ ...operation, parameters: [] })),
-  );
-  const checks = operations.map(async ({ id, method, path }) => {
-    const { validate } = await import(`data:text/javascript,${encodeURIComponent(modules[id] ?? '')}`);
-    // Pass a copy of the body, because the validator may replace a bigint in the body with a number.
-    return [`${method} ${path}`, (body: unknown): boolean => validate({ body: structuredClone(body) })] as const;
-  });
-  return Object.fromEntries(await Promise.all(checks));
-};
