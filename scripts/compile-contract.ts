@@ -1,21 +1,15 @@
 /**
- * Generates a folder from an OpenAPI document: contract.ts with types, routes and scopes, and for each operation a
- * module that checks the events of its Lambda function.
+ * `node compile-contract.ts <document> <folder>` generates a folder from an OpenAPI document: contract.ts with types,
+ * routes and scopes, and for each operation a module that checks the events of its Lambda function.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Command } from 'commander';
 import { parse } from 'yaml';
 import { type Contract, readOperations } from './contract/operations.ts';
 import { capitalize, compileTypes } from './contract/types.ts';
 import { compileValidators } from './contract/validators.ts';
 
-const [document = '', folder = ''] = new Command('compile-contract.ts')
-  .description('Generates types and validators from a contract.')
-  .argument('<contract>', 'an OpenAPI 3.1 document in YAML')
-  .argument('<folder>', 'the folder for the generated files, which replace all others in it')
-  .showHelpAfterError()
-  .parse().args;
+const [document = '', folder = ''] = process.argv.slice(2);
 
 /** The types of an operation's module. They name what the module checks, so that a wrong handler does not compile. */
 const declarationsOf = (id: string): string => `import type { ErrorObject } from 'ajv';
@@ -51,6 +45,7 @@ const generate = async (): Promise<[file: string, source: string][]> => {
 };
 
 try {
+  if (folder === '') throw new Error('Give an OpenAPI document, and a folder, in which nothing else will remain.');
   const files = await generate();
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -1,11 +1,8 @@
 /** Refuses schemas from which the contract's compiler would generate wrong validators or wrong types. */
 import { type Contract, isSchema, mapSchema, notSupported, resolve, type Schema, schemasOf } from './schemas.ts';
 
-/**
- * The keywords that may stand beside a $ref, because they only describe a value. Any other keyword would be missing
- * from the generated types.
- */
-const besideRef = ['title', 'description', 'example', 'examples', 'deprecated', 'default'];
+/** Keywords that only describe a value. */
+export const annotations = ['title', 'description', 'default', 'deprecated', 'example', 'examples'];
 
 const formats: Record<string, unknown[]> = {
   integer: [undefined, 'int32', 'int64'],
@@ -18,7 +15,8 @@ const formats: Record<string, unknown[]> = {
 export const checkSchema = (contract: Contract, schema: Schema): void => {
   mapSchema(schema, (each) => {
     const { $ref, ...others } = each;
-    const sibling = Object.keys(others).find((keyword) => !besideRef.includes(keyword));
+    // Any other keyword beside a $ref would be missing from the generated types.
+    const sibling = Object.keys(others).find((keyword) => !annotations.includes(keyword));
     if ($ref !== undefined && sibling !== undefined) throw notSupported(`${sibling} beside a $ref to ${$ref}`);
     if ('nullable' in each) throw notSupported('nullable');
     const { properties = {}, required, dependentRequired = {} } = each;

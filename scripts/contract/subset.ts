@@ -1,4 +1,5 @@
 /** Checks whether one schema accepts every value that another accepts. Knows the keywords that our contracts use. */
+import { annotations } from './checks.ts';
 import { type Contract, isSchema, resolve, type Schema } from './schemas.ts';
 import { integerLimits, safeIntegers } from './validators.ts';
 
@@ -6,9 +7,7 @@ import { integerLimits, safeIntegers } from './validators.ts';
 export type Place = { contract: Contract; schema: Schema };
 
 /** Keywords that never make a schema refuse a value. Keywords that start with `x-` never do, either. */
-const annotations = [
-  ...['title', 'description', 'example', 'examples', 'default', 'deprecated', 'readOnly', 'writeOnly', 'xml'],
-];
+const harmless = [...annotations, 'readOnly', 'writeOnly', 'xml'];
 
 /** Splits a schema into parts without `$ref` and `allOf`. The schema accepts a value if all parts accept it. */
 export const partsOf = ({ contract, schema }: Place): Schema[] => {
@@ -44,7 +43,7 @@ class Comparison {
   }
 
   refusalsOf(part: Schema): string[] {
-    const keywords = Object.entries(part).filter(([name]) => !annotations.includes(name) && !name.startsWith('x-'));
+    const keywords = Object.entries(part).filter(([name]) => !harmless.includes(name) && !name.startsWith('x-'));
     const ranges = boundsOf(part).every((bound) => this.#narrow.parts.flatMap(boundsOf).some(isWithin(bound)));
     const isInteger = [part['type']].flat().includes('integer');
     return [

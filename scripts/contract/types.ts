@@ -89,24 +89,16 @@ const interfacesOf = (contract: Contract, { id, parameters, body, responses }: O
   const sentBody = body && { body: asJson(body) };
   const sent = Object.fromEntries(parameters.map((each) => [each.name, inlined(contract, each.schema)]));
   const required = parameters.filter((each) => each.required).map((each) => each.name);
-  return {
-    [`${name}Event`]: { title: `${name}Event`, ...object({ ...Object.fromEntries(places), ...sentBody }) },
-    [`${name}Parameters`]: {
-      title: `${name}Parameters`,
-      ...asJson(object(sent, required)),
-    },
-    ...(sentBody && { [`${name}Request`]: { title: `${name}Request`, ...object(sentBody) } }),
-    [`${name}Responses`]: {
-      title: `${name}Responses`,
-      ...object(
-        Object.fromEntries(
-          responses
-            .filter(({ status }) => status < 300)
-            .map(({ status, schema }) => [String(status), schema ? asJson(schema) : { tsType: 'undefined' }]),
-        ),
-      ),
-    },
+  const received = responses
+    .filter(({ status }) => status < 300)
+    .map(({ status, schema }) => [String(status), schema ? asJson(schema) : { tsType: 'undefined' }]);
+  const interfaces = {
+    [`${name}Event`]: object({ ...Object.fromEntries(places), ...sentBody }),
+    [`${name}Parameters`]: asJson(object(sent, required)),
+    ...(sentBody && { [`${name}Request`]: object(sentBody) }),
+    [`${name}Responses`]: object(Object.fromEntries(received)),
   };
+  return Object.fromEntries(Object.entries(interfaces).map(([title, schema]) => [title, { title, ...schema }]));
 };
 
 /**

@@ -5,6 +5,7 @@ import { _Code, type Name } from 'ajv/dist/compile/codegen/code.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import addFormats from 'ajv-formats';
 import { build } from 'esbuild';
+import { annotations } from './checks.ts';
 import { eventProperties, type Operation, parametersByPlace } from './operations.ts';
 import { type Contract, mapSchema, mapSchemas, notSupported, resolve, type Schema } from './schemas.ts';
 
@@ -92,9 +93,7 @@ const formats = {
   uri: new RegExp(`^(?=[a-z][a-z\\d+.-]*:[^"]*$)${uriReference.slice(1)}`, 'i'),
 };
 
-/** Keywords that check nothing. Without them, they are not in a bundle if Ajv copies a schema into the code. */
-const annotations = ['title', 'description', 'default', 'deprecated', 'example', 'examples'];
-
+/** Also removes annotations, which would otherwise be in a bundle if Ajv copies a schema into the code. */
 const withOwnKeywords = (annotated: Schema): Schema => {
   const schema = Object.fromEntries(Object.entries(annotated).filter(([keyword]) => !annotations.includes(keyword)));
   const types = [schema['type']].flat();

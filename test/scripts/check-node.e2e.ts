@@ -2,7 +2,7 @@
  * Tests the scripts that check Node.js during `npm ci`: npm itself exits with 0 even if the Node.js package has a wrong
  * hash.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { copyFile, mkdir, mkdtemp, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -53,9 +53,7 @@ const pack = async (file: string, script: string): Promise<string> => {
   await writeFile(path.join(place, 'package/package.json'), JSON.stringify({ name, ...manifest }));
   await writeFile(path.join(place, 'package/bin/node'), script, { mode: 0o755 });
   await run('tar', ['-czf', file, '-C', place, 'package']).ended;
-  return `sha512-${createHash('sha512')
-    .update(await readFile(file))
-    .digest('base64')}`;
+  return `sha512-${hash('sha512', await readFile(file), 'base64')}`;
 };
 
 /** Runs `npm ci`. The lock file has the hash of the genuine package. */
@@ -69,10 +67,8 @@ const install = async (kind: 'genuine' | 'forged', ...options: string[]) => {
   const resolved = `file:../${kind}.tgz`;
   const optionalDependencies = { [name]: resolved };
   const project = await createProject(optionalDependencies);
-  const packages = {
-    '': { optionalDependencies },
-    [`node_modules/${name}`]: { ...manifest, resolved, optional: true, integrity },
-  };
+  const entry = { ...manifest, resolved, optional: true, integrity };
+  const packages = { '': { optionalDependencies }, [`node_modules/${name}`]: entry };
   await writeFile(path.join(project, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }));
   // npm itself runs on the Node.js of this machine.
   const PATH = (process.env['PATH'] ?? '').replaceAll(/[^:]*\/node_modules\/[^:]*:?/g, '');
