@@ -14,10 +14,7 @@ export class CheckoutError extends Error {}
 
 /**
  * Checks out the project at a git ref into `parent`, a folder that the caller removes later. The checkout uses the
- * packages installed here, and generates its functions/generated with its own scripts.
- * @param signal stops the work when aborted; the promise then rejects
- * @param options `ownPackages`: npm installs the checkout's own packages if its package-lock.json differs from ours
- * @throws CheckoutError if git does not have the ref, or if the project at that ref is too old or cannot be set up
+ * packages installed here; with `ownPackages`, npm installs its own if its package-lock.json differs from ours.
  */
 export const checkOut = async (
   parent: string,

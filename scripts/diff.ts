@@ -82,10 +82,7 @@ const compareContracts = (base: string): Finding[] =>
     ),
   );
 
-/**
- * Compares the stacks of a commit with those of the working tree, and the contracts released at that commit with the
- * working tree's. Prints what the change would do. @returns false if it would do something that is not allowed
- */
+/** Prints what the change from a commit would do. @returns false if it would do something that is not allowed */
 const compare = async (parent: string): Promise<boolean> => {
   const ref = command.args[0] ?? (await sharedWithMain(stop.signal));
   if (ref === undefined)

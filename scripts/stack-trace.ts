@@ -23,10 +23,7 @@ const { bundle } = new Command('npm run -s stack-trace --')
 
 const traces = new StackTraces();
 
-/**
- * Parses the JSON object in a log line; `before` is the text before the object, such as a time. Returns undefined if
- * the line has no object.
- */
+/** Parses the JSON object in a log line; `before` is the text before the object, such as a time. */
 const parse = (input: string): { before: string; value: unknown } | undefined => {
   const start = input.indexOf('{');
   try {
@@ -44,10 +41,7 @@ const inSources = (stack: string, sha256 = bundle): string => {
   );
 };
 
-/**
- * Returns a log record, and below it its stack traces with positions in the sources. Returns undefined if the text is
- * not a log record.
- */
+/** Returns a log record, and below it its stack traces; undefined if the text is not a log record. */
 const unfold = (input: string): string | undefined => {
   const found = parse(input);
   if (found === undefined) return undefined;

@@ -15,7 +15,6 @@ const { stack } = new Command('npm run -s verify --')
   .parse()
   .opts<{ stack: string }>();
 
-/** Returns which commit the files in the current folder come from. */
 const describeFolder = (): string => {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
@@ -27,26 +26,17 @@ const describeFolder = (): string => {
   }
 };
 
-/**
- * Returns the CDK construct id of an entry file's function.
- * @example functionOf('create-plant.lambda.ts') === 'CreatePlant'
- */
+/** Returns the CDK construct id of an entry's function, such as CreatePlant for create-plant.lambda.ts. */
 const functionOf = (entry: string): string =>
   entry.replace('.lambda.ts', '').replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/**
- * Finds a function's entry file by the function's logical id, which consists of the ids of the parent constructs, the
- * function's construct id, and a hash.
- */
+/** A logical id consists of the ids of the parent constructs, the function's construct id, and a hash. */
 const entryOf = ({ id }: DeployedFunction): string | undefined =>
   listEntries()
     .filter((entry) => id.replace(/[0-9A-F]{8}$/, '').endsWith(functionOf(entry)))
     .sort((a, b) => b.length - a.length)[0];
 
-/**
- * Compares a deployed version with `built`, the SHA-256 of this folder's bundle.
- * @returns the difference, or undefined
- */
+/** `built` is the SHA-256 of this folder's bundle. @returns the difference, or undefined */
 const difference = ({ declared, files: { code, names } }: DeployedVersion, built: string): string | undefined => {
   if (code === undefined || names.length > 1) return `the files ${names.join(', ')} run, not index.js alone`;
   const runs = sha256Of(code);
@@ -55,10 +45,7 @@ const difference = ({ declared, files: { code, names } }: DeployedVersion, built
   return `${runs} runs, but this folder makes ${built}${changed}`;
 };
 
-/**
- * Compares the code of this folder with each version that callers of a function reach.
- * @returns a line to print for each version, and whether the version matches
- */
+/** Compares the code of this folder with each version that callers of a function reach. */
 const compare = async (found: DeployedFunction): Promise<{ line: string; matches: boolean }[]> => {
   const entry = entryOf(found);
   if (entry === undefined) return [{ line: `${found.id} differs: functions/ has no entry for it`, matches: false }];

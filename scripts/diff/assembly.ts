@@ -9,10 +9,8 @@ export type Stacks = Map<string, StackTemplate>;
 
 /**
  * Synthesizes a project as `cdk synth` does, but does not check the templates, because CI checks them separately.
- * @param name is what the error message calls the project
+ * @param name is what the error message, which ends with `hint`, calls the project
  * @param context has settings such as `stage=dev`, in addition to those of the project's cdk.json
- * @param hint ends the error message
- * @throws Error with the output of the project's CDK app if the app fails
  */
 export const synthesize = async (
   name: string,

@@ -28,67 +28,53 @@ const losses: Partial<Record<ResourceImpact, string>> = {
   [ResourceImpact.WILL_ORPHAN]: 'would stay behind without a stack',
 };
 
-/** The properties that protect from loss: those of a whole resource, or those of a table's replica in one region. */
+/** What protects a whole resource, or a table's replica in one region. */
 type Part = {
   DeletionProtectionEnabled?: unknown;
   DeletionProtection?: unknown;
   PointInTimeRecoverySpecification?: { PointInTimeRecoveryEnabled?: unknown; RecoveryPeriodInDays?: number };
 };
 
-/**
- * Returns the parts of a resource by key: the whole resource has the key `''`, and each replica of a table has a key
- * such as ` in eu-west-1`. A message about a part ends with its key.
- */
-const partsOf = ({ Properties = {} }: Resource): Map<string, Part> => {
-  const { Replicas = [] } = Properties as { Replicas?: (Part & { Region?: unknown })[] };
-  return new Map([['', Properties], ...Replicas.map((each): [string, Part] => [` in ${textOf(each.Region)}`, each])]);
-};
+type Properties = Part & { Replicas?: (Part & { Region?: unknown })[]; RetentionInDays?: number };
 
 const isRetained = (policy = ''): number => Number(/^(Retain|Snapshot)/.test(policy));
 
-/**
- * Each protection of a resource against loss, with the number of days that it covers. A protection that does not depend
- * on days counts as 1 if it is on, and as 0 if it is off.
- */
-const protectionsOf = ({ DeletionPolicy, UpdateReplacePolicy, Properties }: Resource): [string, number][] => [
-  ['DeletionPolicy', isRetained(DeletionPolicy)],
-  ['UpdateReplacePolicy', isRetained(UpdateReplacePolicy)],
-  ['retention', Number(Properties?.['RetentionInDays'] ?? Number.POSITIVE_INFINITY)],
-];
-
-const protectionsOfPart = (part: Part): [string, number][] => {
-  const { PointInTimeRecoveryEnabled, RecoveryPeriodInDays = 35 } = part.PointInTimeRecoverySpecification ?? {};
-  const isProtected = part.DeletionProtectionEnabled === true || part.DeletionProtection === 'ACTIVE';
-  return [
-    ['deletion protection', Number(isProtected)],
-    ['point-in-time recovery', PointInTimeRecoveryEnabled === true ? RecoveryPeriodInDays : 0],
-  ];
-};
-
-const weakerOf = (then: [string, number][], now: [string, number][], where = ''): string[] =>
-  then.flatMap(([name, days], index) => {
-    const left = now[index]?.[1] ?? 0;
-    if (left >= days) return [];
-    if (left === 0) return [`would lose its ${name}${where}`];
-    const before = days === Number.POSITIVE_INFINITY ? 'all' : days;
-    return [`would have a shorter ${name}${where} (${left} instead of ${before} days)`];
+/** Each protection with the number of days that it covers. One without days counts as 1 if it is on, else as 0. */
+const protectionsOf = (resource: Resource): Map<string, number> => {
+  const properties: Properties = resource.Properties ?? {};
+  const { Replicas = [], RetentionInDays = Number.POSITIVE_INFINITY } = properties;
+  const replicas = Replicas.map((each): [string, Part] => [` in ${textOf(each.Region)}`, each]);
+  const ofParts = [['', properties] as const, ...replicas].flatMap(([where, part]): [string, number][] => {
+    const { PointInTimeRecoveryEnabled, RecoveryPeriodInDays = 35 } = part.PointInTimeRecoverySpecification ?? {};
+    const isProtected = part.DeletionProtectionEnabled === true || part.DeletionProtection === 'ACTIVE';
+    return [
+      [`replica${where}`, 1],
+      [`deletion protection${where}`, Number(isProtected)],
+      [`point-in-time recovery${where}`, PointInTimeRecoveryEnabled === true ? RecoveryPeriodInDays : 0],
+    ];
   });
+  return new Map([
+    ['DeletionPolicy', isRetained(resource.DeletionPolicy)],
+    ['UpdateReplacePolicy', isRetained(resource.UpdateReplacePolicy)],
+    ['retention', Number(RetentionInDays)],
+    ...ofParts,
+  ]);
+};
 
 const hasExpiry = ({ Properties }: Resource): boolean =>
   (Properties?.['TimeToLiveSpecification'] as { Enabled?: unknown } | undefined)?.Enabled === true;
 
 const weakened = (then: Resource, now: Resource): string[] => {
-  const parts = partsOf(now);
-  return [
-    ...weakerOf(protectionsOf(then), protectionsOf(now)),
-    ...[...partsOf(then)].flatMap(([where, part]) => {
-      const left = parts.get(where);
-      return left
-        ? weakerOf(protectionsOfPart(part), protectionsOfPart(left), where)
-        : [`would lose its replica${where}`];
-    }),
-    ...(hasExpiry(now) && !hasExpiry(then) ? ['would delete items after their time to live'] : []),
-  ];
+  const left = protectionsOf(now);
+  const weaker = [...protectionsOf(then)].flatMap(([name, days]) => {
+    // If a replica is gone, only that is reported, not what protected it.
+    const after = left.get(name) ?? (name.startsWith('replica') ? 0 : days);
+    if (after >= days) return [];
+    if (after === 0) return [`would lose its ${name}`];
+    const before = days === Number.POSITIVE_INFINITY ? 'all' : days;
+    return [`would have a shorter ${name} (${after} instead of ${before} days)`];
+  });
+  return [...weaker, ...(hasExpiry(now) && !hasExpiry(then) ? ['would delete items after their time to live'] : [])];
 };
 
 /** Finds resources that a deployment would replace, delete, leave behind or protect less. */

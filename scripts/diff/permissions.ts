@@ -79,8 +79,8 @@ const rolesIn = ({ Resources }: Template): [who: string, role: string][] =>
   });
 
 /**
- * Finds the policy statements in a value at any depth. If none can be read in a policy, as when it is a parameter or
- * text that is not JSON, returns the whole policy, so that a change of it is still noticed.
+ * Finds the policy statements in a value at any depth. Returns a policy that cannot be read (a parameter, or text that
+ * is not JSON) as a whole, so that a change of it is still noticed.
  */
 const statementsIn = (value: unknown): unknown[] => {
   if (!(value instanceof Object)) return [];
@@ -101,11 +101,7 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/**
- * Returns a permission that stands for a whole policy whose actions the template does not list, such as an AWS managed
- * policy. It has no `action`: the caller sets it to a phrase, such as `do what arn:aws:iam::aws:policy/ReadOnlyAccess
- * allows`.
- */
+/** Stands for a whole policy whose actions the template does not list. The caller describes it as its `action`. */
 const unread = (effect: string, who: string) => ({ effect, who, resource: 'any resource', condition: '' });
 
 /** Expands a policy statement into a permission for each combination of principal, action and resource. */
@@ -140,10 +136,7 @@ const isUnreadable = (found: unknown): boolean => {
   return Object.keys(found).some((key) => /^(Fn::\w+|Ref)$/.test(key));
 };
 
-/**
- * Lists the values of a statement's `Action` or, for `NotAction`, describes them as `all but …`. Reads `Principal` and
- * `Resource` in the same way.
- */
+/** Lists the values of a statement's `Action` or, for `NotAction`, describes them as `all but …`. */
 const listOf = (statement: Statement, key: 'Principal' | 'Action' | 'Resource'): string[] => {
   const others = (statement as Record<string, unknown>)[`Not${key}`];
   if (others !== undefined) return [`all but ${JSON.stringify(others)}`];
@@ -163,10 +156,7 @@ const managedPolicies = (id: string, { Properties = {} }: Resource): Permission[
   ];
 };
 
-/**
- * Reads an AWS::Lambda::Permission. Properties such as SourceArn limit who may invoke the function, so they become the
- * permission's `condition`.
- */
+/** Properties such as SourceArn limit who may invoke the function, so they become the permission's `condition`. */
 const ofPermission = ({ Properties = {} }: Resource): Permission => {
   const { Principal, Action, FunctionName, LayerVersionArn, ...limits } = Properties;
   const condition = Object.entries(limits).map(([name, value]) => `${name} is ${textOf(value)}`);

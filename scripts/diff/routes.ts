@@ -1,9 +1,6 @@
 import { type Finding, ofType, type Template, textOf } from './template.ts';
 
-/**
- * A way into the service, such as a route or a function URL. `guard` says what checks callers; undefined if nothing
- * does.
- */
+/** A way into the service, such as a route or a function URL. `guard` says what checks callers, if anything does. */
 type Entrance = { guard: string | undefined };
 
 /** Finds routes and function URLs that are new, that are guarded in another way, or that are no longer guarded. */

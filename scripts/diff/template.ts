@@ -11,9 +11,7 @@ export type Template = { Resources: Record<string, Resource> };
 /** A stack's template. `isProtected` says whether the stack has termination protection. */
 export type StackTemplate = { template: Template; isProtected: boolean };
 
-/**
- * A change that needs more than a code review: `rule` is the rule that it breaks, and `what` is a sentence about it.
- */
+/** A change that needs more than a code review: it breaks `rule`, and `what` is a sentence about it. */
 export type Finding = { rule: 'loss' | 'iam' | 'route' | 'open-route' | 'contract'; what: string };
 
 /**
@@ -36,7 +34,6 @@ export const withoutHashes = (template: Template): Template => {
 /** The hash of what a role allows: in lower case, at the end of its id, after CDK's own hash in upper case. */
 const hashOfPermissions = /(?<=[\dA-F]{8})[\da-f]{8}$/;
 
-/** Lists the functions that exist in both templates, but with different code. */
 export const functionsWithNewCode = (before: Template, after: Template): string[] =>
   ofType(before, /^AWS::Lambda::Function$/).flatMap(([id, { Properties: then }]) => {
     const now = after.Resources[id]?.Properties;
@@ -46,10 +43,7 @@ export const functionsWithNewCode = (before: Template, after: Template): string[
 export const ofType = ({ Resources }: Template, type: RegExp): [id: string, resource: Resource][] =>
   Object.entries(Resources).filter(([, { Type }]) => type.test(Type));
 
-/**
- * Returns a template's value as text: `Plants.Arn` for `{ "Fn::GetAtt": ["Plants", "Arn"] }`; for `Fn::Join`, the
- * joined text.
- */
+/** Returns `Table.Arn` for `{ "Fn::GetAtt": ["Table", "Arn"] }`, and the joined text for `Fn::Join`. */
 export const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
