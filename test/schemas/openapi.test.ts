@@ -13,6 +13,17 @@ test('schemas/openapi.yaml is a valid OpenAPI 3.1.0 document with the version in
   expect([contract.openapi, contract.info.version]).toEqual(['3.1.0', packageJson.version]);
 });
 
+test('a new plant must have an id and a name, and no field may be null', () => {
+  const { requestBody } = operations.find(({ id }) => id === 'createPlant') as Operation;
+  const validate = compile(requestBody?.schema ?? {});
+  const example = Object.assign({}, ...examplesOf(requestBody ?? {}));
+  const refusedWith = (value: unknown) =>
+    Object.keys(example).filter((field) => !validate({ ...example, [field]: value }));
+  expect(validate(example)).toBe(true);
+  expect(refusedWith(undefined)).toEqual(['id', 'name']);
+  expect(refusedWith(null)).toEqual(Object.keys(example));
+});
+
 /**
  * Returns the examples of our errors (those with the fields `error` and `message`) in an operation's responses, each
  * with the status of its response.
