@@ -13,9 +13,7 @@ import { bundleInputs } from '../infra/bundling.ts';
 import lock from '../package-lock.json' with { type: 'json' };
 
 new Command('npm run sbom --')
-  .description(
-    'Writes sbom.cdx.json: the packages in the bundles, with their licences. Fails if a licence is not allowed.',
-  )
+  .description('Writes sbom.cdx.json: the packages in the bundles. Fails if the licence of one is not allowed.')
   .showHelpAfterError()
   .parse();
 

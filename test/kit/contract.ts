@@ -39,7 +39,7 @@ export type Contract = {
   info: { version: string };
   security: unknown;
   paths: Record<string, Record<string, OperationObject>>;
-  components: { schemas: Record<string, object>; securitySchemes: Record<string, object> };
+  components: { schemas: Record<string, object> };
 };
 
 export const contract = parse(readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
