@@ -669,8 +669,8 @@ const byFile: Record<string, Row[]> = {
       'A pull request may replace the table by one whose key has another type.',
     ],
     [
-      'if (left >= days) return [];',
-      'if (left >= Math.min(days, 1)) return [];',
+      'if (after >= days) return [];',
+      'if (after >= Math.min(days, 1)) return [];',
       'A pull request may cut backups to one day.',
     ],
   ],
