@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Create, ImportEnded, type ImportedLine, importLines } from '../../cli/import-lines.ts';
 import { createPlantStoreClient, type NewPlant, type Result } from '../../client/plant-store-client.ts';
 import { plants, toJson } from '../kit/plants.ts';
@@ -8,16 +8,11 @@ import { plants, toJson } from '../kit/plants.ts';
 const requestId = 'QcNvjVNaC1t4m14=';
 const stored: Result<'createPlant'> = { ok: true, status: 200, headers: new Headers(), requestId, body: { name: 'x' } };
 
-const chunkSize = 10_000;
-
-/**
- * Imports `content`, which arrives in chunks. @returns the plants that were passed to `create`, and the result for each
- * line
- */
+/** Imports `content`, which arrives in three parts. @returns the plants passed to `create`, and each line's result */
 const importText = async (content: string | Buffer, create: Create = async () => stored, from?: number) => {
   const bytes = Buffer.from(content);
-  const starts = Array.from({ length: Math.ceil(bytes.length / chunkSize) }, (_, index) => index * chunkSize);
-  const chunks = starts.map((start) => bytes.subarray(start, start + chunkSize));
+  const [first, second] = [Math.floor(bytes.length / 3), Math.floor(bytes.length / 2)];
+  const chunks = [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)];
   const created: NewPlant[] = [];
   const lines: ImportedLine[] = [];
   const note: Create = (plant) => {
@@ -77,12 +72,6 @@ test('an import distinguishes a new plant from one that the service had already 
   expect(lines).toMatchObject([{ outcome: 'already there' }, { outcome: 'new' }]);
 });
 
-test('an import reads a file that arrives in several chunks', async () => {
-  const all = Array.from({ length: 5000 }, (_, index) => ({ id: BigInt(index), name: 'é'.repeat(index % 97) }));
-  const { created } = await importText(all.map(toJson).join('\n'));
-  expect(created).toEqual(all);
-});
-
 test('an import sends at most 16 plants at a time', async () => {
   let [now, most] = [0, 0];
   await importText('{}\n'.repeat(100), async () => {
@@ -104,10 +93,7 @@ test.each([
   ['is null', 'null', 'the line is JSON, but not an object'],
   ['is a list', '[{"id":1}]', 'the line is JSON, but not an object'],
   ['has the number 9007199254740991.4', '{"id":9007199254740991.4}', digitsOnly('9007199254740991.4')],
-  ['has the number 8.0', '{"id":8.0}', digitsOnly('8.0')],
-  ['has the number 1e3', '{"tag":[1e3]}', digitsOnly('1e3')],
   ['has the number 1e400', '{"id":1e400}', digitsOnly('1e400')],
-  ['has the number 1e-400', '{"id":1e-400}', digitsOnly('1e-400')],
   ['has a number of 100 digits', `{"id":1.${'0'.repeat(99)}}`, digitsOnly(`1.${'0'.repeat(38)}…`)],
 ])('an import does not send a line that %s', async (_, content, message) => {
   const { created, lines } = await importText(content);
@@ -123,42 +109,33 @@ test('an import reports a line whose plant the client refuses to send, and goes 
   expect(lines).toMatchObject([{ failure: { error: 'not sent', message } }, { number: 2, outcome: 'new' }]);
 });
 
-test.each([
-  ['an endless first line', 'x'.repeat(1_200_000), 1],
-  ['a first line of 1 MiB and a byte', `${'x'.repeat(1_048_577)}\n`, 1],
-  ['a second line of 1 MiB and a byte', `\n${'x'.repeat(1_048_577)}\n\n`, 2],
-])('an import rejects a file with a line over 1 MiB: %s', async (_, content, number) => {
-  await expect(importText(content)).rejects.toThrow(`Line ${number} is over 1 MiB`);
-});
-
 test('an import reads a line of exactly 1 MiB', async () => {
   const { lines } = await importText(`${'x'.repeat(1_048_576)}\n`);
   expect(lines).toMatchObject([{ number: 1, failure: { message: 'the line is not JSON in UTF-8' } }]);
 });
 
-describe('an import', () => {
-  test.each<[Result<'createPlant'> & { ok: false }]>([
-    [{ ok: false, error: 40901, status: 409, requestId, message: 'taken' }],
-    [{ ok: false, error: 50301, status: 503, requestId, message: 'later' }],
-    [{ ok: false, error: 'gateway', status: 413, requestId, message: 'Request Entity Too Large' }],
-    [{ ok: false, error: 'gateway', status: 429, requestId, message: 'Too Many Requests' }],
-    [{ ok: false, error: 'gateway', status: 500, requestId, message: 'Internal Server Error' }],
-    [{ ok: false, error: 'gateway', status: 502, requestId, message: 'Bad Gateway' }],
-    [{ ok: false, error: 'gateway', status: 503, requestId, message: 'Service Unavailable' }],
-    [{ ok: false, error: 'gateway', status: 504, requestId, message: 'Gateway Timeout' }],
-  ])('goes on after a failure that concerns only one line: %j', async (result) => {
-    const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? result : stored));
-    const { error, message } = result;
-    const failed = { outcome: 'failed', failure: { error, message, requestId } };
-    expect(lines).toMatchObject([failed, { number: 2, outcome: 'new' }]);
-  });
+test.each([
+  ['an endless first line', 'x'.repeat(1_200_000), 1],
+  ['a second line of 1 MiB and a byte', `\n${'x'.repeat(1_048_577)}\n\n`, 2],
+])('an import rejects a file with a line over 1 MiB: %s', async (_, content, number) => {
+  await expect(importText(content)).rejects.toThrow(`Line ${number} is over 1 MiB`);
+});
 
-  test.each<[Result<'createPlant'> & { ok: false }]>([
-    [{ ok: false, error: 'no answer', message: 'gone', cause: undefined }],
-    [{ ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' }],
-    [{ ok: false, error: 'gateway', status: 404, requestId, message: 'Not Found' }],
-    [{ ok: false, error: 'gateway', status: 301, requestId, message: 'the response is not from the Plant Store' }],
-  ])('stops at a failure that all remaining lines would have as well: %j', async (result) => {
-    await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
-  });
+type Failed = Result<'createPlant'> & { ok: false };
+
+test.each<[Failed]>([
+  [{ ok: false, error: 40901, status: 409, requestId, message: 'taken' }],
+  [{ ok: false, error: 'gateway', status: 503, requestId, message: 'Service Unavailable' }],
+])('an import goes on after a failure that concerns only one line: %j', async (result) => {
+  const { lines } = await importText('{"id":1}\n{"id":2}', async ({ id }) => (id === 1n ? result : stored));
+  const { error, message } = result;
+  const failed = { outcome: 'failed', failure: { error, message, requestId } };
+  expect(lines).toMatchObject([failed, { number: 2, outcome: 'new' }]);
+});
+
+test.each<[Failed]>([
+  [{ ok: false, error: 'no answer', message: 'gone', cause: undefined }],
+  [{ ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' }],
+])('an import stops at a failure that all remaining lines would have as well: %j', async (result) => {
+  await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
 });

@@ -1,12 +1,6 @@
 import { SingleBar } from 'cli-progress';
 import { expect, test, vi } from 'vitest';
-import { Progress, secondsLeft } from '../../cli/progress.ts';
-
-test('the remaining time of an import is estimated from its speed so far, and is rounded up', () => {
-  expect(secondsLeft(200, 1_000, 10)).toBe(40);
-  expect(secondsLeft(999, 1_000, 10)).toBe(1);
-  expect(secondsLeft(1_000, 1_000, 10)).toBe(0);
-});
+import { Progress } from '../../cli/progress.ts';
 
 test('the progress of an import counts new plants, already stored plants and failures separately', () => {
   const progress = new Progress(30);
