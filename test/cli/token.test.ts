@@ -1,4 +1,4 @@
-/** Tests `npm run token` with the local service; deployed-issuer.e2e.ts tests its option --stack. */
+/** Tests `npm run token` with the local service; deployed-issuer.test.ts tests its option --stack. */
 import path from 'node:path';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
