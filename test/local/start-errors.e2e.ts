@@ -1,4 +1,4 @@
-/** Tests the help and the error messages of `npm start` and `npm run -s token`. */
+/** Tests the help and the error messages of `npm start` that test/start.test.ts does not. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
@@ -14,22 +14,11 @@ test('npm start names the data folder and exits with code 1 if the stored data i
   expect(await home.failure()).toContain(`The data in ${dynamodb} cannot be read`);
 });
 
-test('with the option --help, npm start lists its settings; with an unknown option, it prints an error that names the option', async () => {
+test('npm start --help lists its settings; an argument or an invalid port for debuggers is an error', async () => {
   const start = (...args: string[]) => run(process.execPath, [programs.start, ...args]).ended;
   const help = await start('--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
   for (const setting of ['PORT', 'DATA_DIR', 'AWS_ENDPOINT_URL_DYNAMODB']) expect(help.stdout).toContain(setting);
-  const { code, stdout, stderr } = await start('--port', '4000');
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/unknown option '--port'.*npm start -- --help/s);
   expect((await start('4000')).stderr).toMatch(/too many arguments.*npm start -- --help/s);
   expect((await start('--debug=none')).stderr).toContain('from 0 (any free port) to 65535');
-});
-
-test('npm run token lists its options if it gets --help, and prints an error that names the option if it gets an unknown one', async () => {
-  const token = (...args: string[]) => run(process.execPath, [programs.token, ...args]).ended;
-  expect(await token('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('--stack <name>') });
-  const { code, stdout, stderr } = await token('--stak', 'PlantStore');
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/unknown option '--stak'.*npm run -s token -- --help/s);
 });

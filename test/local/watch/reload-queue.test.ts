@@ -27,7 +27,7 @@ beforeEach(() => {
 
 const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
-test('the reload queue reloads only once after several changes in quick succession', async () => {
+test('the reload queue reloads once after several changes in quick succession, and prints the time since the first', async () => {
   for (const file of ['a.ts', 'b.ts', 'a.ts', 'c.ts']) {
     queue.add(file);
     await pass(40);
@@ -35,34 +35,13 @@ test('the reload queue reloads only once after several changes in quick successi
   expect(reloads).toEqual([]);
   await pass(20);
   expect(reloads).toEqual([['a.ts', 'b.ts', 'c.ts']]);
-});
-
-test('the reload queue prints one line with what was reloaded and the time since the first change', async () => {
-  queue.add('a.ts');
-  await pass(40);
-  queue.add('b.ts');
-  await pass(60);
-  await pass(100);
+  await pass(20);
   last.resolve('CreatePlant');
   await pass(1_000);
   expect(output).toEqual(['Reloaded CreatePlant (0.20 s).']);
 });
 
-test('if a file changes during a reload, the reload queue reloads that file after the reload has ended', async () => {
-  queue.add('a.ts');
-  await pass(60);
-  queue.add('b.ts');
-  await pass(1_000);
-  expect(reloads).toEqual([['a.ts']]);
-  last.resolve('all');
-  await pass(0);
-  expect(reloads).toEqual([['a.ts'], ['b.ts']]);
-  last.resolve('all');
-  await pass(1_000);
-  expect(reloads.length, 'reloads').toBe(2);
-});
-
-test('the reload queue starts no reload until files have stopped changing, even if an earlier reload ends between two changes', async () => {
+test('the reload queue starts no reload during another one, nor before files have stopped changing', async () => {
   queue.add('a.ts');
   await pass(60);
   queue.add('b.ts');
@@ -71,6 +50,12 @@ test('the reload queue starts no reload until files have stopped changing, even 
   queue.add('c.ts');
   await pass(60);
   expect(reloads).toEqual([['a.ts'], ['b.ts', 'c.ts']]);
+  queue.add('d.ts');
+  await pass(1_000);
+  expect(reloads, 'during a reload').toHaveLength(2);
+  last.resolve('all');
+  await pass(0);
+  expect(reloads[2]).toEqual(['d.ts']);
 });
 
 test('the reload queue prints why a reload failed, and tries the same files again only after the next change', async () => {

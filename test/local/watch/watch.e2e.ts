@@ -1,9 +1,9 @@
-/** Tests `npm start -- --watch` in a copy of the project, in which the tests change files. */
-import { once } from 'node:events';
+/**
+ * Tests `npm start -- --watch` in a copy of the project, in which the tests change files. Its cdk.json names another
+ * token issuer; the service must use its own.
+ */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
 import path from 'node:path';
-import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { fetchToken, readSession } from '../../../local/session.ts';
@@ -68,11 +68,7 @@ const post = async (body: string, route = '/plants', bearer = token): Promise<{ 
 const operation = 'functions/create-plant.ts';
 const message = 'the id belongs to a plant with other content';
 
-test('npm start accepts tokens of the local issuer, even if cdk.json names another issuer and another claim for scopes', async () => {
-  expect(await post(`{"id":${newId()},"name":"Moss"}`)).toMatchObject({ status: 200 });
-});
-
-test('npm start -- --watch reloads only the function whose code has changed, and still accepts tokens from before the reload', async () => {
+test('npm start -- --watch reloads only the function whose code has changed, and keeps the old code while the new code has an error', async () => {
   const id = newId();
   expect(await post(`{"id":${id},"name":"Moss"}`)).toMatchObject({ status: 200 });
   const other = `{"id":${id},"name":"Fern"}`;
@@ -84,57 +80,34 @@ test('npm start -- --watch reloads only the function whose code has changed, and
     source.replace('] as const', ') as const'),
   );
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'taken' } });
+
+  const thrown = "throw new Error('too early');\n";
+  await editUntil(
+    /CreatePlant.* cannot be loaded: .*too early.*\nNot reloaded/s,
+    operation,
+    (source) => `${source.replace(') as const', '] as const')}${thrown}`,
+  );
+  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'taken' } });
   await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
-    source.replace(') as const', '] as const').replace("'taken'", "'fixed'"),
+    source.replace(thrown, '').replace("'taken'", "'fixed'"),
   );
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'fixed' } });
 });
 
-test('npm start -- --watch prints stack traces with line numbers of the sources that the running code was built from, even if newer sources cannot be bundled', async () => {
+test('npm start -- --watch prints stack traces with line numbers of the changed sources', async () => {
   const original = await read(operation);
   const failing = `throw new Error('oops')`;
   await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
     `// One line more.\n${source}`.replace('({\n', `({\n ...(() => { ${failing}; })(),`),
   );
   const line = (await read(operation)).split('\n').findIndex((each) => each.includes(failing)) + 1;
-  /** Sends a request, and expects a 500. @returns what the service printed about this request */
-  const fail = async (): Promise<string> => {
-    const start = service.output().length;
-    expect(await post(`{"id":${newId()},"name":"Moss"}`)).toMatchObject({ status: 500 });
-    await until(() => service.output().slice(start).includes('oops'));
-    return service.output().slice(start);
-  };
-  const trace = new RegExp(`Error: oops\\n +at .*functions/create-plant\\.ts:${line}:`);
-  expect(await fail()).toMatch(trace);
-  await editUntil(/Not reloaded/, operation, (source) => `\n\nconst = 1;${source}`);
-  const printed = await fail();
-  expect(printed).toMatch(trace);
-  expect(printed).not.toContain('Expected identifier');
-
+  expect(await post(`{"id":${newId()},"name":"Moss"}`)).toMatchObject({ status: 500 });
+  await until(() => service.output().includes('oops'));
+  expect(service.output()).toMatch(new RegExp(`Error: oops\\n +at .*functions/create-plant\\.ts:${line}:`));
   await editUntil(/^Reloaded CreatePlant/m, operation, () => original);
 });
 
-test('npm start -- --watch names a function whose new code cannot be loaded, and keeps running the old code', async () => {
-  const thrown = "throw new Error('too early');\n";
-  await editUntil(
-    /CreatePlant.* cannot be loaded: .*too early.*\nNot reloaded/s,
-    operation,
-    (source) => `${source}${thrown}`,
-  );
-  expect((await post('{}')).status).toBe(400);
-  await editUntil(/^Reloaded /m, operation, (source) => source.replace(thrown, ''));
-});
-
-test('npm start -- --watch serves a changed stack, and finishes a request in progress with the old stack', async () => {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const inProgress = request(`${service.url}/plants`, {
-    method: 'POST',
-    headers: { ...headers, 'content-length': 2, expect: '100-continue' },
-  });
-  const answered = once(inProgress, 'response');
-  inProgress.flushHeaders();
-  await once(inProgress, 'continue');
-
+test('npm start -- --watch serves a changed stack, and keeps the old one while the new one has an error', async () => {
   const stack = 'infra/plant-store-stack.ts';
   const moved = "'/v2'.concat(path)";
   await editUntil(/^Reloaded the stack, which serves .*POST \/v2\/plants/m, stack, (source) =>
@@ -143,10 +116,6 @@ test('npm start -- --watch serves a changed stack, and finishes a request in pro
   expect((await post('{}')).status).toBe(404);
   // The authorizer refuses every route that is not in the contract, so a request for the new path gets a 403.
   expect((await post('{}', '/v2/plants')).status).toBe(403);
-  inProgress.end('{}');
-  const [response] = await answered;
-  expect(await json(response)).toMatchObject({ error: 40002 });
-
   await editUntil(/infra\/plant-store-stack\.ts:\d+.*\nNot reloaded/s, stack, (source) =>
     source.replace('const table', 'const table: = 1; const table'),
   );
