@@ -14,23 +14,12 @@ const get = { parameters: [id], responses: {} };
 const examples = { one: { value: { id: 2n ** 53n + 1n } }, two: { value: {} } };
 const put = { ...get, requestBody: { content: { 'application/json': { examples } } } };
 
-test.each<[what: string, item: object, request: object]>([
-  [
-    'the first operation',
-    { parameters: [], get, delete: get },
-    { method: 'GET', path: '/plants/-9223372036854775808' },
-  ],
-  [
-    'the first operation that has a body',
-    { get, put },
-    { method: 'PUT', path: '/plants/-9223372036854775808', body: '{"id":9007199254740993}' },
-  ],
-])(
-  'the example request contains the examples of %s, with each integer exactly as in the contract',
-  (_, item, request) => {
-    expect(exampleRequest({ paths: { '/plants/{id}': item } } as Contract)).toEqual(request);
-  },
-);
+test('the example request is the first operation that has a body, or else the first, with each integer as in the contract', () => {
+  const path = '/plants/-9223372036854775808';
+  const requestOf = (item: object) => exampleRequest({ paths: { '/plants/{id}': item } } as Contract);
+  expect(requestOf({ parameters: [], get, delete: get })).toEqual({ method: 'GET', path });
+  expect(requestOf({ get, put })).toEqual({ method: 'PUT', path, body: '{"id":9007199254740993}' });
+});
 
 test('the example request has each required parameter and the body, no matter where the contract defines them and their examples', () => {
   const contract = {

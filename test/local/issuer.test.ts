@@ -52,9 +52,7 @@ test('if the scopes that the local issuer may grant change, it grants the new on
     await jwtVerify(token, keys, { issuer: garden.issuer, audience: garden.audience });
 });
 
-test.each([
-  ['a wrong secret', { clientSecret: 'wrong' }],
-  ['an unknown client', { clientId: 'stranger' }],
-])('the local issuer refuses a token request with %s', async (_, change) => {
-  await expect(fetchToken({ ...issuer, ...change })).rejects.toThrow(/^The token issuer at \S+ refused/);
+test('the local issuer refuses a client with a wrong secret', async () => {
+  const wrong = { ...issuer, clientSecret: 'wrong' };
+  await expect(fetchToken(wrong)).rejects.toThrow(/^The token issuer at \S+ refused/);
 });

@@ -5,7 +5,7 @@ import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { printable } from '../../local/printable.ts';
 import { writeSession } from '../../local/session.ts';
-import { run, temporaryFolder } from '../kit/local-service.ts';
+import { programs, run, temporaryFolder } from '../kit/local-service.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
 
 test.each([
@@ -22,13 +22,9 @@ type Command = { args: string[]; environment?: Record<string, string> };
 
 /** Commands that get the text `evil` from a server or a file's name. Each gets an empty folder. */
 const commands: Record<string, (folder: string) => Promise<Command>> = {
-  'the error of a service, from npm run plant': async () => {
-    const { baseUrl } = await startScriptedService(answer(409, { error: 40901, message: evil }));
-    return { args: ['cli/plant.ts', 'add', '--id=7', '--name=Moss', '--url', baseUrl, '--token=a.b.c'] };
-  },
   'the name of an imported file, from npm run plant': async (INIT_CWD) => {
     await writeFile(path.join(INIT_CWD, evil), 'no JSON\n');
-    const args = ['cli/plant.ts', 'import', evil, '--url', 'http://127.0.0.1:9', '--token=a.b.c'];
+    const args = [programs.plant, 'import', evil, '--url', 'http://127.0.0.1:9', '--token=a.b.c'];
     return { args, environment: { INIT_CWD } };
   },
   'the error of a token issuer, from npm run token': async (DATA_DIR) => {
@@ -36,10 +32,10 @@ const commands: Record<string, (folder: string) => Promise<Command>> = {
     const [certificate = ''] = tls.rootCertificates;
     const client = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate };
     writeSession(DATA_DIR, { url: 'http://127.0.0.1:9', tokenUrl: baseUrl, ...client });
-    return { args: ['cli/token.ts'], environment: { DATA_DIR } };
+    return { args: [programs.token], environment: { DATA_DIR } };
   },
-  'the error of AWS, from npm run request': () => calling('cli/request.ts', 'x', '--stack=x'),
-  'the error of AWS, from npm run restore': () => calling('cli/restore.ts', '--from=one', '--to=two'),
+  'the error of AWS, from npm run request': () => calling(programs.request, 'x', '--stack=x'),
+  'the error of AWS, from npm run restore': () => calling(programs.restore, '--from=one', '--to=two'),
   'the error of AWS, from npm run verify': () => calling('scripts/verify.ts'),
 };
 

@@ -33,10 +33,7 @@ test('the request log prints a line for each request while at most 20 requests e
     add(20);
     expect(endSecond()).toEqual(Array(20).fill(line(200)));
   }
-});
-
-test('the request log prints no line for a second in which no request ended', () => {
-  expect(endSecond()).toEqual([]);
+  expect(endSecond(), 'without requests').toEqual([]);
 });
 
 test('if more than 20 requests end within a second, the request log prints one line for those after the 20th: a count for each status, and the slowest request', () => {
