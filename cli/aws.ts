@@ -1,4 +1,9 @@
-/** Helps the commands that call AWS: explains AWS's errors, and finds the region in the environment variables. */
+/** What the commands that call AWS share: AWS's errors in words, the region, and the resources of a stack. */
+import {
+  CloudFormationClient,
+  paginateListStackResources,
+  type StackResourceSummary,
+} from '@aws-sdk/client-cloudformation';
 
 const noRegion = 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1';
 
@@ -22,3 +27,21 @@ export const explain = (error: unknown): string => {
 /** The AWS SDK ignores AWS_DEFAULT_REGION, which AWS CLI users may have set: use it if AWS_REGION is not set. */
 export const region =
   process.env['AWS_DEFAULT_REGION'] && !process.env['AWS_REGION'] ? { region: process.env['AWS_DEFAULT_REGION'] } : {};
+
+/** Waits for a call to AWS. @throws Error with one sentence: `failure`, and the reason */
+export const orExplain = async <T>(failure: string, call: () => Promise<T>): Promise<T> => {
+  try {
+    return await call();
+  } catch (error) {
+    throw new Error(`${failure}: ${explain(error)}`, { cause: error });
+  }
+};
+
+/** Lists the resources of a stack. @throws Error with a one-sentence message for the user */
+export const listResources = (stack: string): Promise<StackResourceSummary[]> =>
+  orExplain(`The stack ${stack} cannot be read`, async () => {
+    const found: StackResourceSummary[] = [];
+    const pages = paginateListStackResources({ client: new CloudFormationClient(region) }, { StackName: stack });
+    for await (const { StackResourceSummaries = [] } of pages) found.push(...StackResourceSummaries);
+    return found;
+  });

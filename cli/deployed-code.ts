@@ -1,7 +1,6 @@
-import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { GetAliasCommand, GetFunctionCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { unzipSync } from 'fflate';
-import { explain, region } from './aws.ts';
+import { explain, listResources, orExplain, region } from './aws.ts';
 
 /** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is its alias's name, if any. */
 export type DeployedFunction = { id: string; name: string; live: string | undefined };
@@ -22,17 +21,10 @@ export type DeployedVersion = {
 export const listFunctions = async (stack: string): Promise<DeployedFunction[]> => {
   const functions: Record<string, string> = {};
   const aliases: string[] = [];
-  try {
-    const pages = paginateListStackResources({ client: new CloudFormationClient(region) }, { StackName: stack });
-    for await (const { StackResourceSummaries = [] } of pages) {
-      for (const { ResourceType, LogicalResourceId = '', PhysicalResourceId = '' } of StackResourceSummaries) {
-        if (ResourceType === 'AWS::Lambda::Function') functions[LogicalResourceId] = PhysicalResourceId;
-        // An alias's physical id is its ARN, which ends with the names of the function and of the alias.
-        if (ResourceType === 'AWS::Lambda::Alias') aliases.push(PhysicalResourceId);
-      }
-    }
-  } catch (error) {
-    throw new Error(`The stack ${stack} cannot be read: ${explain(error)}`, { cause: error });
+  for (const { ResourceType, LogicalResourceId = '', PhysicalResourceId = '' } of await listResources(stack)) {
+    if (ResourceType === 'AWS::Lambda::Function') functions[LogicalResourceId] = PhysicalResourceId;
+    // An alias's physical id is its ARN, which ends with the names of the function and of the alias.
+    if (ResourceType === 'AWS::Lambda::Alias') aliases.push(PhysicalResourceId);
   }
   const found = Object.entries(functions).map(([id, name]) => {
     const alias = aliases.find((arn) => arn.split(':').at(-2) === name);
@@ -46,17 +38,14 @@ export const listFunctions = async (stack: string): Promise<DeployedFunction[]> 
  * Downloads the code that callers of a function reach: one version, or two while a deployment shifts the calls.
  * @throws Error with a one-sentence message for the user
  */
-export const downloadLive = async ({ id, name, live }: DeployedFunction): Promise<DeployedVersion[]> => {
-  const client = new LambdaClient(region);
-  try {
+export const downloadLive = ({ id, name, live }: DeployedFunction): Promise<DeployedVersion[]> =>
+  orExplain(`The code of ${id} cannot be read`, async () => {
+    const client = new LambdaClient(region);
     const shares = live === undefined ? { $LATEST: 1 } : await readShares(client, name, live);
-    return await Promise.all(
+    return Promise.all(
       Object.entries(shares).map(async ([version, share]) => ({ ...(await download(client, name, version)), share })),
     );
-  } catch (error) {
-    throw new Error(`The code of ${id} cannot be read: ${explain(error)}`, { cause: error });
-  }
-};
+  });
 
 /** Returns the share of the calls (0 to 1) that each version behind an alias gets. */
 const readShares = async (client: LambdaClient, name: string, alias: string): Promise<Record<string, number>> => {

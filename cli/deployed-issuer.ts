@@ -4,7 +4,7 @@ import {
   DescribeUserPoolClientCommand,
 } from '@aws-sdk/client-cognito-identity-provider';
 import { fetchToken, NoTokenEndpoint, type TokenSource } from '../local/session.ts';
-import { explain, region } from './aws.ts';
+import { orExplain, region } from './aws.ts';
 
 /**
  * Reads the token URL and the Cognito client of a deployed stack. The client's secret is not in the stack's outputs:
@@ -50,22 +50,16 @@ export const fetchDeployedToken = async (source: TokenSource, say: (line: string
   }
 };
 
-const readOutputs = async (stackName: string): Promise<Record<string, string>> => {
-  try {
+const readOutputs = (stackName: string): Promise<Record<string, string>> =>
+  orExplain(`The stack ${stackName} cannot be read`, async () => {
     const client = new CloudFormationClient(region);
     const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName: stackName }));
     return Object.fromEntries((stack?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
-  } catch (error) {
-    throw new Error(`The stack ${stackName} cannot be read: ${explain(error)}`, { cause: error });
-  }
-};
+  });
 
-const readClientSecret = async (userPoolId: string, clientId: string): Promise<string> => {
-  const describe = new DescribeUserPoolClientCommand({ UserPoolId: userPoolId, ClientId: clientId });
-  try {
+const readClientSecret = (userPoolId: string, clientId: string): Promise<string> =>
+  orExplain(`The secret of the client ${clientId} cannot be read`, async () => {
+    const describe = new DescribeUserPoolClientCommand({ UserPoolId: userPoolId, ClientId: clientId });
     const { UserPoolClient } = await new CognitoIdentityProviderClient(region).send(describe);
     return UserPoolClient?.ClientSecret ?? '';
-  } catch (error) {
-    throw new Error(`The secret of the client ${clientId} cannot be read: ${explain(error)}`, { cause: error });
-  }
-};
+  });

@@ -1,11 +1,10 @@
-import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import {
   CloudWatchLogsClient,
   GetQueryResultsCommand,
   type ResultField,
   StartQueryCommand,
 } from '@aws-sdk/client-cloudwatch-logs';
-import { explain, region } from './aws.ts';
+import { listResources, orExplain, region } from './aws.ts';
 import type { LoggedLine, TracedRequest } from './traced-request.ts';
 
 /** A line from the access log, from a function (has `message`), or from Lambda about an invocation (has `record`). */
@@ -58,25 +57,18 @@ const loggedLine = (who: string, { level, message, type, record }: Line): Logged
 /** Lists a stack's log groups, each with the function that writes to it, or with undefined for the access log. */
 const readLogGroups = async (stack: string): Promise<Map<string, string | undefined>> => {
   const groups = new Map<string, string | undefined>();
-  try {
-    const pages = paginateListStackResources({ client: new CloudFormationClient(region) }, { StackName: stack });
-    for await (const { StackResourceSummaries = [] } of pages) {
-      for (const { ResourceType, LogicalResourceId = '', PhysicalResourceId = '' } of StackResourceSummaries) {
-        if (ResourceType !== 'AWS::Logs::LogGroup') continue;
-        groups.set(PhysicalResourceId, /^(.+)Logs[0-9A-F]{8}$/.exec(LogicalResourceId)?.[1]);
-      }
-    }
-  } catch (error) {
-    throw new Error(`The stack ${stack} cannot be read: ${explain(error)}`, { cause: error });
+  for (const { ResourceType, LogicalResourceId = '', PhysicalResourceId = '' } of await listResources(stack)) {
+    if (ResourceType !== 'AWS::Logs::LogGroup') continue;
+    groups.set(PhysicalResourceId, /^(.+)Logs[0-9A-F]{8}$/.exec(LogicalResourceId)?.[1]);
   }
   if (groups.size === 0) throw new Error(`The stack ${stack} does not have the logs of a Plant Store.`);
   return groups;
 };
 
-const runQuery = async (groups: Map<string, string | undefined>, filter: string, days: number): Promise<Found[]> => {
-  const client = new CloudWatchLogsClient(region);
-  const now = Math.ceil(Date.now() / 1000);
-  try {
+const runQuery = (groups: Map<string, string | undefined>, filter: string, days: number): Promise<Found[]> =>
+  orExplain('The logs cannot be searched', async () => {
+    const client = new CloudWatchLogsClient(region);
+    const now = Math.ceil(Date.now() / 1000);
     const { queryId } = await client.send(
       new StartQueryCommand({
         logGroupNames: [...groups.keys()],
@@ -91,10 +83,7 @@ const runQuery = async (groups: Map<string, string | undefined>, filter: string,
       if (status !== 'Running' && status !== 'Scheduled') throw new Error(`the query ended with the status ${status}`);
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
-  } catch (error) {
-    throw new Error(`The logs cannot be searched: ${explain(error)}`, { cause: error });
-  }
-};
+  });
 
 const foundIn = (row: ResultField[], groups: Map<string, string | undefined>): Found => {
   const { '@log': log = '', '@message': message = '{}' } = Object.fromEntries(

@@ -4,10 +4,6 @@ import type { ImportedLine, Outcome } from './import-lines.ts';
 /** The service's error number for JSON that is not a plant. */
 const notAPlant = 40002;
 
-/** Estimates how many more seconds an import takes, from its average speed so far. */
-export const secondsLeft = (done: number, total: number, secondsSoFar: number): number =>
-  Math.ceil((secondsSoFar / done) * (total - done));
-
 /** Counts the lines of an import by their outcomes, and shows the counts on a terminal. */
 export class Progress {
   readonly counts: Record<Outcome, number> = { new: 0, 'already there': 0, failed: 0 };
@@ -39,16 +35,16 @@ export class Progress {
     this.counts[outcome] += 1;
     const error = outcome === 'failed' ? line.failure.error : undefined;
     if (error === 'not sent' || error === notAPlant) this.#misfits += 1;
-    if (this.lines === 1) this.#first = bytes.toString();
+    if (this.#lines === 1) this.#first = bytes.toString();
     this.lastLine = number;
     this.end = end;
     // The lines before `--from` were skipped, so they do not count towards the speed.
     this.#begin ??= end - bytes.length;
     const seconds = (performance.now() - this.#started) / 1_000;
-    const left = secondsLeft(end - this.#begin, this.#size - this.#begin, seconds);
+    const left = Math.ceil((seconds / (end - this.#begin)) * (this.#size - end));
     this.#bar.update(end, {
       left: left < 100 ? `${left} s` : `${Math.ceil(left / 60)} min`,
-      rate: Math.round(this.lines / seconds),
+      rate: Math.round(this.#lines / seconds),
       counts: this.toString(),
     });
   }
@@ -57,10 +53,10 @@ export class Progress {
    * The first line's text if no line so far is a valid plant, for a message about the file format; otherwise undefined.
    */
   get firstMisfit(): string | undefined {
-    return this.#misfits > 0 && this.#misfits === this.lines ? this.#first : undefined;
+    return this.#misfits > 0 && this.#misfits === this.#lines ? this.#first : undefined;
   }
 
-  get lines(): number {
+  get #lines(): number {
     return Object.values(this.counts).reduce((sum, count) => sum + count);
   }
 

@@ -3,8 +3,8 @@ import { createServer } from 'node:https';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
 import { makeCertificate } from './certificate.ts';
+import { allScopes } from './contract.ts';
 import { closeServer, listen } from './listen.ts';
-import { allScopes } from './scopes.ts';
 
 /**
  * What a client needs to get a token, and what the stack needs to verify the token. `scope` has all scopes that the

@@ -3,9 +3,9 @@
 import { styleText } from 'node:util';
 import type { AccessLogEntry, LogLine } from 'http-api-emulator';
 import type { ExampleRequest } from './contract.ts';
+import { mapOf } from './prebuild.ts';
 import { printable } from './printable.ts';
 import { dataFolder } from './settings.ts';
-import { mapOf } from './source-maps.ts';
 import { takeStacks, toSources } from './stack-traces.ts';
 
 type Output = NodeJS.WritableStream & { isTTY?: boolean };
@@ -30,7 +30,7 @@ export const accessLine = (entry: AccessLogEntry, output: Output = process.stdou
     paint('dim', requestId),
   ].join(' ');
   // Leave out the gateway's request id that the functions log, because the line already has it.
-  const logged = log.map((line) => ({ ...takeStacks(evidenceOf(line), ['gatewayRequestId']), ...line }));
+  const logged = log.map((line) => ({ ...takeStacks(contentOf(line), ['gatewayRequestId']), ...line }));
   const line = [
     columns,
     ...logged.map(
@@ -49,7 +49,7 @@ const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
  * Returns the message of a log line. If the function logged an error after the message, as in console.error("text",
  * error), adds that error.
  */
-const evidenceOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
+const contentOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
 
 /** Indents a stack trace, so that none of its lines can be mistaken for a line that reports a request. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
-import { type Emulator, lockFolder, serve } from 'http-api-emulator';
+import { type Emulator, FolderError, lockFolder, serve } from 'http-api-emulator';
 import { listDevEntries } from '../infra/bundling.ts';
 import { type Contract, exampleRequest, readContract } from './contract.ts';
 import { accessLine, curlLine } from './lines.ts';
@@ -16,7 +16,6 @@ import { referencePage } from './reference.ts';
 import { RequestLog } from './request-log.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
 import { dataFolder, readPort } from './settings.ts';
-import { explain } from './start-errors.ts';
 
 const say = (line: string): void => console.log(printable(line));
 /** Prints the line of a request, which may have colours, and in which `accessLine` has escaped all else. */
@@ -162,6 +161,18 @@ process.on('uncaughtException', (error) => {
   console.error(printable(`The local service failed: ${inspect(error)}`));
   void end(1);
 });
+
+/** Returns the message for an error of `npm start`. For errors that are common at a first start, it says what to do. */
+const explain = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return `Port ${readPort()} is in use. Stop the program that uses it, or choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
+  }
+  if ('code' in error && error.code === 'EACCES' && 'syscall' in error && error.syscall === 'listen') {
+    return `You may not use port ${readPort()}. Choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
+  }
+  return error instanceof FolderError ? `${error.message} For example: DATA_DIR=... npm start` : error.message;
+};
 
 try {
   await start();

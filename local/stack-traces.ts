@@ -40,7 +40,7 @@ export class OtherBundle extends Error {
  * project's folder. Builds all bundles once, when they are first needed.
  */
 export class StackTraces {
-  #made: { entry: string; sha256: string; map: SourceMap }[] | undefined;
+  #built: { entry: string; sha256: string; map: SourceMap }[] | undefined;
 
   /** Lists the SHA-256 and the entry file of each bundle, as text for the user. */
   describe(): string {
@@ -60,12 +60,12 @@ export class StackTraces {
   }
 
   get #bundles() {
-    this.#made ??= listEntries().map((entry) => {
+    this.#built ??= listEntries().map((entry) => {
       const options = { ...esbuildOptions(entry), ...mapOptions, logLevel: 'silent' } as const;
       const { code, map } = splitOutput(entry, buildSync(options).outputFiles);
       return { entry, sha256: sha256Of(code.contents), map: new SourceMap(JSON.parse(map?.text ?? '')) };
     });
-    return this.#made;
+    return this.#built;
   }
 }
 

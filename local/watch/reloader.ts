@@ -5,25 +5,18 @@ import type { App } from 'aws-cdk-lib';
 import type { Emulator } from 'http-api-emulator';
 import { bundle, listDevEntries } from '../../infra/bundling.ts';
 import { title } from '../lines.ts';
+import { keepMap } from '../prebuild.ts';
 import { printable } from '../printable.ts';
-import { keepMap } from '../source-maps.ts';
 import { entriesOf } from '../stack.ts';
 import { type Bundle, Bundler } from './bundler.ts';
-import type { Synthesized } from './synthesize.ts';
+import type { Synthesis, Synthesized } from './synthesize.ts';
 
 export const root = path.resolve(import.meta.dirname, '../..');
 
-/**
- * The running service. `app` is the CDK app that it serves, `assets` the folder of the app's assets, and `context` the
- * part of the app's context that does not come from cdk.json.
- */
-export type Service = {
-  /** Whether the bundles are for a debugger: not minified, and with their source maps inside. */
-  debug: boolean;
+/** The running service, which serves the CDK app `app`. */
+export type Service = Synthesis & {
   emulator: Emulator;
   app: App;
-  assets: string;
-  context: Record<string, string>;
   /** Called after each reload of the stack, with all scopes of the contract, separated by spaces. */
   onScope: (scope: string) => void;
 };
@@ -72,7 +65,8 @@ export class Reloader {
 
   async #reloadStack(bundles: Map<string, Bundle>): Promise<string> {
     const { debug, emulator, assets, context, onScope } = this.#service;
-    const synthesized = await this.#run('local/watch/synthesize.ts', JSON.stringify({ assets, context, debug }));
+    const synthesis: Synthesis = { assets, context, debug };
+    const synthesized = await this.#run('local/watch/synthesize.ts', JSON.stringify(synthesis));
     const { template, entries, scope } = synthesized as Synthesized;
     await emulator.reload({ template, assets });
     onScope(scope);

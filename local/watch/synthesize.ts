@@ -1,12 +1,17 @@
 /**
  * Synthesizes the stack and sends it to the parent process, `npm start`, which cannot import a changed module again.
- * The only argument is JSON with the fields `assets`, `context` and `debug` of the running service.
+ * The only argument is a `Synthesis` in JSON.
  */
 import type { ServeOptions } from 'http-api-emulator';
 import { listDevEntries } from '../../infra/bundling.ts';
+import { allScopes } from '../contract.ts';
 import { prebuildBundles } from '../prebuild.ts';
-import { allScopes } from '../scopes.ts';
-import type { Service } from './reloader.ts';
+
+/**
+ * What to synthesize. `assets` is the folder of the app's assets, `context` the part of the app's context that does not
+ * come from cdk.json; with `debug`, the bundles are for a debugger.
+ */
+export type Synthesis = { assets: string; context: Record<string, string>; debug: boolean };
 
 /**
  * A synthesized stack. `entries` has the entry file of each function, by the function's name. `scope` has all scopes of
@@ -18,7 +23,7 @@ export type Synthesized = {
   scope: string;
 };
 
-const { assets, context, debug } = JSON.parse(process.argv[2] ?? '') as Pick<Service, 'assets' | 'context' | 'debug'>;
+const { assets, context, debug } = JSON.parse(process.argv[2] ?? '') as Synthesis;
 const [{ makeApp, entriesOf, readCdkJson }] = await Promise.all([
   import('../stack.ts'),
   prebuildBundles({ debug, entries: listDevEntries() }),

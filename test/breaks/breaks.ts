@@ -392,9 +392,7 @@ const byFile: Record<string, Row[]> = {
     ['originalLine + 1', 'originalLine', 'A stack trace names the line above the one that threw.'],
     ["sourcemap: 'external'", "sourcemap: 'linked'", 'The bundle with a source map is not the one that is deployed.'],
   ],
-  'local/source-maps.ts': [
-    ['each.sha256 === sha256', 'true', 'The stack trace of one function names lines of another.'],
-  ],
+  'local/prebuild.ts': [['each.sha256 === sha256', 'true', 'The stack trace of one function names lines of another.']],
   'local/main.ts': [
     [
       'prebuildBundles({ debug: debug !== undefined, entries: listDevEntries() })',
@@ -449,7 +447,7 @@ const byFile: Record<string, Row[]> = {
       'A reload needs a copy of the project, so only watch.e2e.ts tests it.',
     ],
   ],
-  'local/watch/sources.ts': [
+  'local/watch/watch.ts': [
     ["['functions/generated', ", '[', 'The files that a reload generates cause the next reload.'],
   ],
   'local/reference.ts': [

@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
 import { fetchToken } from '../../local/session.ts';
+import { startAccount } from '../kit/fake-account.ts';
 import { run } from '../kit/local-service.ts';
 import { answer, startScriptedService } from '../kit/scripted-service.ts';
-import { startAccount } from './fake-account.ts';
 
 const source = {
   tokenUrl: 'https://plants.auth.example/oauth2/token',

@@ -1,8 +1,8 @@
 /** Tests how `npm run request -- --stack` finds a request in the logs of a deployed stack. */
 import { describe, expect, test, vi } from 'vitest';
 import { findDeployedRequest } from '../../cli/deployed-request.ts';
+import { startAccount } from '../kit/fake-account.ts';
 import { programs, run } from '../kit/local-service.ts';
-import { startAccount } from './fake-account.ts';
 
 const id = 'JKJaXmPLvHcESHA=';
 const [authorizing, creating] = ['5b7e1f0a-0000-4000-8000-000000000001', '5b7e1f0a-0000-4000-8000-000000000002'];

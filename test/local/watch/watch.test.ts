@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { watchSources } from '../../../local/watch/sources.ts';
+import { watchSources } from '../../../local/watch/watch.ts';
 import { temporaryFolder } from '../../kit/local-service.ts';
 import { until } from '../../kit/until.ts';
 

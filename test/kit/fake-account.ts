@@ -1,6 +1,6 @@
 /** A fake AWS account with one stack. It speaks HTTP, so that the SDK and the commands run as they do against AWS. */
 import { createServer } from 'node:http';
-import { startServer } from '../kit/servers.ts';
+import { startServer } from './servers.ts';
 
 type Stack = { outputs?: Record<string, string>; logGroups?: Record<string, string> };
 type Reply = { status?: number; body: object };
