@@ -45,12 +45,6 @@ describe('reading the issuer of a deployed stack', () => {
     return readDeployedIssuer(stack);
   };
 
-  test('returns its token endpoint, and its client with the secret', async () => {
-    const { calls, environment } = await startAccount({ outputs }, secret);
-    expect(await read(environment)).toEqual(source);
-    expect(calls[1]?.input).toEqual({ UserPoolId: 'pool', ClientId: 'client' });
-  });
-
   const notOurs = 'The stack PlantStore does not have the outputs of a Plant Store.';
   test.each<[what: string, given: Record<string, string>, sentence: string]>([
     [

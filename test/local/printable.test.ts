@@ -34,20 +34,12 @@ const commands: Record<string, (folder: string) => Promise<Command>> = {
     writeSession(DATA_DIR, { url: 'http://127.0.0.1:9', tokenUrl: baseUrl, ...client });
     return { args: [programs.token], environment: { DATA_DIR } };
   },
-  'the error of AWS, from npm run request': () => calling(programs.request, 'x', '--stack=x'),
-  'the error of AWS, from npm run restore': () => calling(programs.restore, '--from=one', '--to=two'),
-  'the error of AWS, from npm run verify': () => calling('scripts/verify.ts'),
-};
-
-/** Runs a command with an AWS whose services refuse everything, in JSON (DynamoDB) or XML (CloudFormation). */
-const calling = async (...args: string[]): Promise<Command> => {
-  const xml = `<ErrorResponse><Error><Code>ValidationError</Code><Message>${evil}</Message></Error></ErrorResponse>`;
-  const json = JSON.stringify({ __type: 'ValidationException', message: evil });
-  const { baseUrl: AWS_ENDPOINT_URL } = await startScriptedService((response, { headers }) =>
-    response.writeHead(400).end(headers['x-amz-target'] === undefined ? xml : json),
-  );
-  const credentials = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
-  return { args, environment: { AWS_ENDPOINT_URL, AWS_REGION: 'us-east-1', ...credentials } };
+  'the error of AWS, from npm run restore': async () => {
+    const { baseUrl } = await startScriptedService(answer(400, { __type: 'ValidationException', message: evil }));
+    const account = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
+    const environment = { ...account, AWS_ENDPOINT_URL: baseUrl };
+    return { args: [programs.restore, '--from=one', '--to=two'], environment };
+  },
 };
 
 test.each(Object.entries(commands))('control characters are escaped in %s', async (_, command) => {

@@ -153,9 +153,8 @@ test.each([
   expect(await ask(path, method)).toMatchObject(notFound);
 });
 
-test('GET /docs/requests.json returns the latest requests, each with its log lines', async () => {
-  const log = [{ functionName: 'Authorizer', level: 'INFO', message: { outcome: 'refused' } }];
-  const latest = { method: 'POST', path: '/plants', status: 403, milliseconds: 1, requestId: 'aBc=', log };
+test('GET /docs/requests.json returns the latest requests', async () => {
+  const latest = { method: 'POST', path: '/plants', status: 403, milliseconds: 1, requestId: 'aBc=', log: [] };
   const { ask } = await start({ requests: () => [latest] });
   expect(JSON.parse((await ask('/docs/requests.json')).body)).toEqual([latest]);
 });

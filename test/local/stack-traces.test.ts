@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { esbuildOptions } from '../../infra/bundling.ts';
 import { hasPlaces, StackTraces, takeStacks } from '../../local/stack-traces.ts';
 
 const authorizer = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'));
@@ -14,6 +16,12 @@ const sourceLine = (frame = ''): string | undefined => {
   const [, file = '', line] = /([\w./-]+\.ts):(\d+):\d+\)?$/.exec(frame) ?? [];
   return readFileSync(file, 'utf8').split('\n')[Number(line) - 1];
 };
+
+test('a bundle built with a source map is byte for byte the same as the deployed bundle', () => {
+  const [deployed] = buildSync(esbuildOptions('authorizer.lambda.ts')).outputFiles;
+  const served = readFileSync(path.join(authorizer?.folder ?? '', 'index.js'));
+  expect(served.equals(deployed?.contents ?? Buffer.of())).toBe(true);
+});
 
 describe('the stack trace of a bundle', () => {
   let stack: string;

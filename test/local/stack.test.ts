@@ -65,9 +65,9 @@ describe('readTemplate', () => {
     },
   );
 
-  test.each(['prod', 'dev'])('rejects the stack %s, because Cognito user pools are not emulated', (kind) => {
-    expect(() => readTemplate(templates[kind] as Template, '/assembly')).toThrow(
-      /^Authorizer\w+ \(AWS::Lambda::Function\) cannot be served here: Environment\.Variables\.ISSUER refers to ProviderURL of \w+ \(AWS::Cognito::UserPool\), which is unknown here\. User pools are not emulated: give the property a literal value for another token issuer\.$/,
+  test('rejects a stack with a Cognito user pool, because that is not emulated', () => {
+    expect(() => readTemplate(templates['prod'] as Template, '/assembly')).toThrow(
+      /ISSUER refers to ProviderURL of \w+ \(AWS::Cognito::UserPool\), .* User pools are not emulated/,
     );
   });
 });

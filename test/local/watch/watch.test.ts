@@ -51,11 +51,8 @@ test('the watcher reports a source file that is written, added in a new folder, 
 });
 
 test('the watcher reports a source file each time an editor replaces it', async () => {
-  // Replace each file five times, and expect five reports. A watcher that notices only the first replacement, as
-  // fs.watch does, may report this replacement twice, but not five times.
-  for (let replacement = 0; replacement < 5; replacement++) {
-    for (const file of ['schemas/openapi.yaml', 'functions/http/errors.ts']) await expectReport(replace, file);
-  }
+  // A watcher that notices only the first replacement, as fs.watch does, may report it twice, but not five times.
+  for (let replacement = 0; replacement < 5; replacement++) await expectReport(replace, 'schemas/openapi.yaml');
 });
 
 test("the watcher does not report generated files, released contracts or editors' temporary files", async () => {
