@@ -37,7 +37,7 @@ export const orExplain = async <T>(failure: string, call: () => Promise<T>): Pro
   }
 };
 
-/** Lists the resources of a stack. @throws Error with a one-sentence message for the user */
+/** Lists the resources of a stack. */
 export const listResources = (stack: string): Promise<StackResourceSummary[]> =>
   orExplain(`The stack ${stack} cannot be read`, async () => {
     const found: StackResourceSummary[] = [];

@@ -8,13 +8,9 @@ import {
 import { fetchToken, readSession } from '../local/session.ts';
 import { dataFolder } from '../local/settings.ts';
 
-/** The values of the options `--url` and `--token`. */
 export type Target = { url?: string | undefined; token?: string | undefined };
 
-/**
- * Makes a client for the service at `--url`, or without `--url` for the running local service.
- * @throws Error with a one-sentence message for the user
- */
+/** Makes a client for the service at `--url`, or without `--url` for the running local service. */
 export const connect = async (target: Target): Promise<PlantStoreClient & { url: string }> => {
   const { url } = target;
   if (url !== undefined) return { url, ...createPlantStoreClient({ baseUrl: url, token: readToken(target) }) };
@@ -28,10 +24,6 @@ export const connect = async (target: Target): Promise<PlantStoreClient & { url:
   return { url: session.url, ...createPlantStoreClient({ baseUrl: session.url, token: sessionToken }) };
 };
 
-/**
- * Reads the access token for `--url` from `--token` or ACCESS_TOKEN. @throws Error with a one-sentence message for the
- * user
- */
 const readToken = (target: Target): string => {
   const token = target.token ?? process.env['ACCESS_TOKEN'];
   if (!token) throw new Error('--url needs an access token: set ACCESS_TOKEN, or give --token.');

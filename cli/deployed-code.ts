@@ -17,7 +17,7 @@ export type DeployedVersion = {
   files: { code: Uint8Array | undefined; names: string[] };
 };
 
-/** Lists the functions of a stack, with their aliases. @throws Error with a one-sentence message for the user */
+/** Lists the functions of a stack, with their aliases. */
 export const listFunctions = async (stack: string): Promise<DeployedFunction[]> => {
   const functions: Record<string, string> = {};
   const aliases: string[] = [];
@@ -34,10 +34,7 @@ export const listFunctions = async (stack: string): Promise<DeployedFunction[]> 
   return found;
 };
 
-/**
- * Downloads the code that callers of a function reach: one version, or two while a deployment shifts the calls.
- * @throws Error with a one-sentence message for the user
- */
+/** Downloads the code that callers of a function reach: one version, or two while a deployment shifts the calls. */
 export const downloadLive = ({ id, name, live }: DeployedFunction): Promise<DeployedVersion[]> =>
   orExplain(`The code of ${id} cannot be read`, async () => {
     const client = new LambdaClient(region);

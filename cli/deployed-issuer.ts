@@ -35,7 +35,6 @@ const newDomain = { giveUpAfter: 60_000, retryDelay: 2_000 };
  * Gets a token from an issuer whose domain may be so new that it does not work yet: retries for up to a minute, until
  * the issuer's token endpoint responds.
  * @param say is called once, with a line for the user, if the first attempt fails
- * @throws Error with a one-sentence message for the user
  */
 export const fetchDeployedToken = async (source: TokenSource, say: (line: string) => void): Promise<string> => {
   const lastTry = performance.now() + newDomain.giveUpAfter - newDomain.retryDelay;

@@ -17,7 +17,6 @@ type Found = { who: string | undefined; line: Line };
  * Finds a request in a deployed stack's logs with two queries of CloudWatch Logs Insights. The first finds lines with
  * the gateway's request id; the second adds lines of the same invocations that have only Lambda's id.
  * @param days how many days back to search; AWS charges for the amount of data that a query scans
- * @throws Error with a one-sentence message for the user
  */
 export const findDeployedRequest = async (id: string, stack: string, days: number): Promise<TracedRequest> => {
   const logs = await readLogGroups(stack);

@@ -55,7 +55,6 @@ export class FailedLines {
     return new FailedLines(file, found.size, found.size > 0 && !comment.test(buffer.toString()));
   }
 
-  /** The error, with a sentence for the user, for a file that is foreign. */
   foreignError(): Error {
     return new Error(`Lines that fail would go to ${this.file}, which no import has made: move that file away.`);
   }
@@ -132,7 +131,6 @@ const endsInLineBreak = async (handle: FileHandle): Promise<boolean> => {
   return buffer[0] === newline;
 };
 
-/** Returns what is at a path, without following a symbolic link, or undefined if nothing is there. */
 const lookUp = async (file: string): Promise<Stats | undefined> => {
   try {
     return await lstat(file);

@@ -24,7 +24,6 @@ const concurrency = 16;
 /** How many finished lines may wait for a slower line before them, since results are yielded in the file's order. */
 const backpressure = 256;
 
-/** The largest request body that the service accepts. */
 const maxLineBytes = 1024 * 1024;
 
 const [newline, space, hash] = [0x0a, 0x20, 0x23];

@@ -9,7 +9,6 @@ import { FailedLines } from './failed-lines.ts';
 import { type Create, ImportEnded, importLines } from './import-lines.ts';
 import { Progress } from './progress.ts';
 
-/** Thrown if the user stops an import. The message is for the user. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
 }
@@ -33,7 +32,7 @@ const resolveForCaller = (file: string): string => path.resolve(process.env['INI
 
 const suffix = '.failed.ndjson';
 
-/** Opens the file named `given`, or standard input if `given` is `-`. @throws Error with a sentence for the user */
+/** Opens the file named `given`, or standard input if `given` is `-`. */
 const openInput = async (given: string, { from }: Options): Promise<Input> => {
   if (given === '-') {
     const failures = await openFailures(`stdin${suffix}`);
@@ -61,7 +60,7 @@ const openFailures = async (given: string): Promise<FailedLines> => {
   return failures;
 };
 
-/** Imports the file named `given`, or standard input if `given` is `-`. @throws Error with a message for the user */
+/** Imports the file named `given`, or standard input if `given` is `-`. */
 export const importPlants = async (given: string, options: Options): Promise<void> => {
   const input = await openInput(given, options);
   const { url, createPlant } = await connect(options);
@@ -109,7 +108,6 @@ const removeDone = async ({ kind, failures }: Input, end: number): Promise<strin
   }
 };
 
-/** Tells the user how to import the remaining lines after an import has stopped. */
 const howToGoOn = (given: string, { url, token }: Options, { kind }: Input, { lastLine }: Progress): string => {
   if (kind === 'failed lines') return 'Run it again: the file has the lines that are left.';
   if (lastLine === 0) return 'Run it again: plants that are already stored are not stored twice.';

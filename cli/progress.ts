@@ -21,7 +21,6 @@ export class Progress {
   readonly #started = performance.now();
   readonly #bar: SingleBar;
 
-  /** @param size of the imported file in bytes; 0 if it is not known */
   constructor(size: number) {
     this.#size = size;
     const format = `${size > 0 ? '{bar} {percentage}%, {left} left, ' : ''}{rate} plants/s: {counts}`;

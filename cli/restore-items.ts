@@ -29,7 +29,6 @@ const concurrency = 32;
  * Checks that items can be copied between the tables.
  * @returns the name of the tables' partition key, and the approximate number of items in the table to copy from
  * (DynamoDB updates this number every six hours)
- * @throws Error with a sentence for the user
  */
 export const checkTables = async (client: DynamoDBClient, { from, to }: Tables) => {
   const source = await describe(client, from);

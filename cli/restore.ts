@@ -29,14 +29,12 @@ const { from, to } = command.opts<Partial<Tables>>();
 if (from === undefined || to === undefined) command.error('error: name two tables, with --from and --to');
 if (from === to) command.error('error: --from and --to are the same table');
 
-/** Counts the items by their outcomes, and shows the counts on a terminal. */
 class Progress {
   readonly counts: Record<Restored['outcome'], number> = { restored: 0, 'already there': 0, failed: 0 };
   #reason: string | undefined;
   readonly #started = performance.now();
   readonly #bar: SingleBar;
 
-  /** @param itemCount the approximate number of items; 0 if the number is not known */
   constructor(itemCount: number) {
     this.#bar = new SingleBar({ format: `${itemCount > 0 ? '{bar} {percentage}% of about {total}, ' : ''}{counts}` });
     // No check for a terminal is needed here: cli-progress draws nothing if the output is not one.
@@ -53,7 +51,6 @@ class Progress {
     return Object.values(this.counts).reduce((sum, count) => sum + count);
   }
 
-  /** Why the first failed item failed; undefined if none failed. */
   get reason(): string | undefined {
     return this.#reason;
   }

@@ -25,7 +25,6 @@ const beforeFunctions: Record<number, string> = {
   431: 'the request line and headers are over 10,240 bytes',
 };
 
-/** Describes a request as text: its line in the access log, the functions' log lines, and the gateway's errors. */
 export const describe = ({ summary, errors, lines }: TracedRequest): string => {
   const { method, path, status = 0, milliseconds } = summary ?? {};
   const known = lines.length > 0 ? undefined : beforeFunctions[status];

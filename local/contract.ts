@@ -25,7 +25,6 @@ export const readContract = async (): Promise<Contract> => {
   return parse(text, { intAsBigInt: true }) as Contract;
 };
 
-/** Converts a value to JSON, in which each bigint becomes a number. */
 export const toJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(`${part}`) : part), indent);
 

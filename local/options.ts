@@ -2,11 +2,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 
 export type StartOptions = {
-  /** The inspector's port on 127.0.0.1; undefined if the functions are not to be debugged. */
   debug?: number;
-  /** Whether to serve changed source files without a restart. */
   watch?: true;
-  /** Whether to print a line for each request, however many there are. */
   verbose?: true;
 };
 

@@ -47,7 +47,6 @@ type KeptMap = { sha256: string; text: string; parsed?: SourceMap };
  */
 const maps = new Map<string, KeptMap>();
 
-/** Stores the source map (JSON) of an entry file's new bundle, and drops the map of the old bundle. */
 export const keepMap = (entry: string, code: Uint8Array, map: string): void =>
   void maps.set(entry, { sha256: sha256Of(code), text: map });
 

@@ -110,7 +110,6 @@ const sources = new Map<string, Source>([
   ['/openapi.json', openapi],
 ]);
 
-/** Reads the contract, and makes `origin` the contract's only server. */
 const contractOf = async (origin: string): Promise<Contract & { servers: object[] }> => ({
   ...(await readContract()),
   servers: [{ url: origin }],

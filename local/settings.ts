@@ -4,7 +4,7 @@ import path from 'node:path';
 /** The folder for the local service's plants and session: DATA_DIR, or else .plant-store in the current folder. */
 export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || '.plant-store');
 
-/** Reads the variable PORT, in which 0 means any free port. @throws Error with a one-sentence message for the user */
+/** Reads the variable PORT, in which 0 means any free port. */
 export const readPort = (): number => {
   const text = process.env['PORT'] || '3000';
   const port = Number(text);

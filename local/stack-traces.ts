@@ -42,7 +42,6 @@ export class OtherBundle extends Error {
 export class StackTraces {
   #built: { entry: string; sha256: string; map: SourceMap }[] | undefined;
 
-  /** Lists the SHA-256 and the entry file of each bundle, as text for the user. */
   describe(): string {
     return this.#bundles.map(({ entry, sha256 }) => `${sha256} (functions/${entry})`).join(', ');
   }
@@ -84,7 +83,6 @@ export const toSources = (stack: string, mapOf: (bundle: string) => SourceMap | 
     return `${originalSource}:${originalLine + 1}:${originalColumn + 1}${minified === '' ? end : ''}`;
   });
 
-/** Returns whether a text contains a position in a bundle, such as /var/task/index.js:25:26897. */
 export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
 
 /**

@@ -14,7 +14,6 @@ export class Bundler {
   readonly #debug: boolean;
   readonly #contexts = new Map<string, Promise<BuildContext>>();
 
-  /** With `debug`, the bundles are for a debugger: they are not minified, and contain their source maps. */
   constructor(debug: boolean) {
     this.#debug = debug;
   }
@@ -28,7 +27,6 @@ export class Bundler {
     return new Map(results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
   }
 
-  /** Ends esbuild's child process. */
   async close(): Promise<void> {
     await Promise.allSettled([...this.#contexts.values()].map(async (each) => (await each).dispose()));
   }

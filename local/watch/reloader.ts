@@ -27,7 +27,6 @@ export class Reloader {
   readonly #bundler: Bundler;
   readonly #stop = new AbortController();
   #entries: Record<string, string>;
-  /** The code that the service runs, by entry file. */
   readonly #served: Map<string, Buffer>;
   /**
    * Whether infra/bundling.ts has changed. If so, this process still has the old esbuild options, so from then on, each
@@ -57,7 +56,6 @@ export class Reloader {
     return isStack ? this.#reloadStack(bundles) : this.#swapFunctions(bundles);
   }
 
-  /** Stops a reload in progress, whose promise then rejects. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#bundler.close();
