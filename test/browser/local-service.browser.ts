@@ -1,12 +1,15 @@
-/** Tests the page at /docs in a real browser, with the whole local service and a store that the tests can read. */
+/** Tests in a real browser, with the whole local service: its page at /docs, and the client in pages of other origins. */
 import { createServer } from 'node:http';
 import axe, { type AxeResults } from 'axe-core';
+import { build } from 'esbuild';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { errors } from '../../functions/http/errors.ts';
+import { closeServer, listen } from '../../local/listen.ts';
+import { fetchToken, readSession } from '../../local/session.ts';
 import { startChromium } from '../kit/chromium.ts';
 import { operations } from '../kit/contract.ts';
-import { startLocalService, temporaryFolder } from '../kit/local-service.ts';
+import { type LocalService, startLocalService, temporaryFolder } from '../kit/local-service.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { item } from '../kit/responses.ts';
 import { startServer } from '../kit/servers.ts';
@@ -16,7 +19,11 @@ const phone = { width: 360, height: 800 };
 
 const cleanUp: (() => unknown)[] = [];
 let store: PlantsStore;
+let service: LocalService;
 let url: string;
+let token: string;
+/** The origin that `allowOrigins` names. */
+let shop: string;
 let browser: Browser;
 /** All tests share one page, because loading a page takes two seconds. `complaints` are its errors and warnings. */
 let page: Page;
@@ -28,9 +35,12 @@ beforeAll(async () => {
   cleanUp.push(remove);
   store = await startPlantsStore();
   cleanUp.push(store.close);
-  const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
+  shop = await servePage();
+  const CDK_CONTEXT_JSON = JSON.stringify({ allowOrigins: shop });
+  service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint, CDK_CONTEXT_JSON });
   cleanUp.push(() => service.stop());
   url = service.url;
+  token = await fetchToken(readSession(folder));
   // The browser must reach no other machine, so give it a proxy at whose address nothing listens.
   browser = await startChromium('http://127.0.0.1:1');
   cleanUp.push(() => browser.close());
@@ -55,6 +65,21 @@ afterEach(async () => {
 afterAll(async () => {
   for (const undo of cleanUp.reverse()) await undo();
 });
+
+/** Serves an empty page, and the client as /client.js. @returns the page's origin */
+const servePage = async (): Promise<string> => {
+  const { outputFiles } = await build({
+    ...{ entryPoints: ['client/plant-store-client.ts'], bundle: true, write: false },
+    ...{ format: 'esm', platform: 'neutral', target: 'es2022' },
+  });
+  const server = createServer((request, response) => {
+    const isScript = request.url === '/client.js';
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
+    response.end(isScript ? outputFiles[0]?.contents : '<!doctype html>');
+  });
+  cleanUp.push(() => closeServer(server));
+  return `http://127.0.0.1:${await listen(server, 0)}`;
+};
 
 const requestExamples = '.opblock-section-request-body .examples-select select';
 
@@ -182,4 +207,31 @@ test('the reference page hides its token from pages of other origins', async () 
   expect(read).toBe('TypeError: Failed to fetch');
   const frames = other.frames().map((each) => each.url());
   expect(frames).toEqual([`http://127.0.0.1:${port}/`, 'chrome-error://chromewebdata/']);
+});
+
+test('a web page can call the service, and read its errors and headers, only if allowOrigins has the origin of the page', async () => {
+  /** Opens a page of `origin`, and adds a plant from there. @returns what the page can read of the response */
+  const addPlant = async (origin: string, bearer = token): Promise<unknown> => {
+    const other = await browser.newPage();
+    other.setDefaultTimeout(0);
+    await other.goto(origin);
+    const result = await other.evaluate(`(async () => {
+      const { createPlantStoreClient } = await import('/client.js');
+      const { createPlant } = createPlantStoreClient(${JSON.stringify({ baseUrl: url, token: bearer })});
+      const result = await createPlant({ id: 42n, name: 'Moss' });
+      const { status, error, requestId, headers } = result;
+      return { status, error, hasId: requestId !== undefined, isRepeated: headers?.get('idempotent-replayed') };
+    })()`);
+    await other.close();
+    return result;
+  };
+
+  expect(await addPlant(shop)).toEqual({ status: 200, hasId: true, isRepeated: null });
+  expect(await addPlant(shop)).toEqual({ status: 200, hasId: true, isRepeated: 'true' });
+  expect(await addPlant(shop, 'a.b.c')).toEqual({ status: 403, error: 'gateway', hasId: true });
+  expect(service.output()).toMatch(/^OPTIONS \/plants 204/m);
+
+  const before = service.output().length;
+  expect(await addPlant(await servePage())).toEqual({ error: 'no answer', hasId: false });
+  expect(service.output().slice(before)).not.toContain('POST');
 });
