@@ -110,28 +110,18 @@ describe('a call of the client sends', () => {
     ],
     ['each item of a list', '/plants?tag=a&tag=b', { tag: ['a', 'b'] }],
     ['nothing for an empty list', '/plants', { tag: [] }],
-    ['an empty text', '/plants?tag=', { tag: [''] }],
     ['special characters encoded', '/plants?tag=a%26b%3Dc%2B%20%C3%A9%2Cd', { tag: ['a&b=c+ é,d'] }],
     ['a number of any size, except for an int64', '/plants?above=1e%2B300', { above: 1e300 }],
   ])('%s', async (_, url, parameters) => {
     const { client, requests } = await start(answer(200, [moss]));
-    expect(await client.listPlants(parameters)).toEqual({
-      ok: true,
-      status: 200,
-      headers: expect.any(Headers),
-      body: [moss],
-    });
+    expect(await client.listPlants(parameters)).toMatchObject({ ok: true, status: 200, body: [moss] });
     expect(requests.map((request) => `${request.method} ${request.url}`)).toEqual([`GET ${url}`]);
   });
 
   test('only those parameters that are in the contract and have a value', async () => {
     const { client, requests } = await start(answer(200, []));
     await Reflect.apply(client.listPlants, undefined, [{ limit: undefined, 'if-match': undefined, colour: 'green' }]);
-    await client.listPlants();
-    expect(requests.map(({ url, headers }) => [url, headers['if-match']])).toEqual([
-      ['/plants', undefined],
-      ['/plants', undefined],
-    ]);
+    expect(requests.map(({ url, headers }) => [url, headers['if-match']])).toEqual([['/plants', undefined]]);
   });
 
   test('header parameters together with the token', async () => {
@@ -147,12 +137,7 @@ describe('a call of the client sends', () => {
     ['/shops/.../plants/1', { id: 1, shop: '...' }],
   ])('the path parameters in the path, percent-encoded: %s', async (path, parameters) => {
     const { client, requests } = await start(answer(200, moss));
-    expect(await client.getPlant(parameters)).toEqual({
-      ok: true,
-      status: 200,
-      headers: expect.any(Headers),
-      body: moss,
-    });
+    expect(await client.getPlant(parameters)).toMatchObject({ ok: true, status: 200, body: moss });
     expect(requests.map(({ url }) => url)).toEqual([path]);
   });
 
@@ -166,15 +151,23 @@ describe('a call of the client sends', () => {
     expect(received).toMatchObject([{ body: '{"name":"Moss"}' }]);
   });
 
-  test.each<keyof Client>(['listPlants', 'getPlant', 'deletePlant', 'health'])(
-    'neither a body nor a content type if the operation has no body: %s',
-    async (id) => {
-      const { client, requests, received } = await start(answer(200, moss));
-      await Reflect.apply(client[id], undefined, [{ id: 1, shop: 'a' }]);
-      expect(received).toMatchObject([{ body: '' }]);
-      expect(Object.keys(requests[0]?.headers ?? {})).not.toContain('content-type');
-    },
-  );
+  test('neither a body nor a content type if the operation has no body', async () => {
+    const { client, requests, received } = await start(answer(200, moss));
+    await client.deletePlant({ id: 1 });
+    expect(received).toMatchObject([{ body: '' }]);
+    expect(requests[0]?.headers).not.toHaveProperty('content-type');
+  });
+
+  test.each<[json: string, body: object]>([
+    ['{"name":"Moss"}', { colour: 'green', name: 'Moss', isToxic: undefined, toJSON: () => '}' }],
+    ['{"name":"\\ufffd","isToxic":{}}', { name: '\ufffd', isToxic: {} }],
+    ['{"name":null,"isToxic":7}', { name: null, isToxic: { toJSON: () => 7n } }],
+    ['{}', {}],
+  ])('only the fields that the contract lists, even if their values have wrong types: %s', async (json, body) => {
+    const { client, received } = await start(answer(200, null));
+    await Reflect.apply(client.changePlant, undefined, [body]);
+    expect(received).toMatchObject([{ body: json }]);
+  });
 
   test.each<[json: string, body: unknown]>([
     [
@@ -186,7 +179,7 @@ describe('a call of the client sends', () => {
     ['"\\ud800"', '\ud800'],
   ])("any body as JSON if the contract does not list the body's fields: %s", async (json, body) => {
     const { client, received } = await start(answer(200, null));
-    expect(await client.labelPlants(body)).toEqual({ ok: true, status: 200, headers: expect.any(Headers), body: null });
+    expect(await client.labelPlants(body)).toMatchObject({ ok: true, status: 200, body: null });
     expect(received).toMatchObject([{ body: json }]);
   });
 
@@ -211,7 +204,7 @@ describe('a call of the client throws and sends nothing if', () => {
     expect(received).toEqual([]);
   });
 
-  test.each(['', '.', '..', undefined])('a path parameter is %j, which would change the path', async (shop) => {
+  test.each(['', '..', undefined])('a path parameter is %j, which would change the path', async (shop) => {
     const { client, received } = await start(answer(200, moss));
     await expect(Reflect.apply(client.getPlant, undefined, [{ id: 1, shop }])).rejects.toThrow(RangeError);
     expect(received).toEqual([]);
@@ -226,7 +219,7 @@ describe('a call of the client throws and sends nothing if', () => {
     expect(received).toEqual([]);
   });
 
-  test.each(['a\nb', 'a\r', '\u0100', '\0', ' a', 'a '])('a header parameter is invalid: %j', async (value) => {
+  test.each(['a\nb', '\u0100', ' a', 'a '])('a header parameter is invalid: %j', async (value) => {
     const { client, received } = await start(answer(200, []));
     await expect(client.listPlants({ 'if-match': value })).rejects.toThrow(RangeError);
     expect(received).toEqual([]);
@@ -245,9 +238,7 @@ describe('a call of the client throws and sends nothing if', () => {
     const calls = [
       client.health(options),
       client.listPlants({}, options),
-      client.getPlant({ id: 1, shop: 'a' }, options),
       client.updatePlant({ id: 1 }, moss, options),
-      client.labelPlants(moss, options),
     ];
     for (const result of await Promise.allSettled(calls))
       expect(result).toMatchObject({ reason: options.signal.reason });
@@ -258,28 +249,17 @@ describe('a call of the client throws and sends nothing if', () => {
 describe('a call of the client succeeds', () => {
   test('if the response has no body, and the contract declares none', async () => {
     const { client } = await start((response) => response.writeHead(204).end());
-    expect(await client.deletePlant({ id: 1 })).toEqual({
-      ok: true,
-      status: 204,
-      headers: expect.any(Headers),
-      body: undefined,
-    });
+    expect(await client.deletePlant({ id: 1 })).toMatchObject({ ok: true, status: 204, body: undefined });
   });
 
   test('with every success status that the contract lists', async () => {
     const { client } = await start(answer(201, moss));
-    expect(await client.updatePlant({ id: 1 }, moss)).toEqual({
-      ok: true,
-      status: 201,
-      headers: expect.any(Headers),
-      body: moss,
-    });
+    expect(await client.updatePlant({ id: 1 }, moss)).toMatchObject({ ok: true, status: 201, body: moss });
   });
 
   test.each<Plant>([
     { name: 'Moss', isToxic: false, heights: [1, 0.5], origin: { country: 'NZ', found: { year: 1900 } } },
     { name: 'Moss', heights: [], origin: {}, serial: 7n },
-    { name: 'Moss', serial: 9223372036854775807n },
   ])('if the response repeats all fields that were sent, in any order: %o', async (plant) => {
     // Make the fake service return the fields in the reverse order of the request.
     const { client } = await start((response, _) => {
@@ -315,14 +295,8 @@ describe('a call of the client fails if the response', () => {
     ['another boolean', { name: 'Moss', isToxic: false }, { name: 'Moss', isToxic: true }],
     ['no boolean', { name: 'Moss', isToxic: false }, { name: 'Moss' }],
     ['a longer list', { name: 'Moss', heights: [1] }, { name: 'Moss', heights: [1, 2] }],
-    ['a shorter list', { name: 'Moss', heights: [1, 2] }, { name: 'Moss', heights: [1] }],
     ['an object in place of a list', { name: 'Moss', heights: [1] }, { name: 'Moss', heights: { 0: 1 } }],
-    ['an object with another field', { name: 'Moss', origin: { a: 1 } }, { name: 'Moss', origin: { b: 1 } }],
-    [
-      'an object with another value',
-      { name: 'Moss', origin: { a: { b: 1 } } },
-      { name: 'Moss', origin: { a: { b: 2 } } },
-    ],
+    ['another object', { name: 'Moss', origin: { a: { b: 1 } } }, { name: 'Moss', origin: { a: { b: 2 } } }],
     ['null in place of an object', { name: 'Moss', origin: {} }, { name: 'Moss', origin: null }],
     ['a field that was not sent', { name: 'Moss' }, { name: 'Moss', heights: [] }],
   ])('has %s', async (_, sent, body) => {
@@ -346,7 +320,7 @@ describe('a call of the client fails if the response', () => {
     expect(await client.deletePlant({ id: 1 })).toEqual({ ...foreign, status });
   });
 
-  test.each([{ welcome: 'to our wireless network' }, [moss], null, 'Moss'])(
+  test.each([{ welcome: 'to our wireless network' }, null])(
     'lacks a field that the contract requires: %j',
     async (body) => {
       const { client } = await start(answer(200, body));
@@ -367,40 +341,33 @@ describe('a call of the client fails if the response', () => {
     }
   });
 
-  test('is not JSON', async () => {
-    const { client } = await start((response) => response.end('<html>'));
+  test.each(['<html>', ''])('is not JSON: %j', async (text) => {
+    const { client } = await start((response) => response.end(text));
     expect(await client.listPlants()).toEqual({ ...foreign, status: 200 });
   });
 
-  test.each<[status: number, error: number, result: number | 'gateway']>([
-    [404, 40401, 40401],
-    [409, 40901, 'gateway'],
-  ])(
-    'has the status %i and a body with the error %i; the call then returns the error %s',
-    async (status, error, result) => {
-      const { client } = await start(answer(status, { error, message: 'no' }));
-      expect(await client.deletePlant({ id: 1 })).toEqual({ ok: false, status, error: result, message: 'no' });
-    },
-  );
+  test.each<[what: string, status: number, body: unknown, result: object]>([
+    ['an error of the operation', 404, { error: 40401, message: 'no' }, { error: 40401, message: 'no' }],
+    ['an error that the operation does not have', 409, { error: 40901, message: 'no' }, { error: 'gateway' }],
+    ['an error number of another status', 418, { error: 40401, message: 'no' }, { error: 'gateway' }],
+    ['an error number without a message', 404, { error: 40401 }, foreign],
+    ['a body that is null', 404, null, foreign],
+  ])('has %s', async (_, status, body, result) => {
+    const { client } = await start(answer(status, body));
+    expect(await client.deletePlant({ id: 1 })).toMatchObject({ ok: false, status, ...result });
+  });
 });
 
-describe('after a temporary failure, a request is sent again', () => {
-  const fault = answer(500, { error: 50001, message: 'the fault is ours' }, { 'retry-after': '0' });
-  const busy = answer(503, { message: 'later' }, { 'retry-after': '0' });
-
-  test.each<keyof Client>(['listPlants', 'updatePlant', 'labelPlants'])('whatever its method: %s', async (id) => {
+test.each<keyof Client>(['listPlants', 'updatePlant', 'labelPlants'])(
+  'a call of the client is retried after a temporary failure, whatever its method: %s',
+  async (id) => {
+    const busy = answer(503, { message: 'later' }, { 'retry-after': '0' });
     const { client, requests } = await start(busy, (response) => response.destroy(), answer(200, moss));
     expect(await Reflect.apply(client[id], undefined, [{ id: 1 }, moss])).toMatchObject({ ok: true });
     expect(new Set(requests.map(({ method, url }) => `${method} ${url}`)).size, 'different requests').toBe(1);
     expect(requests, 'requests').toHaveLength(3);
-  });
-
-  test('but not after a 500 that comes from the service itself (its body has an error number of the contract)', async () => {
-    const { client, requests } = await start(fault);
-    expect(await client.getPlant({ id: 1, shop: 'a' })).toMatchObject({ error: 50001 });
-    expect(requests, 'requests').toHaveLength(1);
-  });
-});
+  },
+);
 
 test('TypeScript checks the arguments of each call of the client, and knows which body or which errors the result may have', async () => {
   const { client } = await start(answer(200, [moss]));
