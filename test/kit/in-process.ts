@@ -52,7 +52,7 @@ export const startInProcess = async (load: () => Promise<LambdaModule>): Promise
     read: store.read,
     faults: {
       ...store,
-      start: async () => ({ send: sender(invoker(await load())), hasAllRetries: true }),
+      start: async () => ({ send: sender(invoker(await load())) }),
     },
     close: store.close,
   };

@@ -33,24 +33,20 @@ export type PlantResponse = { status: number; headers: Record<string, unknown>; 
 
 export type PlantService = {
   /**
-   * Sends the request to POST /plants, with a valid token if the service needs one. Checks that the response follows
-   * the contract. With a real clock, sends the request again after any 503, because a busy machine may be the cause.
-   * With a fake clock, a busy machine causes no 503.
+   * Sends the request to POST /plants, with a valid token if the service needs one, and checks that the response follows
+   * the contract. With a real clock, sends it again after a 503, which a busy machine may cause.
    */
   send: Send;
   /** Reads the item with this id from the store, not through the service. */
   read: (id: string) => Promise<Item | undefined>;
-  /** Undefined for a service into whose store tests cannot inject faults, such as a service on AWS. */
+  /** Undefined for a service into whose store tests cannot inject faults. */
   faults?: FaultyService;
 };
 type Send = (request: PlantRequest) => Promise<PlantResponse>;
 
 export type FaultyService = Faults & {
-  /**
-   * Prepares the service for one request. `hasAllRetries` is true if the service's SDK client has made no call before:
-   * all calls of an SDK client share a retry quota of 500 tokens, and a retry costs 14 tokens, or 5 after throttling.
-   */
-  start: () => Promise<{ send: Send; hasAllRetries: boolean }>;
+  /** Starts a new instance of the service, whose SDK client has its whole retry quota. */
+  start: () => Promise<{ send: Send }>;
 };
 
 /** Returns a random 64-bit id, which an earlier run is most unlikely to have used. */
@@ -76,9 +72,7 @@ const nested = (levels: number, number: string): string => {
   return `{"id":ID,"name":"x","m":${more}}`;
 };
 
-/**
- * Defines tests of createPlant's responses. With `hasFaults`, some inject faults into the store (`service().faults`).
- */
+/** Defines tests of createPlant's responses. With `hasFaults`, some inject faults into the store. */
 export const testResponses = (service: () => PlantService, hasFaults: boolean): void => {
   const post = (body: PlantRequest['body']): Promise<PlantResponse> => service().send({ body, contentType });
   const read = (id: string): Promise<Item | undefined> => service().read(id);
@@ -86,12 +80,15 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
   describe('createPlant stores a NewPlant as sent and returns it as a Plant', () => {
     test.each<[what: string, fields: string, name: string, tag?: string]>([
       ['without a tag', '"name":"Moss"', 'Moss'],
-      ['with a tag', '"name":"Moss","tag":"green"', 'Moss', 'green'],
       ['with an empty name and tag', '"name":"","tag":""', '', ''],
       ['with U+0000 in name and tag', '"name":"\\u0000","tag":"a\\u0000b"', '\0', 'a\0b'],
-      ['with text beyond ASCII', '"name":"naïve 🌱","tag":"\ufeff﷽"', 'naïve 🌱', '\ufeff﷽'],
+      [
+        'with text beyond ASCII, not normalized',
+        '"name":"naïve e\u0301 🌱","tag":"\ufeff﷽"',
+        'naïve e\u0301 🌱',
+        '\ufeff﷽',
+      ],
       ['with an escaped U+FFFD', '"name":"\\ufffd","tag":"\\uFFFD"', '\ufffd', '\ufffd'],
-      ['with text that is not normalized', '"name":"e\u0301 Å"', 'e\u0301 Å'],
       ['with JSON escapes', '"n\\u0061me":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83c\\udf31"', '"\\/\b\f\n\r\té🌱'],
       ['with white space around the JSON tokens', '\t"name"\r\n: "Moss" ', 'Moss'],
       ['with unknown fields', '"name":"Moss","height":1.5,"ID":"7","more":{"id":[1,null]}', 'Moss'],
@@ -111,35 +108,33 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, 'Löwenzahn 🌱', '\ufffd'));
     });
 
-    test.each(['identity', 'Identity', 'identity, IDENTITY', ''])(
-      'if the request has the content encoding "%s"',
-      async (contentEncoding) => {
-        const id = newId();
-        expect(
-          await service().send({ body: `{"id":${id},"name":"Reed"}`, contentType, contentEncoding }),
-        ).toMatchObject(ok('Reed'));
-        expect(await read(id)).toEqual(item(id, 'Reed'));
-      },
-    );
+    test.each([
+      ['application/json', ''],
+      ['APPLICATION/Json', 'identity, IDENTITY'],
+      ['application/json ; charset="utf-8"', undefined],
+      ['application/json\t;\tversion=1; x=y', undefined],
+      ['Application/a-b!1+JSON;q=1', undefined],
+    ])('if the request has the content type %s and the content encoding %j', async (type, contentEncoding) => {
+      const id = newId();
+      const request = {
+        body: `{"id":${id},"name":"Reed"}`,
+        contentType: type,
+        ...(contentEncoding !== undefined && { contentEncoding }),
+      };
+      expect(await service().send(request)).toMatchObject(ok('Reed'));
+      expect(await read(id)).toEqual(item(id, 'Reed'));
+    });
 
     test.each([
       ['4', '4'],
-      ['0', '0'],
-      ['-0', '0'],
       ['-0.0e5', '0'],
       ['0e999999999', '0'],
       ['1.0', '1'],
-      ['1e2', '100'],
       ['12.50E+1', '125'],
       ['7000e-3', '7'],
-      ['0.00000000000000000001e20', '1'],
       ['0.9223372036854775807e19', '9223372036854775807'],
-      ['9007199254740991', '9007199254740991'],
-      ['9007199254740992', '9007199254740992'],
       ['9007199254740993', '9007199254740993'],
-      ['-9007199254740993', '-9007199254740993'],
       ['9223372036854775807', '9223372036854775807'],
-      ['9.223372036854775807e18', '9223372036854775807'],
       ['-9223372036854775808', '-9223372036854775808'],
       ['-922337203685477580800e-2', '-9223372036854775808'],
     ])('if its id is written as %s, under the integer for which that stands', async (spelling, id) => {
@@ -150,30 +145,12 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, name));
     });
 
-    test.each([
-      'application/json',
-      'APPLICATION/Json',
-      'application/json;charset=utf-8',
-      'application/json ; charset="utf-8"',
-      'application/json\t;\tversion=1; x=y',
-      'application/vnd.plant+json',
-      'Application/a-b!1+JSON;q=1',
-    ])('if the request has the content type %s', async (type) => {
+    test('if the body has 2,000 levels of nesting, in an unknown field', async () => {
       const id = newId();
-      const body = `{"id":${id},"name":"Reed"}`;
-      expect(await service().send({ body, contentType: type })).toMatchObject(ok('Reed'));
-      expect(await read(id)).toEqual(item(id, 'Reed'));
+      const body = nested(2_000, '1.5').replace('ID', id);
+      expect(await post(body.replace('"m":', '"m":["[{\\"[{\\\\"],"n":'))).toMatchObject(ok('x'));
+      expect(await read(id)).toEqual(item(id, 'x'));
     });
-
-    test.each(['1', '1.5'])(
-      'if the body has 2,000 levels of nesting, in an unknown field that contains the number %s',
-      async (number) => {
-        const id = newId();
-        const body = nested(2_000, number).replace('ID', id);
-        expect(await post(body.replace('"m":', '"m":["[{\\"[{\\\\"],"n":'))).toMatchObject(ok('x'));
-        expect(await read(id)).toEqual(item(id, 'x'));
-      },
-    );
 
     test('if the body is at most 1 MiB', async () => {
       const id = newId();
@@ -208,14 +185,6 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(await read(id)).toEqual(item(id, 'Fern', 'shade'));
     });
 
-    test('are not equal if only one of them has a tag', async () => {
-      const id = newId();
-      expect(await post(`{"id":${id},"name":"Fern"}`)).toMatchObject(ok('Fern'));
-      expect(await post(`{"id":${id},"name":"Fern"}`)).toMatchObject(ok('Fern'));
-      expect(await post(`{"id":${id},"name":"Fern","tag":""}`)).toMatchObject(refusal(40901));
-      expect(await read(id)).toEqual(item(id, 'Fern'));
-    });
-
     test('(20 different ones, sent at once) lead to one 200, for the plant that is stored, and to nineteen 409s', async () => {
       const id = newId();
       const names = Array.from({ length: 20 }, (_, index) => `racer ${index}`);
@@ -225,136 +194,72 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       expect(responses.filter(({ status }) => status !== 200)).toMatchObject(Array(19).fill(refusal(40901)));
       expect(await read(id)).toEqual(item(id, winners[0] ?? ''));
     });
-
-    test('all get a 200 if 20 identical ones are sent at once', async () => {
-      const id = newId();
-      const bodies = Array(20).fill(`{"id":${id},"name":"Moss"}`);
-      expect(await Promise.all(bodies.map(post))).toMatchObject(Array(20).fill(ok('Moss')));
-      expect(await read(id)).toEqual(item(id, 'Moss'));
-    });
   });
 
   describe('createPlant refuses a request and stores nothing', () => {
     /** Bodies that createPlant refuses. Each test replaces ID in the body with a new id. */
-    const refused: [what: string, body: PlantRequest['body'], error: number][] = [
+    const refused: [what: string, body: string | undefined, error: number][] = [
       ['no body', undefined, 40001],
       ['an empty body', '', 40001],
       ['only white space', ' \n', 40001],
-      ['plain text', 'hello', 40001],
       ['half a JSON object', '{"id":ID', 40001],
       ['two JSON values', '{"id":ID,"name":"x"}{}', 40001],
-      ['single-quoted strings', "{'id':ID,'name':'x'}", 40001],
       ['a trailing comma', '{"id":ID,"name":"x",}', 40001],
-      ['a comment after the JSON', '{"id":ID,"name":"x"}//', 40001],
       ['an id with a leading zero', '{"id":007,"name":"x"}', 40001],
-      ['an id with a plus sign', '{"id":+7,"name":"x"}', 40001],
-      ['an id in hexadecimal', '{"id":0x7,"name":"x"}', 40001],
-      ['an id of NaN', '{"id":NaN,"name":"x"}', 40001],
       ['a raw control character', '{"id":ID,"name":"a\nb"}', 40001],
       ['a byte order mark', '\ufeff{"id":ID,"name":"x"}', 40001],
-      ['a body in UTF-16', Buffer.from('{"id":ID,"name":"x"}', 'utf16le'), 40001],
-      ['bytes that are not UTF-8', Buffer.from('{"id":ID,"name":"\xff"}', 'latin1'), 40001],
-      ['a surrogate in UTF-8', Buffer.from('{"id":ID,"name":"\xed\xa0\x80"}', 'latin1'), 40001],
       ['a __proto__ field', '{"id":ID,"name":"x","__proto__":{}}', 40001],
-      ['an escaped __proto__ field', '{"id":ID,"name":"x","m":{"\\u005f_proto__":1}}', 40001],
       ['a constructor with a prototype', '{"id":ID,"name":"x","constructor":{"prototype":{}}}', 40001],
-      ['nesting of 2,001 levels', nested(2_001, '1'), 40001],
       ['nesting of 2,001 levels beside a fraction', nested(2_001, '1.5'), 40001],
       ['nesting of 100,000 levels', nested(100_000, '1'), 40001],
       ['the JSON value null', 'null', 40002],
-      ['the JSON value false', 'false', 40002],
-      ['a JSON number', '7', 40002],
       ['a JSON string', '"x"', 40002],
-      ['a JSON array', '[]', 40002],
       ['a plant in an array', '[{"id":ID,"name":"x"}]', 40002],
-      ['an empty JSON object', '{}', 40002],
       ['a plant without an id', '{"name":"x"}', 40002],
       ['a plant without a name', '{"id":ID}', 40002],
-      ['field names in capitals', '{"ID":ID,"Name":"x"}', 40002],
       ['an id that is a string', '{"id":"ID","name":"x"}', 40002],
-      ['an id that is an empty string', '{"id":"","name":"x"}', 40002],
       ['an id that is null', '{"id":null,"name":"x"}', 40002],
-      ['an id that is true', '{"id":true,"name":"x"}', 40002],
-      ['an id in an array', '{"id":[ID],"name":"x"}', 40002],
       ['an id in an object', '{"id":{"N":"ID"},"name":"x"}', 40002],
       ['an id of one half', '{"id":0.5,"name":"x"}', 40002],
       ['an id of 2^63', '{"id":9223372036854775808,"name":"x"}', 40002],
       ['an id of 2^63 in another spelling', '{"id":9.223372036854775808e18,"name":"x"}', 40002],
       ['an id of -2^63-1', '{"id":-9223372036854775809,"name":"x"}', 40002],
-      ['an id of 2^64+1', '{"id":18446744073709551617,"name":"x"}', 40002],
       ['an id too large for a double', '{"id":1e400,"name":"x"}', 40002],
       ['an id that a double rounds to 0', '{"id":1E-400,"name":"x"}', 40002],
       ['an id of a billion digits', '{"id":1e999999999,"name":"x"}', 40002],
-      ['an id with a billion decimal places', '{"id":-1e-999999999,"name":"x"}', 40002],
       ['an id that only rounding makes whole', '{"id":1.0000000000000000001,"name":"x"}', 40002],
       ['a large id with a fraction', '{"id":9007199254740993.5,"name":"x"}', 40002],
-      ['an id of 100,000 digits', `{"id":${'1'.repeat(100_000)},"name":"x"}`, 40002],
       ['a valid id followed by an invalid one', '{"id":ID,"id":"ID","name":"x"}', 40002],
       ['a name that is a number', '{"id":ID,"name":1}', 40002],
-      ['a name that is a large number', '{"id":ID,"name":9007199254740993}', 40002],
       ['a name that is null', '{"id":ID,"name":null}', 40002],
       ['a tag that is null', '{"id":ID,"name":"x","tag":null}', 40002],
-      ['a tag that is false', '{"id":ID,"name":"x","tag":false}', 40002],
-      ['a tag that is an array', '{"id":ID,"name":"x","tag":["y"]}', 40002],
       ['a lone surrogate in the name', '{"id":ID,"name":"\\ud800"}', 40002],
-      ['surrogates in the wrong order', '{"id":ID,"name":"\\udf31\\ud83c"}', 40002],
       ['a lone surrogate in the tag', '{"id":ID,"name":"x","tag":"a\\udc00b"}', 40002],
+      // In UTF-8, this name is over 400 KB, but it has fewer characters.
+      ['a plant over 400 KB', `{"id":ID,"name":"${'é'.repeat(205_000)}"}`, 41301],
       ['a body over 1 MiB', `{"id":ID,"name":"x","more":"${'x'.repeat(1_048_576)}"}`, 41301],
-      ['a body over 1 MiB that is not JSON', 'x'.repeat(1_048_577), 41301],
     ];
 
     const refuses = async (request: (id: string) => PlantRequest, error: number): Promise<void> => {
       const id = newId();
-      const calls = service().faults?.calls();
       expect(await service().send(request(id))).toMatchObject(refusal(error));
-      expect(service().faults?.calls(), 'calls to the store, as before').toBe(calls);
       expect(await read(id), 'item in the store').toBeUndefined();
     };
 
-    test.each([
-      ['over 400 KB', 'x'.repeat(409_600)],
-      ['over 400 KB in UTF-8, but with fewer characters', 'é'.repeat(205_000)],
-    ])('for a plant %s', async (_, name) => {
-      const id = newId();
-      expect(await post(`{"id":${id},"name":"${name}"}`)).toMatchObject(refusal(41301));
-      expect(await read(id), 'item in the store').toBeUndefined();
-    });
+    test.each(refused)('for %s', (_, body, error) =>
+      refuses((id) => ({ body: body?.replaceAll('ID', id), contentType }), error),
+    );
 
-    const withId = (body: PlantRequest['body'], id: string): PlantRequest['body'] =>
-      typeof body === 'object'
-        ? Buffer.from(body.toString('latin1').replaceAll('ID', id), 'latin1')
-        : body?.replaceAll('ID', id);
-
-    test.each(refused)('for %s', (_, body, error) => refuses((id) => ({ body: withId(body, id), contentType }), error));
-
-    test.each([
-      undefined,
-      '',
-      'text/plain',
-      'text/json',
-      'json',
-      'application/jsonp',
-      'application/json5',
-      'application/+json',
-      'application/xml+jsonx',
-      'application/json, text/plain',
-      'application/x-www-form-urlencoded',
-      'multipart/form-data; boundary=application/json',
-    ])('for the content type %s', (type) =>
-      refuses((id) => ({ body: `{"id":${id},"name":"Reed"}`, contentType: type }), 41501),
+    test.each([undefined, '', 'text/json', 'application/json5', 'application/+json', 'application/json, text/plain'])(
+      'for the content type %s',
+      (type) => refuses((id) => ({ body: `{"id":${id},"name":"Reed"}`, contentType: type }), 41501),
     );
 
     // The gateway passes application/json on as text, in which U+FFFD replaces each invalid byte.
     // The gateway encodes application/vnd.plant+json in base64.
     const notUtf8: [what: string, bytes: string][] = [
       ['a byte that starts no sequence', 'ff'],
-      ['a continuation byte alone', '80'],
-      ['Latin-1', 'e9'],
-      ['a two-byte sequence cut to one byte', 'c3'],
-      ['a three-byte sequence cut to two bytes', 'e2 82'],
       ['a surrogate', 'ed a0 80'],
-      ['an overlong slash', 'c0 af'],
-      ['a code point beyond Unicode', 'f4 90 80 80'],
       ['an emoji cut to three bytes, as many as U+FFFD has', 'f0 9f 8c'],
       ['a cut emoji beside a whole U+FFFD and an invalid byte', 'f0 9f 98 20 ef bf bd ff'],
     ];
@@ -373,19 +278,15 @@ export const testResponses = (service: () => PlantService, hasFaults: boolean): 
       refuses((id) => ({ body: `{"id":${id},${fields}}`, contentType }), 40001),
     );
 
-    test.each(['gzip', 'GZIP', 'br', 'deflate', 'aws-chunked', 'identity, gzip', 'gzip, identity', 'x'])(
-      'for the content encoding %s, even if the body is plain JSON',
+    test.each(['gzip', 'identity, gzip', 'gzip, identity', 'x'])(
+      'for the content encoding %s, even if the body is plain JSON; the response names the encoding that it accepts',
       async (contentEncoding) => {
         const plain = (id: string) => `{"id":${id},"name":"Reed"}`;
         await refuses((id) => ({ body: plain(id), contentType, contentEncoding }), 41502);
-        await refuses((id) => ({ body: gzipSync(plain(id)), contentType, contentEncoding }), 41502);
+        const { status, headers } = await service().send({ body: gzipSync(plain('1')), contentType, contentEncoding });
+        expect({ status, headers }).toMatchObject({ status: 415, headers: { 'accept-encoding': 'identity' } });
       },
     );
-
-    test('for a content encoding that it does not accept; the response names the one that it accepts', async () => {
-      const { headers } = await service().send({ body: '{}', contentType, contentEncoding: 'gzip' });
-      expect(headers).toMatchObject({ 'accept-encoding': 'identity' });
-    });
 
     test('for a missing body, even if the content type is missing too', async () => {
       await refuses(() => ({ body: undefined }), 40001);
@@ -432,18 +333,11 @@ const testFaults = (service: () => PlantService): void => {
   const start = async () => {
     const { faults } = service();
     if (faults === undefined) throw new Error('This service has no faults.');
-    const { send: sendOnce, hasAllRetries } = await faults.start();
-    const { send } = hasAllRetries ? { send: sendOnce } : service();
-    const { fail, refuseConnections } = faults;
+    const { send } = await faults.start();
 
-    /**
-     * Expects from `least` to `most` calls to the store. If earlier requests may have used up the SDK's retry quota,
-     * expects at least one call instead.
-     */
     const expectCalls = (id: string, [least, most]: [least: number, most: number]): void => {
-      const calls = faults.calls(id);
-      expect(calls, 'calls to the store').toBeGreaterThanOrEqual(hasAllRetries ? least : 1);
-      if (hasAllRetries) expect(calls, 'calls to the store').toBeLessThanOrEqual(most);
+      expect(faults.calls(id), 'calls to the store').toBeGreaterThanOrEqual(least);
+      expect(faults.calls(id), 'calls to the store').toBeLessThanOrEqual(most);
     };
 
     /**
@@ -451,22 +345,22 @@ const testFaults = (service: () => PlantService): void => {
      * Expects a 200, and the plant in the store.
      */
     const recovers = async (id: string): Promise<void> => {
-      fail(id);
+      faults.fail(id);
       expect(await send(plant(id))).toMatchObject(ok(name));
       expect(await service().read(id)).toEqual(item(id, name));
     };
 
-    return { send, sendOnce, fail, refuseConnections, expectCalls, recovers };
+    return { ...faults, send, expectCalls, recovers };
   };
 
   describe.concurrent('if the store', () => {
     test.each(lastingFaults)(
       '%s, a 503 with Retry-After arrives before the time limit of a request',
       async (_, fault, calls) => {
-        const { sendOnce, fail, expectCalls, recovers } = await start();
+        const { send, fail, expectCalls, recovers } = await start();
         const id = newId();
         fail(id, fault);
-        const unavailable = await sendOnce(plant(id));
+        const unavailable = await send(plant(id));
         expect(unavailable).toMatchObject(refusal(50301));
         expect(unavailable.headers).toMatchObject({ 'retry-after': '1' });
         expectCalls(id, calls);
@@ -477,9 +371,7 @@ const testFaults = (service: () => PlantService): void => {
 
     test.each([
       ['loses the response after the write', loseResponse],
-      ['cuts the response in the middle', truncateResponse],
       ['hangs up', hangUp],
-      ['hangs', hang],
       ['answers 500', dynamoDbError(500, 'InternalServerError')],
       ['throttles', dynamoDbError(400, 'ProvisionedThroughputExceededException')],
     ])('%s once, the response is a 200, because the function calls the store again', async (_, fault) => {
@@ -491,7 +383,7 @@ const testFaults = (service: () => PlantService): void => {
       expect(await service().read(id)).toEqual(item(id, name));
     });
 
-    test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
+    test.each(['ResourceNotFoundException', 'ExpiredTokenException'])(
       'returns %s, the response is a 500, because a retry would not help',
       async (type) => {
         const { send, fail, expectCalls, recovers } = await start();
@@ -506,20 +398,20 @@ const testFaults = (service: () => PlantService): void => {
   });
 
   test('createPlant answers 503 within the time limit of a request even if the body takes long to parse and the store hangs', async () => {
-    const { sendOnce, fail, recovers } = await start();
+    const { send, fail, recovers } = await start();
     const id = newId();
     fail(id, hang);
     const body = (filler: string) => `{"id":${id},"name":"${name}","more":[1.5${filler}]}`;
     const slow = body(',0'.repeat((1_048_576 - body('').length) / 2));
     // Do not expect the error 50301, because the error is 50302 if a busy machine leaves no time to call the store.
-    expect(await sendOnce({ body: slow, contentType })).toMatchObject({ status: 503 });
+    expect(await send({ body: slow, contentType })).toMatchObject({ status: 503 });
     await recovers(id);
   });
 
   test('createPlant answers 503 with Retry-After if the store refuses connections', async () => {
-    const { sendOnce, refuseConnections, recovers } = await start();
+    const { send, refuseConnections, recovers } = await start();
     const id = newId();
-    const refused = await refuseConnections(() => sendOnce(plant(id)));
+    const refused = await refuseConnections(() => send(plant(id)));
     expect(refused).toMatchObject(refusal(50301));
     expect(refused.headers).toMatchObject({ 'retry-after': '1' });
     await recovers(id);
