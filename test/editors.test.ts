@@ -60,9 +60,7 @@ describe('the dev container', () => {
     expect([service, ...others]).toEqual([readPort()]);
     expect(readFileSync(path.join(root, 'local/options.ts'), 'utf8')).toContain(`on port ${debug} unless`);
     expect(devContainer.otherPortsAttributes).toEqual({ onAutoForward: 'ignore' });
-  });
-
-  test('forwards the port of npm start to the same port number, because /docs refuses a Host header with another port', () => {
+    // /docs refuses a Host header with another port.
     expect(devContainer.portsAttributes['3000'].requireLocalPort).toBe(true);
   });
 });

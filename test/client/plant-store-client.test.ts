@@ -43,10 +43,11 @@ const stopTimers = () => {
 /** Returns whether the client waits before a retry: with a fixed token, only then does it listen to `signal`. */
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
-test('the client sends a plant with the token, and returns the stored plant', async () => {
-  const { create, received } = await start(stored);
-  const body = { name: 'Moss' };
-  expect(await create()).toEqual({ ok: true, status: 200, headers: expect.any(Headers), body });
+test('the client sends a plant with the token, and returns the stored plant and the headers of the response', async () => {
+  const { create, received } = await start(answer(200, { name: 'Moss' }, { 'idempotent-replayed': 'true' }));
+  const result = await create();
+  expect(result).toMatchObject({ ok: true, status: 200, body: { name: 'Moss' } });
+  expect(result.ok && result.headers.get('idempotent-replayed')).toBe('true');
   expect(received).toEqual([{ authorization: 'Bearer a.b.c', body: '{"id":1,"name":"Moss"}' }]);
 });
 
@@ -73,12 +74,6 @@ test.each<[what: string, status: number, body: unknown]>([
   expect(await create()).toMatchObject({ status, requestId: 'second=' });
 });
 
-test('a successful result has the headers of the response', async () => {
-  const { create } = await start(answer(200, { name: 'Moss' }, { 'idempotent-replayed': 'true' }));
-  const result = await create();
-  expect(result.ok && result.headers.get('idempotent-replayed')).toBe('true');
-});
-
 const examples = Object.entries(createPlantOperation.responses)
   .filter(([status]) => status !== '200')
   .flatMap(([status, { content }]) =>
@@ -88,15 +83,6 @@ const examples = Object.entries(createPlantOperation.responses)
 test.each(examples)('the client returns the error %i %j of the contract', async (status, body) => {
   const { create } = await start(answer(status, body, { 'retry-after': '0' }));
   expect(await create()).toEqual({ ok: false, status, error: 'gateway', ...(body as object) });
-});
-
-test('a plant counts as stored even if the caller changes the plant object after the request was sent', async () => {
-  const plant = { ...moss };
-  const { baseUrl } = await startScriptedService((response, request) => {
-    plant.name = 'Fern';
-    stored(response, request);
-  });
-  expect(await createPlantStoreClient({ baseUrl, token: 'a.b.c' }).createPlant(plant)).toMatchObject({ ok: true });
 });
 
 test.each([301, 303, 307])('the client does not follow a redirect: %i', async (status) => {
@@ -142,12 +128,9 @@ describe('the client sends a plant again', () => {
     expect(received, 'requests').toHaveLength(2);
   });
 
-  test.each([
-    ['a 503', unavailable, 503],
-    ['responses that break off', cut, undefined],
-  ])('at most twice, after %s', async (_, script, status) => {
-    const { create, received } = await start(script);
-    expect(await create()).toMatchObject({ ok: false, error: status ? 50301 : 'no answer' });
+  test('at most twice', async () => {
+    const { create, received } = await start(unavailable);
+    expect(await create()).toMatchObject({ ok: false, error: 50301 });
     expect(received, 'requests').toHaveLength(3);
   });
 

@@ -1,6 +1,4 @@
-import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
-import path from 'node:path';
+import { spawnSync } from 'node:child_process';
 import { type Browser, chromium } from 'playwright-core';
 
 /**
@@ -8,19 +6,12 @@ import { type Browser, chromium } from 'playwright-core';
  * or, if it is unset or empty, the first `chromium` in PATH. @throws Error if no such program is found
  */
 export const startChromium = async (proxy: string): Promise<Browser> => {
-  const { CHROMIUM, PATH = '' } = process.env;
-  const places = CHROMIUM ? [CHROMIUM] : PATH.split(path.delimiter).map((folder) => path.join(folder, 'chromium'));
-  for (const executablePath of places) {
-    const isThere = await access(executablePath, constants.X_OK).then(
-      () => true,
-      () => false,
+  const found = spawnSync('sh', ['-c', 'command -v "$0"', process.env['CHROMIUM'] || 'chromium'], { encoding: 'utf8' });
+  const executablePath = found.stdout.trim();
+  if (executablePath === '') {
+    throw new Error(
+      'No chromium is on PATH. Install it (Debian: apt-get install chromium), or set CHROMIUM to its path.',
     );
-    const bypass = '127.0.0.1';
-    if (isThere) return chromium.launch({ executablePath, proxy: { server: proxy, bypass }, timeout: 0 });
   }
-  throw new Error(
-    CHROMIUM
-      ? `CHROMIUM is ${CHROMIUM}, which is not a program.`
-      : 'No chromium is on PATH. Install it (Debian: apt-get install chromium), or set CHROMIUM to its path.',
-  );
+  return chromium.launch({ executablePath, proxy: { server: proxy, bypass: '127.0.0.1' }, timeout: 0 });
 };

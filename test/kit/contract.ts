@@ -135,10 +135,3 @@ export const expectInContract = (
   expect(validate(value), `${body}: ${JSON.stringify(validate.errors)}`).toBe(true);
   if (value?.error !== undefined) expect(errors).toContain(value.error);
 };
-
-/** Returns the operation to which the gateway would route a request; undefined if the contract has none. */
-export const operationFor = (method: string, path: string): Operation | undefined =>
-  operations.find(
-    (operation) =>
-      operation.method === method && new RegExp(`^${operation.path.replaceAll(/\{[^}]*\}/g, '[^/]+')}$`).test(path),
-  );

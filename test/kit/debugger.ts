@@ -1,6 +1,6 @@
 /** A debugger for tests: it speaks the Chrome DevTools Protocol, and attaches to worker threads as VS Code does. */
 import { readFileSync } from 'node:fs';
-import { SourceMap } from 'node:module';
+import { SourceMap, type SourceMapping } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
 type Message = { id?: number; method?: string; params?: unknown; result?: unknown; error?: { message: string } };
@@ -27,15 +27,14 @@ export class Thread {
     if (error) call?.reject(new Error(error.message));
     else call?.resolve(result);
     if (method === 'Debugger.scriptParsed') this.#scripts.push(params as Script);
-    if (method === 'Debugger.paused') this.#paused(params as Pause);
     if (method === 'Debugger.resumed') this.frame = undefined;
+    if (method === 'Debugger.paused') {
+      const { reason, callFrames } = params as Pause;
+      // A worker that waited for the debugger pauses at its first line. Resume it, because it has hit no breakpoint.
+      if (reason === 'Break on start') void this.call('Debugger.resume');
+      else [this.frame] = callFrames;
+    }
     if (method) this.#onEvent(method, params);
-  }
-
-  #paused({ reason, callFrames: [frame] }: Pause): void {
-    // A worker that waited for the debugger pauses at its first line. Resume it, because it has hit no breakpoint.
-    if (reason === 'Break on start') void this.call('Debugger.resume');
-    else this.frame = frame;
   }
 
   /** Calls a method of the Chrome DevTools Protocol. @throws Error with the response's message if the call fails */
@@ -68,24 +67,19 @@ export class Thread {
   /** Evaluates an expression in the innermost frame of the paused thread. */
   async evaluate(expression: string): Promise<unknown> {
     const options = { ...this.frame, expression, returnByValue: true };
-    const evaluated = await this.call('Debugger.evaluateOnCallFrame', options);
-    return (evaluated as { result: { value?: unknown } }).result.value;
+    return Object(await this.call('Debugger.evaluateOnCallFrame', options)).result.value;
   }
 }
 
-/**
- * Finds, with the source map of a generated script, where the code of a source line begins in the script. Lines are
- * counted from 0.
- */
+/** Finds, with the source map of a generated script, where the code of a source line begins. Lines count from 0. */
 const generatedPlace = (script: string, sourceMapUrl: string, source: { url: string; line: number }) => {
   const map = new SourceMap(JSON.parse(Buffer.from(sourceMapUrl.split(',')[1] ?? '', 'base64').toString()));
   const { sources, sourceRoot } = map.payload;
   if (!sources.some((each) => sourceRoot + each === source.url)) return undefined;
   for (const [lineNumber, code] of script.split('\n').entries()) {
     for (let columnNumber = 0; columnNumber < code.length; columnNumber += 1) {
-      const entry = map.findEntry(lineNumber, columnNumber);
-      if (!('originalLine' in entry)) continue;
-      if (entry.originalLine === source.line && sourceRoot + entry.originalSource === source.url)
+      const { originalLine, originalSource } = map.findEntry(lineNumber, columnNumber) as SourceMapping;
+      if (originalLine === source.line && sourceRoot + originalSource === source.url)
         return { lineNumber, columnNumber };
     }
   }

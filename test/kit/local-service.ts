@@ -7,17 +7,12 @@ import { expectInContract } from './contract.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-const programOf = (script: 'start' | 'token' | 'plant' | 'request' | 'restore'): string =>
-  packageJson.scripts[script].split(' ').at(-1) ?? '';
+const commands = ['start', 'token', 'plant', 'request', 'restore'] as const;
 
 /** For each of these npm scripts, the file that it runs. */
-export const programs = {
-  start: programOf('start'),
-  token: programOf('token'),
-  plant: programOf('plant'),
-  request: programOf('request'),
-  restore: programOf('restore'),
-};
+export const programs = Object.fromEntries(
+  commands.map((script) => [script, packageJson.scripts[script].split(' ').at(-1)]),
+) as Record<(typeof commands)[number], string>;
 
 export type CommandResult = { code: number | null; stdout: string; stderr: string };
 

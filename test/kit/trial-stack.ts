@@ -102,30 +102,6 @@ const withTimeout =
   };
 
 /**
- * Chooses the previous or the new version of a function for each event, as an alias with weights does. A function
- * without a previous version runs the new one.
- */
-class WeightedAliases {
-  newShare = 0.1;
-  readonly #events = new Map<string, number>();
-  readonly #withPrevious: readonly string[];
-
-  constructor(withPrevious: readonly string[]) {
-    this.#withPrevious = withPrevious;
-  }
-
-  /**
-   * Chooses at random the version that handles a function's next event. The trial's seed makes the choice repeatable.
-   */
-  nextVersion(functionName: string): 'new' | 'previous' {
-    const count = (this.#events.get(functionName) ?? 0) + 1;
-    this.#events.set(functionName, count);
-    const random = createHash('sha256').update(`${seed} ${functionName} ${count}`).digest().readUInt32BE() / 2 ** 32;
-    return this.#withPrevious.includes(functionName) && random >= this.newShare ? 'previous' : 'new';
-  }
-}
-
-/**
  * Starts the stack. The functions that handle the API's operations use the DynamoDB endpoint `storeEndpoint`, unless
  * `changes` sets another.
  */
@@ -167,14 +143,22 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const functions = new Functions(mine, [issuer.certificate]);
   const previous = new Functions(others, [issuer.certificate]);
   undo.push(() => Promise.all([functions.close(), previous.close()]));
-  const aliases = new WeightedAliases(others.map(({ name }) => name));
+  let newShare = 0.1;
+  const events = new Map<string, number>();
+  /** Chooses a version at random, as an alias with weights does. The trial's seed makes the choice repeatable. */
+  const isForPrevious = (functionName: string): boolean => {
+    const count = (events.get(functionName) ?? 0) + 1;
+    events.set(functionName, count);
+    const random = createHash('sha256').update(`${seed} ${functionName} ${count}`).digest().readUInt32BE() / 2 ** 32;
+    return random >= newShare && others.some(({ name }) => name === functionName);
+  };
   const log: AccessLogEntry[] = [];
   const invocations: Invocation[] = [];
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
   const { respond } = new HttpApi(
     changes.gateway?.api ?? api,
     async (target, event) => {
-      const version = aliases.nextVersion(target.functionName) === 'new' ? functions : previous;
+      const version = isForPrevious(target.functionName) ? previous : functions;
       const outcome = await version.invoke(target, event);
       invocations.push({ functionName: target.functionName, outcome });
       return outcome;
@@ -219,8 +203,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     setFunctionTimeout: (name, timeout) => {
       for (const spec of mine) if (spec.name === fullName(name)) spec.timeout = timeout;
     },
-    shift: (newShare) => {
-      aliases.newShare = newShare;
+    shift: (share) => {
+      newShare = share;
     },
     nameOf: fullName,
     invoke: (name, event) => functions.invokeByName(fullName(name), event),
