@@ -14,7 +14,7 @@ import { newId } from './kit/responses.ts';
 import { startServer } from './kit/servers.ts';
 
 /** Files in the data folder that belong to the user, so the service must not touch them. */
-const mine = ['assembly/index.js', 'bundles/notes.txt', 'notes.json'];
+const userFiles = ['assembly/index.js', 'bundles/notes.txt', 'notes.json'];
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
 let service: LocalService;
@@ -22,7 +22,7 @@ let token: string;
 beforeAll(async () => {
   home = await temporaryFolder();
   await chmod(home.folder, 0o755);
-  for (const file of mine.map((name) => path.join(home.folder, name))) {
+  for (const file of userFiles.map((name) => path.join(home.folder, name))) {
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, 'mine');
   }
@@ -37,13 +37,13 @@ beforeAll(async () => {
 afterAll(async () => {
   const { code, stderr } = await service.stop('SIGHUP');
   const left = await list();
-  const contents = await Promise.all(mine.map((name) => readFile(path.join(home.folder, name), 'utf8')));
+  const contents = await Promise.all(userFiles.map((name) => readFile(path.join(home.folder, name), 'utf8')));
   const homeMode = await mode('.');
   await home.remove();
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error|warning/i) });
   // After the service has stopped, neither the session file, which contains a secret, nor a temporary folder remains.
   expect(left).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'notes.json']);
-  expect(contents, 'files of the user').toEqual(mine.map(() => 'mine'));
+  expect(contents, 'files of the user').toEqual(userFiles.map(() => 'mine'));
   expect(homeMode, 'mode of the data folder').toBe(0o755);
 });
 

@@ -79,8 +79,8 @@ fetch(positionals[0], { method: 'POST', body: values.data, headers: values.heade
 export const test = base.extend<{ home: Awaited<ReturnType<typeof makeHome>> }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest demands this pattern even if no other fixture is used
   home: async ({}, use) => {
-    const mine = await makeHome();
-    await use(mine);
-    await mine.cleanUp();
+    const home = await makeHome();
+    await use(home);
+    await home.cleanUp();
   },
 });

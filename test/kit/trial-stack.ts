@@ -138,10 +138,10 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     return wrapHandler(all, folder, `(handler) => (${wrapper})((${withTimeout})(handler, ${spec.timeout}))`);
   };
 
-  const mine = await Promise.all(specs.map((spec) => changed(spec, 'new')));
-  const others = await Promise.all((changes.previous ?? []).map((spec) => changed(spec, 'previous')));
-  const functions = new Functions(mine, [issuer.certificate]);
-  const previous = new Functions(others, [issuer.certificate]);
+  const current = await Promise.all(specs.map((spec) => changed(spec, 'new')));
+  const older = await Promise.all((changes.previous ?? []).map((spec) => changed(spec, 'previous')));
+  const functions = new Functions(current, [issuer.certificate]);
+  const previous = new Functions(older, [issuer.certificate]);
   undo.push(() => Promise.all([functions.close(), previous.close()]));
   let newShare = 0.1;
   const events = new Map<string, number>();
@@ -150,7 +150,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     const count = (events.get(functionName) ?? 0) + 1;
     events.set(functionName, count);
     const random = createHash('sha256').update(`${seed} ${functionName} ${count}`).digest().readUInt32BE() / 2 ** 32;
-    return random >= newShare && others.some(({ name }) => name === functionName);
+    return random >= newShare && older.some(({ name }) => name === functionName);
   };
   const log: AccessLogEntry[] = [];
   const invocations: Invocation[] = [];
@@ -201,7 +201,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
         ({ status }) => isUnavailable(status),
       ),
     setFunctionTimeout: (name, timeout) => {
-      for (const spec of mine) if (spec.name === fullName(name)) spec.timeout = timeout;
+      for (const spec of current) if (spec.name === fullName(name)) spec.timeout = timeout;
     },
     shift: (share) => {
       newShare = share;
