@@ -14,31 +14,12 @@ type Call = {
    * The number of this call among all calls for its plant, counted from 1. Calls without a plant are counted together.
    */
   number: number;
-  /**
-   * The number of the SDK request to which this call belongs, counting the requests for the same plant from 1. A retry
-   * by the SDK is a new call, but not a new request.
-   */
-  request: number;
   /** The time of the call's signature, by the sender's clock, in milliseconds since the epoch. */
   signedAt: number;
-  /**
-   * Passes the call on to the store.
-   * @returns the store's response. The `Fault` that calls this function decides whether the SDK gets that response.
-   */
+  /** Passes the call on to the store. The fault decides whether the SDK gets the store's response. */
   perform: () => Promise<StoreResponse>;
-  /**
-   * Adds to `performed` the outcome of a call that an injected fault answered instead of the store. Do not use it for a
-   * call that `perform` passes on to the store: `perform` adds that outcome.
-   */
-  note: (response: Pick<StoreResponse, 'status' | 'body'>) => void;
 };
 type StoreResponse = { status: number; requestId: string; body: string };
-
-/**
- * A call that DynamoDB performed or refused, even if the caller got no response. If `error` is not set, the call
- * succeeded.
- */
-export type PerformedCall = { operation: string; status: number; error: string | undefined };
 
 export type Fault = (call: Call) => unknown;
 
@@ -52,7 +33,6 @@ export type Faults = {
   fail: (id: string | undefined, fault?: Fault) => void;
   /** Returns the number of calls for the plant with this id, or of all calls if `id` is undefined. */
   calls: (id?: string) => number;
-  performed: PerformedCall[];
   refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
 };
 
@@ -61,33 +41,22 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
   const store = await startPlantsStore(tableName);
   const faults = new Map<string | undefined, Fault>();
   const calls = new Map<string | undefined, number>();
-  const requests = new Map<string | undefined, Set<string>>();
-  const performed: PerformedCall[] = [];
 
   const proxy = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
     const { host, connection, 'content-length': length, ...headers } = request.headers as Record<string, string>;
-    const note: Call['note'] = (response) => {
-      const operation = headers['x-amz-target']?.replace('DynamoDB_20120810.', '') ?? '';
-      const error = response.status === 200 ? undefined : JSON.parse(response.body).__type?.replace(/^.*#/, '');
-      performed.push({ operation, status: response.status, error });
-    };
     const perform = async (): Promise<StoreResponse> => {
       const stored = await fetch(store.endpoint, { method: 'POST', headers, body });
       const requestId = stored.headers.get('x-amzn-requestid') ?? '';
-      const answer = { status: stored.status, requestId, body: await stored.text() };
-      note(answer);
-      return answer;
+      return { status: stored.status, requestId, body: await stored.text() };
     };
     const signedAt = readBasicDate(headers['x-amz-date'] ?? '');
     const { Item, Key } = JSON.parse(body.toString());
     const id: string | undefined = (Item ?? Key)?.id?.N;
     const number = (calls.get(id) ?? 0) + 1;
     calls.set(id, number);
-    const known = requests.get(id) ?? new Set();
-    requests.set(id, known.add(headers['amz-sdk-invocation-id'] ?? ''));
     const fault = faults.get(id) ?? faults.get(undefined) ?? pass;
-    await fault({ response, number, request: known.size, signedAt, perform, note });
+    await fault({ response, number, signedAt, perform });
   });
   const port = await listen(keepingIdle(proxy), 0);
 
@@ -96,7 +65,6 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     endpoint: `http://127.0.0.1:${port}`,
     fail: (id, fault = pass) => faults.set(id, fault),
     calls: (id) => (id === undefined ? [...calls.values()].reduce((sum, each) => sum + each, 0) : (calls.get(id) ?? 0)),
-    performed,
     refuseConnections: (during) => closedDuring(proxy, port, during),
     close: async () => {
       await closeServer(proxy);
@@ -151,9 +119,8 @@ export const clockAhead =
  */
 export const dynamoDbError =
   (status: number, type: string): Fault =>
-  ({ response, note }) => {
+  ({ response }) => {
     const body = JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, message: 'no secret Moss' });
-    note({ status, body });
     response.writeHead(status, jsonType).end(body);
   };
 
@@ -198,12 +165,3 @@ export const onFirstCall =
   (fault: Fault): Fault =>
   (call) =>
     (call.number === 1 ? fault : pass)(call);
-
-/**
- * Injects `fault` into the first SDK request for each plant and into the SDK's retries of that request. Only a second
- * request for the plant can succeed, so the client must send the plant again.
- */
-export const onFirstRequest =
-  (fault: Fault): Fault =>
-  (call) =>
-    (call.request === 1 ? fault : pass)(call);

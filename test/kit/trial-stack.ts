@@ -72,21 +72,18 @@ type Send = (body: string, headers?: Record<string, string>) => Promise<PlantRes
 export type FunctionName = 'authorizer' | `${string} /${string}`;
 
 /**
- * What a test changes in its copy of the stack: the environment or code of functions, options of the gateway, or the
- * previous versions of functions in a roll-out.
+ * What a test changes in its copy of the stack: the environment or code of functions, or the previous versions of
+ * functions in a roll-out.
  */
 export type Changes = {
   authorizer?: Change;
   operations?: Change;
-  gateway?: GatewayOptions;
   /**
    * The old functions, which a roll-out replaces. If set, the old functions get 90 % of the events at first, and the
    * new ones the rest.
    */
   previous?: FunctionSpec[];
 };
-
-type GatewayOptions = { api: ConstructorParameters<typeof HttpApi>[0]; throttleClock: () => number };
 
 /** A time-out in milliseconds that only a function that hangs can reach. */
 export const longTimeout = 300_000;
@@ -155,16 +152,12 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const log: AccessLogEntry[] = [];
   const invocations: Invocation[] = [];
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
-  const { respond } = new HttpApi(
-    changes.gateway?.api ?? api,
-    async (target, event) => {
-      const version = isForPrevious(target.functionName) ? previous : functions;
-      const outcome = await version.invoke(target, event);
-      invocations.push({ functionName: target.functionName, outcome });
-      return outcome;
-    },
-    changes.gateway?.throttleClock,
-  );
+  const { respond } = new HttpApi(api, async (target, event) => {
+    const version = isForPrevious(target.functionName) ? previous : functions;
+    const outcome = await version.invoke(target, event);
+    invocations.push({ functionName: target.functionName, outcome });
+    return outcome;
+  });
   const server = gateway({
     respond,
     onRequest: (entry) => log.push(entry),
