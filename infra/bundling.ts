@@ -8,7 +8,7 @@ const stub = (file: string): string => path.join(import.meta.dirname, 'sdk-stubs
 
 /**
  * Modules of the SDK and of Node.js that no function needs, each with the stub that replaces it. The stubs save almost
- * half of a bundle's size and load time. docs/decisions/sdk-stubs.md says which test fails if the SDK changes.
+ * half of a bundle's size and load time. docs/decisions/functions.md says which test fails if the SDK changes.
  */
 const stubs = {
   '@aws-sdk/credential-provider-node': stub('credentials.ts'),

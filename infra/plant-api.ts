@@ -34,7 +34,7 @@ export class PlantApi extends HttpApi {
       ...(domain && { disableExecuteApiEndpoint: true }),
       defaultAuthorizer: new HttpLambdaAuthorizer('BearerAuth', authorizer, {
         responseTypes: [HttpLambdaResponseType.SIMPLE],
-        // A cached authorizer result could outlive its token: docs/decisions/uncached-authorizer.md.
+        // A cached authorizer result could outlive its token: docs/decisions/stack.md.
         resultsCacheTtl: Duration.seconds(0),
         identitySource: ['$request.header.Authorization'],
       }),

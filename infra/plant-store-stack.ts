@@ -30,7 +30,7 @@ export class PlantStoreStack extends Stack {
 
     const addPool = () => new TokenIssuer(this, 'TokenIssuer', scopes, stage);
     const issuer = externalIssuer ?? addPool();
-    // In `prod`, keep the pool while another issuer is trusted: docs/decisions/user-pool.md.
+    // In `prod`, keep the pool while another issuer is trusted: docs/decisions/stack.md.
     if (externalIssuer && stage === 'prod' && resourceOf(scopes) !== undefined) addPool();
     const authorizer = new ServiceFunction(this, 'Authorizer', {
       entry: 'authorizer.lambda.ts',

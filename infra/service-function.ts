@@ -38,10 +38,10 @@ export class BundledFunction extends lambda.Function {
       handler: 'index.handler',
       runtime: lambda.Runtime.NODEJS_24_X,
       architecture: lambda.Architecture.ARM_64,
-      // 1,769 MB give the function one core. docs/decisions/function-settings.md explains this and the log format.
+      // 1,769 MB give the function one core. docs/decisions/functions.md explains this and the log format.
       memorySize: 1_769,
       timeout,
-      // The functions log this hash of their bundle with each failure: docs/decisions/function-settings.md.
+      // The functions log this hash of their bundle with each failure: docs/decisions/functions.md.
       environment: { ...environment, BUNDLE_SHA256: createHash('sha256').update(bundle(entry)).digest('hex') },
       role,
       // `prod` keeps older versions so that the alias can go back to one. A version whose deployment failed is deleted:

@@ -40,7 +40,7 @@ export type Settings = {
   alarmEmail?: string | undefined;
   /** The team that owns the stack: the tag `owner` of its resources. If absent, they do not get this tag. */
   owner?: string | undefined;
-  /** Whether X-Ray traces the functions. docs/decisions/tracing.md says why the default is off. */
+  /** Whether X-Ray traces the functions. docs/decisions/stack.md says why the default is off. */
   tracing: boolean;
 };
 

@@ -12,7 +12,7 @@ type SmokeTestProps = {
   issuer: string;
 } & Pick<Settings, 'stage' | 'tracing'>;
 
-/** Tests the new version of each function before it gets requests from clients: docs/decisions/smoke-test.md. */
+/** Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. */
 export class SmokeTest extends BundledFunction {
   constructor(scope: Construct, id: string, { functions, issuer, stage, tracing }: SmokeTestProps) {
     const versions = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion] as const);

@@ -1,6 +1,6 @@
 /**
  * `npm run diff` shows what deploying the working tree would change in a stack that was deployed from another commit.
- * The command fails if the change needs more than a review: docs/decisions/pull-request.md
+ * The command fails if the change needs more than a review: docs/decisions/tools.md
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';

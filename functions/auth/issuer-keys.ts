@@ -31,7 +31,7 @@ export type IssuerKeys = {
 
 /** Caches an issuer's key set (RFC 7517) across invocations. @example issuerKeys('https://issuer.example/jwks.json') */
 export const issuerKeys = (jwksUri: string): IssuerKeys => {
-  // SimpleFetcher uses only https, and retries once. Why not aws-jwt-verify's cache: docs/decisions/key-cache.md
+  // SimpleFetcher uses only https, and retries once. Why not aws-jwt-verify's cache: docs/decisions/functions.md
   const fetcher = new SimpleFetcher({ defaultRequestOptions: { responseTimeout } });
   let cached: { keys: IssuerKey[]; fetchedAt: number } | undefined;
   let failure: string | undefined;

@@ -10,7 +10,7 @@ export type Check<Id extends OperationId = OperationId> = {
   body?: unknown;
 } & ({ status: number; response: Operations[Id]['response'] } | { error: Operations[Id]['errorCode'] });
 
-/** The id of the plant that stays in the table, unless a client's plant has it: docs/decisions/smoke-test.md */
+/** The id of the plant that stays in the table, unless a client's plant has it: docs/decisions/stack.md */
 const usualId = 9223372036854775806n;
 
 /** Returns a random id from 2^62 to 2^63. A version that rounds ids would change almost all of them. */
@@ -22,7 +22,7 @@ export type Checks = { readonly [Id in OperationId]: Readonly<Record<string, Che
 /** If `isTaken`, a client's plant has the usual id. */
 export const checksFor = (isTaken: boolean): Checks => {
   const id = isTaken ? randomId() : usualId;
-  const content = { name: 'Smoke test', tag: 'docs/decisions/smoke-test.md' };
+  const content = { name: 'Smoke test', tag: 'Deployments add this plant.' };
   const plant = { id, ...content };
   return {
     createPlant: {
