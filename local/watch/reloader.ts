@@ -50,7 +50,8 @@ export class Reloader {
   async reload(files: string[]): Promise<string> {
     const hasChanged = (start: string): boolean => files.some((file) => file.startsWith(start));
     this.#isBundlingOutdated ||= hasChanged('infra/bundling.ts');
-    if (hasChanged('schemas/')) await this.#run('scripts/compile-contract.ts', 'schemas/openapi.yaml', 'functions/generated');
+    if (hasChanged('schemas/'))
+      await this.#run('scripts/compile-contract.ts', 'schemas/openapi.yaml', 'functions/generated');
     const bundles = await this.#bundler.bundle();
     const isStack = hasChanged('schemas/') || hasChanged('infra/') || this.#isBundlingOutdated;
     return isStack ? this.#reloadStack(bundles) : this.#swapFunctions(bundles);

@@ -110,7 +110,10 @@ const create = async (plant: object) => {
 
 test('the compiler names each file that must handle new fields; once these files do, createPlant stores and returns the fields, and accepts the same plant again', async () => {
   await apply(contract);
-  expect(await node({}, 'scripts/compile-contract.ts', 'schemas/openapi.yaml', 'functions/generated')).toMatchObject({ code: 0, stderr: '' });
+  expect(await node({}, 'scripts/compile-contract.ts', 'schemas/openapi.yaml', 'functions/generated')).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
   const places = ['cli/plant.ts', 'functions/plants/plant-table.ts', 'functions/plants/plant.ts'];
   const named = await namedByCompiler();
   for (const place of places) expect(named).toContainEqual([place, fields]);
