@@ -3,8 +3,8 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
-import browserConfig from './browser/vitest.config.ts';
-import runtimesConfig from './client/vitest.config.ts';
+import runtimesConfig from '../packages/client/test/vitest.config.ts';
+import browserConfig from '../tools/test/browser/vitest.config.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -186,12 +186,18 @@ describe('the folder test/', () => {
     expect(shared.filter((file) => lasting.test(readFileSync(path.join(root, file), 'utf8')))).toEqual([]);
   });
 
-  test('is not imported by files in other folders, except in bench/', () => {
+  test('is not imported by files in other folders, except in template/bench/', () => {
     const outside = globSync(
       ['*.ts', '.ci/**/*.{ts,mjs}', '{cli,client,emulator,functions,infra,local,scripts}/**/*.{ts,js}'],
       {
         cwd: root,
-        exclude: ['**/node_modules', '**/generated', 'emulator/test', '.ci/mutation/sandbox', '.ci/mutation/report'],
+        exclude: [
+          '**/node_modules',
+          '**/generated',
+          'packages/emulator/test',
+          '.ci/mutation/sandbox',
+          '.ci/mutation/report',
+        ],
       },
     );
     const importing = outside.filter((file) => importsOf(file).some((target) => /^(test|bench)\//.test(target)));

@@ -80,7 +80,7 @@ test('documents, comments and configurations name only files and folders that ex
 /** The most words that a document may have, as `wc -w` counts them. */
 const wordLimits: Record<string, number> = {
   'README.md': 900,
-  'CONTRIBUTING.md': 600,
+  '.github/CONTRIBUTING.md': 600,
   'docs/operate/runbook.md': 3_500,
 };
 
@@ -108,7 +108,7 @@ test.each(texts.filter((file) => file.endsWith('.md')))('%s names only npm scrip
 });
 
 test('the table in CONTRIBUTING has one row for every npm script, and no other rows', () => {
-  const [, commands = ''] = /^## Commands\n(.*?)^## /ms.exec(read('CONTRIBUTING.md')) ?? [];
+  const [, commands = ''] = /^## Commands\n(.*?)^## /ms.exec(read('.github/CONTRIBUTING.md')) ?? [];
   const firstCells = [...commands.matchAll(/^\| (.*?) \|/gm)].map(([, cell = '']) => cell).join('\n');
   // `npm ci` is not a script; npm runs these three without the word `run`.
   const listed = [...firstCells.matchAll(/`npm (?:run ([a-z][\w:-]*)|(start|test|version)\b)/g)];

@@ -6,8 +6,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import devContainer from '../.devcontainer/devcontainer.json' with { type: 'json' };
-import { readPort } from '../local/settings.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { readPort } from '../tools/start/settings.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -58,7 +58,7 @@ describe('the dev container', () => {
     vi.stubEnv('PORT', '');
     const [service, debug, ...others] = devContainer.forwardPorts;
     expect([service, ...others]).toEqual([readPort()]);
-    expect(readFileSync(path.join(root, 'local/options.ts'), 'utf8')).toContain(`on port ${debug} unless`);
+    expect(readFileSync(path.join(root, 'tools/start/options.ts'), 'utf8')).toContain(`on port ${debug} unless`);
     expect(devContainer.otherPortsAttributes).toEqual({ onAutoForward: 'ignore' });
     // /docs refuses a Host header with another port.
     expect(devContainer.portsAttributes['3000'].requireLocalPort).toBe(true);

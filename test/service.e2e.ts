@@ -4,8 +4,8 @@
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createPlantStoreClient, type NewPlant } from '../client/plant-store-client.ts';
-import { fetchToken, readSession } from '../local/session.ts';
+import { createPlantStoreClient, type NewPlant } from '../packages/client/plant-store-client.ts';
+import { fetchToken, readSession } from '../tools/start/session.ts';
 import { expectInContract } from './kit/contract.ts';
 import { dynamoDbError, type Faults, startFaultyStore } from './kit/faulty-store.ts';
 import { startLocalService, temporaryFolder } from './kit/local-service.ts';

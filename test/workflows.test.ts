@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { allowable } from '../scripts/diff/verdict.ts';
+import { allowable } from '../tools/release/diff/verdict.ts';
 import { temporaryFolder } from './kit/local-service.ts';
 
 type Step = { uses?: string; run?: string; with?: Record<string, unknown> };

@@ -1,7 +1,7 @@
 import { SimpleFetcher } from 'aws-jwt-verify/https';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type LocalIssuer, startIssuer } from '../../local/issuer.ts';
-import { fetchToken } from '../../local/session.ts';
+import { type LocalIssuer, startIssuer } from '../../tools/start/issuer.ts';
+import { fetchToken } from '../../tools/start/session.ts';
 import { claims, makeKey, sign } from '../kit/access-tokens.ts';
 import { authorizerEvent } from '../kit/gateway-events.ts';
 

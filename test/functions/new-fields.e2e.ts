@@ -40,7 +40,7 @@ const handled: Edit[] = [
 `,
   ],
   [
-    'cli/plant.ts',
+    'tools/cli/plant.ts',
     "  tag: new Option('--tag <text>', 'any text'),\n",
     `  tag: new Option('--tag <text>', 'any text'),
   evergreen: new Option('--evergreen'),
@@ -110,11 +110,11 @@ const create = async (plant: object) => {
 
 test('the compiler names each file that must handle new fields; once these files do, createPlant stores and returns the fields, and accepts the same plant again', async () => {
   await apply(contract);
-  expect(await node({}, 'scripts/compile-contract.ts', 'schemas/openapi.yaml', 'functions/generated')).toMatchObject({
+  expect(await node({}, 'packages/contract/main.ts', 'schemas/openapi.yaml', 'functions/generated')).toMatchObject({
     code: 0,
     stderr: '',
   });
-  const places = ['cli/plant.ts', 'functions/plants/plant-table.ts', 'functions/plants/plant.ts'];
+  const places = ['tools/cli/plant.ts', 'functions/plants/plant-table.ts', 'functions/plants/plant.ts'];
   const named = await namedByCompiler();
   for (const place of places) expect(named).toContainEqual([place, fields]);
 

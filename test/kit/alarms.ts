@@ -3,7 +3,7 @@
  * stack uses. https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html
  */
 import { runInNewContext } from 'node:vm';
-import type { LogLine } from '../../emulator/lambda/functions.ts';
+import type { LogLine } from '../../packages/emulator/lambda/functions.ts';
 import { propertiesOf, type Resource, resolve, type Template } from './template.ts';
 import type { TrialStack } from './trial-stack.ts';
 

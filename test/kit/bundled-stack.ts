@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import type { ServedStack } from '../../emulator/served-stack.ts';
-import { readTemplate } from '../../emulator/template/read-template.ts';
-import { prebuildBundles } from '../../local/prebuild.ts';
+import type { ServedStack } from '../../packages/emulator/served-stack.ts';
+import { readTemplate } from '../../packages/emulator/template/read-template.ts';
+import { prebuildBundles } from '../../tools/start/prebuild.ts';
 import { featureFlags } from './feature-flags.ts';
 
 export default async ({ provide }: TestProject) => {
@@ -13,7 +13,7 @@ export default async ({ provide }: TestProject) => {
   const remove = () => rm(folder, { recursive: true });
   const issuer = 'https://issuer.example';
   try {
-    const [{ makeApp }] = await Promise.all([import('../../local/stack.ts'), prebuildBundles()]);
+    const [{ makeApp }] = await Promise.all([import('../../tools/start/stack.ts'), prebuildBundles()]);
     const trusted = { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' };
     const context = { ...featureFlags, stage: 'prod', alarmEmail: 'none', ...trusted };
     const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');

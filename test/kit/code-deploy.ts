@@ -1,7 +1,7 @@
 /** A stand-in for the parts of Lambda and CodeDeploy that the smoke test calls. */
 import { createServer, type IncomingMessage } from 'node:http';
-import type { Outcome } from '../../emulator/lambda/functions.ts';
-import { closeServer, listen } from '../../local/listen.ts';
+import type { Outcome } from '../../packages/emulator/lambda/functions.ts';
+import { closeServer, listen } from '../../tools/start/listen.ts';
 
 /** What Lambda answers: the outcome of the invocation, or the error with which it refuses to invoke the function. */
 type Invocation = Outcome | { refused: string };

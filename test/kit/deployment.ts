@@ -1,9 +1,10 @@
 /** Makes two versions of the stack, and says what a deployment of one over the other does to the older one. */
-import type { Template } from '../../emulator/template/read-template.ts';
+
 import { operations as contract } from '../../functions/generated/contract.ts';
 import { bundle, setBundle } from '../../infra/bundling.ts';
 import { grants } from '../../infra/grants.ts';
 import { listOperations } from '../../infra/operations.ts';
+import type { Template } from '../../packages/emulator/template/read-template.ts';
 import type { Handler } from './trial-stack.ts';
 
 type Resources = Record<string, Template['Resources'][string] & { DeletionPolicy?: string }>;

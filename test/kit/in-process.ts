@@ -2,9 +2,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
-import { parseJson } from '../../client/json.ts';
-import { eventBody } from '../../emulator/gateway/event.ts';
 import { errors } from '../../functions/http/errors.ts';
+import { parseJson } from '../../packages/client/json.ts';
+import { eventBody } from '../../packages/emulator/gateway/event.ts';
 import { expectInContract, operations } from './contract.ts';
 import { startEventLoopClock } from './event-loop-clock.ts';
 import { startFaultyStore } from './faulty-store.ts';

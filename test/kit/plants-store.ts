@@ -7,11 +7,11 @@ import {
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
-import { listen } from '../../local/listen.ts';
-import '../../emulator/dynamodb/equal-documents.ts';
-import '../../emulator/dynamodb/item-size.ts';
-import { createTable } from '../../emulator/dynamodb/tables.ts';
-import type { TableSpec } from '../../emulator/served-stack.ts';
+import { listen } from '../../tools/start/listen.ts';
+import '../../packages/emulator/dynamodb/equal-documents.ts';
+import '../../packages/emulator/dynamodb/item-size.ts';
+import { createTable } from '../../packages/emulator/dynamodb/tables.ts';
+import type { TableSpec } from '../../packages/emulator/served-stack.ts';
 import { keepingIdle } from './servers.ts';
 
 /** An in-memory DynamoDB emulator for one test. */

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import { makeCertificate } from '../../local/certificate.ts';
-import { closeServer, listen } from '../../local/listen.ts';
+import { makeCertificate } from '../../tools/start/certificate.ts';
+import { closeServer, listen } from '../../tools/start/listen.ts';
 import { makeKey, type SigningKey } from './access-tokens.ts';
 import { closedDuring } from './servers.ts';
 

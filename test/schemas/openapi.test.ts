@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
-import { responses as gatewayResponses } from '../../emulator/gateway/response.ts';
 import type { Translation } from '../../functions/http/error-response.ts';
 import { type CatalogueEntry, errors } from '../../functions/http/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { responses as gatewayResponses } from '../../packages/emulator/gateway/response.ts';
 import { compile, contract, examplesOf, type Operation, operations } from '../kit/contract.ts';
 
 test('schemas/openapi.yaml is a valid OpenAPI 3.1.0 document with the version in package.json', async () => {

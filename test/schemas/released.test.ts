@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { breaksOf, readContract, readReleases } from '../../scripts/contract/compatibility.ts';
-import { advice } from '../../scripts/diff/verdict.ts';
+import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
+import { advice } from '../../tools/release/diff/verdict.ts';
 
 const project = path.resolve(import.meta.dirname, '../..');
 

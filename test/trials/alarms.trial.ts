@@ -3,7 +3,7 @@
  * alarms. Each request is really sent, but only once. It is counted as if it were sent in every minute.
  */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import type { LogLine } from '../../emulator/lambda/functions.ts';
+import type { LogLine } from '../../packages/emulator/lambda/functions.ts';
 import { matchesPattern, metricFilters, raisedAlarms, record, rollBackAlarms, valuesOfLog } from '../kit/alarms.ts';
 import { dynamoDbError, type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';

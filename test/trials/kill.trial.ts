@@ -1,6 +1,6 @@
 /** Kills the service of `npm start` (SIGKILL) under load, and expects every acknowledged plant to be stored. */
 import { expect, onTestFinished, test } from 'vitest';
-import { fetchToken, readSession } from '../../local/session.ts';
+import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { type LocalService, post, startLocalService, temporaryFolder } from '../kit/local-service.ts';
 import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { type Plant, somePlants, toJson } from '../kit/plants.ts';

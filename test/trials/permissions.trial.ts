@@ -5,13 +5,13 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { openStore, type Store } from '../../emulator/dynamodb/store.ts';
-import { Functions, type LogLine } from '../../emulator/lambda/functions.ts';
-import type { FunctionSpec } from '../../emulator/served-stack.ts';
-import { readTemplate, type Template } from '../../emulator/template/read-template.ts';
 import { bundle } from '../../infra/bundling.ts';
 import { grants } from '../../infra/grants.ts';
-import { makeApp } from '../../local/stack.ts';
+import { openStore, type Store } from '../../packages/emulator/dynamodb/store.ts';
+import { Functions, type LogLine } from '../../packages/emulator/lambda/functions.ts';
+import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
+import { readTemplate, type Template } from '../../packages/emulator/template/read-template.ts';
+import { makeApp } from '../../tools/start/stack.ts';
 import { audience } from '../kit/access-tokens.ts';
 import { raisedAlarms, valuesOfLog } from '../kit/alarms.ts';
 import { startCodeDeploy } from '../kit/code-deploy.ts';

@@ -1,6 +1,6 @@
 /** Runs the bundle of the smoke test on the deployed bundles, and on broken versions of these bundles. */
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { Functions } from '../../emulator/lambda/functions.ts';
+import { Functions } from '../../packages/emulator/lambda/functions.ts';
 import { startCodeDeploy } from '../kit/code-deploy.ts';
 import { withoutPauses } from '../kit/deployment.ts';
 import { temporaryFolder } from '../kit/local-service.ts';

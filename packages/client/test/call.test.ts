@@ -1,0 +1,322 @@
+/** Tests the client with invented operations, because it must support any operation that a contract may have. */
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { answer, startScriptedService } from '../../../test/kit/scripted-service.ts';
+import { type Call, callOf } from '../call.ts';
+import type { PlantStoreClient, Result } from '../plant-store-client.ts';
+import { type Operation, requestOf } from '../request.ts';
+
+type Plant = { name: string; isToxic?: boolean; heights?: number[]; origin?: object; serial?: number | bigint };
+
+const base = { parameters: [], responses: [{ status: 200, requires: [] }], errorCodes: [40002, 40401, 50001] };
+
+/** One invented operation of each kind, as packages/contract/main.ts would generate it from a contract. */
+const operations = {
+  listPlants: {
+    ...base,
+    method: 'GET',
+    path: '/plants',
+    parameters: [
+      { name: 'limit', in: 'query', type: 'integer' },
+      { name: 'tag', in: 'query', type: 'string' },
+      { name: 'isToxic', in: 'query', type: 'boolean' },
+      { name: 'above', in: 'query', type: 'number' },
+      { name: 'if-match', in: 'header', type: 'string' },
+    ],
+  },
+  getPlant: {
+    ...base,
+    method: 'GET',
+    path: '/shops/{shop}/plants/{id}',
+    parameters: [
+      { name: 'id', in: 'path', type: 'int64' },
+      { name: 'shop', in: 'path', type: 'string' },
+    ],
+    responses: [{ status: 200, requires: ['name'], repeats: [] }],
+  },
+  updatePlant: {
+    ...base,
+    method: 'PUT',
+    path: '/plants/{id}',
+    parameters: [
+      { name: 'id', in: 'path', type: 'int64' },
+      { name: 'dry-run', in: 'query', type: 'boolean' },
+    ],
+    body: { name: 'string', isToxic: 'boolean', heights: 'number', origin: 'object', serial: 'int64' },
+    responses: [
+      { status: 200, requires: ['name'], repeats: ['name', 'isToxic', 'heights', 'origin', 'serial'] },
+      { status: 201, requires: ['name'], repeats: ['name'] },
+    ],
+  },
+  deletePlant: {
+    ...base,
+    method: 'DELETE',
+    path: '/plants/{id}',
+    parameters: [{ name: 'id', in: 'path', type: 'int64' }],
+    responses: [{ status: 204 }, { status: 202 }],
+  },
+  changePlant: {
+    ...base,
+    method: 'PATCH',
+    path: '/plants',
+    body: { name: 'string', isToxic: 'boolean' },
+    responses: [{ status: 200, requires: ['name'], repeats: ['name', 'isToxic'] }],
+  },
+  labelPlants: { ...base, method: 'PATCH', path: '/labels', body: {} },
+  health: { ...base, method: 'GET', path: '/health' },
+} satisfies Record<string, Operation>;
+
+type Operations = {
+  listPlants: {
+    parameters: { limit?: number; tag?: string[]; isToxic?: boolean; above?: number; 'if-match'?: string };
+    body: undefined;
+    response: Plant[];
+    errorCode: 40002;
+  };
+  getPlant: { parameters: { id: number | bigint; shop: string }; body: undefined; response: Plant; errorCode: 40401 };
+  updatePlant: {
+    parameters: { id: number | bigint; 'dry-run'?: boolean };
+    body: Plant;
+    response: Plant;
+    errorCode: 40401 | 50001;
+  };
+  deletePlant: { parameters: { id: number | bigint }; body: undefined; response: undefined; errorCode: 40401 };
+  changePlant: { parameters: object; body: Partial<Plant>; response: Plant; errorCode: never };
+  labelPlants: { parameters: object; body: unknown; response: unknown; errorCode: never };
+  health: { parameters: object; body: undefined; response: unknown; errorCode: 50001 };
+};
+
+type Client = { [Id in keyof Operations]: Call<Operations[Id]> };
+
+type Id = keyof typeof operations;
+
+/** Starts a service that sends these responses. @returns a client for that service, and the requests it received */
+const start = async (...script: Parameters<typeof startScriptedService>) => {
+  const { baseUrl, received, requests } = await startScriptedService(...script);
+  const calls = Object.entries(operations).map(([id, operation]) => [id, callOf(operation, baseUrl, 'a.b.c')]);
+  const client: Client = Object.fromEntries(calls);
+  return { client, received, requests };
+};
+
+const moss = { name: 'Moss' };
+
+describe('the request of an operation', () => {
+  const requestTo = (id: Id, parameters: object, body?: unknown) => requestOf(operations[id], '', parameters, body);
+
+  test.each<[url: string, id: Id, parameters: object]>([
+    ['/plants', 'listPlants', { tag: [], limit: undefined, colour: 'green' }],
+    ['/plants?limit=10&isToxic=false', 'listPlants', { isToxic: false, limit: 10 }],
+    ['/plants?tag=a&tag=', 'listPlants', { tag: ['a', ''] }],
+    ['/plants?tag=a%26b%3Dc%2B%20%C3%A9%2Cd', 'listPlants', { tag: ['a&b=c+ é,d'] }],
+    ['/plants?above=1e%2B300', 'listPlants', { above: 1e300 }],
+    ['/shops/a/plants/-9223372036854775808', 'getPlant', { id: -9223372036854775808n, shop: 'a' }],
+    ['/shops/a/plants/9007199254740991', 'getPlant', { id: Number.MAX_SAFE_INTEGER, shop: 'a' }],
+    ['/shops/a%2F..%2Fb%3Fc%23d%20%25/plants/0', 'getPlant', { id: -0, shop: 'a/../b?c#d %' }],
+    ['/shops/.../plants/1', 'getPlant', { id: 1, shop: '...' }],
+  ])('has the URL %s for %s with %o', (url, id, parameters) => {
+    expect(requestTo(id, parameters)).toEqual({ url, headers: {} });
+  });
+
+  test('has the header parameters, and a content type only with a body', () => {
+    expect(requestTo('listPlants', { 'if-match': '"7"' })).toEqual({ url: '/plants', headers: { 'if-match': '"7"' } });
+    const headers = { 'content-type': 'application/json' };
+    const request = { url: '/plants/7?dry-run=true', headers, body: '{"name":"Moss"}' };
+    expect(requestTo('updatePlant', { 'dry-run': true, id: 7n }, moss)).toEqual(request);
+  });
+
+  test.each<[json: string, id: Id, body: unknown]>([
+    ['{"name":"Moss"}', 'changePlant', { colour: 'green', name: 'Moss', isToxic: undefined, toJSON: () => '}' }],
+    ['{"name":"\\ufffd","isToxic":{}}', 'changePlant', { name: '\ufffd', isToxic: {} }],
+    ['{"name":null,"isToxic":7}', 'changePlant', { name: null, isToxic: { toJSON: () => 7n } }],
+    ['[{"id":9223372036854775807},true]', 'labelPlants', [{ id: 9223372036854775807n, tags: undefined }, true]],
+    ['{"a\\"b":"2027-01-01T00:00:00.000Z"}', 'labelPlants', { 'a"b': new Date('2027-01-01T00:00:00Z') }],
+    ['[null,null]', 'labelPlants', [Number.NaN, ...Array(1)]],
+    ['"\\ud800"', 'labelPlants', '\ud800'],
+  ])('has only the fields that the contract lists, if it lists them: %s', (json, id, body) => {
+    expect(requestTo(id, {}, body)).toMatchObject({ body: json });
+  });
+
+  test.each<[what: string, id: Id, parameters: object, body?: unknown]>([
+    ['a number beyond 2^53 as an int64', 'getPlant', { id: 2 ** 53, shop: 'a' }],
+    ['a fraction as an int64', 'getPlant', { id: 0.5, shop: 'a' }],
+    ['a fraction as an int64 in a body', 'updatePlant', { id: 1 }, { name: 'Moss', serial: 0.5 }],
+    ['a number beyond 2^53 in a field', 'updatePlant', { id: 1 }, { name: 'Moss', origin: { ids: [{ id: 2 ** 53 }] } }],
+    ['a number beyond 2^53 in a body', 'labelPlants', {}, [{ id: 2 ** 53 }]],
+    ['an empty path parameter', 'getPlant', { id: 1, shop: '' }],
+    ['a path parameter of two dots', 'getPlant', { id: 1, shop: '..' }],
+    ['no path parameter', 'getPlant', { id: 1 }],
+    ['an unpaired surrogate in a path', 'getPlant', { id: 1, shop: '\udc00' }],
+    ['an unpaired surrogate in a query', 'listPlants', { tag: ['a', '\ud800'] }],
+    ['a line break in a header', 'listPlants', { 'if-match': 'a\nb' }],
+    ['a character beyond Latin-1 in a header', 'listPlants', { 'if-match': '\u0100' }],
+    ['a space at the start of a header', 'listPlants', { 'if-match': ' a' }],
+    ['a space at the end of a header', 'listPlants', { 'if-match': 'a ' }],
+  ])('cannot have %s', (_, ...request) => {
+    expect(() => requestTo(...request)).toThrow(RangeError);
+  });
+});
+
+describe('a call of the client', () => {
+  test('sends the arguments as they were at the start, even if the caller changes them while the token is fetched', async () => {
+    const { baseUrl, requests, received } = await startScriptedService(answer(200, { name: 'Moss', heights: [1] }));
+    const token = Promise.withResolvers<string>();
+    const [parameters, plant] = [{ id: 7 }, { name: 'Moss', heights: [1] }];
+    const result = callOf(operations.updatePlant, baseUrl, () => token.promise)(parameters, plant);
+    parameters.id = 8;
+    plant.heights.push(2);
+    token.resolve('a.b.c');
+    expect(await result).toMatchObject({ ok: true });
+    expect(requests).toMatchObject([{ method: 'PUT', url: '/plants/7', headers: { authorization: 'Bearer a.b.c' } }]);
+    expect(received).toMatchObject([{ body: '{"name":"Moss","heights":[1]}' }]);
+  });
+
+  test('throws and sends nothing if a parameter is invalid', async () => {
+    const { client, received } = await start(answer(200, moss));
+    await expect(client.getPlant({ id: 0.5, shop: 'a' })).rejects.toThrow(/^id is the number 0.5/);
+    expect(received).toEqual([]);
+  });
+
+  test('throws and sends nothing if its abort signal is already aborted, whatever its other arguments are', async () => {
+    const { client, received } = await start(answer(200, moss));
+    const options = { signal: AbortSignal.abort(new Error('enough')) };
+    const calls = [
+      client.health(options),
+      client.listPlants({}, options),
+      client.updatePlant({ id: 1 }, moss, options),
+    ];
+    for (const result of await Promise.allSettled(calls))
+      expect(result).toMatchObject({ reason: options.signal.reason });
+    expect(received).toEqual([]);
+  });
+
+  const flat = { name: 'Moss', isToxic: false, heights: [1, 0.5], origin: { country: 'NZ', found: { year: 1900 } } };
+  const responseTo = async (id: Id, sent: object, status: number, text: string) => {
+    const { client } = await start((response) => response.writeHead(status).end(text));
+    const body = operations[id].method === 'PATCH' ? [sent] : [{ id: 1, shop: 'a' }, sent];
+    return Reflect.apply(client[id], undefined, body);
+  };
+
+  test.each<[what: string, id: Id, sent: object, status: number, text: string]>([
+    ['has no body, and the contract declares none', 'deletePlant', {}, 204, ''],
+    ['has another success status that the contract lists', 'updatePlant', moss, 201, '{"name":"Moss"}'],
+    [
+      'repeats all fields in another order',
+      'updatePlant',
+      flat,
+      200,
+      '{"origin":{"found":{"year":1900},"country":"NZ"},"heights":[1,0.5],"isToxic":false,"name":"Moss"}',
+    ],
+    [
+      'repeats a bigint',
+      'updatePlant',
+      { name: 'Moss', serial: 9223372036854775807n },
+      200,
+      '{"name":"Moss","serial":9223372036854775807}',
+    ],
+    ['to a PATCH also has fields not sent', 'changePlant', { isToxic: false }, 200, '{"name":"Moss","isToxic":false}'],
+  ])('succeeds if the response %s', async (_, id, sent, status, text) => {
+    expect(await responseTo(id, sent, status, text)).toMatchObject({ ok: true, status });
+  });
+
+  const foreign = { ok: false, error: 'gateway', message: 'the response is not from the Plant Store' };
+
+  test.each<[what: string, id: Id, sent: object, status: number, text: string]>([
+    ['has another boolean', 'updatePlant', { name: 'Moss', isToxic: false }, 200, '{"name":"Moss","isToxic":true}'],
+    ['lacks a boolean', 'updatePlant', { name: 'Moss', isToxic: false }, 200, '{"name":"Moss"}'],
+    ['has a longer list', 'updatePlant', { name: 'Moss', heights: [1] }, 200, '{"name":"Moss","heights":[1,2]}'],
+    [
+      'has an object for a list',
+      'updatePlant',
+      { name: 'Moss', heights: [1] },
+      200,
+      '{"name":"Moss","heights":{"0":1}}',
+    ],
+    ['has another object', 'updatePlant', { name: 'Moss', origin: { a: 1 } }, 200, '{"name":"Moss","origin":{"a":2}}'],
+    ['has null for an object', 'updatePlant', { name: 'Moss', origin: {} }, 200, '{"name":"Moss","origin":null}'],
+    ['has a field that was not sent', 'updatePlant', moss, 200, '{"name":"Moss","heights":[]}'],
+    [
+      'has another integer that rounds to the same double',
+      'updatePlant',
+      { name: 'Moss', serial: 9007199254740992n },
+      200,
+      '{"name":"Moss","serial":9007199254740993}',
+    ],
+    ['to a PATCH has another value', 'changePlant', { isToxic: true }, 200, '{"name":"Moss","isToxic":false}'],
+    ['has a body where the contract has none', 'deletePlant', {}, 202, '<html>'],
+    ['has the status of another operation', 'deletePlant', {}, 200, '{"name":"Moss"}'],
+    ['lacks a required field', 'getPlant', {}, 200, '{"welcome":"to our wireless network"}'],
+    ['is null', 'getPlant', {}, 200, 'null'],
+    ['is not JSON', 'listPlants', {}, 200, '<html>'],
+    ['has no body', 'listPlants', {}, 200, ''],
+  ])('fails if the response %s', async (_, id, sent, status, text) => {
+    expect(await responseTo(id, sent, status, text)).toEqual({ ...foreign, status });
+  });
+
+  test.each<[types: string[], right: unknown, wrong: unknown[]]>([
+    [['array'], [], [{}, null, 'Moss']],
+    [['object'], {}, [[], null, 'Moss']],
+    [['string', 'null'], null, [{}, [], 7, true]],
+    [['integer'], 7, ['7', null]],
+  ])(
+    'fails if the response is JSON of a type that the contract does not allow (allowed: %j)',
+    async (types, right, wrong) => {
+      const health = { ...operations.health, responses: [{ status: 200, types, requires: [] }] };
+      for (const body of [right, ...wrong]) {
+        const { baseUrl } = await startScriptedService(answer(200, body));
+        expect(await callOf(health, baseUrl, 'a.b.c')(), JSON.stringify(body)).toMatchObject({ ok: body === right });
+      }
+    },
+  );
+
+  test('returns integers beyond 2^53 as bigints, and other numbers as numbers', async () => {
+    const json = '[{"id":9007199254740993,"near":9007199254740991,"large":1e300,"ids":[-9223372036854775808]}]';
+    const { client } = await start((response) => response.end(json));
+    const [id, ids] = [9007199254740993n, [-9223372036854775808n]];
+    expect(await client.health()).toMatchObject({ body: [{ id, near: Number.MAX_SAFE_INTEGER, large: 1e300, ids }] });
+  });
+
+  test.each<[what: string, status: number, body: unknown, result: object]>([
+    ['an error of the operation', 404, { error: 40401, message: 'no' }, { error: 40401, message: 'no' }],
+    ['an error that the operation does not have', 409, { error: 40901, message: 'no' }, { error: 'gateway' }],
+    ['an error number of another status', 418, { error: 40401, message: 'no' }, { error: 'gateway' }],
+    ['an error number without a message', 404, { error: 40401 }, foreign],
+    ['a body that is null', 404, null, foreign],
+  ])('fails if the response has %s', async (_, status, body, result) => {
+    const { client } = await start(answer(status, body));
+    expect(await client.deletePlant({ id: 1 })).toMatchObject({ ok: false, status, ...result });
+  });
+});
+
+test('TypeScript checks the arguments of each call of the client, and knows which body or which errors the result may have', async () => {
+  const { client } = await start(answer(200, [moss]));
+  const check = async (): Promise<void> => {
+    // @ts-expect-error The required parameters of getPlant are missing.
+    await client.getPlant();
+    // @ts-expect-error The required parameter shop is missing.
+    await client.getPlant({ id: 1 });
+    // @ts-expect-error An id must be a number or a bigint, not a string.
+    await client.getPlant({ id: '1', shop: 'a' });
+    // @ts-expect-error The body, which updatePlant needs, is missing.
+    await client.updatePlant({ id: 1 });
+    // @ts-expect-error The required field name is missing.
+    await client.updatePlant({ id: 1 }, {});
+    // @ts-expect-error listPlants has no parameter with the name colour.
+    await client.listPlants({ colour: 'green' });
+    // @ts-expect-error The required parameter shop must not be undefined.
+    await client.getPlant({ id: 1, shop: undefined });
+    await client.updatePlant({ id: 1, 'dry-run': undefined }, moss);
+    // @ts-expect-error health has no parameters.
+    await client.health({ id: 1 });
+    // @ts-expect-error The options must be the second argument, after the parameters.
+    await client.getPlant({ signal: new AbortController().signal });
+  };
+  expect(check).toBeTypeOf('function');
+  const listed = await client.listPlants();
+  if (listed.ok) expectTypeOf(listed.body).toEqualTypeOf<Plant[]>();
+  else expectTypeOf(listed.error).toEqualTypeOf<40002 | 'gateway' | 'no answer'>();
+  const updated = await client.updatePlant({ id: 1 }, moss);
+  if (!updated.ok) expectTypeOf(updated.error).toEqualTypeOf<40401 | 50001 | 'gateway' | 'no answer'>();
+  const deleted = await client.deletePlant({ id: 1 });
+  if (deleted.ok) expectTypeOf(deleted.body).toEqualTypeOf<undefined>();
+  type Created = Awaited<ReturnType<PlantStoreClient['createPlant']>>;
+  expectTypeOf<Created>().toEqualTypeOf<Result<'createPlant'>>();
+});

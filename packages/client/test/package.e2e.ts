@@ -1,0 +1,135 @@
+/** Tests the client's npm package, installed into an empty project as a user would install it. */
+import { globSync } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { transform } from 'esbuild';
+import { parseSync } from 'oxc-parser';
+import { test as base, describe, expect } from 'vitest';
+import { operations } from '../../../functions/generated/contract.ts';
+import { installClient } from '../../../test/kit/installed-client.ts';
+import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { answer, startScriptedService } from '../../../test/kit/scripted-service.ts';
+import { expectWithin } from '../../../test/kit/size-limit.ts';
+
+const [source = ''] = globSync('client/*-client.ts');
+
+/** The size limits of the client by the contract's number of operations. client/README.md rounds 11.2 KB to 11. */
+const sizes = {
+  code: (operations: number) => 11_200 + 300 * operations,
+  tarball: (operations: number) => 25_500 + 500 * operations,
+};
+
+/** Packs and installs the client. Provides the paths of the project, of the installed package and of the tarball. */
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
+const test = base.extend('client', { scope: 'file' }, async ({}, { onCleanup }) => {
+  const { folder, remove } = await temporaryFolder();
+  onCleanup(remove);
+  const { project, tarball } = await installClient(folder);
+  return { project, tarball, installed: path.join(project, 'node_modules/plant-store-client') };
+});
+
+/** Type-checks the programs in a project that has installed the client's package. @returns the compiler's messages */
+const check = async (project: string): Promise<string> => {
+  const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
+  await writeFile(path.join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+  const { stdout, stderr } = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project]).ended;
+  return stdout + stderr;
+};
+
+/** A program that compiles only if it handles every error code, and if each line below `@ts-expect-error` is wrong. */
+const sample = `
+import { createPlantStoreClient } from 'plant-store-client';
+import type { ErrorCode, NewPlant, OperationId, Plant, Result } from 'plant-store-client';
+
+const token = async ({ refused }: { refused: boolean }) => (refused ? 'new' : 'old');
+const client = createPlantStoreClient({ baseUrl: process.argv[2] ?? '', token });
+const moss: NewPlant = { id: 9223372036854775807n, name: 'Moss' };
+
+// @ts-expect-error An id is not a string.
+const wrongId: NewPlant = { id: '1', name: 'Moss' };
+// @ts-expect-error The contract has no error 40099.
+const wrongCode: ErrorCode<'createPlant'> = 40099;
+// @ts-expect-error The contract has no operation of this name.
+const wrongOperation: OperationId = 'noSuchOperation';
+
+const tell = (result: Result<'createPlant'>): string => {
+  // @ts-expect-error A failed result has no body.
+  result.body;
+  if (result.ok) return result.body.name;
+  switch (result.error) {
+    case 40001: case 40002: case 40901: case 41301: case 41501: case 41502: case 50001: case 50301: case 50302: case 'gateway':
+      return \`\${result.status} \${result.message}\`;
+    case 'no answer':
+      return result.message;
+  }
+};
+
+const fern: Plant = { name: 'Fern', tag: 'shade' };
+console.log(tell(await client.createPlant(moss)), tell(await client.createPlant({ id: 1, ...fern })));
+`;
+
+describe('the packed client', () => {
+  test('depends on no package, includes the licence of the bundled ky, and links only to websites', async ({
+    client,
+  }) => {
+    const read = (name: string) => readFile(path.join(client.installed, name), 'utf8');
+    expect(JSON.parse(await read('package.json')).dependencies).toBeUndefined();
+    expect(await read('dist/LICENSE.ky')).toContain('MIT License');
+    const links = [...(await read('README.md')).matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+    expect(links.filter((link) => !/^(#|https:)/.test(link))).toEqual([]);
+  });
+
+  test('is not larger than its size limit', async ({ client }) => {
+    const { length } = Object.keys(operations);
+    const module = path.join(client.installed, 'dist', path.basename(source).replace('.ts', '.js'));
+    const { code } = await transform(await readFile(module, 'utf8'), { minify: true, format: 'esm' });
+    const place = 'sizes in packages/client/test/package.e2e.ts';
+    expectWithin(sizes.code(length), place, gzipSync(code).length, 'The client, minified and compressed,');
+    expectWithin(sizes.tarball(length), place, (await stat(client.tarball)).size, 'The tarball');
+  });
+
+  test('compiles and runs in a program that handles every error', async ({ client }) => {
+    const file = path.join(client.project, 'sample.ts');
+    await writeFile(file, `declare const process: { argv: string[] };${sample}`);
+    expect(await check(client.project)).toBe('');
+
+    const { baseUrl, received } = await startScriptedService(
+      answer(403, { message: 'Forbidden' }),
+      answer(200, { name: 'Moss' }),
+      answer(409, { error: 40901, message: 'taken' }),
+    );
+    const { code, stdout, stderr } = await run(process.execPath, [file, baseUrl]).ended;
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'Moss 409 taken\n', stderr: '' });
+    expect(received.map(({ authorization, body }) => `${authorization} ${body}`)).toEqual([
+      'Bearer old {"id":9223372036854775807,"name":"Moss"}',
+      'Bearer new {"id":9223372036854775807,"name":"Moss"}',
+      'Bearer old {"id":1,"name":"Fern","tag":"shade"}',
+    ]);
+  });
+
+  test('has an example for each export and each operation, and all examples compile', async ({ client }) => {
+    const files = globSync('dist/**/*.d.ts', { cwd: client.installed });
+    const types = await Promise.all(files.map((file) => readFile(path.join(client.installed, file), 'utf8')));
+    const examples = [
+      ...types.join('\n').matchAll(/@example((?:(?!\*\/).)*)\*\/\n\s*(?:export (?:declare const|type) )?(\w+)/gs),
+    ].map(([, code = '', name = '']) => ({ name, code: code.replaceAll(/^ *\*/gm, '') }));
+
+    const exported = parseSync(source, await readFile(source, 'utf8'))
+      .module.staticExports.flatMap(({ entries }) => entries)
+      .flatMap(({ exportName }) => exportName.name ?? []);
+    const named = examples.map(({ name }) => name);
+    expect([...exported, ...Object.keys(operations)].filter((name) => !named.includes(name))).toEqual([]);
+
+    const program = [
+      "import { createPlantStoreClient } from 'plant-store-client';",
+      "import type { ErrorCode, NewPlant, Options, PlantStoreClient, Result, Token } from 'plant-store-client';",
+      'declare const client: PlantStoreClient;',
+      'declare const accessToken: string;',
+      'declare const fetchToken: () => Promise<string>;',
+      ...examples.map(({ code }) => `{\n${code}\n}`),
+    ];
+    await writeFile(path.join(client.project, 'examples.ts'), program.join('\n'));
+    expect(await check(client.project)).toBe('');
+  });
+});

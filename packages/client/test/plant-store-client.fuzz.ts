@@ -1,0 +1,19 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { operations } from '../../../functions/generated/contract.ts';
+import { maxId, minId, texts } from '../../../test/kit/plants.ts';
+import { parseJson } from '../json.ts';
+import { requestOf } from '../request.ts';
+
+test('the client sends every string unchanged, and every digit of an int64 given as a bigint or as a safe integer', () => {
+  const ids = fc.oneof(fc.bigInt({ min: minId, max: maxId }), fc.maxSafeInteger());
+  const plants = fc.record({ id: ids, name: texts, tag: texts }, { requiredKeys: ['id', 'name'] });
+  fc.assert(
+    fc.property(plants, ({ id, ...plant }) => {
+      const { body = '' } = requestOf(operations.createPlant, '', {}, { id, ...plant });
+      expect(body).toContain(`"id":${BigInt(id)}`);
+      expect(parseJson(body)).toMatchObject(plant);
+    }),
+    { examples: [[{ id: minId, name: '' }], [{ id: maxId, name: '' }], [{ id: 2n ** 53n + 1n, name: '"id":7' }]] },
+  );
+});

@@ -1,0 +1,114 @@
+/** Tests the client's npm package on Node.js 20, Deno and Bun, and checks the package with linters for npm packages. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test as base, describe, expect, onTestFinished } from 'vitest';
+import { installClient } from '../../../test/kit/installed-client.ts';
+import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { answer, startScriptedService } from '../../../test/kit/scripted-service.ts';
+
+const { arch } = process;
+
+const modules = path.resolve('.ci/runtimes/node_modules');
+
+/** Each runtime: its name, the folder of its npm package, its executable there, and the arguments before the script. */
+const runtimes: [name: string, folder: string, program: string, args: string[]][] = [
+  ['Node.js 20', `node-linux-${arch}`, 'bin/node', []],
+  ['Bun', `@oven/bun-linux-${arch === 'arm64' ? 'aarch64' : arch}`, 'bin/bun', []],
+  ['Deno', `@deno/linux-${arch}-glibc`, 'deno', ['run', '--node-modules-dir=manual', '--allow-net=127.0.0.1']],
+];
+
+/** Creates a plant at the first argument, aborts after the milliseconds of the second, and prints the outcome. */
+const script = `
+import process from 'node:process';
+import { createPlantStoreClient } from 'plant-store-client';
+const [, , baseUrl, abortAfter] = process.argv;
+const { createPlant } = createPlantStoreClient({ baseUrl, token: ({ refused }) => (refused ? 'new' : 'old') });
+const options = abortAfter && { signal: AbortSignal.timeout(Number(abortAfter)) };
+const result = await createPlant({ id: 2n ** 63n - 1n, name: 'Löwenzahn 🌱' }, options).catch(({ name }) => ({ name }));
+const printed = { ...result, headers: result.headers?.get('idempotent-replayed') };
+console.log(JSON.stringify(printed, (_, value) => (Object(value) instanceof BigInt ? value + 'n' : value)));
+`;
+
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
+const test = base.extend('client', { scope: 'file' }, async ({}, { onCleanup }) => {
+  const { folder, remove } = await temporaryFolder();
+  onCleanup(remove);
+  const client = await installClient(folder);
+  await writeFile(path.join(client.project, 'call.js'), script);
+  await writeFile(
+    path.join(client.project, 'require.cjs'),
+    "console.log(Object.keys(require('plant-store-client'))[0])",
+  );
+  return client;
+});
+
+describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => {
+  const home = path.join(modules, folder);
+
+  /** Runs a script on the runtime. @returns what the script prints */
+  const execute = async (file: string, ...more: string[]): Promise<string> => {
+    const place = path.dirname(file);
+    const environment = {
+      HOME: place,
+      DENO_DIR: place,
+      DENO_NO_UPDATE_CHECK: '1',
+      BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
+    };
+    const { child, ended } = run(path.join(home, program), [...args, file, ...more], environment);
+    // End the process after the test, because a call of the client that hangs would go on after the test's time-out.
+    onTestFinished(() => void child.kill());
+    const { stdout, stderr } = await ended;
+    expect(stderr).toBe('');
+    return stdout;
+  };
+
+  test('sends every digit of an id, retries, gets a new token, and returns the response', async ({ client }) => {
+    const requestId = 'QcNvjVNaC1t4m14=';
+    const { baseUrl, received } = await startScriptedService(
+      (response) => response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy()),
+      answer(403, { message: 'Forbidden' }),
+      (response) =>
+        response
+          .writeHead(200, { 'Apigw-Requestid': requestId, 'Idempotent-Replayed': 'true' })
+          .end('{"name":"Löwenzahn 🌱","since":9007199254740993}'),
+    );
+    const printed = await execute(path.join(client.project, 'call.js'), baseUrl);
+    const since = runtime === 'Node.js 20' ? 9007199254740992 : '9007199254740993n';
+    const body = { name: 'Löwenzahn 🌱', since };
+    expect(JSON.parse(printed)).toEqual({ ok: true, status: 200, requestId, headers: 'true', body });
+    const sent = '{"id":9223372036854775807,"name":"Löwenzahn 🌱"}';
+    expect(received).toEqual(['old', 'old', 'new'].map((token) => ({ authorization: `Bearer ${token}`, body: sent })));
+  });
+
+  test('does not follow a redirect', async ({ client }) => {
+    const elsewhere = await startScriptedService(answer(200, {}));
+    const { baseUrl } = await startScriptedService(answer(307, {}, { location: elsewhere.baseUrl }));
+    const printed = await execute(path.join(client.project, 'call.js'), baseUrl);
+    expect(JSON.parse(printed)).toMatchObject({ ok: false, error: 'gateway', status: 307 });
+    expect(elsewhere.received).toEqual([]);
+  });
+
+  test('ends a call in the middle of a response if its signal is aborted', async ({ client }) => {
+    const { baseUrl } = await startScriptedService((response) => response.writeHead(200).write('{'));
+    expect(await execute(path.join(client.project, 'call.js'), baseUrl, '500')).toBe('{"name":"TimeoutError"}\n');
+  });
+
+  test('can also be loaded with `require`', async ({ client }) => {
+    expect(await execute(path.join(client.project, 'require.cjs'))).toMatch(/^create\w+Client\n$/);
+  });
+});
+
+test('the packed client passes publint without a warning', async ({ client }) => {
+  const publint = path.join(modules, 'publint/src/cli.js');
+  const linted = run(process.execPath, [publint, 'run', client.tarball, '--strict'], { NO_COLOR: '1' });
+  const { stdout, stderr } = await linted.ended;
+  expect(stdout + stderr).toMatch(/\nAll good!\n$/);
+});
+
+test('the packed client has types that TypeScript finds in every module resolution mode', async ({ client }) => {
+  const attw = path.join(modules, '@arethetypeswrong/cli/dist/index.js');
+  // Ignore attw's warning that `require` returns an ES module: another test shows that runtimes allow that.
+  const options = ['--ignore-rules', 'cjs-resolves-to-esm', '--no-color', '--no-emoji'];
+  const { code, stdout, stderr } = await run(process.execPath, [attw, client.tarball, ...options]).ended;
+  expect({ code, output: stdout + stderr }).toEqual({ code: 0, output: expect.stringContaining('No problems found') });
+});

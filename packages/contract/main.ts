@@ -1,0 +1,57 @@
+/**
+ * `node compile-contract.ts <document> <folder>` generates a folder from an OpenAPI document: contract.ts with types,
+ * routes and scopes, and for each operation a module that checks the events of its Lambda function.
+ */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+import { type Contract, readOperations } from './operations.ts';
+import { capitalize, compileTypes } from './types.ts';
+import { compileValidators } from './validators.ts';
+
+const [document = '', folder = ''] = process.argv.slice(2);
+
+/** The types of an operation's module. They name what the module checks, so that a wrong handler does not compile. */
+const declarationsOf = (id: string): string => `import type { ErrorObject } from 'ajv';
+import type { Schemas } from '../../tools/release/contract.ts';
+
+type Event = Schemas['${capitalize(id)}Event'];
+
+export const parameters: {
+  name: string;
+  property: 'pathParameters' | 'queryStringParameters' | 'headers';
+  type: 'string' | 'integer' | 'int64' | 'number' | 'boolean';
+  isList: boolean;
+  default?: unknown;
+}[];
+export const validate: { (event: unknown): event is Event; errors?: ErrorObject[] | null };
+`;
+
+const generate = async (): Promise<[file: string, source: string][]> => {
+  const contract = parse(readFileSync(document, 'utf8')) as Contract;
+  const operations = readOperations(contract);
+  const [types, validators] = await Promise.all([
+    compileTypes(contract, operations),
+    compileValidators(contract, operations),
+  ]);
+  const modules = operations.flatMap(({ id }): [string, string][] => {
+    const file = id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    return [
+      [`${file}.js`, validators[id] ?? ''],
+      [`${file}.d.ts`, declarationsOf(id)],
+    ];
+  });
+  return [['contract.ts', types], ...modules];
+};
+
+try {
+  if (folder === '') throw new Error('Give an OpenAPI document, and a folder, in which nothing else will remain.');
+  const files = await generate();
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const [name, source] of files)
+    writeFileSync(path.join(folder, name), `// Generated from ${document}. Do not edit.\n\n${source}`);
+} catch (error) {
+  console.error(`${document}: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+}

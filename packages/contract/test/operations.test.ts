@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest';
+import { readOperations, type Schema } from '../operations.ts';
+import { compileTypes } from '../types.ts';
+import { compiled, contractWith, jsonBody } from './compiled-contract.ts';
+
+const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
+const query = { name: 'q', in: 'query', schema: { type: 'string' } };
+const int64 = { type: 'integer', format: 'int64' };
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const oneEntry = 'needs exactly one entry in security, such as "- bearerAuth: [things/create]".';
+
+test.each<[change: object, message: string]>([
+  [{ operationId: undefined }, 'needs an operationId such as createThing.'],
+  [{ operationId: 'put-thing' }, 'needs an operationId such as createThing.'],
+  [{ operationId: 'contract' }, 'cannot have the operationId contract, because another file has that name.'],
+  [{ callbacks: {} }, 'has callbacks, which is not supported.'],
+  [{ security: undefined }, oneEntry],
+  [{ security: [{ apiKey: [] }] }, oneEntry],
+  [{ security: [{ bearerAuth: ['a'], apiKey: [] }] }, oneEntry],
+  [{ security: [{ bearerAuth: ['a'] }, {}] }, oneEntry],
+  [{ security: [{ bearerAuth: [] }] }, 'needs at least one scope in security.'],
+  [{ security: [{ bearerAuth: ['two words'] }] }, 'requires "two words", which is not one OAuth 2.0 scope.'],
+  [{ parameters: [] }, 'has the path parameters id, but declares none.'],
+  [{ parameters: [id, { ...id, name: 'x' }] }, 'has the path parameters id, but declares id, x.'],
+  [{ parameters: [id, { ...query, name: 'id' }] }, 'has two parameters with the name id.'],
+  [{ parameters: [id, { ...query, in: 'cookie' }] }, 'has the parameter q in cookie, which is not supported.'],
+  [{ parameters: [id, { ...query, style: 'form' }] }, 'has the parameter q with style, which is not supported.'],
+  [{ parameters: [{ ...id, schema: undefined }] }, 'has the parameter id without a schema.'],
+  [{ parameters: [{ ...id, name: 'toString' }] }, 'has the parameter toString, whose name is not supported.'],
+  [{ requestBody: { content: {} } }, 'has a body that is not required, which is not supported.'],
+  [
+    { requestBody: { required: true, content: { 'text/plain': { schema: {} } } } },
+    'has a request body that is not application/json with a schema.',
+  ],
+  [{ responses: { default: {} } }, 'has the response default, which is not supported.'],
+])('the contract is refused with a clear message if the operation has %j', (change, message) => {
+  expect(() => readOperations(contractWith(change))).toThrow(`PUT /things/{id} ${message}`);
+});
+
+test('the contract is refused if it has another method, an operationId twice, or a reference that leads nowhere', () => {
+  const [item = {}] = Object.values(contractWith({}).paths);
+  const read = (paths: Record<string, Schema>) => () => readOperations({ paths, components: { schemas: {} } });
+  expect(read({ '/x': { trace: {} } })).toThrow('/x has trace, which is not supported.');
+  expect(read({ '/things/{id}': item, '/other/{id}': item })).toThrow('Two operations have the operationId putThing.');
+  const gone = contractWith({ responses: { 200: { $ref: '#/components/responses/Gone' } } });
+  expect(() => readOperations(gone)).toThrow(
+    'There is a reference to #/components/responses/Gone, which does not exist.',
+  );
+});
+
+const anywhere = 'The type number inside anyOf, oneOf, not, if, contains or the like';
+
+test.each<[schema: Schema, what: string]>([
+  [{ type: 'integer', multipleOf: 5 }, 'multipleOf of a number'],
+  [{ type: ['integer', 'string'] }, 'The type integer or string'],
+  [{ ...ref('Big'), maximum: 5 }, 'maximum beside a $ref to #/components/schemas/Big'],
+  [{ type: 'string', nullable: true }, 'nullable'],
+  [{ properties: { n: { anyOf: [{ type: 'number' }, ref('Big')] } } }, anywhere],
+  [{ contains: { properties: { n: { type: 'number' } } } }, anywhere],
+  [
+    { allOf: [{ properties: { n: ref('Big') } }], properties: { n: { type: 'number' } } },
+    'The value n with both type number and format int64',
+  ],
+  [
+    { allOf: [{ properties: { n: int64 } }, { additionalProperties: { type: 'number' } }] },
+    'The value * with both type number and format int64',
+  ],
+  [{ type: 'integer', format: 'uint8' }, 'The format uint8 of type integer'],
+  [{ type: 'number', format: 'int64' }, 'The format int64 of type number'],
+  [{ ...int64, enum: [1] }, 'enum of an int64'],
+  [{ type: 'number', minimum: '1' }, 'minimum: 1'],
+  [{ ...int64, maximum: 2 ** 53 }, 'maximum with an integer beyond 2^53 - 1'],
+  [{ items: { type: 'integer', enum: [2 ** 53] } }, 'enum with an integer beyond 2^53 - 1'],
+  [{ const: { deep: [2 ** 53] } }, 'const with an integer beyond 2^53 - 1'],
+  [{ items: { properties: JSON.parse('{"__proto__":{}}') } }, 'A field with the name __proto__'],
+  [{ required: ['constructor'] }, 'A field with the name constructor'],
+  [{ dependentRequired: { a: ['toString'] } }, 'A field with the name toString'],
+])('the contract is refused if a body, which could not be checked in full, has the schema %j', async (schema, what) => {
+  await expect(compiled(contractWith(jsonBody(schema), { Big: int64 }))).rejects.toThrow(`${what} is not supported.`);
+});
+
+test.each<[schemas: Record<string, Schema>]>([
+  [{ A: ref('A') }],
+  [{ A: { allOf: [ref('B')] }, B: ref('A') }],
+  [{ A: { type: 'array', items: ref('A') } }],
+])('the contract is refused if a schema refers to itself, but not through a field of an object: %j', (schemas) => {
+  expect(() => readOperations(contractWith({}, schemas))).toThrow('refers to itself.');
+});
+
+test('the schema of an object may refer to itself in a field, as in a tree', async () => {
+  const children = { type: 'array', items: ref('Tree') };
+  const contract = contractWith(jsonBody(ref('Tree')), { Tree: { type: 'object', properties: { children } } });
+  expect(await compileTypes(contract, readOperations(contract))).toMatch(/interface Tree \{\s*children\?: Tree\[\]/);
+  const { validate } = await compiled(contract);
+  const event = (leaf: unknown) => ({ pathParameters: { id: 1n }, body: { children: [{ children: [leaf] }] } });
+  expect([{}, 7].map((leaf) => validate(event(leaf)))).toEqual([true, false]);
+});
+
+const type = 'The parameter q has a type that is not supported.';
+const standard = 'The default of the parameter q is not supported.';
+const mismatch = "The default of the parameter q does not match the parameter's schema.";
+
+test.each<[message: string, schema: Schema]>([
+  [type, { type: 'object' }],
+  [type, { type: ['string', 'null'] }],
+  [type, { type: 'array', items: { type: 'object' } }],
+  [standard, { ...int64, default: 1 }],
+  [standard, { type: 'array', items: { type: 'string' }, default: [] }],
+  [standard, { ...ref('Word'), default: 'a' }],
+  [mismatch, { type: 'integer', maximum: 5, default: 6 }],
+])('the compiler says "%s" if that has the schema %j', async (message, schema) => {
+  const contract = contractWith({ parameters: [id, { ...query, schema }] }, { Word: { type: 'string' } });
+  await expect(compiled(contract)).rejects.toThrow(message);
+});
+
+test("readOperations follows references to responses and examples, for an operation's error numbers and headers", async () => {
+  const json = { schema: {}, examples: { gone: { $ref: '#/components/examples/Gone' } } };
+  const headers = { ETag: {}, 'Request-Id': {} };
+  const responses = { 200: { headers }, 410: { $ref: '#/components/responses/Gone' } };
+  const contract = contractWith({ responses });
+  const Gone = { headers: { 'request-id': {}, 'Retry-After': {} }, content: { 'application/json': json } };
+  Object.assign(contract.components, { responses: { Gone }, examples: { Gone: { value: { error: 41001 } } } });
+  const operations = readOperations(contract);
+  expect(operations[0]?.responses[1]).toMatchObject({ status: 410, errorCodes: [41001] });
+  expect(await compileTypes(contract, operations)).toContain('= ["etag","request-id","retry-after"];\n');
+});
+
+test("a parameter of an operation overrides the path's parameter that has the same name and the same `in`", () => {
+  const contract = contractWith({ parameters: [{ ...id, schema: { type: 'integer' } }] });
+  Object.assign(contract.paths['/things/{id}'] ?? {}, { parameters: [id, query] });
+  expect(readOperations(contract)[0]?.parameters.map(({ name, schema }) => [name, schema])).toEqual([
+    ['id', { type: 'integer' }],
+    ['q', { type: 'string' }],
+  ]);
+});

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import type { Contract, Operation, Schema } from '../operations.ts';
+import { compileTypes } from '../types.ts';
+
+const text = { type: 'string' };
+const int64 = { type: 'integer', format: 'int64' };
+const properties = { name: text, since: { type: 'integer', readOnly: true } };
+const named = { $ref: '#/components/schemas/Named' };
+const contractOf = (schemas: Record<string, Schema>): Contract => ({ paths: {}, components: { schemas } });
+const contract = contractOf({ Id: int64, Named: { type: 'object', properties, required: ['name'] } });
+
+/** Returns the generated source for a contract with one operation, which has the given `parts`. */
+const typesOf = (parts: Partial<Operation>, of = contract): Promise<string> =>
+  compileTypes(of, [{ id: 'tryIt', method: 'PUT', path: '/', scopes: [], parameters: [], responses: [], ...parts }]);
+
+/** Returns what the generated constant `operations` says about the operation. */
+const describeOperation = async (parts: Partial<Operation>): Promise<unknown> => {
+  const [, json = ''] = /^export const operations = (\{.*\}) as const;$/ms.exec(await typesOf(parts)) ?? [];
+  return JSON.parse(json).tryIt;
+};
+
+const response = (status: number, schema: Schema) => ({ status, headers: [], schema, errorCodes: [] });
+
+test.each<[fields: object, body: Schema]>([
+  [
+    { a: 'int64', b: 'int64', c: 'int64' },
+    { properties: { a: int64, b: { $ref: '#/components/schemas/Id' }, c: { type: 'array', items: int64 } } },
+  ],
+  [{ a: 'string or null', b: 'any' }, { properties: { a: { type: ['string', 'null'] }, b: {} } }],
+  [{ id: 'int64', name: 'string', since: 'integer' }, { allOf: [{ properties: { id: int64 } }, named] }],
+  // If the generated contract lists no fields of a body, the client sends the body unchanged, so that no field is lost.
+  [{}, { properties: { a: int64 }, additionalProperties: true }],
+  [{}, { allOf: [named, { anyOf: [named, { properties: { a: int64 } }] }] }],
+])('the generated contract for clients lists the fields %j for a body with the schema %j', async (fields, body) => {
+  expect(await describeOperation({ body })).toHaveProperty('body', fields);
+});
+
+test('the generated contract for clients lists no body fields for an operation without a request body', async () => {
+  expect(await describeOperation({})).not.toHaveProperty('body');
+});
+
+test('in the generated types, an int64 may be a bigint even if the schema of the body is inline, without a name', async () => {
+  const inline = { type: 'object', required: ['a'], properties: { a: int64 }, additionalProperties: false };
+  const source = await typesOf({ body: inline, responses: [response(200, inline)] });
+  for (const type of ['TryItEvent', 'TryItRequest', 'TryItResponses'])
+    expect(source.replaceAll(/\s+/g, ' ')).toMatch(
+      new RegExp(`interface ${type} { "?\\w+"?: { a: \\(number \\| bigint\\) }`),
+    );
+});
+
+test.each<[schema: Schema, type: string]>([
+  [{ type: 'array', items: { type: 'array', items: int64 } }, '(number | bigint)[][]'],
+  [{ type: 'array', items: { ...int64, type: ['integer', 'null'] } }, '(number | bigint | null)[]'],
+  [{ type: 'array', items: text, minItems: 1, maxItems: 3 }, 'string[]'],
+])('the schema %j has the generated type %s', async (list, type) => {
+  expect(await typesOf({}, contractOf({ List: list }))).toContain(`export type List = ${type}\n`);
+});
+
+test.each(['thing', 'A-b', 'TryItEvent', 'Operations', 'ErrorBody'])(
+  'the contract is refused if a schema has the name %s',
+  async (name) => {
+    await expect(typesOf({ body: {} }, contractOf({ Error: {}, [name]: {} }))).rejects.toThrow(
+      `The schema ${name} needs another name, which must be like NewThing.`,
+    );
+  },
+);
+
+test('a generated type has the name of its schema, even if the schema or a field has a title, and if a description stands beside a reference', async () => {
+  const titled = { title: 'A green thing', type: 'object', properties: { pot: { title: 'Pot', type: 'string' } } };
+  const described = { type: 'object', properties: { a: { $ref: '#/components/schemas/Pot', description: 'A pot.' } } };
+  const schemas = { Titled: titled, Described: described, Pot: text };
+  const source = (await typesOf({}, contractOf(schemas))).replaceAll(/\s+/g, ' ');
+  expect(source).toContain('interface Titled { pot?: string }');
+  expect(source).toContain('interface Described { /** * A pot. */ a?: Pot }');
+  expect(source).toContain('export type Pot = string ');
+});
+
+test('the generated contract lists the fields that a response requires, and those that repeat the request, unless they are readOnly', async () => {
+  const responses = [response(200, named), response(201, { type: 'array', items: named })];
+  expect(await describeOperation({ body: named, responses })).toHaveProperty('responses', [
+    { status: 200, types: ['object'], requires: ['name'], repeats: ['name'] },
+    { status: 201, types: ['array'], requires: [], repeats: [] },
+  ]);
+});
+
+const parameter = { name: 'a', in: 'query' as const, required: true, schema: text, example: 'x' };
+const optional = { ...parameter, name: 'b', required: false };
+
+test.each<[what: string, comment: string, parts: Partial<Operation>]>([
+  ['only its route if the contract has no examples', 'tryIt: `PUT /`', { body: named }],
+  [
+    'its summary and a call with the first body that YAML has not rounded',
+    'Try it: `PUT /` @example const result = await client.tryIt({"id":1});',
+    { summary: 'Try it', body: named, examples: [{ id: 2 ** 53 }, { id: 1 }] },
+  ],
+  [
+    'a call with the required parameters',
+    'tryIt: `PUT /` @example const result = await client.tryIt({"a":"x"});',
+    { parameters: [parameter, optional] },
+  ],
+  ['only its route if an example is rounded', 'tryIt: `PUT /`', { parameters: [{ ...parameter, example: 2 ** 53 }] }],
+  ['no end of a comment inside it', 'Try *\\/ it: `PUT /`', { summary: 'Try */ it', body: named }],
+])('the comment generated for an operation of the client contains %s', async (_, comment, parts) => {
+  expect(await typesOf(parts)).toContain(`  /** ${comment} */\n  tryIt: {`);
+});

@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, mkdtempDisposable, readFile, symlink, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { transform } from 'esbuild';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { readOperations, type Schema } from '../operations.ts';
+import { compileValidators } from '../validators.ts';
+import { compiled, contractWith, jsonBody } from './compiled-contract.ts';
+
+const text = { type: 'string' };
+const int64 = { type: 'integer', format: 'int64' };
+
+/** The bytes that a schema of one value may add to a bundle, with values that the schema accepts, and others. */
+const cases: [rule: Schema, bytes: number, valid: unknown[], invalid: unknown[]][] = [
+  [
+    int64,
+    700,
+    [0, Number.MAX_SAFE_INTEGER, 2n ** 63n - 1n, -(2n ** 63n)],
+    // From 2^53 on, JavaScript may round a number, so that it differs from the integer in the request.
+    [2n ** 63n, -(2n ** 63n) - 1n, Number.MAX_SAFE_INTEGER + 1, 0.5, Number.NaN, '1', null],
+  ],
+  [{ ...text, maxLength: 2 }, 700, ['', 'ab', '🌱🌱'], ['abc', '🌱🌱🌱', '\ud800']],
+  [
+    { ...text, format: 'date' },
+    500,
+    ['2026-11-23', '2026-04-30', '2026-02-28', '2024-02-29', '2000-02-29'],
+    ['', '2026-11-31', '2026-02-29', '1900-02-29', '2026-13-01', '2026-00-10', '2026-1-01', '２026-11-23'],
+  ],
+  [
+    { ...text, format: 'time' },
+    500,
+    ['23:59:59Z', '00:00:00.123z', '12:30:00+05:30'],
+    ['12:30:00', '24:00:00Z', '12:60:00Z', '23:59:60Z', '12:30:00+24:00', '12:30:00+01', '12:30Z', ' 12:30:00Z'],
+  ],
+  [
+    { ...text, format: 'date-time' },
+    500,
+    ['2026-11-23T21:09:00Z', '2024-02-29t00:00:00.5+01:00'],
+    ['2026-11-23', '2026-02-29T00:00:00Z', '2026-11-23 21:09:00Z', '2026-11-23T25:00:00Z'],
+  ],
+  // Ajv's message about an enum refers to the whole schema around it.
+  [{ ...text, enum: ['a', 'b'], description: 'A sentence. '.repeat(20) }, 700, ['a', 'b'], ['c', '']],
+  [{ ...text, format: 'byte' }, 500, ['', 'YQ==', 'YWI=', '+/+/'], ['Y', 'YQ=', 'YQ==YQ==', 'YW-_', 'YWJj\n']],
+  [{ ...text, format: 'email' }, 500, ['a.b@c.example'], ['a@', 'a b@c.example', 'a']],
+  [
+    { ...text, format: 'uri' },
+    1_500,
+    ['https://a.example/b?c=d#e', 'urn:isbn:0451450523', 'http://[::1]:80/', 'a:'],
+    ['', '//a.example', 'a', 'https://a b', 'https://a/%zz', 'https://a/"', ':a', '1:a'],
+  ],
+];
+
+const bodyOf = (properties: Record<string, Schema>) => contractWith(jsonBody({ type: 'object', properties }));
+const compile = async (properties: Record<string, Schema>): Promise<string> => {
+  const contract = bodyOf(properties);
+  return (await compileValidators(contract, readOperations(contract)))['putThing'] ?? '';
+};
+
+test.each(cases)('a generated validator checks a value with the rule %j', async (rule, _, valid, invalid) => {
+  const { validate } = await compiled(bodyOf({ value: rule }));
+  const accepts = (value: unknown): boolean => validate({ pathParameters: { id: 1n }, body: { value } });
+  expect({ valid: valid.filter(accepts), invalid: invalid.filter(accepts) }).toEqual({ valid, invalid: [] });
+});
+
+test('a generated validator says in a sentence what is wrong with each field', async () => {
+  const { validate } = await compiled(bodyOf({ a: { type: ['string', 'null'] }, b: int64 }));
+  validate({ pathParameters: { id: 1n }, body: { a: 1, b: 'x' } });
+  const range = 'an integer from -9223372036854775808 to 9223372036854775807';
+  expect(validate.errors?.map(({ message }) => message)).toEqual(['must be a string or null', `must be ${range}`]);
+});
+
+test.each(cases)('the rule %j adds at most %i bytes to a bundle', async (rule, bytes) => {
+  const sizeOf = async (schema: Schema) => (await transform(await compile({ value: schema }), { minify: true })).code;
+  expect((await sizeOf(rule)).length - (await sizeOf(text)).length).toBeLessThanOrEqual(bytes);
+});
+
+test('a generated module is the same whatever folder the project is in, even if node_modules is a link, as npm run diff makes it', async () => {
+  await using temporary = await mkdtempDisposable(path.join(os.tmpdir(), 'contract-'));
+  const folder = temporary.path;
+  await mkdir(path.join(folder, 'scripts'));
+  for (const each of ['packages/contract', 'packages/contract/main.ts'])
+    await cp(each, path.join(folder, each), { recursive: true });
+  for (const file of ['package.json', 'node_modules']) await symlink(path.resolve(file), path.join(folder, file));
+  const properties = {
+    ...Object.fromEntries(cases.map(([rule], index) => [`value${index}`, rule])),
+    fixed: { const: { a: 1 } },
+  };
+  await writeFile(path.join(folder, 'api.yaml'), stringify(bodyOf(properties)));
+  execFileSync(process.execPath, ['packages/contract/main.ts', 'api.yaml', 'out'], { cwd: folder });
+  const there = await readFile(path.join(folder, 'out/put-thing.js'), 'utf8');
+  expect(there.replace(/^.*\n\n/, '')).toBe(await compile(properties));
+});

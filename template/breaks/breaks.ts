@@ -1,0 +1,723 @@
+/**
+ * Small mistakes that a tired developer might make in the code. `npm run breaks` checks that `npm test` notices each.
+ * TypeScript and Biome would notice some of them, but do not run, because the breaks measure only the tests.
+ *
+ * Add one or two breaks with new code, and remove the breaks of code that you remove.
+ */
+export type Break = {
+  file: string;
+  /** Text that occurs exactly once in the file. `npm run breaks` replaces it with the text in `broken`. */
+  code: string;
+  broken: string;
+  /** What goes wrong if the code is broken in this way, in one sentence. */
+  says: string;
+  /** Only for a break that `npm test` cannot notice: says why, and which other test notices it. */
+  unseen?: string;
+};
+
+type Row = [code: string, broken: string, says: string, unseen?: string];
+
+const byFile: Record<string, Row[]> = {
+  'package.json': [
+    [
+      'exec node --inspect-publish-uid=stderr ',
+      'exec node ',
+      'With --debug, every user of the machine can attach a debugger, and run code as the developer.',
+    ],
+  ],
+  'functions/authorizer.lambda.ts': [
+    [
+      "audience === 'none' ?",
+      "audience.toLowerCase() === 'none' ?",
+      'The audience "None" turns the audience check off.',
+    ],
+    [
+      "if (!Object.hasOwn(scopes, routeKey)) return { refused: 'unknown route' };",
+      '',
+      'A route without scopes is open to every valid token.',
+    ],
+    [
+      "throw Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] });",
+      'throw error;',
+      'A failure of the authorizer has no request id.',
+    ],
+  ],
+  'functions/smoke-test.lambda.ts': [
+    [
+      '  await report(event, isGood);\n',
+      '  if (isGood) await report(event, isGood);\n',
+      'If the smoke test fails, CodeDeploy waits for an hour.',
+    ],
+  ],
+  'functions/smoke-test/run-checks.ts': [
+    [
+      'for (const [name, check] of checks)',
+      'for (const [name, check] of checks.slice(0, 1))',
+      'The smoke test makes only the first check of each operation.',
+    ],
+    [
+      "return reason === 'unknown key' ?",
+      "return reason !== '' ?",
+      'A version of the authorizer that refuses everybody gets requests.',
+    ],
+  ],
+  'functions/smoke-test/deployment.ts': [
+    [
+      'await setTimeout(2_000, undefined, { signal: deadline }).catch(() => {',
+      'await Promise.reject().catch(() => {',
+      'A deployment fails if IAM needs a second until a new permission is effective.',
+    ],
+    [
+      'AbortSignal.timeout(9_000)',
+      'AbortSignal.timeout(90_000)',
+      'If the response to the report arrives slowly, Lambda ends the smoke test, and its log has no error of ours.',
+    ],
+  ],
+  'functions/auth/issuer-keys.ts': [
+    [
+      'new SimpleFetcher({ defaultRequestOptions: { responseTimeout } })',
+      'new SimpleFetcher()',
+      'A request waits twice as long as it should for an issuer that does not answer.',
+    ],
+    ['    await fetching;\n', '    void fetching;\n', 'The first request does not wait for the keys.'],
+    [
+      '!isWithin(usableFor, cached.fetchedAt)',
+      'Date.now() - endedAt >= usableFor',
+      'Old keys are used without limit while the issuer is down.',
+    ],
+    ['age >= 0 && ', '', 'After the clock steps back, keys are not fetched for as long.'],
+  ],
+  'functions/auth/unverified-token.ts': [
+    ['payload.exp <= now', 'payload.exp < now', 'A token is still accepted at the moment when it expires.'],
+  ],
+  'functions/auth/verify-token.ts': [
+    [
+      "!('refused' in verdict && verdict.refused === 'signature')",
+      "!('refused' in verdict)",
+      'If two keys share a kid, the log has the reason for the wrong key.',
+    ],
+    [
+      'scopes.includes(scope)',
+      'scopes.some((each) => each.startsWith(scope))',
+      'A scope that only begins with the required scope is accepted.',
+    ],
+    ['requiredScopes.every(', 'requiredScopes.some(', 'One of several required scopes is enough.'],
+  ],
+  'functions/create-plant.lambda.ts': [
+    ['  .use(timeLeft())\n', '', 'The store is called even if no time is left.'],
+    [
+      "outcome === 'repeated' ?",
+      "outcome !== 'created' ?",
+      'A plant that a lost attempt stored is called a repeated one.',
+    ],
+  ],
+  'functions/http/http-operation.ts': [
+    ['= 2_700', '= 1_700', 'A request waits a second too long for a store that hangs.'],
+  ],
+  'functions/plants/dynamodb.ts': [
+    ['    throwOnRequestTimeout: true,\n', '', 'If the store hangs, the first attempt lasts until the deadline.'],
+    ['response.statusCode !== 200 || ', '', 'A plant counts as stored after a 201, which DynamoDB does not send.'],
+  ],
+  'functions/http/exact-json.ts': [['\\d{16}', '\\d{17}', 'An id of 16 digits is rounded.']],
+  'functions/http/store-time.ts': [
+    [
+      'Math.max(...calls.map((call) => call.endedAt ?? now))',
+      '(first.endedAt ?? now)',
+      "The log's store time leaves out every call but the first.",
+    ],
+  ],
+  'functions/http/parameters.ts': [
+    ['BigInt(text) : text', 'Number(text) : text', 'An id of 16 digits in the path is rounded.'],
+    ['isList || parsed.length > 1', 'isList', 'The first of several values of a parameter counts.'],
+  ],
+  'functions/http/json-body.ts': [
+    [
+      'if (bytes.length > maxBodyBytes)',
+      'if (body.length > maxBodyBytes)',
+      'The limit for a body counts characters, not bytes.',
+    ],
+    ["if (body.includes('\\ufffd'))", "if (body.includes('\\ufffe'))", 'A cut emoji is stored as U+FFFD.'],
+  ],
+  'functions/plants/number-range.ts': [
+    ['>= 1e-130', '>= 0', 'A number so close to zero that DynamoDB refuses it gets a 500.'],
+  ],
+  'functions/plants/plant-table.ts': [
+    ["isSame.join(' AND ')", 'isSame[0]', 'A plant without a tag overwrites one that has a tag.'],
+    ['/item size.*exceeded/i', '/item.*too large/i', 'A plant over 400 KB counts as a fault of ours.'],
+  ],
+  'infra/alarm-topic.ts': [
+    [
+      "{ StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } }",
+      '{}',
+      'Alarms of any account may publish to the topic.',
+    ],
+  ],
+  'infra/app.ts': [
+    [
+      'new AwsSolutionsChecks(app, audit), ',
+      '',
+      'cdk synth no longer checks the rules of AWS Solutions.',
+      'Synthesis with all rules takes seconds, so only app.e2e.ts tests it.',
+    ],
+  ],
+  'infra/alarms.ts': [
+    ["terms.join(' + ')", "terms.join(' * ')", 'Throttled writes set off no alarm unless reads are throttled, too.'],
+    [
+      "'The function returned a 500.'), rollsBack: true",
+      "'The function returned a 500.'), rollsBack: false",
+      'A new version that always answers 500 is not rolled back.',
+    ],
+  ],
+  'infra/log-metrics.ts': [
+    ['{ defaultValue: 0 }', '{}', 'A metric has gaps while nothing is logged.'],
+    ['"smoke-test-*"', '"none"', 'A good new version is rolled back because its role needs a second until it works.'],
+    [' && $.level = "ERROR"', '', 'A good new version is rolled back because the store does not answer.'],
+  ],
+  'infra/bundling.ts': [
+    [
+      '    write: false,',
+      '    write: false,\n    banner: { js: "//" + functions },',
+      'Nobody else can make the same bundle, because it names a folder of this machine.',
+    ],
+  ],
+  'infra/context.ts': [
+    ["defaultStage = 'dev'", "defaultStage = 'prod'", 'A bare cdk deploy changes production.'],
+    ['  refuseUnknownKeys(node);\n', '', 'A misspelt stage is ignored, so the default one is deployed.'],
+    ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],
+  ],
+  'infra/github.ts': [
+    [
+      ':sub`]: `repo:',
+      ':sub`]: `repo:*',
+      'The condition fits no job, or with StringLike the jobs of every repository whose name ends the same.',
+    ],
+    [":ref`]: 'refs/heads/main',", ":actor`]: 'me',", 'A workflow on any branch may deploy.'],
+    ["'userpool/*', tags", "'userpool/*'", "The role for dev may read the secrets of every service's user pools."],
+    ['-Plants*`', '-*`', 'The role for dev may read the tables of other dev stages.'],
+  ],
+  'infra/monitoring.ts': [
+    ['What to do: docs/operate/runbook.md,', 'What to do: README.md,', 'The mail of an alarm does not say what to do.'],
+    ['cloudwatch/home?region=', 'cloudwatch/home?area=', "The dashboard's URL opens another region."],
+  ],
+  'infra/plant-api.ts': [
+    ['Duration.seconds(0)', 'Duration.minutes(5)', 'A token is accepted for up to five minutes after it expires.'],
+    [
+      'defaultAuthorizer: new',
+      "[allowOrigins.length > 0 ? 'authorizer' : 'defaultAuthorizer']: new",
+      'With allowed origins, the API needs no token.',
+    ],
+    [
+      '      ...(domain && { disableExecuteApiEndpoint: true }),\n',
+      '',
+      'Beside its own domain name, the API keeps the address that AWS made up.',
+    ],
+  ],
+  'infra/plant-store-stack.ts': [
+    [
+      "terminationProtection: stage === 'prod'",
+      "terminationProtection: stage !== 'prod'",
+      'The prod stack can be deleted with one command.',
+    ],
+    [
+      'for (const action of grants[id]) table.grant(fn, action);',
+      'table.grantWriteData(fn);',
+      'createPlant may delete plants.',
+    ],
+  ],
+  'infra/plants-table.ts': [
+    ["...(stage === 'prod' && {", '...(stage && {', 'A backup of the plants outlives a dev stack.'],
+  ],
+  'infra/service-function.ts': [
+    [
+      'resources: [this.functionArn, liveArn]',
+      "resources: ['*']",
+      'A roll-out may change every function of the account.',
+    ],
+    [
+      "    role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [smokeTest.functionArn] }));\n",
+      '',
+      'CodeDeploy may not invoke the smoke test, so every deployment but the first fails.',
+    ],
+    ['      preHook: smokeTest,\n', '', 'A new version gets requests untried.'],
+    [
+      '    this.live.node.addDependency(role, smokeTest);\n',
+      '',
+      'The smoke test tries the versions before the new ones.',
+    ],
+    ['chmodSync(file, 0o644)', 'chmodSync(file, 0o666)', 'Any user of the machine may change what is deployed.'],
+  ],
+  'infra/settings.ts': [
+    [
+      "stage === 'prod' && alarmEmail",
+      "stage !== 'prod' && alarmEmail",
+      'A deployment of prod ends the mail of alarms.',
+    ],
+    ["=== 'on'", "!== 'off'", 'Without a setting, X-Ray traces requests for ten dollars a million.'],
+  ],
+  'infra/token-issuer.ts': [
+    ['sms: false', 'sms: true', 'A second factor may be a text message.'],
+    [
+      'RemovalPolicy.RETAIN :',
+      'RemovalPolicy.DESTROY :',
+      'A deployment can delete the ids and secrets of all clients.',
+    ],
+  ],
+  'infra/version-role.ts': [
+    ['hashOf(role)', "''", 'A changed grant reaches the version that clients call, untried.'],
+    [
+      'RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE :',
+      'RemovalPolicy.DESTROY :',
+      'After a deployment, an alias cannot go back.',
+    ],
+  ],
+  'packages/emulator/dynamodb/data-folder.ts': [
+    ['mode: 0o700', 'mode: 0o755', 'Other users may read the plants.'],
+    [
+      "  if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));\n",
+      '',
+      "Another program's database is opened, and its files change.",
+    ],
+    [
+      'const failure = isLocked(error)',
+      'const failure = error',
+      'Who may not write the data folder searches for a process that uses it.',
+    ],
+  ],
+  'tools/cli/deployed-issuer.ts': [
+    [
+      'await readClientSecret(userPoolId, clientId)',
+      'await readClientSecret(clientId, userPoolId)',
+      "Cognito is asked for a user pool with the client's id.",
+    ],
+  ],
+  'tools/cli/deployed-request.ts': [
+    ['days * 24 * 60 * 60', 'days * 60 * 60', 'npm run request -- --days 7 searches the logs of seven hours.'],
+  ],
+  'tools/cli/progress.ts': [
+    [
+      'this.#begin ??= end - bytes.length',
+      'this.#begin ??= 0',
+      'With --from, the time left of an import is too short.',
+    ],
+  ],
+  'tools/cli/failed-lines.ts': [
+    [
+      'this.#added += added.length',
+      'this.#added += added.toString().length',
+      'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',
+    ],
+    ['found.size > 0 && !comment.test(buffer.toString())', 'false', "An import deletes the user's own file."],
+    [' | constants.O_NOFOLLOW', '', 'A symbolic link makes an import write a start-up file of the shell.'],
+    ['buffer[0] === newline', 'true', 'A comment is appended to the last line that the user fixed.'],
+    [
+      ' && (await this.#isUnchanged())) return;',
+      ') return;',
+      'A failed line that the user removed during an import is lost.',
+    ],
+  ],
+  'packages/emulator/gateway/server.ts': [
+    ['    count(request.socket, -1);\n', '', 'A bad request on a connection that was used before gets no response.'],
+    [
+      "'content-length': Buffer.byteLength(body) }",
+      "'content-length': body.length }",
+      'A response with an umlaut is cut short.',
+    ],
+  ],
+  'tools/cli/import-lines.ts': [
+    ['BigInt(source)', 'BigInt(value)', 'A large id is rounded.'],
+    [
+      "const isRepeated = result.headers.get('idempotent-replayed') === 'true';",
+      'const isRepeated = false;',
+      'An import counts plants as new that were already there.',
+    ],
+  ],
+  'tools/release/verify.ts': [
+    [
+      'if (runs === built)',
+      'if (runs === declared)',
+      'Code that anybody deployed from anywhere counts as that of the commit.',
+      'Each comparison is a process and takes half a second, so only verify.e2e.ts tests it.',
+    ],
+  ],
+  'template/guide/blocks.ts': [
+    [', start + 1)', ', whole.length)', 'A block of the guide changes one of two places, perhaps the wrong one.'],
+  ],
+  'tools/start/certificate.ts': [
+    ['randomUUID()', "''", 'A process that trusts one local issuer rejects the next one.'],
+  ],
+  'packages/emulator/lambda/instance.ts': [
+    [
+      'env: { ...spec.environment,',
+      'env: { ...process.env, ...spec.environment,',
+      "A function sees the environment variables of the user's shell.",
+    ],
+    [
+      'spec.memoryMegabytes, maxYoungGenerationSizeMb }',
+      'spec.memoryMegabytes }',
+      'The local service takes 0.4 GB more in an import.',
+    ],
+    [
+      'Buffer.byteLength(result) > payloadLimit',
+      'result.length > payloadLimit',
+      'A response with many accented letters passes here, but fails on Lambda.',
+    ],
+    ['this.#data.debug ? undefined : ', '', 'A function that a debugger pauses for five seconds is ended.'],
+  ],
+  'packages/emulator/lambda/runtime.ts': [
+    ['process.setSourceMapsEnabled(true);', '', 'With --debug, stack traces have lines of the bundle.'],
+  ],
+  'packages/emulator/lambda/suspend-timers.ts': [
+    ['pauses.total() === total ||', 'true ||', 'As soon as a debugger resumes a function, the function times out.'],
+  ],
+  'packages/emulator/gateway/invocation.ts': [
+    ['debug ? invoked : ', '', 'The gateway gives up a request while a debugger pauses its function.'],
+  ],
+  'tools/start/listen.ts': [
+    ["port, '127.0.0.1'", "port, '0.0.0.0'", 'Other machines in the network may add plants and get tokens.'],
+  ],
+  'tools/start/lines.ts': [
+    [
+      'text.replaceAll("\'", "\'\\\\\'\'")',
+      'text',
+      'The printed command fails in a folder whose name has an apostrophe.',
+    ],
+    [".replaceAll(/^/gm, '    ')", '', 'A line of a stack trace can pass for the line of a request.'],
+  ],
+  'tools/start/request-log.ts': [
+    [
+      '(entry.status < 500 || second.failures > failureLines)',
+      'entry.status < 500',
+      'In an outage, the stack traces of hundreds of requests fill the terminal each second.',
+    ],
+  ],
+  'tools/start/stack-traces.ts': [
+    ['originalLine + 1', 'originalLine', 'A stack trace names the line above the one that threw.'],
+    ["sourcemap: 'external'", "sourcemap: 'linked'", 'The bundle with a source map is not the one that is deployed.'],
+  ],
+  'tools/start/prebuild.ts': [
+    ['each.sha256 === sha256', 'true', 'The stack trace of one function names lines of another.'],
+  ],
+  'tools/start/main.ts': [
+    [
+      'prebuildBundles({ debug: debug !== undefined, entries: listDevEntries() })',
+      'prebuildBundles({ debug: true, entries: listDevEntries() })',
+      'npm start runs other bundles than those that would be deployed.',
+    ],
+    ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
+    [
+      'cleanUps.push(() => removeSession())',
+      'void removeSession',
+      'The session file, which has a secret, stays after a stop.',
+    ],
+    [
+      "'SIGTERM', 'SIGHUP'] as const",
+      "'SIGTERM'] as const",
+      'If the terminal is closed, the service leaves files behind.',
+    ],
+  ],
+  'tools/cli/plant.ts': [['return BigInt(text);', 'return BigInt(Number(text));', 'A large id is rounded.']],
+  'tools/cli/connection.ts': [
+    [
+      'cachedToken === undefined || refused',
+      'cachedToken === undefined',
+      'The import sends a refused token again and again.',
+    ],
+  ],
+  'tools/cli/import-plants.ts': [
+    [
+      "if (kind !== 'failed lines') return undefined;",
+      '',
+      'An import deletes lines that an earlier import could not store, and lines that the user has fixed.',
+    ],
+    [
+      '(await removeDone(input, progress.end))',
+      '(await removeDone(input, input.size))',
+      'Who stops the import of a file of failed lines loses the lines that are not imported yet.',
+    ],
+  ],
+  'tools/start/watch/reload-queue.ts': [
+    [
+      'for (const file of files) this.#files.add(file);',
+      '',
+      'After an error in the contract is fixed, only the file of the fix is reloaded.',
+    ],
+    ['const quietTime = 60', 'const quietTime = 30', 'A reload begins before all files are saved.'],
+  ],
+  'tools/start/watch/reloader.ts': [
+    [
+      'if (map !== undefined) keepMap(entry, code, map);',
+      '',
+      'After a reload, stack traces no longer have the lines of the sources.',
+      'A reload needs a copy of the project, so only watch.e2e.ts tests it.',
+    ],
+  ],
+  'tools/start/watch/watch.ts': [
+    ["['functions/generated', ", '[', 'The files that a reload generates cause the next reload.'],
+  ],
+  'tools/start/reference.ts': [
+    ["data.replaceAll('<', '\\\\u003c')", 'data', 'Text in the contract can end the script element.'],
+    ['{ ...fields, ...examplesAsText(value) }', 'fields', 'The page rounds the numbers in examples.'],
+  ],
+  'tools/start/session.ts': [
+    ["mode: 0o600, flag: 'wx'", "flag: 'wx'", "Other users may read the client's secret."],
+    ['if (readText(file) === text) rmSync(file)', 'rmSync(file)', "A stop removes a file of the user's."],
+    [
+      "'client_credentials', scope }",
+      "'client_credentials', scope: source.scope }",
+      'A token has more scopes than asked for.',
+    ],
+  ],
+  'packages/emulator/template/environment.ts': [
+    [
+      'if (reserved.has(name))',
+      'if (name === undefined)',
+      "A variable in the template takes another role's credentials.",
+    ],
+  ],
+  'packages/emulator/template/functions.ts': [
+    [
+      ".filter((permission) => permission.text('Principal') === 'apigateway.amazonaws.com')",
+      '',
+      'A permission for another service is accepted as one for API Gateway.',
+    ],
+  ],
+  'packages/emulator/template/references.ts': [
+    [
+      'which is unknown here`;\n    throw refusal(',
+      'which is unknown here`;\n    if (type !== undefined) return name;\n    throw refusal(',
+      "A function gets a topic's logical id in place of its ARN.",
+    ],
+  ],
+  'packages/emulator/template/resources.ts': [
+    [
+      'return [refusal(resource, ...(own(refusedTypes, type) ?? unknownType))]',
+      'return []',
+      'A resource that cannot be served is left out in silence.',
+    ],
+  ],
+  'packages/emulator/dynamodb/equal-documents.ts': [
+    ['if (!_condition && !Expected) return null;', '', 'An item of great depth can be neither replaced nor deleted.'],
+    [
+      "if (!['L', 'M'].includes(key)) return copy;",
+      'if (key) return copy;',
+      'A plant with a list cannot be sent again.',
+    ],
+  ],
+  'packages/emulator/dynamodb/item-size.ts': [
+    ["toString('latin1')", 'toString()', 'The local store accepts text of more than 400 KB.'],
+  ],
+  'packages/emulator/stack-versions.ts': [
+    [
+      'if (replaced?.inProgress === 0)',
+      'if (replaced)',
+      'A reload ends the functions of requests that are in progress.',
+    ],
+    [
+      'if (version.inProgress === 0 && version !== this.#newest)',
+      'if (version.inProgress < 0)',
+      'The functions of an earlier version are never ended.',
+    ],
+  ],
+  'packages/emulator/dynamodb/store.ts': [
+    [
+      'JSON.stringify([name, role, roleName])',
+      'JSON.stringify([name, roleName])',
+      'A reload changes the role of a request that is in progress.',
+    ],
+    ['randomBytes(32)', "Buffer.from('local')", "Any user of the machine can read another user's store."],
+  ],
+  'packages/emulator/read-body.ts': [
+    ['if (end > limit) return undefined;', '', 'A request of any size is kept in memory.'],
+    ['Math.max(end, 2 * length)', 'end', 'Each chunk of a body copies all chunks before it.'],
+  ],
+  'packages/emulator/dynamodb/embedded-store.ts': [
+    ['headers.host === host ?', 'headers.host ?', 'A website can point its name at the store, and call it.'],
+  ],
+  'packages/emulator/dynamodb/failed-request.ts': [
+    ['error === args[0] && !isInvalid(error)', 'false', 'The emulator goes on although its disk is full.'],
+  ],
+  'packages/emulator/dynamodb/guard.ts': [
+    [
+      'if (caller === undefined) return unrecognizedClient;',
+      'if (!caller) return () => undefined;',
+      'Anybody may use the store.',
+    ],
+  ],
+  'packages/emulator/dynamodb/operations.ts': [
+    ["['Query', tableOrIndex]", "['Query', table]", 'The permission for a table is enough to query its index.'],
+  ],
+  'packages/emulator/dynamodb/role.ts': [
+    ["if (effects.includes('Deny')) return 'explicitly denied';", '', 'An Allow wins over a Deny.'],
+  ],
+  'packages/emulator/dynamodb/tables.ts': [
+    [
+      'keyOf(existing) !== keyOf(table)',
+      'existing.TableName !== table.TableName',
+      'A table with a different key is accepted.',
+    ],
+    [
+      'indexesOf(existing) !== indexesOf(table)',
+      'existing.TableName !== table.TableName',
+      'A table with different indexes is accepted.',
+    ],
+  ],
+  '.devcontainer/devcontainer.json': [
+    ['"requireLocalPort": true', '"requireLocalPort": false', 'In a dev container, /docs refuses the browser.'],
+  ],
+  'client/package.json': [
+    [
+      '  "types": "./dist/client/plant-store-client.d.ts",\n  "exports"',
+      '  "exports"',
+      'An old resolver finds no types.',
+      'Only attw resolves as old tools do: npm run test:runtimes notices it.',
+    ],
+  ],
+  'client/plant-store-client.ts': [
+    [
+      "replace(/\\/+$/, '')",
+      "replace(/\\/$/, '')",
+      'With a base URL that ends with two slashes, each request gets a 404.',
+    ],
+  ],
+  'client/call.ts': [
+    [
+      "void done.finally(() => signal.removeEventListener('abort', abort));",
+      'void done;',
+      'A long-lived signal keeps every call in memory.',
+    ],
+  ],
+  'client/request.ts': [
+    ["['', '.', '..'].includes(text)", "text === ''", 'A path parameter of two dots calls another operation.'],
+  ],
+  'client/send.ts': [
+    [
+      'await response.clone().arrayBuffer();',
+      'void response.clone().arrayBuffer();',
+      'If a response breaks off, createPlant throws instead of returning an error.',
+    ],
+    ['repeats.every(', 'repeats.some(', 'A response with a different tag counts as success.'],
+    [
+      "error: code ?? 'gateway', status, ...idOf(received)",
+      "error: code ?? 'gateway', status",
+      'No error has its request id.',
+    ],
+  ],
+  'tools/cli/restore-items.ts': [
+    [
+      "'attribute_not_exists(#key)'",
+      "'attribute_not_exists(#key) OR attribute_exists(#key)'",
+      'A restore overwrites what clients stored since.',
+    ],
+    ['if (concernsOneItem(error))', 'if (error instanceof Error)', 'A restore without permission tries every item.'],
+    ['ConsistentRead: true', 'ConsistentRead: false', 'A restore leaves out items that were written shortly before.'],
+  ],
+  'tools/cli/traced-request.ts': [
+    [
+      'lines.length > 0 ? undefined : beforeFunctions[status]',
+      'beforeFunctions[status]',
+      'A plant over 400 KB is said to be over 10 MB.',
+    ],
+    ['return printable(text)', 'return text', 'A log line can control the terminal.'],
+  ],
+  'functions/http/error-response.ts': [
+    [
+      '      store: storeTime(request.context.storeCalls),\n',
+      '',
+      'The line of a request that fails does not say that the store was slow.',
+    ],
+    [
+      '      gatewayRequestId: request.event?.requestContext?.requestId,\n',
+      '',
+      "A request's id does not lead to the function's line.",
+    ],
+  ],
+  'schemas/openapi.yaml': [['required: [id]', 'required: []', 'A plant without an id is valid.']],
+  'tools/release/checkout.ts': [
+    [
+      'const hasSamePackages = then === now;',
+      'const hasSamePackages = true;',
+      'A diff synthesizes both commits with the new CDK, so it does not show what the new CDK changes.',
+    ],
+  ],
+  'packages/contract/compatibility.ts': [
+    [
+      'before.errorCodes.filter((number) => !now.errorCodes.includes(number))',
+      'now.errorCodes.filter((number) => !before.errorCodes.includes(number))',
+      'An error number may go, but none may be new.',
+    ],
+    [
+      "...refusals(places.before, places.now, 'the body').map(",
+      "...refusals(places.now, places.before, 'the body').map(",
+      'A response may have values that released clients do not know.',
+    ],
+  ],
+  'packages/contract/subset.ts': [
+    [
+      'return names.filter((name) => !required.includes(name))',
+      'return names.filter((name) => required.includes(name))',
+      'A new required field of a body passes as compatible.',
+    ],
+    [
+      'isEqual ? bound.isExclusive || !wide.isExclusive : inner.limit > outer.limit',
+      'isEqual || inner.limit > outer.limit',
+      'A limit that becomes exclusive passes as compatible.',
+    ],
+  ],
+  'tools/release/diff/loss.ts': [
+    ['|| /^(Retain|Snapshot)/.test(DeletionPolicy)', '', 'A pull request may leave log groups behind.'],
+    [
+      '?? (now && hasRetypedKey(then, now) ? losses.WILL_REPLACE : undefined)',
+      '',
+      'A pull request may replace the table by one whose key has another type.',
+    ],
+    [
+      'if (after >= days) return [];',
+      'if (after >= Math.min(days, 1)) return [];',
+      'A pull request may cut backups to one day.',
+    ],
+  ],
+  'tools/release/diff/permissions.ts': [
+    ["(wide.condition === '' || wide.condition === narrow.condition)", 'true', 'A condition may go without a label.'],
+    ['matches(wide.resource, narrow.resource) &&', '', 'A permission may cover more resources without a label.'],
+    ['return [...own, ...byRole];', 'return own;', 'A function may take the role of another one without a label.'],
+  ],
+  'tools/release/diff/routes.ts': [
+    [
+      'if (old && old.guard === guard) return [];',
+      'if (old) return [];',
+      'A route may lose its authorizer without a finding.',
+    ],
+  ],
+  'tools/release/diff/verdict.ts': [
+    [
+      'allowable.includes(rule) && allowed.includes(rule)',
+      'allowed.includes(rule)',
+      'A label could allow what loses data.',
+    ],
+  ],
+  'packages/contract/main.ts': [
+    ['path.join(folder, name)', "path.join(folder, '..', name)", 'The validators are written to the wrong folder.'],
+  ],
+  'packages/contract/operations.ts': [
+    ['alternatives.length > 0 || ', '', 'A token needs the scopes of one of several alternatives only.'],
+  ],
+  'packages/contract/types.ts': [
+    ['examples.find((each) => !hasRounded(each))', 'examples[0]', 'The sample call of an operation has a rounded id.'],
+  ],
+  'packages/contract/validators.ts': [
+    ['2n ** 63n - 1n]', '2n ** 62n - 1n]', 'Half of all positive ids are refused.'],
+    ['ajv.addFormat(name, format);', ';', 'A field of the format date-time adds 8 KB to the bundle.'],
+    ['    preserveSymlinks: true,\n', '', 'npm run diff reports new code although nothing has changed.'],
+    ['allErrors: true', 'allErrors: false', 'The response names only one of several invalid fields.'],
+  ],
+  'template/rename.ts': [
+    ["if (changes !== '')", 'if (false)', 'git cannot undo a renaming, which mixes with other changes.'],
+  ],
+  'template/rename/collisions.ts': [
+    ['filter((name) => used.has(name))', 'filter(() => false)', 'A noun may be the name of something else.'],
+  ],
+};
+
+export const breaks: Break[] = Object.entries(byFile).flatMap(([file, rows]) =>
+  rows.map(([code, broken, says, unseen]) => ({ file, code, broken, says, ...(unseen !== undefined && { unseen }) })),
+);

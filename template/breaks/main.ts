@@ -1,0 +1,124 @@
+/**
+ * `npm run breaks` applies each deliberate mistake in breaks.ts to a copy of the project, and prints whether `npm test`
+ * notices it. `npm run breaks -- functions/auth` tries only those in files whose path starts with functions/auth.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { Command } from 'commander';
+import { copyProject, type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
+import { type Break, breaks } from './breaks.ts';
+
+const command = new Command('npm run breaks --')
+  .description(
+    'Breaks a copy of the project in many places, and prints which breaks npm test notices. Takes twenty minutes.',
+  )
+  .argument('[path]', 'tries only the files whose path starts with it, such as functions/auth')
+  .showHelpAfterError()
+  .parse();
+
+const root = path.resolve(import.meta.dirname, '../..');
+const chosen = breaks.filter(({ file }) => file.startsWith(command.args[0] ?? ''));
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+
+/**
+ * Checks, for each break, that the code to replace occurs exactly once in the file to change. @throws Error if it does
+ * not
+ */
+const mustApply = async (): Promise<void> => {
+  const texts = await Promise.all(chosen.map(({ file }) => readFile(path.join(root, file), 'utf8').catch(() => '')));
+  const stale = chosen.filter(({ code }, index) => texts[index]?.split(code).length !== 2);
+  for (const { file, code } of stale) console.error(`${file} does not contain this code exactly once: ${code}`);
+  if (stale.length > 0 || chosen.length === 0)
+    throw new Error(`${stale.length} breaks cannot be made, because the code that they replace has changed.`);
+};
+
+/**
+ * Runs npm. After the time limit, ends npm and all processes that npm has started.
+ * @returns the exit code, or undefined after the time limit
+ */
+const run = async (copy: ProjectCopy, command: string[], milliseconds: number): Promise<number | null | undefined> => {
+  const bound = AbortSignal.any([stop.signal, AbortSignal.timeout(milliseconds)]);
+  const code = await startIn(copy, ['npm', ...command], bound).ended;
+  stop.signal.throwIfAborted();
+  return bound.aborted ? undefined : code;
+};
+
+type Test = { status: string; fullName: string };
+type Report = { testResults: { name: string; message: string; assertionResults: Test[] }[] };
+
+/**
+ * Runs the test files of `npm test` whose path contains `part`.
+ * @returns the first failure, or undefined if all pass
+ */
+const failureIn = async (copy: ProjectCopy, part: string, milliseconds: number): Promise<string | undefined> => {
+  const report = path.join(copy.temporary, 'report.json');
+  await rm(report, { force: true });
+  const options = ['--bail=1', '--passWithNoTests', '--reporter=json', `--outputFile=${report}`];
+  const code = await run(copy, ['test', '--', ...options, part], milliseconds);
+  if (code === 0) return undefined;
+  if (code === undefined) return `tests that hang (ended after ${Math.round(milliseconds / 1000)} s)`;
+  const { testResults }: Report = JSON.parse(await readFile(report, 'utf8').catch(() => '{"testResults":[]}'));
+  const failed = testResults.flatMap(({ name, message, assertionResults }) => [
+    ...assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => `${name}: ${fullName}`),
+    ...(message ? [`${name}: ${message.split('\n')[0]}`] : []),
+  ]);
+  return failed[0]?.replace(`${copy.folder}/`, '') ?? 'the set-up of the tests';
+};
+
+/** Deletes functions/generated, and generates it again. @returns a description of the failure, if any */
+const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promise<string | undefined> => {
+  await rm(path.join(copy.folder, 'functions/generated'), { recursive: true, force: true });
+  return (await run(copy, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';
+};
+
+/**
+ * Puts a break (a deliberate mistake) into the code, and runs tests until one fails: first those named after the broken
+ * file, then those of its folder, then all.
+ * @returns the first failure, or undefined if all tests pass
+ */
+const failureBy = async (copy: ProjectCopy, { file, code, broken }: Break, milliseconds: number) => {
+  const target = path.join(copy.folder, file);
+  const whole = await readFile(target, 'utf8');
+  await writeFile(target, whole.split(code).join(broken));
+  let failure = await failureToPrepare(copy, milliseconds);
+  const likely = file.startsWith('packages/emulator/')
+    ? ['packages/emulator/test/']
+    : [`test/${file.replace(/\.\w+$/, '')}.`, `test/${path.dirname(file)}/`];
+  for (const part of [...likely, 'test/']) failure ??= await failureIn(copy, part, milliseconds);
+  await writeFile(target, whole);
+  return failure;
+};
+
+const tryAll = async (parent: string): Promise<void> => {
+  const copy = await copyProject(parent, stop.signal);
+  const started = performance.now();
+  const failure = (await failureToPrepare(copy, 600_000)) ?? (await failureIn(copy, 'test/', 1_800_000));
+  if (failure !== undefined) throw new Error(`npm test fails without any break: ${failure}`);
+  // Vitest's time-out ends a test that waits forever, but cannot end an endless loop. This time limit can.
+  const bound = 3 * Math.ceil(performance.now() - started) + 120_000;
+  let [noticed, surprises] = [0, 0];
+  for (const one of chosen) {
+    const failure = await failureBy(copy, one, bound);
+    if (failure !== undefined) noticed += 1;
+    const isSurprise = (failure === undefined) !== (one.unseen !== undefined);
+    if (isSurprise) surprises += 1;
+    const verdict = failure === undefined ? 'NOT noticed' : `noticed by ${failure}`;
+    console.log(`${isSurprise ? '! ' : ''}${one.file}: ${one.says} ${verdict}${one.unseen ? `. ${one.unseen}` : ''}`);
+  }
+  console.log(`${noticed} of ${chosen.length} breaks noticed by npm test`);
+  if (surprises > 0) throw new Error(`Results that differ from those that breaks.ts expects: ${surprises}.`);
+};
+
+const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-breaks-'));
+try {
+  await mustApply();
+  await tryAll(parent);
+} catch (error) {
+  console.error(stop.signal.aborted ? 'Stopped.' : error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  await rm(parent, { recursive: true, force: true, maxRetries: 5 });
+}

@@ -1,0 +1,122 @@
+/**
+ * `npm run guide` follows docs/add-an-operation.md, or another document, in a copy of the project: applies the code
+ * blocks, tests the copy, runs the shell blocks against `npm start`, and counts the changed files and lines.
+ */
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { Command } from 'commander';
+import { copyProject, type ProjectCopy, startIn } from '../tools/release/project-copy.ts';
+import { messageOf } from '../tools/start/printable.ts';
+import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from './guide/blocks.ts';
+
+const command = new Command('npm run guide --')
+  .description('Follows docs/add-an-operation.md, or another document, in a copy of the project. Takes some minutes.')
+  .argument('[file]', 'the document to follow')
+  .showHelpAfterError()
+  .parse();
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+
+/** Tests that do not run on the copy with the guide's changes, because these changes do not affect what they test. */
+const unaffected = [
+  'packages/emulator/**',
+  'tools/test/release/**',
+  'test/functions/auth/**',
+  'tools/test/cli/**',
+  'test/infra/reproducible.test.ts',
+  'test/functions/create-plant*',
+  '**/*.fuzz.ts',
+];
+
+const checks: [string, ...string[]][] = [
+  ['npm', 'run', 'lint'],
+  ['npm', 'run', 'lint:prose'],
+  ['npm', 'run', 'typecheck', '--', '--singleThreaded'],
+  ['npx', 'cdk', 'synth', '--quiet', '--no-validation', '-c', 'stage=prod', '-c', 'alarmEmail=none'],
+  ['npm', 'test', '--', ...unaffected.flatMap((files) => ['--exclude', files])],
+  ['npm', 'run', 'test:browser', '--', 'reference', '--testNamePattern', 'every operation|light mode|, for '],
+];
+
+const guide = path.resolve(command.args[0] ?? 'docs/add-an-operation.md');
+
+const apply = async ({ folder }: ProjectCopy, markdown: string): Promise<void> => {
+  for (const block of readBlocks(markdown)) {
+    const file = path.join(folder, block.file);
+    const text = await readFile(file, 'utf8').catch(() => undefined);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, applyBlock(block, text));
+  }
+};
+
+/** Runs a step. Prints its name, its duration and, if it fails, its output. @returns whether the step succeeded */
+const step = async (name: string, run: () => Promise<{ isGood: boolean; output: string }>): Promise<boolean> => {
+  const started = performance.now();
+  const { isGood, output } = await run();
+  stop.signal.throwIfAborted();
+  const seconds = Math.round((performance.now() - started) / 1_000);
+  console.log(`${isGood ? 'ok' : 'FAILED'} ${name} (${seconds} s)${isGood ? '' : `\n${output}`}`);
+  return isGood;
+};
+
+const check = (copy: ProjectCopy, command: [string, ...string[]]): Promise<boolean> =>
+  step(command.join(' '), async () => {
+    const { ended, output } = startIn(copy, command, stop.signal);
+    return { isGood: (await ended) === 0, output: output() };
+  });
+
+/**
+ * Runs the guide's shell blocks while `npm start` runs. The comment at the end of a command must be what the command
+ * prints.
+ */
+const request = async (copy: ProjectCopy, markdown: string): Promise<{ isGood: boolean; output: string }> => {
+  const scripts = [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, script = '']) => script);
+  const expected = scripts.flatMap((script) => [...script.matchAll(/ # (.*)$/gm)].map(([, line = '']) => line));
+  const end = new AbortController();
+  const signal = AbortSignal.any([stop.signal, end.signal]);
+  const environment = { DATA_DIR: path.join(copy.temporary, 'data') };
+  const service = startIn(copy, ['npm', 'start'], signal, { ...environment, PORT: '0' });
+  try {
+    await until(() => service.output().includes('Ctrl-C'), service.ended);
+    const url = /at (http:\S+)/.exec(service.output())?.[1] ?? '';
+    const script = scripts.join('').replaceAll('http://127.0.0.1:3000', url);
+    const { ended, output } = startIn(copy, ['sh', '-c', script], signal, environment);
+    await ended;
+    const printed = output().trim().split('\n');
+    const isGood = printed.map((line) => line.trim()).join('\n') === expected.join('\n');
+    return { isGood, output: `printed:\n${output()}\nnot:\n${expected.join('\n')}\n${service.output()}` };
+  } finally {
+    end.abort();
+    await service.ended;
+  }
+};
+
+/** Waits until `condition` is true, or the service has ended. */
+const until = async (condition: () => boolean, ended: Promise<unknown>): Promise<void> => {
+  let isOver = false;
+  void ended.then(() => (isOver = true));
+  while (!condition() && !isOver) await new Promise((resolve) => setTimeout(resolve, 100));
+};
+
+const follow = async (parent: string): Promise<boolean> => {
+  const markdown = await readFile(guide, 'utf8');
+  const copy = await copyProject(parent, stop.signal);
+  await apply(copy, markdown);
+  let isGood = await check(copy, ['npm', 'run', 'prepare']);
+  for (const command of isGood ? checks : []) isGood = (await check(copy, command)) && isGood;
+  if (/^```sh$/m.test(markdown)) isGood = (await step('the requests', () => request(copy, markdown))) && isGood;
+  const price = priceOf(readBlocks(markdown));
+  console.log(sentenceOf(price));
+  return isGood && isWithinTarget(price);
+};
+
+const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-guide-'));
+try {
+  if (!(await follow(parent))) process.exitCode = 1;
+} catch (error) {
+  console.error(stop.signal.aborted ? 'Stopped.' : messageOf(error));
+  process.exitCode = 1;
+} finally {
+  await rm(parent, { recursive: true, force: true, maxRetries: 5 });
+}

@@ -1,0 +1,55 @@
+/** Runs the commands and the code in README.md and client/README.md against a local service. */
+import { globSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect } from 'vitest';
+import { run } from '../../test/kit/local-service.ts';
+import { test } from '../../test/kit/local-service-test.ts';
+import { fetchToken, readSession } from '../../tools/start/session.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+/** Returns the code blocks in one language from the section of a README with this heading. */
+const blocks = (heading: string, language: string, document = 'README.md'): string[] => {
+  const [, section = ''] = readFileSync(path.join(root, document), 'utf8').split(`## ${heading}\n`);
+  const [own = ''] = section.split(/^##/m);
+  return [...own.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) => code);
+};
+
+describe('a reader of the READMEs', () => {
+  test('can add plants with curl, with npm run plant, by importing a file, and from TypeScript', async ({ home }) => {
+    const { url } = await home.start();
+    const here = (code: string): string =>
+      code
+        .replaceAll('http://127.0.0.1:3000', url)
+        .replaceAll('plants.ndjson', path.join(home.folder, 'plants.ndjson'));
+    const shell = async (code: string) => {
+      const environment = { DATA_DIR: home.folder, PATH: `${await home.curl()}:${process.env['PATH']}` };
+      return run('sh', ['-ec', here(code)], environment).ended;
+    };
+
+    const [curl = ''] = blocks('With curl, or in the browser', 'sh');
+    expect(await shell(curl)).toMatchObject({ code: 0, stdout: '200 {"name":"Swiss cheese plant","tag":"climber"}\n' });
+    expect((await fetch(`${url}/docs`)).status).toBe(200);
+
+    const [commands = ''] = blocks('From the command line', 'sh');
+    expect(await shell(commands)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('1 new, 0 already there, 0 failed'),
+    });
+
+    const [source = ''] = globSync('client/*-client.ts', { cwd: root });
+    const client = pathToFileURL(path.join(root, source)).href;
+    const file = path.join(home.folder, 'plant.mjs');
+    const token = await fetchToken(readSession(home.folder));
+    const node = async (code: string) => {
+      await writeFile(file, here(code).replace('plant-store-client', client));
+      return run(process.execPath, [file], { ACCESS_TOKEN: token }).ended;
+    };
+    const [sample = ''] = blocks('From TypeScript', 'ts');
+    expect(await node(sample)).toEqual({ code: 0, stdout: 'Swiss cheese plant\n', stderr: '' });
+    const [ownSample = ''] = blocks('Add a plant', 'ts', 'client/README.md');
+    expect(await node(ownSample)).toEqual({ code: 0, stdout: 'stored: Swiss cheese plant\n', stderr: '' });
+  });
+});

@@ -1,0 +1,65 @@
+/** Tests that figures in documents are those of the code. cost.test.ts tests the figures of docs/cost.md. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { maxHeaderLength } from '../../functions/auth/bearer-token.ts';
+import { cooldown, freshFor, minModulusLength, usableFor } from '../../functions/auth/issuer-keys.ts';
+import { timeoutEarlyInMillis } from '../../functions/http/http-operation.ts';
+import { maxBodyBytes } from '../../functions/http/json-body.ts';
+import { bundle } from '../../infra/bundling.ts';
+import { allowOrigins, kinds, templateOf } from '../../test/kit/stacks.ts';
+import { operationNames, prod, propertiesOf, withoutHashes } from '../../test/kit/template.ts';
+import bench from '../bench/results.json' with { type: 'json' };
+
+const read = (file: string): string =>
+  readFileSync(path.resolve(import.meta.dirname, '../..', file), 'utf8').replaceAll(/\s+/g, ' ');
+
+const dev = withoutHashes(templateOf({ ...kinds.dev, allowOrigins }).toJSON());
+
+/** Lists the different values that a property has in the resources of a type. `name` may be a path, as in `A.B`. */
+const valuesOf = (type: string, name: string, template = prod): unknown[] => {
+  const values = Object.values(propertiesOf(type, template)).map((properties) =>
+    name.split('.').reduce<unknown>((value, key) => Object(value)[key], properties),
+  );
+  return [...new Set(values)];
+};
+
+const throttle = ['ThrottlingRateLimit', 'ThrottlingBurstLimit'].flatMap((name) =>
+  valuesOf('AWS::ApiGatewayV2::Stage', `DefaultRouteSettings.${name}`),
+);
+const logDays = [prod, dev].flatMap((template) => valuesOf('AWS::Logs::LogGroup', 'RetentionInDays', template));
+const tokenMinutes = valuesOf('AWS::Cognito::UserPoolClient', 'AccessTokenValidity', dev);
+const preflightSeconds = valuesOf('AWS::ApiGatewayV2::Api', 'CorsConfiguration.MaxAge', dev);
+const seconds = operationNames.map(([, name]) => propertiesOf('AWS::Lambda::Function')[name]?.['Timeout']);
+
+const [ours, bare] = ['createPlant', 'bare'].map((name) => bench.handlers.find((handler) => handler.name === name));
+/** How many per cent a ratio to the handler `bare` is above (or, if negative, below) it. */
+const aboveBare = (ratio = Number.NaN): number => Math.round(100 * ratio - 100);
+const size = bundle('create-plant.lambda.ts').length / (bare?.bytes ?? Number.NaN);
+
+const [fresh, usable] = [freshFor / 60_000, usableFor / 60_000];
+
+test.each<[document: string, text: string, inText: unknown, inCode: unknown]>([
+  ['README.md', 'its bundle is 43 % smaller', -43, aboveBare(size)],
+  ['README.md', 'loads in [45 % less time]', -45, aboveBare(ours?.ratios.import.median)],
+  ['README.md', '16 % of a first response', -16, aboveBare(ours?.ratios.first?.median)],
+  ['README.md', 'costs 5 to 10 % more CPU time', 10, aboveBare(ours?.ratios.warm?.median)],
+  ['README.md', 'keys, cached 5 minutes', 5, fresh],
+  ['.github/SECURITY.md', '(500 a second, 1,000 at once)', [500, 1_000], throttle],
+  ['.github/SECURITY.md', 'more than once in 10 s', 10_000, cooldown],
+  ['.github/SECURITY.md', 'at least 2,048 bits', 2_048, minModulusLength],
+  ['.github/SECURITY.md', 'makes tokens that expire after an hour', [60], tokenMinutes],
+  ['.github/SECURITY.md', 'refused within 5 minutes, or within an hour if', [5, 60], [fresh, usable]],
+  ['.github/SECURITY.md', 'Logs are kept for 3 months (`dev`: a week)', [90, 7], logDays],
+  ['docs/deploy.md', '| `rateLimit`, `burstLimit` | `500`, `1000` |', [500, 1_000], throttle],
+  ['docs/deploy.md', '| logs | 3 months | 1 week |', [90, 7], logDays],
+  ['docs/deploy.md', "may keep the gateway's answer for two hours", [7_200], preflightSeconds],
+  ['docs/operate/runbook.md', 'had not answered after 2.3 s', 2_300, 5_000 - timeoutEarlyInMillis],
+  ['docs/operate/runbook.md', "close to an operation's time-out of 5 s", [5], [...new Set(seconds)]],
+  ['docs/decisions/contract.md', 'A body has at most 1 MiB', 2 ** 20, maxBodyBytes],
+  ['docs/decisions/contract.md', 'at most 8,192 characters', 8_192, maxHeaderLength],
+  ['docs/decisions/functions.md', 'fetched again after 5 minutes', 5, fresh],
+])('%s says "%s", as the code does', (document, text, inText, inCode) => {
+  expect(read(document)).toContain(text);
+  expect(inCode).toEqual(inText);
+});

@@ -1,0 +1,181 @@
+/**
+ * Tests `npm run rename` on short texts and a small repository. .ci/run also renames a copy of this project, and checks
+ * that copy.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { commitAll, git } from '../../test/kit/git.ts';
+import { run, temporaryFolder } from '../../test/kit/local-service.ts';
+import { renamedPath, renamedSource } from '../rename/files.ts';
+import { readNoun } from '../rename/noun.ts';
+
+const customerOrder = readNoun('customer-order');
+const inCode = (source: string) => renamedSource({ file: 'x.ts', source }, customerOrder);
+const inDocument = (source: string) => renamedSource({ file: 'x.md', source }, customerOrder);
+const inYaml = (source: string) => renamedSource({ file: 'x.yaml', source }, customerOrder);
+
+test.each([
+  ['order', 'orders'],
+  ['category', 'categories'],
+  ['key', 'keys'],
+  ['customer-wish', 'customer-wishes'],
+])('the plural of %s is %s, unless npm run rename gets another one', (singular, plural) => {
+  expect(readNoun(singular)).toEqual({ singular, plural });
+  expect(renamedPath('shop/plants/plant.ts', readNoun(singular, 'people'))).toBe(`shop/people/${singular}.ts`);
+});
+
+test.each([
+  ['const plant = plants[0];', 'const customerOrder = customerOrders[0];'],
+  [
+    'const plantWith = (newPlant: NewPlant) => toPlant(newPlant);',
+    'const customerOrderWith = (newCustomerOrder: NewCustomerOrder) => toCustomerOrder(newCustomerOrder);',
+  ],
+  ['const MAX_PLANTS = 1;', 'const MAX_CUSTOMER_ORDERS = 1;'],
+  [
+    "import { x } from '../../tools/test/release/plants/plant-table.ts';",
+    "import { x } from '../../tools/test/release/customer-orders/customer-order-table.ts';",
+  ],
+  ["const title = 'Plant Store';", "const title = 'Customer Order Store';"],
+  ["throw Error('the plant is at most 400 KB');", "throw Error('the customer order is at most 400 KB');"],
+  ["const scope = 'create:plants plants/create';", "const scope = 'create:customer-orders customer-orders/create';"],
+  ["get(`/plants/` + plant.id, 'plant');", "get(`/customer-orders/` + customerOrder.id, 'customer-order');"],
+  ['const folder = /^functions\\/(http|plants)\\//;', 'const folder = /^functions\\/(http|customer-orders)\\//;'],
+  [
+    '/** Plants at a time. @see plant.e2e.ts and createPlant(plant), Plant, `npm run plant -- add` */',
+    '/** Customer orders at a time. @see customer-order.e2e.ts and createCustomerOrder(customerOrder), CustomerOrder, `npm run customer-order -- add` */',
+  ],
+])('in code, a noun of two words turns %s into %s', (before, after) => {
+  expect(inCode(before)).toBe(after);
+});
+
+test('a noun of two words has the same spelling in the contract as in the generated code', () => {
+  expect(inYaml('paths:\n  /plants:\n    operationId: createPlant\n    plant:\n      $ref: "#/Plant"\n')).toBe(
+    'paths:\n  /customer-orders:\n    operationId: createCustomerOrder\n    customerOrder:\n      $ref: "#/CustomerOrder"\n',
+  );
+});
+
+test.each([
+  [
+    'order',
+    "// Adds a plant. A Plant, a `plant`, a\n// plant and a NewPlant.\nconst s = 'a plant';",
+    "// Adds an order. An Order, an `order`, an\n// order and a NewOrder.\nconst s = 'an order';",
+  ],
+  ['user', '// a plant', '// a user'],
+  ['hourly-rate', '// a plant', '// an hourly rate'],
+  ['category', '// a plant', '// a category'],
+])('the article before the new noun becomes "an" if necessary: %s', (name, before, after) => {
+  expect(renamedSource({ file: 'x.ts', source: before }, readNoun(name))).toBe(after);
+});
+
+test('in a document, a rename keeps the old noun in prose, and replaces it in names, code, headings and links', () => {
+  expect(inDocument('A plant is stored by createPlant. `plants/` has plants, see [a plant](plant.md#a-plant).')).toBe(
+    'A plant is stored by createCustomerOrder. `customer-orders/` has plants, see [a customer order](customer-order.md#a-customer-order).',
+  );
+  expect(inDocument('## Add a plant\n\nA plant.\n\n```ts\nconst plant = { name: "a plant" };\n```\n')).toBe(
+    '## Add a customer order\n\nA plant.\n\n```ts\nconst customerOrder = { name: "a customer order" };\n```\n',
+  );
+});
+
+test.each<[what: string, nouns: string[], says: string]>([
+  ['missing', [], 'Give a noun'],
+  ['in capitals', ['Order'], 'Order is not a noun in lower case'],
+  ['a path', ['../order'], '../order is not a noun in lower case'],
+  ['a plural alone', ['orders'], 'orders looks like a plural'],
+  ['a plural like the singular', ['sheep', 'sheep'], 'a plural that differs'],
+  ['a name with the old one in it', ['power-plant'], 'must not contain "plant"'],
+  ['forbidden in a Cognito domain', ['law'], 'must not contain "aws"'],
+  ['too long in the plural', ['a'.repeat(26)], 'at most 26'],
+])('npm run rename refuses a new noun that is %s', (_, nouns, says) => {
+  expect(() => readNoun(...nouns)).toThrow(says);
+});
+
+test('the longest noun makes no file name and no Cognito domain that is too long', async () => {
+  const noun = readNoun('a'.repeat(25));
+  const { stdout } = await run('git', ['ls-files']).ended;
+  const names = stdout.split(/[\n/]/).map((name) => renamedPath(name, noun).length);
+  expect(Math.max(...names)).toBeLessThanOrEqual(255);
+  const file = 'infra/token-issuer.ts';
+  const renamed = renamedSource({ file, source: await readFile(file, 'utf8') }, noun);
+  const [, prefix = ''] = /domainPrefix: `([^`$]+)\$\{stackUuid\}`/.exec(renamed) ?? [];
+  expect(`${prefix}${randomUUID()}`.length).toBeLessThanOrEqual(63);
+});
+
+describe('npm run rename', () => {
+  let folder: string;
+  const commit = async (file: string, text: string) => {
+    await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
+    await writeFile(path.join(folder, file), text);
+    commitAll(folder);
+  };
+  const script = path.resolve('template/rename.ts');
+  const renameIn = (project: string, ...nouns: string[]) =>
+    run('sh', ['-c', 'cd "$0" && exec "$@"', project, process.execPath, script, ...nouns], {
+      // Without this limit, git would search for a repository in the parents of the folder, too.
+      GIT_CEILING_DIRECTORIES: path.dirname(folder),
+    }).ended;
+  const rename = (...nouns: string[]) => renameIn(folder, ...nouns);
+  const text = (file: string) => readFile(path.join(folder, file), 'utf8');
+  const refusal = (says: string) => ({ code: 1, stdout: '', stderr: expect.stringContaining(says) });
+
+  beforeEach(async () => {
+    const temporary = await temporaryFolder();
+    onTestFinished(temporary.remove);
+    folder = temporary.folder;
+    git(folder, 'init', '--quiet');
+    await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
+    await writeFile(path.join(folder, '.git/info/exclude'), 'node_modules\n');
+    await commit(
+      'tool/plant.ts',
+      "import token from '../../tools/test/release/token.ts';\nexport const toItem = (plant: Plant) => ({ item: token(plant) });\n",
+    );
+    await commit('package.json', '{ "scripts": { "plant": "node tool/plant.ts", "bench": "" } }\n');
+  });
+
+  test('moves and rewrites files, and stages them, so that git can undo everything', async () => {
+    expect(await rename('order')).toMatchObject({ code: 0, stderr: '' });
+    expect(await text('tool/order.ts')).toContain('(order: Order)');
+    expect(await text('package.json')).toContain('"order": "node tool/order.ts"');
+    const staged = 'M  package.json\nA  tool/order.ts\nD  tool/plant.ts';
+    expect(git(folder, 'status', '--porcelain', '--no-renames')).toBe(staged);
+    git(folder, 'reset', '--quiet', '--hard');
+    expect(await readdir(path.join(folder, 'tool'))).toEqual(['plant.ts']);
+  });
+
+  test('does not change the emulator, pictures, the license, binary files or the scripts of npm run rename itself', async () => {
+    const files = [
+      'packages/emulator/README.md',
+      'docs/images/start.svg',
+      'LICENSE',
+      'template/rename/noun.ts',
+      'plant.png',
+    ];
+    for (const file of files) await commit(file, file.endsWith('png') ? 'plant\0' : '`plant`');
+    expect(await rename('order')).toMatchObject({ code: 0 });
+    for (const file of files) expect(await text(file), file).toContain('plant');
+  });
+
+  test.each<[what: string, noun: string, says: string]>([
+    ['a reserved word', 'class', 'class is a reserved word'],
+    ['the name of a property', 'item', 'the code uses item for something else'],
+    ['the name of an import', 'token', 'the code uses token'],
+    ['the name of a global', 'map', 'the code uses Map'],
+    ['the name of an npm script', 'bench', 'the code uses bench'],
+    ['the name of a file', 'pot', 'the code uses tool/pot.ts'],
+  ])('refuses %s as the new noun, and changes nothing', async (_, noun, says) => {
+    await commit('tool/pot.ts', '');
+    expect(await rename(noun)).toEqual(refusal(says));
+    expect(git(folder, 'status', '--porcelain')).toBe('');
+  });
+
+  test('refuses to run with uncommitted changes anywhere in the repository, after an earlier rename, or in a folder without git', async () => {
+    await writeFile(path.join(folder, 'new.txt'), '');
+    expect(await rename('order')).toEqual(refusal('git status lists changes'));
+    expect(await renameIn(path.join(folder, 'tool'), 'order')).toEqual(refusal('git status lists changes'));
+    await commit('tool/plant.ts', 'export const order = 1;\n');
+    expect(await rename('order')).toEqual(refusal('was it renamed before?'));
+    await rm(path.join(folder, '.git'), { recursive: true });
+    expect(await rename('order')).toEqual(refusal('not a git repository'));
+  });
+});

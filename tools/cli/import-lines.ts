@@ -1,0 +1,154 @@
+/** Sends the plants in a file (NDJSON: one JSON text per line) to the service. */
+import { pMapIterable } from 'p-map';
+import type { NewPlant, Result } from '../../packages/client/plant-store-client.ts';
+
+/** A line of the file. `number` counts from 1; `end` is the byte offset after the line and its line break. */
+type Line = { number: number; end: number; bytes: Buffer };
+
+/** What happened to a line. `already there` means that the service had stored the same plant before. */
+export type Outcome = 'new' | 'already there' | 'failed';
+
+export type ImportedLine = Line & ({ outcome: Exclude<Outcome, 'failed'> } | { outcome: 'failed'; failure: Failure });
+
+/**
+ * Why a line failed. `error` is the service's error number, `gateway` for any other error response, or `not sent` if
+ * the line cannot be sent as a plant.
+ */
+export type Failure = { error: number | string; message: string; requestId?: string | undefined };
+
+export type Create = (plant: NewPlant) => Promise<Result<'createPlant'>>;
+
+/** How many requests may be in progress at the same time: far fewer than the default `burstLimit` of a deployment. */
+const concurrency = 16;
+
+/** How many finished lines may wait for a slower line before them, since results are yielded in the file's order. */
+const backpressure = 256;
+
+const maxLineBytes = 1024 * 1024;
+
+const [newline, space, hash] = [0x0a, 0x20, 0x23];
+
+/**
+ * Statuses of the gateway's error responses that concern one request only. If a gateway error has any other status,
+ * every further line would fail in the same way, so the import ends.
+ */
+const perRequest = new Set([413, 429, 500, 502, 503, 504]);
+
+/** Thrown to end an import if all remaining lines would fail for the same reason. */
+export class ImportEnded extends Error {
+  override readonly name = 'ImportEnded';
+  readonly result: Result<'createPlant'> & { ok: false };
+
+  constructor(result: Result<'createPlant'> & { ok: false }) {
+    super(result.message);
+    this.result = result;
+  }
+}
+
+/**
+ * Creates the plants in a file, several at a time. Yields the outcomes in the file's order. Skips blank lines and
+ * comments, which begin with #.
+ * @param from the number of the first line to import
+ * @throws ImportEnded if no response comes, or if the response means that all remaining lines would fail too
+ * @throws any error from reading the file or from `create`, except a RangeError from `create`, which fails only one
+ * line
+ */
+export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 1): AsyncIterable<ImportedLine> =>
+  pMapIterable(
+    readLines(file, from),
+    async (line): Promise<ImportedLine> => {
+      const failed = (failure: Failure) => ({ ...line, outcome: 'failed' as const, failure });
+      const plant = readPlant(line.bytes);
+      if (typeof plant === 'string') return failed({ error: 'not sent', message: plant });
+      const result = await create(plant).catch(onlyRangeError);
+      if (result instanceof RangeError) return failed({ error: 'not sent', message: result.message });
+      if (result.ok) {
+        const isRepeated = result.headers.get('idempotent-replayed') === 'true';
+        return { ...line, outcome: isRepeated ? 'already there' : 'new' };
+      }
+      const { error, message, requestId } = result;
+      if (error === 'no answer' || (error === 'gateway' && !perRequest.has(result.status)))
+        throw new ImportEnded(result);
+      return failed({ error, message, requestId });
+    },
+    { concurrency, backpressure },
+  );
+
+/**
+ * Returns the error if it is a RangeError, which the client throws for a number that it cannot send exactly: then only
+ * this line of the import fails. Rethrows any other error.
+ */
+const onlyRangeError = (error: unknown): RangeError => {
+  if (error instanceof RangeError) return error;
+  throw error;
+};
+
+/**
+ * Yields the lines from line `from` on, without blank lines and comments. A line ends with a line feed only: readline
+ * would also split lines at a carriage return and at U+2028, which JSON may contain, and replace invalid UTF-8.
+ * @throws Error with a sentence for the user if a line is over 1 MiB
+ */
+export async function* readLines(file: AsyncIterable<Buffer>, from = 1): AsyncGenerator<Line> {
+  let rest = Buffer.alloc(0);
+  let number = 0;
+  let end = 0;
+  const linesOf = (bytes: Buffer): Line[] => {
+    number += 1;
+    end += bytes.length;
+    if (bytes.length > maxLineBytes + 1) throw tooLong(number);
+    const first = bytes.find((byte) => byte > space);
+    return number < from || first === undefined || first === hash ? [] : [{ number, end, bytes }];
+  };
+  for await (const chunk of file) {
+    const bytes = Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let next = bytes.indexOf(newline); next !== -1; next = bytes.indexOf(newline, start)) {
+      yield* linesOf(bytes.subarray(start, next + 1));
+      start = next + 1;
+    }
+    rest = bytes.subarray(start);
+    if (rest.length > maxLineBytes) throw tooLong(number + 1);
+  }
+  yield* linesOf(rest);
+}
+
+const tooLong = (number: number): Error =>
+  new Error(
+    `Line ${number} is over 1 MiB, more than a plant may have. Each line must be one plant: split or remove it.`,
+  );
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Parses one line. Does not check the plant's fields: the client and the service do that.
+ * @returns the plant, or the reason why the line cannot be sent
+ */
+const readPlant = (bytes: Buffer): NewPlant | string => {
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(bytes), exactNumber);
+  } catch (error) {
+    if (error instanceof RangeError) return 'the line is nested too deeply';
+    return error instanceof MaybeRounded ? error.message : 'the line is not JSON in UTF-8';
+  }
+  if (!(value instanceof Object) || Array.isArray(value)) return 'the line is JSON, but not an object';
+  return value as NewPlant;
+};
+
+/** Thrown for a number that JSON.parse may have rounded. The message is for the user. */
+class MaybeRounded extends Error {}
+
+/**
+ * Makes JSON.parse return an integer as a bigint, because a large integer would be rounded as a number.
+ * @throws MaybeRounded for a number with a fraction or an exponent that JSON.parse turned into an integer or ±Infinity,
+ * because it may have been rounded
+ */
+const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
+  if (typeof value !== 'number') return value;
+  if (/^-?\d+$/.test(source)) return BigInt(source);
+  if (Number.isInteger(value) || !Number.isFinite(value)) {
+    const number = source.length > 40 ? `${source.slice(0, 40)}…` : source;
+    throw new MaybeRounded(`the number ${number} may be rounded: write an integer in digits only`);
+  }
+  return value;
+};

@@ -1,0 +1,42 @@
+/**
+ * `npm run -s request -- <id>` prints what the running local service did with one request. With `--stack PlantStore`,
+ * the command prints what the logs of that deployed stack say about the request.
+ */
+import { Command, InvalidArgumentError } from 'commander';
+import { messageOf } from '../start/printable.ts';
+import { findDeployedRequest } from './deployed-request.ts';
+import { findLocalRequest } from './local-request.ts';
+import { describe } from './traced-request.ts';
+
+const requestId = (text: string): string => {
+  if (!/^[\w+/=-]+$/.test(text))
+    throw new InvalidArgumentError('The id must be the value of the header apigw-requestid of a response.');
+  return text;
+};
+
+const positive = (text: string): number => {
+  if (!/^[1-9]\d{0,3}$/.test(text))
+    throw new InvalidArgumentError('The number of days must be a whole number from 1 to 9999.');
+  return Number(text);
+};
+
+const command = new Command('npm run -s request --')
+  .description('Prints what is known of one request: its response, and what was logged for it.')
+  .argument(
+    '<id>',
+    'the header apigw-requestid of the response, such as QcNvjVNaC1t4m14=; write -- before an id that begins with -',
+    requestId,
+  )
+  .option('--stack <name>', 'the name of a deployed stack, such as PlantStore, instead of the local service')
+  .option('--days <number>', 'how far back to search the logs of the stack; AWS bills what it scans', positive, 1)
+  .showHelpAfterError('See: npm run -s request -- --help')
+  .parse();
+
+try {
+  const [id = ''] = command.processedArgs as [string];
+  const { stack, days } = command.opts<{ stack?: string; days: number }>();
+  console.log(describe(stack === undefined ? await findLocalRequest(id) : await findDeployedRequest(id, stack, days)));
+} catch (error) {
+  console.error(messageOf(error));
+  process.exit(1);
+}

@@ -1,0 +1,111 @@
+/**
+ * `npm run -s restore -- --from restored --to <TableName>` copies missing items from the table `restored` to the table
+ * <TableName>. Items that <TableName> already has stay unchanged.
+ */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SingleBar } from 'cli-progress';
+import { Command, InvalidArgumentError } from 'commander';
+import { messageOf, printable } from '../start/printable.ts';
+import { explain, region } from './aws.ts';
+import { checkTables, type Restored, restoreItems, type Tables } from './restore-items.ts';
+
+const tableName = (text: string): string => {
+  if (!/^[\w.-]{3,255}$/.test(text)) throw new InvalidArgumentError('It must be the name of a table.');
+  return text;
+};
+
+const command: Command = new Command('npm run -s restore --')
+  .description(
+    'Copies the items of one DynamoDB table that another table lacks. It changes and deletes nothing: run it again if it stops.',
+  )
+  .option('--from <table>', 'the restored table', tableName)
+  .option('--to <table>', 'the table that gets what it lacks, such as the output TableName', tableName)
+  .showHelpAfterError('See: npm run -s restore -- --help')
+  .parse();
+
+const { from, to } = command.opts<Partial<Tables>>();
+// --from and --to are required, but not declared so: if a user typed --form, Commander would only say that --from is
+// missing.
+if (from === undefined || to === undefined) command.error('error: name two tables, with --from and --to');
+if (from === to) command.error('error: --from and --to are the same table');
+
+class Progress {
+  readonly counts: Record<Restored['outcome'], number> = { restored: 0, 'already there': 0, failed: 0 };
+  #reason: string | undefined;
+  readonly #started = performance.now();
+  readonly #bar: SingleBar;
+
+  constructor(itemCount: number) {
+    this.#bar = new SingleBar({ format: `${itemCount > 0 ? '{bar} {percentage}% of about {total}, ' : ''}{counts}` });
+    // No check for a terminal is needed here: cli-progress draws nothing if the output is not one.
+    this.#bar.start(itemCount, 0, { counts: this.toString() });
+  }
+
+  add(item: Restored): void {
+    this.counts[item.outcome] += 1;
+    if (item.outcome === 'failed') this.#reason ??= item.reason;
+    this.#bar.update(this.#items, { counts: this.toString() });
+  }
+
+  get #items(): number {
+    return Object.values(this.counts).reduce((sum, count) => sum + count);
+  }
+
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
+  stop(): void {
+    this.#bar.stop();
+  }
+
+  toString(): string {
+    const counts = Object.entries(this.counts).map(([outcome, count]) => `${count} ${outcome}`);
+    const rate = Math.round((1_000 * this.#items) / (performance.now() - this.#started));
+    return `${counts.join(', ')} (${rate} items/s)`;
+  }
+}
+
+const again = 'Run the same command again: it skips what is already there.';
+
+/**
+ * Copies the items of the table `from` that the table `to` lacks, and shows the user the progress and the result.
+ * @returns the exit code
+ */
+const restore = async (tables: Tables): Promise<number> => {
+  const client = new DynamoDBClient({
+    ...region,
+    // In the adaptive mode, the SDK sends fewer requests while DynamoDB throttles them.
+    retryMode: 'adaptive',
+    maxAttempts: 10,
+    // Time limits in milliseconds. By default, the SDK waits forever.
+    requestHandler: { connectionTimeout: 5_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
+  });
+  const { partitionKey, itemCount } = await checkTables(client, tables);
+  const progress = new Progress(itemCount);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      progress.stop();
+      console.error(`Stopped: ${progress} so far. ${again}`);
+      process.exit(130);
+    });
+  }
+  try {
+    for await (const item of restoreItems(client, tables, partitionKey)) progress.add(item);
+  } catch (error) {
+    progress.stop();
+    throw new Error(`${explain(error)}\n${progress} so far. ${again}`, { cause: error });
+  }
+  progress.stop();
+  console.log(String(progress));
+  if (progress.reason === undefined) return 0;
+  console.error(printable(`Not complete: ${progress.reason}\n${again}`));
+  return 1;
+};
+
+try {
+  process.exit(await restore({ from, to }));
+} catch (error) {
+  console.error(messageOf(error));
+  process.exit(1);
+}

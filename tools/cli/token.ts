@@ -1,0 +1,27 @@
+/**
+ * `npm run -s token` prints an access token for the running local service to standard output, and nothing else there.
+ * With `--stack PlantStore`, the command prints a token for that deployed stack.
+ */
+import { Command } from 'commander';
+import { messageOf, printable } from '../start/printable.ts';
+import { fetchToken, readSession } from '../start/session.ts';
+import { dataFolder } from '../start/settings.ts';
+import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
+
+const { stack, scope } = new Command('npm run -s token --')
+  .description('Prints an access token for the running local service, or for a stack in the AWS account.')
+  .option('--stack <name>', 'the name of a deployed stack, such as PlantStore')
+  .option('--scope <scope>', 'the scopes to ask for, separated by spaces (default: all scopes of the contract)')
+  .showHelpAfterError('See: npm run -s token -- --help')
+  .parse()
+  .opts<{ stack?: string; scope?: string }>();
+
+try {
+  const source = stack === undefined ? readSession(dataFolder()) : await readDeployedIssuer(stack);
+  const asked = { ...source, ...(scope !== undefined && { scope }) };
+  const say = (line: string): void => console.error(printable(line));
+  console.log(printable(stack === undefined ? await fetchToken(asked) : await fetchDeployedToken(asked, say)));
+} catch (error) {
+  console.error(messageOf(error));
+  process.exit(1);
+}

@@ -1,0 +1,119 @@
+/**
+ * `npm run diff` shows what deploying the working tree would change in a stack that was deployed from another commit.
+ * The command fails if the change needs more than a review: docs/decisions/tools.md
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
+import { Command, InvalidArgumentError } from 'commander';
+import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
+import { messageOf, printable } from '../start/printable.ts';
+import { checkOut, sharedWithMain } from './checkout.ts';
+import { type Stacks, synthesize } from './diff/assembly.ts';
+import { findLosses } from './diff/loss.ts';
+import { findPermissions } from './diff/permissions.ts';
+import { findRoutes } from './diff/routes.ts';
+import { type Finding, functionsWithNewCode, type StackTemplate, withoutHashes } from './diff/template.ts';
+import { allowable, verdictOn } from './diff/verdict.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+const setting = (text: string, others: string[] = []): string[] => {
+  if (!/^[^=]+=/.test(text)) throw new InvalidArgumentError('It must be a key and a value, such as stage=dev.');
+  return [...others, text];
+};
+
+const rule = (text: string, others: Finding['rule'][]): Finding['rule'][] => {
+  const known = allowable.find((each) => each === text);
+  if (!known) throw new InvalidArgumentError(`It must be ${allowable.join(' or ')}.`);
+  return [...others, known];
+};
+
+const command = new Command('npm run diff --')
+  .description('Shows what a deployment of the working tree would change, and fails if a rule for changes forbids it.')
+  .argument('[ref]', 'the commit that is deployed (default: the last one that this branch shares with main)')
+  .option('--allow <rule>', `allow more permissions, or new routes (${allowable.join(', ')}; repeatable)`, rule, [])
+  .option('-c, --context <key=value>', 'something that the stack can configure (repeatable)', setting, [])
+  .option(
+    '--deployed <key=value>',
+    'a setting that is deployed; the deployed commit then gets none of -c (repeatable)',
+    setting,
+  )
+  .showHelpAfterError()
+  .parse();
+type Options = { allow: Finding['rule'][]; context: string[]; deployed?: string[] };
+const { allow, context, deployed = context } = command.opts<Options>();
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+
+/** Makes the text in a template printable, because CDK prints it as it is. */
+const printableIn = <T>(template: T): T =>
+  JSON.parse(JSON.stringify(template), (_, value) => (typeof value === 'string' ? printable(value) : value));
+
+/** Prints CDK's diff of a stack. @returns the changes that `npm run diff` forbids unless --allow names their rule */
+const compareStack = (name: string, before: StackTemplate, after: StackTemplate): Finding[] => {
+  const then = { ...before, template: withoutHashes(before.template) };
+  const now = { ...after, template: withoutHashes(after.template) };
+  console.log(`Stack ${name}`);
+  const difference = fullDiff(printableIn(then.template), printableIn(now.template));
+  if (difference.isEmpty) console.log('No differences.');
+  else formatDifferences(process.stdout, difference);
+  const code = functionsWithNewCode(before.template, after.template);
+  if (code.length > 0) console.log(`New code: ${code.join(', ')}`);
+  return [
+    ...findLosses(then, now),
+    ...findPermissions(then.template, now.template),
+    ...findRoutes(then.template, now.template),
+  ];
+};
+
+/** Finds stacks that the app no longer has: a deployment would not delete them, but leave them behind. */
+const missingStacks = (before: Stacks, after: Stacks): Finding[] =>
+  [...before.keys()]
+    .filter((name) => !after.has(name))
+    .map((name) => ({ rule: 'loss', what: `The stack ${name} would stay behind, because the app no longer has it.` }));
+
+const compareContracts = (base: string): Finding[] =>
+  readReleases(path.join(base, 'schemas/released')).flatMap(({ version, contract }) =>
+    breaksOf(contract, readContract(path.join(root, 'schemas/openapi.yaml'))).map(
+      (what): Finding => ({ rule: 'contract', what: `${version}: ${what}` }),
+    ),
+  );
+
+/** Prints what the change from a commit would do. @returns false if it would do something that is not allowed */
+const compare = async (parent: string): Promise<boolean> => {
+  const ref = command.args[0] ?? (await sharedWithMain(stop.signal));
+  if (ref === undefined)
+    throw new Error('git finds no commit that this branch shares with main. Name one, such as: npm run diff -- HEAD');
+  const checkout = await checkOut(path.join(parent, 'base'), ref, stop.signal, { ownPackages: true });
+  const packages = checkout.hasSamePackages ? '' : ', with its own packages';
+  console.log(`From ${ref} (${checkout.commit.slice(0, 8)}${packages}) to the working tree`);
+  const head = { folder: root, temporary: path.join(parent, 'head') };
+  const hint = `If ${ref} has other settings, or does not know one, name all that it has, such as: --deployed stage=dev`;
+  const synthesized = [
+    synthesize('The working tree', head, context, stop.signal),
+    synthesize(ref, checkout, deployed, stop.signal, hint),
+  ] as const;
+  // Wait for both, so that neither writes into a removed folder. If both fail, the first error is thrown.
+  await Promise.allSettled(synthesized);
+  const [after, before] = await Promise.all(synthesized);
+  const ofStacks = [...after].flatMap(([name, stack]) => compareStack(name, before.get(name) ?? noStack, stack));
+  const findings = [...ofStacks, ...missingStacks(before, after), ...compareContracts(checkout.folder)];
+  const { lines, isGood } = verdictOn(findings, allow);
+  console.log(printable(`\n${lines.join('\n')}`));
+  return isGood;
+};
+
+const noStack: StackTemplate = { template: { Resources: {} }, isProtected: false };
+
+const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-diff-'));
+try {
+  if (!(await compare(parent))) process.exitCode = 1;
+} catch (error) {
+  console.error(stop.signal.aborted ? 'Stopped.' : messageOf(error));
+  process.exitCode = 1;
+} finally {
+  await rm(parent, { recursive: true, force: true, maxRetries: 5 });
+}

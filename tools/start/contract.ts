@@ -1,0 +1,94 @@
+/** Reads the contract for the API reference page, the token issuer, and the example command that `npm start` prints. */
+import { readFile } from 'node:fs/promises';
+import { scopes } from '../../functions/generated/contract.ts';
+
+/** Every scope of the contract, separated by spaces. */
+export const allScopes = [...new Set(Object.values(scopes).flat())].join(' ');
+
+type Reference = { $ref?: string };
+type WithExamples = { example?: unknown; examples?: Record<string, Reference & { value?: unknown }> };
+type Parameter = Reference & WithExamples & { name: string; in: string; required?: boolean };
+type RequestBody = Reference & { required?: boolean; content: Record<string, WithExamples> };
+type Operation = { parameters?: Parameter[]; requestBody?: RequestBody; responses: object };
+
+export type Contract = {
+  paths: Record<string, Record<string, unknown>>;
+  components?: { parameters?: Record<string, unknown>; requestBodies?: object; examples?: object };
+};
+
+/** Reads the contract. Integers become bigints, so that the digits of an example beyond ±2^53 do not change. */
+export const readContract = async (): Promise<Contract> => {
+  // Import the package yaml here, not at the top of this file, so that `npm start` can begin its work before that
+  // package is loaded.
+  const { parse } = await import('yaml');
+  const text = await readFile(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8');
+  return parse(text, { intAsBigInt: true }) as Contract;
+};
+
+export const toJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(`${part}`) : part), indent);
+
+export type ExampleRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
+
+/**
+ * Composes a request from an operation's examples. Chooses the first operation that has a request body, because adding
+ * data works even if the store is empty. If no operation has a body, chooses the first operation. Returns undefined if
+ * an example is missing.
+ */
+export const exampleRequest = (contract: Contract): ExampleRequest | undefined => {
+  const operations = operationsOf(contract);
+  const chosen = operations.find(({ requestBody }) => requestBody !== undefined) ?? operations[0];
+  if (chosen === undefined) return undefined;
+  const { method, path, requestBody } = chosen;
+  const parameters = chosen.parameters
+    .filter((parameter) => parameter.required || parameter.in === 'path')
+    .map((parameter) => ({ ...parameter, value: exampleOf(contract, parameter) }));
+  const body = exampleOf(contract, requestBody?.content['application/json'] ?? {});
+  if (parameters.some(({ value }) => value === undefined)) return undefined;
+  if (requestBody?.required && body === undefined) return undefined;
+
+  const valuesOf = (place: string): [name: string, value: string][] =>
+    parameters
+      .filter((parameter) => parameter.in === place)
+      .flatMap(({ name, value }) => [value].flat().map((each): [string, string] => [name, String(each)]));
+  const query = new URLSearchParams(valuesOf('query')).toString();
+  const inPath = Object.fromEntries(valuesOf('path'));
+  const headers = Object.fromEntries(valuesOf('header'));
+  return {
+    method: method.toUpperCase(),
+    path: path.replaceAll(/\{(.*?)\}/g, (_, name) => encodeURIComponent(inPath[name] ?? '')) + (query && `?${query}`),
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(body !== undefined && { body: toJson(body) }),
+  };
+};
+
+/**
+ * Lists the contract's operations. A parameter of an operation replaces a parameter of its path if both have the same
+ * `in` and `name`.
+ */
+const operationsOf = (contract: Contract) =>
+  Object.entries(contract.paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(isOperation)
+      .map(([method, operation]) => {
+        const shared = (item['parameters'] ?? []) as Parameter[];
+        const all = [...shared, ...(operation.parameters ?? [])].map((each) => resolve(contract, each));
+        const parameters = [...new Map(all.map((each) => [`${each.in} ${each.name}`, each])).values()];
+        const requestBody = operation.requestBody && resolve(contract, operation.requestBody);
+        return { path, method, parameters, requestBody };
+      }),
+  );
+
+/** Tells operations from the other keys of a path item, such as `summary`. */
+const isOperation = (entry: [string, unknown]): entry is [string, Operation] => 'responses' in Object(entry[1]);
+
+const exampleOf = (contract: Contract, { example, examples = {} }: WithExamples): unknown => {
+  const [first = {}] = Object.values(examples);
+  return example ?? resolve(contract, first).value;
+};
+
+const resolve = <T extends Reference>(contract: Contract, value: T): T => {
+  if (value.$ref === undefined) return value;
+  const keys = value.$ref.split('/').slice(1);
+  return resolve(contract, keys.reduce<unknown>((part, key) => Reflect.get(Object(part), key), contract) as T);
+};

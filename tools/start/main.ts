@@ -1,0 +1,185 @@
+/** `npm start`: serves the synthesized stack on this machine. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { inspect } from 'node:util';
+import { type Emulator, FolderError, lockFolder, serve } from 'http-api-emulator';
+import { listDevEntries } from '../../infra/bundling.ts';
+import { type Contract, exampleRequest, readContract } from './contract.ts';
+import { accessLine, curlLine } from './lines.ts';
+import { closeServer, listen } from './listen.ts';
+import { readOptions } from './options.ts';
+import { prebuildBundles } from './prebuild.ts';
+import { printable } from './printable.ts';
+import { referencePage } from './reference.ts';
+import { RequestLog } from './request-log.ts';
+import { fetchToken, removeStaleSession, writeSession } from './session.ts';
+import { dataFolder, readPort } from './settings.ts';
+
+const say = (line: string): void => console.log(printable(line));
+/** Prints the line of a request, which may have colours, and in which `accessLine` has escaped all else. */
+const sayRequest = (line: string): void => console.log(line);
+
+const { debug, verbose, watch } = readOptions();
+
+/** Clean-up steps, run in reverse order when the service stops or its start fails half-way. */
+const cleanUps: (() => unknown)[] = [];
+
+const stop = async (): Promise<void> => {
+  for (let last = cleanUps.pop(); last !== undefined; last = cleanUps.pop()) {
+    try {
+      await last();
+    } catch (error) {
+      console.error(printable(`Error while stopping: ${inspect(error)}`));
+    }
+  }
+};
+
+/** Creates a folder that only this user can open. It is removed however this process ends, except by `kill -9`. */
+const temporaryFolder = (): string => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'plant-store-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+const start = async (): Promise<void> => {
+  if (debug !== undefined) {
+    const { openInspector } = await import('./inspector.ts');
+    say(`Debug in Chrome: devtools://devtools/bundled/js_app.html?v8only=true&ws=${openInspector(debug)}`);
+    say('Other debuggers need the address above, which begins with ws://. Whoever knows it can run code as you.');
+    say(
+      'Nothing times out. The bundles differ from those that cdk deploy uploads: not minified, and with source maps.',
+    );
+  }
+  const port = readPort();
+  // Check that the port is free before the slow steps, so that the user learns at once if it is in use.
+  const portProbe = createServer();
+  await listen(portProbe, port);
+  await closeServer(portProbe);
+
+  say('Opening the data folder ...');
+  cleanUps.push(await lockFolder(dataFolder()));
+  removeStaleSession(dataFolder());
+
+  // Importing issuer.ts and stack.ts takes half of the start-up time, so import them while esbuild bundles the
+  // functions.
+  const [{ startIssuer }, { makeApp, readCdkJson }, contract] = await Promise.all([
+    import('./issuer.ts'),
+    import('./stack.ts'),
+    readContract(),
+    prebuildBundles({ debug: debug !== undefined, entries: listDevEntries() }),
+  ]);
+
+  say('Starting a token issuer ...');
+  const issuer = await startIssuer();
+  cleanUps.push(issuer.close);
+
+  say('Serving the stack ...');
+  const { issuer: issuerUrl, audience, jwksUri } = issuer;
+  const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
+  const assets = temporaryFolder();
+  // Use the stage `dev`: its API is the same as that of `prod`. Only `prod` has roll-outs and a smoke test, which a
+  // local service does not need.
+  const context = { stage: 'dev', issuer: issuerUrl, audience, jwksUri, scopeClaim: 'scope' };
+  const app = makeApp(assets, { ...readCdkJson(), ...context });
+  const requestLog = new RequestLog(sayRequest);
+  setInterval(() => requestLog.endSecond(), 1_000).unref();
+  cleanUps.push(() => requestLog.endSecond());
+  const emulator = await serve({
+    app,
+    store: endpoint ? { endpoint } : { folder: dataFolder() },
+    certificates: [issuer.certificate],
+    port,
+    debug: debug !== undefined,
+    onRequest: (entry) => (verbose ? sayRequest(accessLine(entry)) : requestLog.add(entry)),
+    intercept: referencePage({
+      newToken: () => fetchToken(issuer),
+      requests: () => emulator.log,
+      routeKeys: () => emulator.routeKeys,
+    }),
+  });
+  cleanUps.push(emulator.close);
+  const { url } = emulator;
+
+  const { tokenUrl, clientId, clientSecret, certificate } = issuer;
+  const shareSession = (scope: string): (() => void) =>
+    writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate });
+  let removeSession = shareSession(issuer.scope);
+  cleanUps.push(() => removeSession());
+
+  if (watch) {
+    const { startWatching } = await import('./watch/watch.ts');
+    const onScope = (scope: string): void => {
+      issuer.setScope(scope);
+      removeSession();
+      removeSession = shareSession(scope);
+    };
+    cleanUps.push(await startWatching({ debug: debug !== undefined, emulator, app, assets, context, onScope }));
+  }
+
+  announce(emulator, contract);
+};
+
+const announce = (emulator: Emulator, contract: Contract): void => {
+  const { url } = emulator;
+  say(`Serving ${emulator.routeKeys.join(', ')} at ${url} (store: ${emulator.store}).`);
+  if (!emulator.enforcesRoles) say('You run the store yourself, so the permissions of the functions are not checked.');
+  const example = exampleRequest(contract);
+  if (example) say(`Try it, in another terminal:\n\n${curlLine(url, example)}\n`);
+  say(`${example ? 'Or' : 'Try it'} in a browser: ${url}/docs`);
+  if (watch) say('Changes in functions/, infra/ and schemas/ are served without a restart.');
+  say('Ctrl-C stops the service. One line per request:');
+};
+
+let stopping = false;
+const end = async (exitCode: number): Promise<void> => {
+  // Ignore the second signal of a Ctrl-C: the first comes from the terminal, the second from npm, which forwards it.
+  if (stopping) return;
+  stopping = true;
+  setTimeout(() => process.exit(1), 10_000).unref();
+  if (debug !== undefined) await (await import('./inspector.ts')).closeInspector();
+  await stop();
+  process.exit(exitCode);
+};
+
+// Stop on SIGHUP, too: it means that the terminal was closed.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    if (!stopping) say('Stopping ...');
+    void end(0);
+  });
+}
+
+// EIO and EPIPE mean that the terminal or pipe is closed: nobody could read an error message, so end without one.
+for (const output of [process.stdout, process.stderr]) output.on('error', () => void end(1));
+
+// The embedded store can throw outside of our calls to it, for example if the disk is full: catch that error here.
+process.on('uncaughtException', (error) => {
+  // Ignore errors while the service stops: it closes servers and the store while they are still in use.
+  if (stopping) return;
+  console.error(printable(`The local service failed: ${inspect(error)}`));
+  void end(1);
+});
+
+/** Returns the message for an error of `npm start`. For errors that are common at a first start, it says what to do. */
+const explain = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return `Port ${readPort()} is in use. Stop the program that uses it, or choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
+  }
+  if ('code' in error && error.code === 'EACCES' && 'syscall' in error && error.syscall === 'listen') {
+    return `You may not use port ${readPort()}. Choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
+  }
+  return error instanceof FolderError ? `${error.message} For example: DATA_DIR=... npm start` : error.message;
+};
+
+try {
+  await start();
+} catch (error) {
+  // If the user has stopped the service during its start, the failure is expected: report nothing.
+  if (!stopping) {
+    console.error(printable(explain(error)));
+    await end(1);
+  }
+}

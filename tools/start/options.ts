@@ -1,0 +1,37 @@
+/** The options of `npm start`. Its other settings are environment variables: tools/start/settings.ts. */
+import { Command, InvalidArgumentError } from 'commander';
+
+export type StartOptions = {
+  debug?: number;
+  watch?: true;
+  verbose?: true;
+};
+
+const inspectorPort = (text: string): number => {
+  if (!/^\d+$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('It must be a number from 0 (any free port) to 65535.');
+  return Number(text);
+};
+
+/**
+ * Reads the command line. With `--help`, or if the command line is invalid, prints help or an error message, and exits.
+ */
+export const readOptions = (): StartOptions => {
+  const command = new Command('npm start --')
+    .description('Serves the stack on this machine.')
+    .option('--debug [port]', 'accept a debugger, on port 9229 unless another is given', inspectorPort)
+    .option('--watch', 'serve changes of the source files without a restart')
+    .option('--verbose', 'print every request, not a summary, if there are many')
+    .addHelpText(
+      'after',
+      `
+Settings are environment variables, as in PORT=3001 npm start:
+  PORT                       the port on 127.0.0.1; 0 means any free port (default: 3000)
+  DATA_DIR                   the folder for the plants (default: .plant-store)
+  AWS_ENDPOINT_URL_DYNAMODB  the store to use instead of the built-in one`,
+    )
+    .showHelpAfterError('See: npm start -- --help')
+    .parse();
+  const { debug, ...others } = command.opts<{ debug?: number | true; watch?: true; verbose?: true }>();
+  return { ...others, ...(debug !== undefined && { debug: debug === true ? 9229 : debug }) };
+};

@@ -1,0 +1,115 @@
+/** Finds the stack traces in what a bundled function logged, and translates them to lines of the source files. */
+import { createHash } from 'node:crypto';
+import { SourceMap } from 'node:module';
+import path from 'node:path';
+import { type BuildOptions, buildSync, type OutputFile } from 'esbuild';
+import { esbuildOptions, listEntries } from '../../infra/bundling.ts';
+
+/**
+ * esbuild's options for a separate source map, with paths relative to the project's folder. The bundle stays the same
+ * as the deployed one, and the map is not deployed.
+ */
+export const mapOptions = {
+  sourcemap: 'external',
+  sourcesContent: false,
+  outfile: path.resolve(import.meta.dirname, '../../index.js'),
+} satisfies BuildOptions;
+
+/**
+ * Finds the bundle and the source map in esbuild's output for an entry file. `map` is undefined if `code` contains it.
+ */
+export const splitOutput = (entry: string, files: OutputFile[]): { code: OutputFile; map: OutputFile | undefined } => {
+  const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
+  const code = files.find((file) => !isMap(file));
+  if (code === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
+  return { code, map: files.find(isMap) };
+};
+
+export const sha256Of = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
+
+/**
+ * Thrown if the bundle to which a stack trace refers was not built from the files in the project's folder but, for
+ * example, from another commit.
+ */
+export class OtherBundle extends Error {
+  override readonly name = 'OtherBundle';
+}
+
+/**
+ * Translates a stack trace to lines of the source files if the bundle that ran is the same as one built from the
+ * project's folder. Builds all bundles once, when they are first needed.
+ */
+export class StackTraces {
+  #built: { entry: string; sha256: string; map: SourceMap }[] | undefined;
+
+  describe(): string {
+    return this.#bundles.map(({ entry, sha256 }) => `${sha256} (functions/${entry})`).join(', ');
+  }
+
+  /**
+   * Replaces the positions in a stack trace with positions in the source files.
+   * @param sha256 is the hash of the bundle that ran
+   * @throws OtherBundle if the files in the project's folder do not make that bundle
+   */
+  toSources(stack: string, sha256: string): string {
+    const map = this.#bundles.find((each) => each.sha256 === sha256)?.map;
+    if (map === undefined)
+      throw new OtherBundle(`The bundle ${sha256} ran, but the files in this folder make ${this.describe()}.`);
+    return toSources(stack, () => map);
+  }
+
+  get #bundles() {
+    this.#built ??= listEntries().map((entry) => {
+      const options = { ...esbuildOptions(entry), ...mapOptions, logLevel: 'silent' } as const;
+      const { code, map } = splitOutput(entry, buildSync(options).outputFiles);
+      return { entry, sha256: sha256Of(code.contents), map: new SourceMap(JSON.parse(map?.text ?? '')) };
+    });
+    return this.#built;
+  }
+}
+
+/** Matches a position in a bundle, such as /var/task/index.js:25:26897, and any minified function name before it. */
+const place = /((?<=\bat (?:async )?)(?:new )?[\w$]{1,3} \()?(?<![^\s"'()])([^\s"'()]*\/index\.js):(\d+):(\d+)(\)?)/g;
+
+/**
+ * Replaces each position in a bundle, such as /var/task/index.js:25:26897, by its source file, line and column.
+ * @param mapOf returns the source map of the bundle at a path; if it returns undefined, the position is kept
+ */
+export const toSources = (stack: string, mapOf: (bundle: string) => SourceMap | undefined): string =>
+  stack.replaceAll(place, (found, minified = '', bundle: string, line: string, column: string, end: string) => {
+    const origin = mapOf(bundle)?.findEntry(Number(line) - 1, Number(column) - 1);
+    if (origin === undefined || !('originalSource' in origin)) return found;
+    const { originalSource, originalLine, originalColumn } = origin;
+    return `${originalSource}:${originalLine + 1}:${originalColumn + 1}${minified === '' ? end : ''}`;
+  });
+
+export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
+
+/**
+ * A function's log entry in parts: `stacks` has the stack traces, each a text of several lines, the trace of the
+ * outermost error first; `sha256` is the hash of the function's bundle; `rest` is everything else, as JSON.
+ */
+export type Unfolded = { rest: string; stacks: string[]; sha256?: string };
+
+/**
+ * Separates the stack traces and the bundle's SHA-256 from the rest of a function's log entry. Leaves out the fields
+ * that `omitted` names.
+ */
+export const takeStacks = (logged: unknown, omitted: string[] = []): Unfolded => {
+  const stacks: string[] = [];
+  let sha256: string | undefined;
+  const rest = JSON.stringify(logged, (key, value) => {
+    if (key === 'bundle' && /^[0-9a-f]{64}$/.test(value)) {
+      sha256 = value;
+      return undefined;
+    }
+    if (omitted.includes(key)) return undefined;
+    // An error that our code logs has `stack`, a string. An error that Lambda itself logs has `stackTrace`, an array of
+    // lines.
+    const stack = key === 'stackTrace' && Array.isArray(value) ? value.join('\n') : key === 'stack' ? value : undefined;
+    if (typeof stack !== 'string' || !/^[ \t]+at /m.test(stack)) return value;
+    stacks.push(stack);
+    return undefined;
+  });
+  return { rest, stacks, ...(sha256 !== undefined && { sha256 }) };
+};

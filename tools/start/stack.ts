@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { App, type aws_lambda, Stack } from 'aws-cdk-lib';
+import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
+import { ServiceFunction } from '../../infra/service-function.ts';
+import { readSettings } from '../../infra/settings.ts';
+
+/** Reads the CDK context in cdk.json: the CDK's feature flags, and settings of the stack. */
+export const readCdkJson = (): Record<string, unknown> =>
+  JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')).context;
+
+/**
+ * Makes a CDK app with the stack that `cdk deploy` would deploy with this context. The app's `synth` writes the
+ * template and the bundles to `folder`.
+ */
+export const makeApp = (folder: string, context: Record<string, unknown>): App => {
+  const app = new App({
+    outdir: folder,
+    context,
+    // Skip the template check of `cdk synth`, which would take a third of the start-up time of `npm start`.
+    builtinCloudFormationValidation: false,
+  });
+  new PlantStoreStack(app, readSettings(app.node));
+  return app;
+};
+
+/** Returns the entry file of each function in an app, by the function's name in the emulator. */
+export const entriesOf = (app: App): Record<string, string> =>
+  Object.fromEntries(
+    app.node
+      .findAll()
+      .filter((construct) => construct instanceof ServiceFunction)
+      .map((each) => {
+        const resource = each.node.defaultChild as aws_lambda.CfnFunction;
+        const stack = Stack.of(each);
+        return [stack.resolve(resource.functionName) ?? stack.getLogicalId(resource), each.entry];
+      }),
+  );

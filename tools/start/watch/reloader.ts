@@ -1,0 +1,122 @@
+import { fork } from 'node:child_process';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { App } from 'aws-cdk-lib';
+import type { Emulator } from 'http-api-emulator';
+import { bundle, listDevEntries } from '../../../infra/bundling.ts';
+import { title } from '../lines.ts';
+import { keepMap } from '../prebuild.ts';
+import { printable } from '../printable.ts';
+import { entriesOf } from '../stack.ts';
+import { type Bundle, Bundler } from './bundler.ts';
+import type { Synthesis, Synthesized } from './synthesize.ts';
+
+export const root = path.resolve(import.meta.dirname, '../../..');
+
+/** The running service, which serves the CDK app `app`. */
+export type Service = Synthesis & {
+  emulator: Emulator;
+  app: App;
+  /** Called after each reload of the stack, with all scopes of the contract, separated by spaces. */
+  onScope: (scope: string) => void;
+};
+
+/** Makes a running service use changed source files without a restart. */
+export class Reloader {
+  readonly #service: Service;
+  readonly #bundler: Bundler;
+  readonly #stop = new AbortController();
+  #entries: Record<string, string>;
+  readonly #served: Map<string, Buffer>;
+  /**
+   * Whether infra/bundling.ts has changed. If so, this process still has the old esbuild options, so from then on, each
+   * reload bundles in a new child process, which has the new options.
+   */
+  #isBundlingOutdated = false;
+
+  constructor(service: Service) {
+    this.#service = service;
+    this.#bundler = new Bundler(service.debug);
+    this.#entries = entriesOf(service.app);
+    this.#served = new Map(listDevEntries().map((entry) => [entry, Buffer.from(bundle(entry))]));
+  }
+
+  /**
+   * Makes the service use the changed `files`, whose paths are relative to the project's root. Wait for the end of one
+   * call before the next.
+   * @returns a description of what was reloaded
+   * @throws Error with a message for the user; the service then continues as before
+   */
+  async reload(files: string[]): Promise<string> {
+    const hasChanged = (start: string): boolean => files.some((file) => file.startsWith(start));
+    this.#isBundlingOutdated ||= hasChanged('infra/bundling.ts');
+    if (hasChanged('schemas/'))
+      await this.#run('packages/contract/main.ts', 'schemas/openapi.yaml', 'functions/generated');
+    const bundles = await this.#bundler.bundle();
+    const isStack = hasChanged('schemas/') || hasChanged('infra/') || this.#isBundlingOutdated;
+    return isStack ? this.#reloadStack(bundles) : this.#swapFunctions(bundles);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#bundler.close();
+  }
+
+  async #reloadStack(bundles: Map<string, Bundle>): Promise<string> {
+    const { debug, emulator, assets, context, onScope } = this.#service;
+    const synthesis: Synthesis = { assets, context, debug };
+    const synthesized = await this.#run('tools/start/watch/synthesize.ts', JSON.stringify(synthesis));
+    const { template, entries, scope } = synthesized as Synthesized;
+    await emulator.reload({ template, assets });
+    onScope(scope);
+    this.#entries = entries;
+    for (const [entry, bundle] of bundles) this.#setServed(entry, bundle);
+    return `the stack, which serves ${emulator.routeKeys.join(', ')}`;
+  }
+
+  async #swapFunctions(bundles: Map<string, Bundle>): Promise<string> {
+    const changed = Object.entries(this.#entries).flatMap(([name, entry]) => {
+      const bundle = bundles.get(entry);
+      return bundle === undefined || this.#served.get(entry)?.equals(bundle.code) ? [] : [{ name, entry, bundle }];
+    });
+    const swaps = await Promise.allSettled(
+      changed.map(async ({ name, entry, bundle }) => {
+        const folder = await mkdtemp(path.join(this.#service.assets, 'bundle-'));
+        await writeFile(path.join(folder, 'index.js'), bundle.code);
+        await this.#service.emulator.swap(name, folder);
+        this.#setServed(entry, bundle);
+      }),
+    );
+    const reasons = swaps.flatMap((swap) => (swap.status === 'rejected' ? [String(swap.reason.message)] : []));
+    if (reasons.length > 0) throw new Error(reasons.join('\n'));
+    return changed.map(({ name }) => title(name)).join(', ') || 'nothing, because no bundle changed';
+  }
+
+  #setServed(entry: string, { code, map }: Bundle): void {
+    this.#served.set(entry, code);
+    if (map !== undefined) keepMap(entry, code, map);
+  }
+
+  /**
+   * Runs a script in a new process.
+   * @returns the message that the script sent to this process
+   * @throws Error with the script's error output if the script fails
+   */
+  async #run(script: string, ...args: string[]): Promise<unknown> {
+    const { signal } = this.#stop;
+    const child = fork(path.join(root, script), args, {
+      cwd: root,
+      signal,
+      execArgv: [],
+      stdio: ['ignore', 1, 'pipe', 'ipc'],
+    });
+    let stderr = '';
+    let message: unknown;
+    child.stderr?.on('data', (chunk) => (stderr += chunk));
+    child.on('message', (sent) => (message = sent));
+    const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
+    if (code !== 0) throw new Error(stderr.trimEnd() || `${script} ended with code ${code}`);
+    if (stderr !== '') console.error(printable(stderr.trimEnd()));
+    return message;
+  }
+}

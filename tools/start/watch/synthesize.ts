@@ -1,0 +1,34 @@
+/**
+ * Synthesizes the stack and sends it to the parent process, `npm start`, which cannot import a changed module again.
+ * The only argument is a `Synthesis` in JSON.
+ */
+import type { ServeOptions } from 'http-api-emulator';
+import { listDevEntries } from '../../../infra/bundling.ts';
+import { allScopes } from '../contract.ts';
+import { prebuildBundles } from '../prebuild.ts';
+
+/**
+ * What to synthesize. `assets` is the folder of the app's assets, `context` the part of the app's context that does not
+ * come from cdk.json; with `debug`, the bundles are for a debugger.
+ */
+export type Synthesis = { assets: string; context: Record<string, string>; debug: boolean };
+
+/**
+ * A synthesized stack. `entries` has the entry file of each function, by the function's name. `scope` has all scopes of
+ * the contract, separated by spaces.
+ */
+export type Synthesized = {
+  template: Extract<ServeOptions, { assets: string }>['template'];
+  entries: Record<string, string>;
+  scope: string;
+};
+
+const { assets, context, debug } = JSON.parse(process.argv[2] ?? '') as Synthesis;
+const [{ makeApp, entriesOf, readCdkJson }] = await Promise.all([
+  import('../stack.ts'),
+  prebuildBundles({ debug, entries: listDevEntries() }),
+]);
+const app = makeApp(assets, { ...readCdkJson(), ...context });
+const [stack] = app.synth().stacks;
+const synthesized: Synthesized = { template: stack?.template, entries: entriesOf(app), scope: allScopes };
+process.send?.(synthesized);

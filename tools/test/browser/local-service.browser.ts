@@ -1,0 +1,237 @@
+/** Tests in a real browser, with the whole local service: its page at /docs, and the client in pages of other origins. */
+import { createServer } from 'node:http';
+import axe, { type AxeResults } from 'axe-core';
+import { build } from 'esbuild';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { errors } from '../../../functions/http/errors.ts';
+import { startChromium } from '../../../test/kit/chromium.ts';
+import { operations } from '../../../test/kit/contract.ts';
+import { type LocalService, startLocalService, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { type PlantsStore, startPlantsStore } from '../../../test/kit/plants-store.ts';
+import { item } from '../../../test/kit/responses.ts';
+import { startServer } from '../../../test/kit/servers.ts';
+import { closeServer, listen } from '../../start/listen.ts';
+import { fetchToken, readSession } from '../../start/session.ts';
+
+const desktop = { width: 1280, height: 800 };
+const phone = { width: 360, height: 800 };
+
+const cleanUp: (() => unknown)[] = [];
+let store: PlantsStore;
+let service: LocalService;
+let url: string;
+let token: string;
+/** The origin that `allowOrigins` names. */
+let shop: string;
+let browser: Browser;
+/** All tests share one page, because loading a page takes two seconds. `complaints` are its errors and warnings. */
+let page: Page;
+const complaints: string[] = [];
+const requests: string[] = [];
+
+beforeAll(async () => {
+  const { folder, remove } = await temporaryFolder();
+  cleanUp.push(remove);
+  store = await startPlantsStore();
+  cleanUp.push(store.close);
+  shop = await servePage();
+  const CDK_CONTEXT_JSON = JSON.stringify({ allowOrigins: shop });
+  service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint, CDK_CONTEXT_JSON });
+  cleanUp.push(() => service.stop());
+  url = service.url;
+  token = await fetchToken(readSession(folder));
+  // The browser must reach no other machine, so give it a proxy at whose address nothing listens.
+  browser = await startChromium('http://127.0.0.1:1');
+  cleanUp.push(() => browser.close());
+  page = await browser.newPage({ viewport: desktop });
+  // Turn off Playwright's time-outs, which a busy machine may exceed. The time limit of each test still applies.
+  page.setDefaultTimeout(0);
+  page.on('request', (request) => requests.push(`${request.method()} ${request.url()}`));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', ({ message }) => complaints.push(message));
+  await page.goto(`${url}/docs`);
+  await page.locator('.execute').last().waitFor();
+});
+afterEach(async () => {
+  await page.setViewportSize(desktop);
+  await page.emulateMedia({ colorScheme: 'light' });
+  // Select the example by its name: after a test has typed a body, the first option is that body, not an example.
+  await createPlant().locator(requestExamples).selectOption('plant');
+  for (const { id } of operations) await clearResponse(blockOf(id));
+});
+afterAll(async () => {
+  for (const undo of cleanUp.reverse()) await undo();
+});
+
+/** Serves an empty page, and the client as /client.js. @returns the page's origin */
+const servePage = async (): Promise<string> => {
+  const { outputFiles } = await build({
+    ...{ entryPoints: ['client/plant-store-client.ts'], bundle: true, write: false },
+    ...{ format: 'esm', platform: 'neutral', target: 'es2022' },
+  });
+  const server = createServer((request, response) => {
+    const isScript = request.url === '/client.js';
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
+    response.end(isScript ? outputFiles[0]?.contents : '<!doctype html>');
+  });
+  cleanUp.push(() => closeServer(server));
+  return `http://127.0.0.1:${await listen(server, 0)}`;
+};
+
+const requestExamples = '.opblock-section-request-body .examples-select select';
+
+/** Returns the part of the page that shows an operation. */
+const blockOf = (operationId: string): Locator => page.locator(`.opblock[id$="-${operationId}"]`);
+const createPlant = (): Locator => blockOf('createPlant');
+
+const clearResponse = async (block: Locator): Promise<void> => {
+  const clear = block.locator('.btn-clear');
+  if (await clear.isVisible()) await clear.click();
+};
+
+/** Sends a request with `body`, or else with what the page has filled in. @returns the response that the page shows */
+const execute = async (block: Locator, body?: string) => {
+  await clearResponse(block);
+  if (body !== undefined) await block.locator('textarea').fill(body);
+  await block.locator('.execute').click();
+  const response = block.locator('.live-responses-table .response');
+  const status = Number(await response.locator('.response-col_status').first().innerText());
+  // If the response has no body, the page has no .highlight-code element, and `text` is undefined.
+  const [text] = await response.locator('.highlight-code').first().allInnerTexts();
+  return { status, body: text && JSON.parse(text) };
+};
+
+test('the reference page shows every operation and that it is on this machine only, and one click adds a plant', async () => {
+  expect(await page.title()).toBe('Plant Store API');
+  expect(await page.locator('.notice').innerText()).toContain('on your machine only');
+  const shown = await page.locator('.opblock-summary').allInnerTexts();
+  expect(shown.map((text) => text.split(/\s+/, 2).join(' '))).toEqual(operations.map(({ routeKey }) => routeKey));
+  const body = { name: 'Swiss cheese plant', tag: 'climber' };
+  expect(await execute(createPlant())).toEqual({ status: 200, body });
+  expect(await store.read('1')).toEqual(item('1', body.name, body.tag));
+  expect(complaints).toEqual([]);
+});
+
+test('the reference page sends ids beyond 2^53 exactly, whether typed or from an example, and shows the error of an invalid plant', async () => {
+  await createPlant().locator(requestExamples).selectOption('withoutTag');
+  expect(await execute(createPlant())).toEqual({ status: 200, body: { name: 'Moss' } });
+  expect(await store.read('-9223372036854775808')).toMatchObject({ name: { S: 'Moss' } });
+
+  expect(await execute(createPlant(), '{"id":9007199254740993,"name":"Fern"}')).toMatchObject({ status: 200 });
+  expect(await store.read('9007199254740993')).toMatchObject({ name: { S: 'Fern' } });
+
+  const error = { error: errors.notValid.error, message: 'name is required' };
+  expect(await execute(createPlant(), '{"id":2}')).toEqual({ status: 400, body: error });
+});
+
+/** Returns the critical and serious accessibility problems that axe finds: for each, axe's rule and the elements. */
+const faultsOf = async (): Promise<[rule: string, elements: string[]][]> => {
+  // Wait until a transition between light and dark mode has ended: axe would otherwise measure colours in the middle.
+  await page.evaluate(
+    'Promise.allSettled(document.getAnimations().map((each) => each instanceof CSSTransition && each.finished))',
+  );
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  const serious = violations.filter(({ impact }) => impact === 'critical' || impact === 'serious');
+  return serious.map(({ id, nodes }) => [id, nodes.map(({ target }) => target.join(' '))]);
+};
+
+describe.each([
+  ['a desktop in light mode', desktop, 'light', 'rgba(0, 0, 0, 0)'],
+  ['a phone in dark mode', phone, 'dark', 'rgb(28, 32, 34)'],
+] as const)('the reference page, on %s,', (_, viewport, colorScheme, colour) => {
+  const isInView = async (part: Locator): Promise<boolean> => {
+    const { y = -1, height = 0 } = (await part.boundingBox()) ?? {};
+    return y >= 0 && y + height <= viewport.height;
+  };
+
+  test('shows the first request form without scrolling, scrolls to the response, and fits the width', async () => {
+    await page.setViewportSize(viewport);
+    await page.evaluate('scrollTo(0, 0)');
+    const first = page.locator('.opblock').first();
+    for (const part of ['.opblock-summary', 'textarea, input', '.execute'])
+      expect(await isInView(first.locator(part).first()), `${part} in view`).toBe(true);
+    await execute(createPlant());
+    await expect.poll(() => isInView(createPlant().locator('.live-responses-table'))).toBe(true);
+    expect(await page.evaluate('document.documentElement.scrollWidth'), 'width').toBe(viewport.width);
+  });
+
+  test('has no serious accessibility problem', async () => {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
+    await expect.poll(background).toBe(colour);
+    expect(await faultsOf(), 'before a request').toEqual([]);
+    await execute(createPlant());
+    const unfold = page.locator('.fold');
+    for (const button of await unfold.all()) await button.click();
+    expect(await faultsOf(), 'after a request, with all texts').toEqual([]);
+    for (const button of await unfold.all()) await button.click();
+  });
+});
+
+describe.each(operations)('the reference page, for $routeKey,', ({ id, responses }) => {
+  test('gets a documented status for the example, and shows all statuses only after a click', async () => {
+    const { status } = await execute(blockOf(id));
+    expect(responses.map((each) => each.status)).toContain(status);
+    expect([400, 401, 403, 415], 'statuses of invalid requests').not.toContain(status);
+    const shown = blockOf(id).locator('.responses-table:not(.live-responses-table) .response:visible');
+    expect(await shown.count(), 'statuses').toBe(1);
+    await blockOf(id).getByRole('button', { name: 'All statuses' }).click();
+    expect(await shown.count(), 'statuses').toBe(responses.length);
+  });
+});
+
+test('the reference page cannot send anything to another server', async () => {
+  expect(requests).toContain(`POST ${url}/plants`);
+  expect(requests.filter((each) => !each.includes(` ${url}/`))).toEqual([]);
+  let reached = 0;
+  const port = await startServer(createServer((_, response) => response.end(String(++reached))));
+  const address = `http://127.0.0.1:${port}/`;
+  expect(await page.evaluate(`fetch('${address}', { mode: 'no-cors' }).catch(String)`)).toContain('TypeError');
+  await page.evaluate(`new Promise((done) => Object.assign(new Image(), { onerror: done, src: '${address}' }))`);
+  expect(reached, 'requests that reached the other server').toBe(0);
+});
+
+test('the reference page hides its token from pages of other origins', async () => {
+  const frame = `<iframe src="${url}/docs"></iframe>`;
+  const port = await startServer(createServer((_, response) => response.end(`<!doctype html>${frame}`)));
+  const other = await browser.newPage();
+  other.setDefaultTimeout(0);
+  onTestFinished(() => other.close());
+  await other.goto(`http://127.0.0.1:${port}/`);
+  const read = await other.evaluate((to) => fetch(to).then((response) => response.text(), String), `${url}/docs`);
+  expect(read).toBe('TypeError: Failed to fetch');
+  const frames = other.frames().map((each) => each.url());
+  expect(frames).toEqual([`http://127.0.0.1:${port}/`, 'chrome-error://chromewebdata/']);
+});
+
+test('a web page can call the service, and read its errors and headers, only if allowOrigins has the origin of the page', async () => {
+  /** Opens a page of `origin`, and adds a plant from there. @returns what the page can read of the response */
+  const addPlant = async (origin: string, bearer = token): Promise<unknown> => {
+    const other = await browser.newPage();
+    other.setDefaultTimeout(0);
+    await other.goto(origin);
+    const result = await other.evaluate(`(async () => {
+      const { createPlantStoreClient } = await import('/client.js');
+      const { createPlant } = createPlantStoreClient(${JSON.stringify({ baseUrl: url, token: bearer })});
+      const result = await createPlant({ id: 42n, name: 'Moss' });
+      const { status, error, requestId, headers } = result;
+      return { status, error, hasId: requestId !== undefined, isRepeated: headers?.get('idempotent-replayed') };
+    })()`);
+    await other.close();
+    return result;
+  };
+
+  expect(await addPlant(shop)).toEqual({ status: 200, hasId: true, isRepeated: null });
+  expect(await addPlant(shop)).toEqual({ status: 200, hasId: true, isRepeated: 'true' });
+  expect(await addPlant(shop, 'a.b.c')).toEqual({ status: 403, error: 'gateway', hasId: true });
+  expect(service.output()).toMatch(/^OPTIONS \/plants 204/m);
+
+  const before = service.output().length;
+  expect(await addPlant(await servePage())).toEqual({ error: 'no answer', hasId: false });
+  expect(service.output().slice(before)).not.toContain('POST');
+});

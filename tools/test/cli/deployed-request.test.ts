@@ -1,0 +1,133 @@
+/** Tests how `npm run request -- --stack` finds a request in the logs of a deployed stack. */
+import { describe, expect, test, vi } from 'vitest';
+import { startAccount } from '../../../test/kit/fake-account.ts';
+import { programs, run } from '../../../test/kit/local-service.ts';
+import { findDeployedRequest } from '../../cli/deployed-request.ts';
+
+const id = 'JKJaXmPLvHcESHA=';
+const [authorizing, creating] = ['5b7e1f0a-0000-4000-8000-000000000001', '5b7e1f0a-0000-4000-8000-000000000002'];
+
+const logGroups = {
+  ApiAccessLog713001CC: 'PlantStore-ApiAccessLog713001CC-a1',
+  AuthorizerLogsBA5DABC9: 'PlantStore-AuthorizerLogsBA5DABC9-b2',
+  CreatePlantLogsFFC6C4E0: 'PlantStore-CreatePlantLogsFFC6C4E0-c3',
+};
+
+/** A log line in the form in which a query of CloudWatch Logs Insights returns it. */
+const row = (group: keyof typeof logGroups, line: object) => [
+  { field: '@log', value: `123456789012:${logGroups[group]}` },
+  { field: '@message', value: JSON.stringify(line) },
+];
+
+const access = row('ApiAccessLog713001CC', {
+  ...{ requestId: id, method: 'POST', route: 'POST /plants', status: '500', latency: '5021' },
+  ...{ integrationStatus: '200', integrationRequestId: creating, integrationError: 'the function timed out' },
+  ...{ authorizerError: '-', gatewayError: 'Internal Server Error' },
+});
+const allowed = row('AuthorizerLogsBA5DABC9', {
+  ...{ level: 'INFO', requestId: authorizing },
+  message: { outcome: 'allowed', gatewayRequestId: id },
+});
+const report = row('CreatePlantLogsFFC6C4E0', {
+  type: 'platform.report',
+  record: { requestId: creating, status: 'timeout', metrics: { durationMs: 5000 } },
+});
+
+/** Starts an account whose logs give `results`: the rows for the first query, the second and so on. */
+const startLogs = async (results: object[][], groups: Record<string, string> = logGroups) => {
+  let polls = 0;
+  const { calls, environment } = await startAccount(
+    { logGroups: groups },
+    (operation, { queryId }: { queryId: string }) => {
+      const started = calls.filter((each) => each.operation === 'StartQuery').length;
+      if (operation === 'StartQuery') return { body: { queryId: String(started) } };
+      polls += 1;
+      if (polls === 1) return { body: { status: 'Running', results: [] } };
+      return { body: { status: 'Complete', results: results[Number(queryId) - 1] ?? [] } };
+    },
+  );
+  const queries = () => calls.flatMap(({ operation, input }) => (operation === 'StartQuery' ? [input] : []));
+  return { calls, queries, environment };
+};
+
+test("npm run request -- --stack prints a request and all log lines about it, even lines that have only Lambda's own request id", async () => {
+  const { calls, queries, environment } = await startLogs([
+    [access, allowed],
+    [access, allowed, report],
+  ]);
+  const args = [programs.request, id, '--stack', 'PlantStore', '--days', '7'];
+  const twoRegions = { ...environment, AWS_DEFAULT_REGION: 'us-east-2' };
+  expect(await run(process.execPath, args, twoRegions).ended).toEqual({
+    code: 0,
+    stdout: [
+      'POST /plants 500 5021 ms',
+      `Authorizer INFO {"outcome":"allowed","gatewayRequestId":"${id}"}`,
+      `CreatePlant platform.report {"requestId":"${creating}","status":"timeout","metrics":{"durationMs":5000}}`,
+      'Gateway: the function timed out',
+      'Gateway: Internal Server Error',
+      '',
+    ].join('\n'),
+    stderr: '',
+  });
+  expect(new Set(calls.map(({ region }) => region))).toEqual(new Set(['eu-central-1']));
+  const days = queries().map(({ startTime, endTime }) => (Number(endTime) - Number(startTime)) / 86_400);
+  expect(days).toEqual([7, 7]);
+  const of = (filter: string) => ({
+    logGroupNames: Object.values(logGroups),
+    queryString: `fields @log, @message | filter ${filter} | sort @timestamp asc | limit 100`,
+  });
+  const both = `["${creating}","${authorizing}"]`;
+  const withId = `requestId = "${id}" or message.gatewayRequestId = "${id}"`;
+  const failed = `record.requestId in ${both} and record.status in ["error","failure","timeout"]`;
+  expect(queries()).toMatchObject([of(withId), of(`${withId} or requestId in ${both} or (${failed})`)]);
+});
+
+test.each([['no id'], ['a"b']])('npm run request refuses %j as a request id', async (text) => {
+  const { code, stderr } = await run(process.execPath, [programs.request, text]).ended;
+  const sentence = 'The id must be the value of the header apigw-requestid of a response.';
+  expect([code, stderr]).toEqual([1, expect.stringContaining(sentence)]);
+});
+
+describe('in the logs of a deployed stack, a search for a request', () => {
+  const find = (environment: Record<string, string>, stack = 'PlantStore') => {
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+    return findDeployedRequest(id, stack, 1);
+  };
+
+  test('needs one query if the gateway called no function', async () => {
+    const refused = row('ApiAccessLog713001CC', {
+      ...{ requestId: id, method: 'POST', route: 'POST /plants', status: '401', latency: '2' },
+      ...{ integrationRequestId: '-', integrationError: '-', authorizerError: '-', gatewayError: 'Unauthorized' },
+    });
+    const { queries, environment } = await startLogs([[refused]]);
+    expect(await find(environment)).toEqual({
+      summary: { method: 'POST', path: '/plants', status: 401, milliseconds: 2 },
+      errors: ['Unauthorized'],
+      lines: [],
+    });
+    expect(queries()).toHaveLength(1);
+  });
+
+  test("finds the functions' lines even if the access log does not have the request yet", async () => {
+    const { environment } = await startLogs([[allowed], [allowed]]);
+    const lines = [{ who: 'Authorizer', level: 'INFO', message: { outcome: 'allowed', gatewayRequestId: id } }];
+    expect(await find(environment)).toEqual({ errors: [], lines });
+  });
+
+  test('says that lines may arrive later if there are none, or what is wrong with the stack', async () => {
+    const none = `The logs of the stack PlantStore have no request ${id} in the last day. Lines arrive some seconds`;
+    await expect(find((await startLogs([])).environment)).rejects.toThrow(none);
+    const noLogs = await startLogs([], {});
+    await expect(find(noLogs.environment)).rejects.toThrow('does not have the logs of a Plant Store.');
+    const unknown = 'The stack Other cannot be read: Stack with id Other does not exist';
+    await expect(find(noLogs.environment, 'Other')).rejects.toThrow(new Error(unknown));
+  });
+
+  test.each<[reply: { status?: number; body: object }, reason: string]>([
+    [{ status: 400, body: { __type: 'AccessDeniedException', message: 'not authorized' } }, 'not authorized'],
+    [{ body: { queryId: '1', status: 'Failed' } }, 'the query ended with the status Failed'],
+  ])('gives the reason if the query fails: %j', async (reply, reason) => {
+    const { environment } = await startAccount({ logGroups }, () => reply);
+    await expect(find(environment)).rejects.toThrow(new Error(`The logs cannot be searched: ${reason}`));
+  });
+});

@@ -1,0 +1,247 @@
+/** Tests `npm run plant` with a server whose responses are scripted; plant.e2e.ts tests it with the local service. */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import tls from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { answer, startScriptedService } from '../../../test/kit/scripted-service.ts';
+import { until } from '../../../test/kit/until.ts';
+import { explain } from '../../cli/connection.ts';
+import { writeSession } from '../../start/session.ts';
+
+const newFolder = async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  return folder;
+};
+
+const start = (args: string[], environment: Record<string, string> = {}) =>
+  run(process.execPath, [programs.plant, ...args], { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
+const plant = (...of: Parameters<typeof start>) => start(...of).ended;
+
+const stored = answer(200, { name: 'Moss' });
+const refused = answer(403, { message: 'Forbidden' });
+const moss = ['add', '--id', '-9223372036854775807', '--name', 'Moss'];
+
+test('plant add sends every digit of an id to the local service, with a token from the local issuer, and gets a new token if the first is refused', async () => {
+  const token = (text: string) => answer(200, { access_token: text });
+  const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
+  const DATA_DIR = await newFolder();
+  const client = { clientId: 'me', clientSecret: 'shh', scope: 'plants/create' };
+  const [certificate = ''] = tls.rootCertificates;
+  writeSession(DATA_DIR, { url: baseUrl, tokenUrl: `${baseUrl}/token`, ...client, certificate });
+  const printed = { code: 0, stdout: '{"id":-9223372036854775807,"name":"Moss"}\n', stderr: '' };
+  expect(await plant(moss, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' })).toEqual(printed);
+  const fetched = {
+    authorization: `Basic ${btoa('me:shh')}`,
+    body: 'grant_type=client_credentials&scope=plants%2Fcreate',
+  };
+  const body = '{"id":-9223372036854775807,"name":"Moss"}';
+  const sent = ['Bearer old', 'Bearer new'].map((authorization) => ({ authorization, body }));
+  expect(received).toEqual([fetched, sent[0], fetched, sent[1]]);
+});
+
+test.each([
+  [[], { ACCESS_TOKEN: 'a.b.c' }],
+  [['--token', 'a.b.c'], { ACCESS_TOKEN: 'x.y.z' }],
+])('plant add --url sends the given token: %j %j', async (options, environment) => {
+  const { baseUrl, received } = await startScriptedService(stored);
+  expect((await plant([...moss, '--url', baseUrl, ...options], environment)).code).toBe(0);
+  expect(received).toMatchObject([{ authorization: 'Bearer a.b.c' }]);
+});
+
+const noToken = /^--url needs an access token: set ACCESS_TOKEN, or give --token\.\n$/;
+const badToken = /^ACCESS_TOKEN or --token must be the token alone: no spaces/;
+
+test.each<[what: string, args: string[], sentence: RegExp, environment?: Record<string, string>]>([
+  ['an id is missing', ['add', '--name', 'Moss'], /^error: required option '--id <integer>' not specified\n/],
+  ['an id is not an integer', ['add', '--id', '1.5', '--name', 'x'], /'1.5' is invalid. It must be an integer.\n/],
+  ['a file is a folder', ['import', '/'], /^There is no file \/: name a file/],
+  ['the first line is no number', ['import', 'x', '--from', '0'], /the number of a line, from 1/],
+  ['--url is not a URL', [...moss, '--url', 'plants'], /It must be a URL such as https:\/\/host.example\n/],
+  ['the token is missing', [...moss, '--url', 'http://127.0.0.1:9'], noToken],
+  ['a token has a space', [...moss, '--url', 'http://127.0.0.1:9'], badToken, { ACCESS_TOKEN: 'two words' }],
+  ['a token is not for --url', [...moss, '--token', 'a.b.c'], /^--token also needs --url/],
+  ['no local service is running', moss, /^No local service is running with its data in \/nowhere\. Start it/],
+])('npm run plant says what is wrong and exits with code 1 if %s', async (_, args, sentence, environment) => {
+  const ended = await plant(args, { DATA_DIR: '/nowhere', ...environment });
+  expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+});
+
+test('plant add --help says which options are required', async () => {
+  const { code, stdout } = await plant(['add', '--help']);
+  expect([code, stdout.match(/\(required\)/g)]).toEqual([0, ['(required)', '(required)']]);
+  expect(stdout).toMatch(/^Usage: npm run -s plant -- add --id <integer> --name <text> \[options\]\n/);
+});
+
+type Failed = Parameters<typeof explain>[0];
+const requestId = 'QcNvjVNaC1t4m14=';
+const gateway = (status: number): Failed => ({ ok: false, error: 'gateway', status, requestId, message: 'no' });
+const conflict: Failed = { ok: false, error: 40901, status: 409, requestId, message: 'taken' };
+const noAnswer: Failed = { ok: false, error: 'no answer', message: 'gone', cause: undefined };
+
+test.each<[result: Failed, sentence: RegExp]>([
+  [conflict, /^The plant is not stored \(40901\): taken \[request QcNvjVNaC1t4m14=\]$/],
+  [noAnswer, /^Nothing answers at http:\/\/x \(gone\): check --url, or start the service: npm start$/],
+  [gateway(403), /^The token was refused at http:\/\/x \(403\): get another one .* \[request QcNvjVNaC1t4m14=\]$/],
+  [gateway(413), /^The plant is too large \(413: no\)\./],
+  [gateway(504), /^The plant is not stored \(504: no\): try again later, which is safe\./],
+  [gateway(307), /^No Plant Store answers at http:\/\/x \(307\): check --url\./],
+])('npm run plant explains the failure %j, with the id of the request if there is one', (result, sentence) => {
+  expect(explain(result, 'http://x')).toMatch(sentence);
+});
+
+describe('plant import', () => {
+  const failedFile = 'plants.ndjson.failed.ndjson';
+  /** The text of a file of failed lines, as an earlier import would have left it. */
+  const earlier = '# plants.ndjson:7 (40901): taken\n{"id":3,"name":"Moss"}\n';
+
+  /** Prepares an import: makes a folder that has a file to import, with the text `content`, and the files `others`. */
+  const importing = async (content: string, baseUrl: string, others: Record<string, string> = {}) => {
+    const INIT_CWD = await newFolder();
+    const files = { 'plants.ndjson': content, [failedFile]: earlier, ...others };
+    for (const [file, text] of Object.entries(files)) await writeFile(path.join(INIT_CWD, file), text);
+    const target = ['--url', baseUrl, '--token', 'a.b.c'];
+    return {
+      begin: (file = 'plants.ndjson', ...options: string[]) =>
+        start(['import', file, ...target, ...options], { INIT_CWD }),
+      list: () => readdir(INIT_CWD),
+      failed: (file = failedFile) => readFile(path.join(INIT_CWD, file), 'utf8'),
+    };
+  };
+  const line = '{"id":9007199254740993,"name":"Moss"}\n';
+  const notJson = 'the line is not JSON in UTF-8\nno JSON\n';
+
+  test('finds the file in the folder from which npm was called, begins at the line --from, and leaves earlier failed lines alone', async () => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { begin, failed } = await importing(`{"id":1}\n${line.repeat(2)}`, baseUrl);
+    const stdout = '2 new, 0 already there, 0 failed\n';
+    expect(await begin('plants.ndjson', '--from', '2').ended).toEqual({ code: 0, stdout, stderr: '' });
+    expect(received.map(({ body }) => `${body}\n`)).toEqual([line, line]);
+    expect(await failed()).toBe(earlier);
+  });
+
+  test('exits with code 1 if a line fails, and adds that line to the file of failed lines only once, even if it fails again', async () => {
+    const repeated = answer(200, { name: 'Moss' }, { 'idempotent-replayed': 'true' });
+    const { baseUrl } = await startScriptedService(stored, repeated);
+    const { begin, failed } = await importing(`${line.repeat(3)}no JSON`, baseUrl);
+    const stdout = expect.stringMatching(/^1 new, 2 already there, 1 failed: see /);
+    expect(await begin().ended).toEqual({ code: 1, stdout, stderr: '' });
+    expect(await failed()).toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
+    expect(await begin().ended).toMatchObject({ code: 1, stdout: expect.stringContaining(', 1 failed: see ') });
+    expect(await failed(), 'after a second import').toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
+  });
+
+  test('after Ctrl-C, prints the command to continue, exits with code 130, and leaves the failed lines of an earlier import unchanged', async () => {
+    const { baseUrl, received } = await startScriptedService(stored, stored, () => {});
+    const { begin, failed } = await importing(line.repeat(99), baseUrl);
+    const { child, ended } = begin();
+    await until(() => received.length === 18);
+    // On Ctrl-C, the import gets the signal twice: from the terminal and from npm, which forwards it.
+    child.kill('SIGINT');
+    child.kill('SIGINT');
+    const command = `npm run -s plant -- import plants.ndjson --from 3 --url ${baseUrl} --token ...`;
+    const stderr = `Stopped: 2 new, 0 already there, 0 failed so far. To go on: ${command}\n`;
+    expect(await ended).toEqual({ code: 130, stdout: '', stderr });
+    expect(received).toHaveLength(18);
+    expect(await failed()).toBe(earlier);
+  });
+
+  test('stops if the service refuses the token, says why, and keeps the failed lines of an earlier import', async () => {
+    const { baseUrl } = await startScriptedService(refused);
+    const { begin, failed } = await importing(line.repeat(99), baseUrl);
+    const stderr = /^The token was refused at \S+ \(403\).*\n0 new, 0 already there, 0 failed so far\. Run it again: /;
+    expect(await begin().ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(stderr) });
+    expect(await failed()).toBe(earlier);
+  });
+
+  test('reads standard input if the file name is -, and appends failed lines to stdin.failed.ndjson', async () => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { begin, failed } = await importing('', baseUrl, { 'stdin.failed.ndjson': earlier });
+    const { child, ended } = begin('-');
+    child.stdin.end(`${line}no JSON\n`);
+    const stdout = expect.stringMatching(/^1 new, 0 already there, 1 failed: see .*stdin\.failed\.ndjson\n$/);
+    expect(await ended).toEqual({ code: 1, stdout, stderr: '' });
+    expect(received).toHaveLength(1);
+    expect(await failed('stdin.failed.ndjson')).toBe(`${earlier}# stdin:2 (not sent): ${notJson}`);
+  });
+
+  test('stops on SIGTERM even while it waits for a line from standard input', async () => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { child, ended } = (await importing('', baseUrl)).begin('-');
+    child.stdin.write(line);
+    await until(() => received.length === 1);
+    child.kill('SIGTERM');
+    const stderr = expect.stringContaining('To go on, with the same input: ');
+    expect(await ended).toMatchObject({ code: 130, stderr });
+  });
+
+  describe('of a file of failed lines', () => {
+    test('keeps in the file the lines that fail again, and deletes the file once all lines are stored', async () => {
+      const { baseUrl, received } = await startScriptedService(stored);
+      const { begin, failed } = await importing(line, baseUrl, { [failedFile]: `${earlier}no JSON\n` });
+      expect((await begin(failedFile).ended).stdout).toMatch(/^1 new, 0 already there, 1 failed: see /);
+      expect(await failed()).toBe(`# ${failedFile}:3 (not sent): ${notJson}`);
+      expect(received.map(({ body }) => body)).toEqual(['{"id":3,"name":"Moss"}']);
+      const fixed = await importing(line, baseUrl);
+      expect(await fixed.begin(failedFile).ended).toMatchObject({ code: 0, stderr: '' });
+      expect(await fixed.list()).toEqual(['plants.ndjson']);
+    });
+
+    test('keeps the remaining lines in the file if the terminal closes', async () => {
+      const { baseUrl, received } = await startScriptedService(stored, () => {});
+      const { begin, failed, list } = await importing(line, baseUrl, { [failedFile]: earlier.repeat(20) });
+      const { child, ended } = begin(failedFile);
+      await until(() => received.length === 17);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      child.kill('SIGHUP');
+      expect(await ended).toMatchObject({ code: 130 });
+      expect(await failed()).toBe(earlier.repeat(19));
+      expect(await list()).toEqual(['plants.ndjson', failedFile]);
+    });
+
+    test('says what to do and exits with code 1 if the lines that are now stored cannot be removed from the file', async () => {
+      // The import makes a folder beside the file, whose name begins with the file's: here that name is too long.
+      const stuckFile = `${'x'.repeat(236)}.failed.ndjson`;
+      const { baseUrl } = await startScriptedService(stored);
+      const { begin, failed } = await importing(line, baseUrl, { [stuckFile]: `${earlier}no JSON\n` });
+      const { code, stderr } = await begin(stuckFile).ended;
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^The lines that are done are still in .* \(ENAMETOOLONG: .*\)\. Make sure .*\n$/);
+      expect(await failed(stuckFile)).toBe(`${earlier}no JSON\n# ${stuckFile}:3 (not sent): ${notJson}`);
+    });
+
+    test('refuses --from, because the skipped lines would be removed from the file', async () => {
+      const { begin, failed } = await importing(line, 'http://127.0.0.1:9');
+      const { stderr } = await begin(failedFile, '--from', '2').ended;
+      expect(stderr).toMatch(/^--from is not for plants\.ndjson\.failed/);
+      expect(await failed()).toBe(earlier);
+    });
+  });
+
+  test('changes no file that the user has made, even if its name ends in .failed.ndjson', async () => {
+    const { baseUrl } = await startScriptedService(stored);
+    const own = { 'own.failed.ndjson': line, [failedFile]: line, 'stdin.failed.ndjson': line };
+    const { begin, failed, list } = await importing(line, baseUrl, own);
+    expect(await begin('own.failed.ndjson').ended).toMatchObject({ code: 0 });
+    for (const file of ['plants.ndjson', '-']) {
+      const stderr = expect.stringMatching(/^Lines that fail would go to .*, which no import has made: move that file/);
+      expect(await begin(file).ended).toEqual({ code: 1, stdout: '', stderr });
+    }
+    for (const file of Object.keys(own)) expect(await failed(file)).toBe(line);
+    expect(await list()).toHaveLength(4);
+  });
+
+  test.each<[content: string, looks: string]>([
+    ['id,name\n1,Moss\n', ', but perhaps CSV'],
+    ['[\n  {\n    "id": 1\n  }\n]\n', ', but a JSON array'],
+    ['{"ID":1}\n', ''],
+  ])('explains the file format if no line is a plant: %j', async (content, looks) => {
+    const { baseUrl } = await startScriptedService(answer(400, { error: 40002, message: 'id is required' }));
+    const { stderr } = await (await importing(content, baseUrl)).begin().ended;
+    expect(stderr).toBe(
+      `The input has no plants${looks}. Each line must be one plant in JSON, such as:\n{"id":7,"name":"Moss"}\n`,
+    );
+  });
+});

@@ -1,0 +1,132 @@
+import {
+  type AttributeValue,
+  DynamoDBClient,
+  type KeySchemaElement,
+  PutItemCommand,
+  ScanCommand,
+} from '@aws-sdk/client-dynamodb';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { createTable } from '../../../packages/emulator/dynamodb/tables.ts';
+import { dynamoDbError, type FaultyStore, startFaultyStore } from '../../../test/kit/faulty-store.ts';
+import { anyCredentials, type Item, readItem } from '../../../test/kit/plants-store.ts';
+import { checkTables, type Restored, restoreItems } from '../../cli/restore-items.ts';
+
+const tables = { from: 'restored', to: 'live' };
+
+let store: FaultyStore;
+let client: DynamoDBClient;
+beforeEach(async () => {
+  store = await startFaultyStore(tables.to);
+  client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint, maxAttempts: 2 });
+  onTestFinished(async () => {
+    client.destroy();
+    await store.close();
+  });
+});
+
+/** Creates the table `restored`, by default with the key of the live table. */
+const createSource = (type: 'N' | 'S' = 'N', sortKey: KeySchemaElement[] = []) => {
+  const key = [{ AttributeName: 'id', KeyType: 'HASH' as const }, ...sortKey];
+  const AttributeDefinitions = key.map(({ AttributeName }) => ({ AttributeName, AttributeType: type }));
+  return createTable(client, { TableName: tables.from, KeySchema: key, AttributeDefinitions }, '');
+};
+
+const put = (TableName: string, Item: Item) => client.send(new PutItemCommand({ TableName, Item }));
+
+const item = (id: string, content: Record<string, AttributeValue> = { name: { S: 'Moss' } }): Item => ({
+  id: { N: id },
+  ...content,
+});
+
+const ids = Array.from({ length: 100 }, (_, index) => String(index + 1));
+const putMany = () => Promise.all(ids.map((id) => put(tables.from, item(id))));
+
+/** Restores all items. @returns for each outcome, the number of items */
+const restore = async (): Promise<Partial<Record<Restored['outcome'], number>>> => {
+  const counts: Partial<Record<Restored['outcome'], number>> = {};
+  for await (const { outcome } of restoreItems(client, tables, 'id')) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+};
+
+test('a restore copies each item unchanged: every digit, every attribute type, and attributes that are not in the contract', async () => {
+  await createSource();
+  const odd = item('-9223372036854775808', {
+    exact: { N: '12345678901234567890123456789012345678' },
+    tiny: { N: '0.00000000000000000000000000000000000001' },
+    bytes: { B: new Uint8Array([0, 255]) },
+    nested: { M: { list: { L: [{ NULL: true }, { BOOL: false }, { NS: ['1', '9007199254740993'] }] } } },
+    empty: { S: '' },
+  });
+  await put(tables.from, odd);
+  await put(tables.from, item('9223372036854775807'));
+  expect(await restore()).toEqual({ restored: 2 });
+  expect(await store.read('-9223372036854775808')).toEqual(await readItem(client, tables.from, '-9223372036854775808'));
+  expect(await store.read('-9223372036854775808')).toEqual(odd);
+  expect(await store.read('9223372036854775807')).toEqual(item('9223372036854775807'));
+});
+
+test('a restore copies the items from every page of the table', async () => {
+  await createSource();
+  // DynamoDB returns at most 1 MB in a page, so these nine items need several pages.
+  const long = { name: { S: 'x'.repeat(300_000) } };
+  for (let id = 1; id <= 9; id++) await put(tables.from, item(String(id), long));
+  const send = vi.spyOn(client, 'send');
+  expect(await restore()).toEqual({ restored: 9 });
+  expect(await store.read('9')).toEqual(item('9', long));
+  const reads = send.mock.calls.flatMap(([command]) => (command instanceof ScanCommand ? [command.input] : []));
+  expect(reads.length).toBeGreaterThan(1);
+  // Without this, DynamoDB may leave out items that were written shortly before.
+  for (const read of reads) expect(read).toMatchObject({ ConsistentRead: true });
+});
+
+test('a restore never overwrites an item in the target table, and keeps items that only the target table has', async () => {
+  await createSource();
+  await put(tables.from, item('1'));
+  await put(tables.from, item('2'));
+  await put(tables.to, item('1', { name: { S: 'newer' } }));
+  await put(tables.to, item('3'));
+  expect(await restore()).toEqual({ restored: 1, 'already there': 1 });
+  expect(await store.read('1')).toEqual(item('1', { name: { S: 'newer' } }));
+  expect(await store.size()).toBe(3);
+});
+
+test('a restore goes on after an item that DynamoDB throttles or cannot store, and counts that item as failed', async () => {
+  await createSource();
+  for (const id of ['1', '2', '3']) await put(tables.from, item(id));
+  store.fail('1', dynamoDbError(400, 'ThrottlingException'));
+  store.fail('2', dynamoDbError(500, 'InternalServerError'));
+  expect(await restore()).toEqual({ restored: 1, failed: 2 });
+});
+
+test('a restore stops after an error with which all remaining items would fail, too', async () => {
+  await createSource();
+  await putMany();
+  for (const id of ids) store.fail(id, dynamoDbError(400, 'AccessDeniedException'));
+  const callsBefore = store.calls();
+  await expect(restore()).rejects.toThrow(expect.objectContaining({ name: 'AccessDeniedException' }));
+  expect(store.calls() - callsBefore).toBeLessThan(100);
+});
+
+test("checkTables returns the name of the tables' partition key, and the number of items that DynamoDB reports for the source table", async () => {
+  await createSource();
+  expect(await checkTables(client, tables)).toEqual({ partitionKey: 'id', itemCount: 0 });
+});
+
+test('checkTables throws an error that names the table that does not exist', async () => {
+  await expect(checkTables(client, tables)).rejects.toThrow('no table restored in this account and region');
+});
+
+test("checkTables refuses a restored table whose key differs from the live table's key", async () => {
+  await createSource('S', [{ AttributeName: 'tag', KeyType: 'RANGE' }]);
+  await expect(checkTables(client, tables)).rejects.toThrow(
+    'The key of restored is id (S), tag (S), but the key of live is id (N): they must be the same.',
+  );
+});
+
+test('checkTables tells the user to try again later while DynamoDB is still restoring the table', async () => {
+  const creating = async () => ({ Table: { TableStatus: 'CREATING' } });
+  const slow = { send: creating } as unknown as DynamoDBClient;
+  await expect(checkTables(slow, tables)).rejects.toThrow(
+    'DynamoDB is still restoring the table restored: run the same command again later.',
+  );
+});

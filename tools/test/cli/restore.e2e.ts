@@ -1,0 +1,79 @@
+/** Tests `npm run restore` as the runbook uses it, but between two tables of a local store. */
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createTable } from '../../../packages/emulator/dynamodb/tables.ts';
+import { dynamoDbError, type FaultyStore, hang, startFaultyStore } from '../../../test/kit/faulty-store.ts';
+import { programs, run } from '../../../test/kit/local-service.ts';
+import { anyCredentials, plantsTable } from '../../../test/kit/plants-store.ts';
+
+let store: FaultyStore;
+beforeEach(async () => {
+  store = await startFaultyStore('live');
+  const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
+  onTestFinished(async () => {
+    client.destroy();
+    await store.close();
+  });
+  await createTable(client, plantsTable('restored'), '');
+  for (const id of ['1', '2', '3']) {
+    await client.send(new PutItemCommand({ TableName: 'restored', Item: { id: { N: id }, name: { S: 'Moss' } } }));
+  }
+});
+
+const start = (args: string[]) =>
+  run(process.execPath, [programs.restore, ...args], {
+    ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
+    AWS_ENDPOINT_URL_DYNAMODB: store.endpoint,
+  });
+
+const both = ['--from', 'restored', '--to', 'live'];
+const again = 'Run the same command again: it skips what is already there.\n';
+
+test('npm run restore copies a table, prints the counts and the speed, and skips every item if it runs again', async () => {
+  const first = await start(both).ended;
+  expect(first).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^3 restored, 0 already there, 0 failed \(\d+ items\/s\)\n$/),
+    stderr: '',
+  });
+  expect(await store.size()).toBe(3);
+  const second = await start(both).ended;
+  expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^0 restored, 3 already there, 0 failed/) });
+});
+
+test('npm run restore restores the other items if one fails, or stops if all would fail, and says why', async () => {
+  store.fail('2', dynamoDbError(400, 'ValidationException'));
+  const { code, stdout, stderr } = await start(both).ended;
+  expect([code, stderr]).toEqual([1, `Not complete: no secret Moss\n${again}`]);
+  expect(stdout).toMatch(/^2 restored, 0 already there, 1 failed/);
+
+  store.fail('2', dynamoDbError(400, 'AccessDeniedException'));
+  const stopped = await start(both).ended;
+  const sentence = /^no secret Moss\n0 restored, \d already there, 0 failed .* so far\. Run the same command again/;
+  expect(stopped).toMatchObject({ code: 1, stderr: expect.stringMatching(sentence) });
+});
+
+test('npm run restore prints how many items it has restored if the user stops it', async () => {
+  const reached = Promise.withResolvers<void>();
+  store.fail('2', (call) => {
+    reached.resolve();
+    return hang(call);
+  });
+  const { child, ended } = start(both);
+  await reached.promise;
+  child.kill('SIGINT');
+  const { code, stdout, stderr } = await ended;
+  expect([code, stdout]).toEqual([130, '']);
+  expect(stderr).toMatch(
+    /^Stopped: \d restored, 0 already there, 0 failed \(\d+ items\/s\) so far\. Run the same command/,
+  );
+});
+
+test.each<[what: string, args: string[], sentence: string]>([
+  ['only one table', ['--from', 'restored'], 'error: name two tables, with --from and --to\n'],
+  ['one table twice', ['--from', 'live', '--to', 'live'], 'error: --from and --to are the same table\n'],
+  ['an unknown table', ['--from', 'restored', '--to', 'other'], 'There is no table other in this account'],
+])('npm run restore says in one sentence what is wrong: %s', async (_, args, sentence) => {
+  const { code, stdout, stderr } = await start(args).ended;
+  expect([code, stdout, stderr.startsWith(sentence)]).toEqual([1, '', true]);
+});

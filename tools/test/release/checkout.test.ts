@@ -1,0 +1,109 @@
+/** Tests how tools/release/checkout.ts checks out a commit of a small git repository into a separate folder. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { commitAll, git } from '../../../test/kit/git.ts';
+import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { checkOut, sharedWithMain } from '../../release/checkout.ts';
+
+let folder: string;
+let project: string;
+const never = new AbortController().signal;
+
+const commit = async (files: Record<string, string>, parent = project) => {
+  for (const [file, content] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(parent, file)), { recursive: true });
+    await writeFile(path.join(parent, file), content);
+  }
+  commitAll(parent);
+};
+
+const compiler = `import { mkdirSync, writeFileSync } from 'node:fs';
+mkdirSync('functions/generated', { recursive: true });
+writeFileSync('functions/generated/by', process.argv.slice(2).join());
+`;
+const service = {
+  'infra/app.ts': 'the first version',
+  'package.json': '{ "scripts": { "prepare": "node check.cjs && node compile.ts contract output" } }',
+  'package-lock.json': '{}',
+  'compile.ts': compiler,
+  '.gitignore': 'node_modules\n',
+};
+
+beforeEach(async () => {
+  const temporary = await temporaryFolder();
+  onTestFinished(temporary.remove);
+  folder = temporary.folder;
+  project = path.join(folder, 'here');
+  await mkdir(path.join(project, 'node_modules'), { recursive: true });
+  await writeFile(path.join(project, 'node_modules/installed'), 'here');
+  git(project, 'init', '--quiet');
+  await commit(service);
+  git(project, 'tag', 'first');
+});
+
+const checkedOut = (ref: string, options: { project?: string; ownPackages?: boolean } = {}, signal = never) =>
+  checkOut(path.join(folder, 'then'), ref, signal, { project, ...options });
+const read = (checkout: { folder: string }, file: string) => readFile(path.join(checkout.folder, file), 'utf8');
+
+test("a checkout has the commit's files, the working tree's packages, and code that the end of the commit's script prepare generates", async () => {
+  await commit({ 'infra/app.ts': 'the second version' });
+  const checkout = await checkedOut('first');
+  expect(await read(checkout, 'infra/app.ts')).toBe('the first version');
+  expect(await read(checkout, 'node_modules/installed')).toBe('here');
+  expect(await read(checkout, 'functions/generated/by')).toBe('contract,output');
+  expect(checkout).toMatchObject({ commit: git(project, 'rev-parse', 'first'), hasSamePackages: true });
+});
+
+test('with the option ownPackages, a checkout gets its own node_modules if its package-lock.json differs from that of the working tree', async () => {
+  await commit({ 'package-lock.json': '{ "lockfileVersion": 3, "packages": { "": {} } }' });
+  await writeFile(path.join(project, 'package-lock.json'), '{}');
+  const checkout = await checkedOut('HEAD', { ownPackages: true });
+  expect(checkout).toMatchObject({ hasSamePackages: false });
+  await expect(read(checkout, 'node_modules/installed')).rejects.toThrow('ENOENT');
+});
+
+test("if the project is a folder of a larger repository, checkOut checks out only the project's folder", async () => {
+  const inside = path.join(project, 'service');
+  await commit({ ...service, 'infra/app.ts': 'the service' }, inside);
+  expect(await read(await checkedOut('HEAD', { project: inside }), 'infra/app.ts')).toBe('the service');
+});
+
+test.each<[ref: string, message: RegExp, files?: Record<string, string>]>([
+  ['nonsense', /^git does not have the commit nonsense\. git branch --all and git tag/],
+  ['--help', /^git does not have the commit --help\. /],
+  ['HEAD', /^HEAD is too old: its script prepare compiles no contract\.$/, { 'package.json': '{}' }],
+  ['HEAD', /^The contract of HEAD cannot be compiled:\n(.*\n)*.*refused/, { 'compile.ts': "throw Error('refused');" }],
+])('checkOut of %s rejects with a message that matches %s', async (ref, message, files = {}) => {
+  if (Object.keys(files).length > 0) await commit(files);
+  await expect(checkedOut(ref)).rejects.toThrow(message);
+});
+
+test('checkOut says what is missing in a shallow clone, in a folder without git and at a commit without a stack', async () => {
+  git(folder, 'clone', '--quiet', '--depth=1', '--no-tags', `file://${project}`, 'shallow');
+  const shallow = checkedOut('first', { project: path.join(folder, 'shallow') });
+  await expect(shallow).rejects.toThrow(/git fetch --unshallow, or in a workflow fetch-depth: 0\.$/);
+  await expect(checkedOut('HEAD', { project: folder })).rejects.toThrow(/^This folder is not a git repository/);
+  git(project, 'rm', '--quiet', 'infra/app.ts');
+  commitAll(project);
+  const says = /^HEAD is too old: it has no infra\/app\.ts, so its stack cannot be synthesized\.$/;
+  await expect(checkedOut('HEAD')).rejects.toThrow(says);
+});
+
+test('checkOut rejects with an AbortError if the given signal is aborted', async () => {
+  await expect(checkedOut('HEAD', {}, AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
+});
+
+test('sharedWithMain returns the commit at which the branch left origin/main, or left main if there is no remote', async () => {
+  const shared = () => sharedWithMain(never, project);
+  const commitOf = (ref: string) => git(project, 'rev-parse', ref);
+  git(project, 'checkout', '--quiet', '-B', 'change');
+  await commit({ 'infra/app.ts': 'the second version' });
+  git(project, 'branch', '--force', 'main', 'first');
+  expect(await shared()).toBe(commitOf('first'));
+  git(project, 'update-ref', 'refs/remotes/origin/main', 'HEAD');
+  expect(await shared()).toBe(commitOf('HEAD'));
+  git(project, 'update-ref', '-d', 'refs/remotes/origin/main');
+  git(project, 'branch', '--delete', '--force', 'main');
+  expect(await shared()).toBeUndefined();
+});

@@ -1,0 +1,74 @@
+/**
+ * Runs `npm run diff` as a whole, in a copy of the project. The tests in tools/test/release/diff/ cover each kind of change.
+ */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { commitAll } from '../../../test/kit/git.ts';
+import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { copyProject, type ProjectCopy, startIn } from '../../release/project-copy.ts';
+
+const never = new AbortController().signal;
+let copy: ProjectCopy;
+
+const node = (...args: string[]) => startIn(copy, [process.execPath, ...args], never);
+const diff = async (...args: string[]) => {
+  const { ended, output } = node('tools/release/diff.ts', '-c', 'stage=prod', '-c', 'alarmEmail=none', ...args);
+  return { code: await ended, output: output() };
+};
+
+const edit = async (file: string, from: RegExp, to: string) => {
+  const name = path.join(copy.folder, file);
+  const text = await readFile(name, 'utf8');
+  expect(text).toMatch(from);
+  await writeFile(name, text.replace(from, to));
+};
+
+beforeAll(async () => {
+  const { folder, remove } = await temporaryFolder();
+  copy = await copyProject(folder, never);
+  // For a length, Ajv's code needs a file of node_modules, which the checkout of a commit has in another place.
+  await edit('schemas/openapi.yaml', /(?= {8}tag:\n)/, '        pot: { type: string, maxLength: 9 }\n');
+  const prepare = node('packages/contract/main.ts', 'schemas/openapi.yaml', 'functions/generated');
+  expect(await prepare.ended).toBe(0);
+  commitAll(copy.folder);
+  return remove;
+});
+
+test('if only the code of a function has changed, npm run diff names the function, and prints no other difference', async () => {
+  await edit('functions/authorizer.lambda.ts', /$/, '\nconsole.info();\n');
+  const { code, output } = await diff('-c', 'stage=dev', 'HEAD');
+  expect(output).toMatch(
+    /^From HEAD \([\da-f]{8}\) to the working tree\nStack PlantStore-dev\nNo differences\.\nNew code: Authorizer\w+\n\nNothing needs more than a review\.\n$/,
+  );
+  expect(code).toBe(0);
+});
+
+test('npm run diff fails if a change adds a permission, breaks clients and leaves Cognito, and reports all three, even with --allow route, which permits none', async () => {
+  await edit('infra/grants.ts', /: \['/, ": ['dynamodb:DeleteItem', '");
+  await edit('schemas/openapi.yaml', /"409":/, '"410":');
+  const own = ['-c', 'stage=dev', '-c', 'issuer=https://new.example', '-c', 'audience=urn:new'];
+  const { code, output } = await diff('--allow', 'route', ...own, '--deployed', 'stage=dev', 'HEAD');
+  expect(output).toContain('IAM Statement Changes');
+  expect(output).toMatch(/\nFORBIDDEN: iam .*\n- CreatePlant[\dA-F]{8} may now dynamodb:DeleteItem on \w+\.Arn\.\n\n/);
+  expect(output).toMatch(/\nFORBIDDEN: loss .*\n(- .*\n)*- \w+ \(AWS::Cognito::UserPool\) would be deleted\.\n/);
+  expect(output).toMatch(/\nFORBIDDEN: contract .*\n- \S+: POST \/\S+ no longer answers 409\.\n/);
+  expect(output.match(/FORBIDDEN/g)).toHaveLength(3);
+  expect(code).toBe(1);
+});
+
+test('if the deployed commit refuses a setting, npm run diff names --deployed, and leaves no temporary file behind', async () => {
+  const { code, output } = await diff('--deployed', 'stage=test', 'HEAD');
+  expect(output).toMatch(/\nHEAD cannot be synthesized:\n.* stage is "test", .*\n\n.* --deployed stage=dev\n$/);
+  expect(code).toBe(1);
+  expect(await readdir(copy.temporary)).toEqual([]);
+});
+
+test('npm run diff leaves no temporary file behind, even if interrupted', async () => {
+  const { child, ended } = run(process.execPath, [path.join(copy.folder, 'tools/release/diff.ts'), 'HEAD'], {
+    TMPDIR: copy.temporary,
+  });
+  child.stdout.once('data', () => child.kill('SIGINT'));
+  expect(await ended).toMatchObject({ code: 1, stderr: 'Stopped.\n' });
+  expect(await readdir(copy.temporary)).toEqual([]);
+});

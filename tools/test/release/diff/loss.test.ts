@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest';
+import { kinds, templateOf } from '../../../../test/kit/stacks.ts';
+import { findLosses } from '../../../release/diff/loss.ts';
+import type { Resource, Template } from '../../../release/diff/template.ts';
+
+/** The template of the stack for stage prod, which has a Cognito user pool. */
+const before = templateOf(kinds.prod).toJSON() as Template;
+
+const table = 'AWS::DynamoDB::GlobalTable';
+const pool = 'AWS::Cognito::UserPool';
+const client = 'AWS::Cognito::UserPoolClient';
+const api = 'AWS::ApiGatewayV2::Api';
+const log = 'AWS::Logs::LogGroup';
+
+const whats = (then: Template['Resources'], now: Template['Resources']): string[] => {
+  const stack = (Resources: Template['Resources']) => ({ template: { Resources }, isProtected: true });
+  return findLosses(stack(then), stack(now)).map(({ what }) => what);
+};
+
+const find = (type: string): [id: string, resource: Resource] =>
+  Object.entries(before.Resources).find(([, { Type }]) => Type === type) ?? ['none', { Type: type }];
+
+const removed = (type: string): Template['Resources'] => {
+  const { [find(type)[0]]: _, ...others } = before.Resources;
+  return others;
+};
+const renamed = (type: string) => ({ ...removed(type), Other: find(type)[1] });
+
+/** Replaces `from` with `to` in the JSON of the first resource of a type. */
+const edited = (type: string, from: string, to: string) => {
+  const [id, resource] = find(type);
+  const text = JSON.stringify(resource);
+  expect(text).toContain(from);
+  return { ...before.Resources, [id]: JSON.parse(text.replaceAll(from, to)) as Resource };
+};
+
+const replaced = 'would be replaced by a new one';
+const expiry = '"TimeToLiveSpecification":{"AttributeName":"at","Enabled":true}';
+
+test.each<[type: string, says: string, from: string, to: string]>([
+  [table, replaced, '"AttributeName":"id"', '"AttributeName":"pk"'],
+  [table, replaced, '"AttributeType":"N"', '"AttributeType":"S"'],
+  [table, replaced, '"Properties":{', '"Properties":{"TableName":"mine",'],
+  [table, 'would lose its DeletionPolicy', '"DeletionPolicy":"Retain"', '"DeletionPolicy":"Delete"'],
+  [table, 'would lose its UpdateReplacePolicy', ',"UpdateReplacePolicy":"Retain"', ''],
+  [table, 'would lose its deletion protection in AWS::Region', 'ionEnabled":true', 'ionEnabled":false'],
+  [table, 'would lose its point-in-time recovery in AWS::Region', 'eryEnabled":true', 'eryEnabled":false'],
+  [table, 'would have a shorter point-in-time recovery in AWS::Region (7 instead of 35 days)', 'Days":35', 'Days":7'],
+  [table, 'would delete items after their time to live', '"Properties":{', `"Properties":{${expiry},`],
+  [client, replaced, '"GenerateSecret":true', '"GenerateSecret":false'],
+  [log, 'would have a shorter retention (30 instead of 90 days)', 'Days":90', 'Days":30'],
+])('findLosses reports that a %s %s', (type, says, from, to) => {
+  expect(whats(before.Resources, edited(type, from, to))).toEqual([`${find(type)[0]} (${type}) ${says}.`]);
+});
+
+test.each<[type: string, says: string]>([
+  [table, 'would stay behind without a stack'],
+  [pool, 'would stay behind without a stack'],
+  [client, 'would stay behind without a stack'],
+  [log, 'would stay behind without a stack'],
+  [api, 'would be deleted'],
+])('findLosses reports that a %s %s if it is removed or gets another logical id', (type, says) => {
+  const losses = [`${find(type)[0]} (${type}) ${says}.`];
+  expect(whats(before.Resources, removed(type))).toEqual(losses);
+  expect(whats(before.Resources, renamed(type))).toEqual(losses);
+});
+
+/** The properties of a table with one replica for each argument, which says whether that replica is protected. */
+const replicas = (...isProtected: boolean[]) => ({
+  Replicas: isProtected.map((DeletionProtectionEnabled, index) => ({
+    Region: ['eu-central-1', 'eu-west-1'][index],
+    DeletionProtectionEnabled,
+  })),
+});
+
+test.each<[type: string, says: string, properties: object, changed?: object]>([
+  ['AWS::ApiGatewayV2::DomainName', replaced, { DomainName: 'a.example' }, { DomainName: 'b.example' }],
+  ['AWS::ApiGatewayV2::ApiMapping', 'would be deleted', { ApiId: 'a' }],
+  ['AWS::Route53::RecordSet', replaced, { Name: 'a.example', Type: 'A' }, { Name: 'b.example', Type: 'A' }],
+  [table, 'would lose its deletion protection in eu-west-1', replicas(true, true), replicas(true, false)],
+  [table, 'would lose its replica in eu-west-1', replicas(true, true), replicas(true)],
+  [log, 'would have a shorter retention (90 instead of all days)', {}, { RetentionInDays: 90 }],
+])('findLosses reports that a %s, which this stack may get, %s', (Type, says, properties, changed) => {
+  const DeletionPolicy = Type === log ? 'Retain' : 'Delete';
+  const one = (Properties: object | undefined) =>
+    Properties ? { One: { Type, DeletionPolicy, Properties: { ...Properties } } } : {};
+  expect(whats(one(properties), one(changed))).toEqual([`One (${Type}) ${says}.`]);
+});
+
+test.each(['AWS::IAM::Role', 'AWS::IAM::Policy', 'AWS::Lambda::Version'])(
+  'findLosses lets a retained %s leave its stack, which older versions of a function need, but not lose its retention',
+  (Type) => {
+    const One: Resource = { Type, DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' };
+    expect(whats({ One }, { Other: One })).toEqual([]);
+    expect(whats({ One }, { One: { Type } })).toEqual([
+      `One (${Type}) would lose its DeletionPolicy.`,
+      `One (${Type}) would lose its UpdateReplacePolicy.`,
+    ]);
+  },
+);
+
+test.each<[what: string, now: Template['Resources']]>([
+  ['nothing changes', before.Resources],
+  ['the table gets an index', edited(table, '"Properties":{', '"Properties":{"GlobalSecondaryIndexes":[],')],
+  ['an alarm is removed', removed('AWS::CloudWatch::Alarm')],
+  ['logs are kept longer', edited(log, '"RetentionInDays":90', '"RetentionInDays":180')],
+])('findLosses reports no loss if %s', (_, now) => {
+  expect(whats(before.Resources, now)).toEqual([]);
+});
+
+test('findLosses reports that the stack loses its termination protection, unless it had none', () => {
+  const [closed, open] = [true, false].map((isProtected) => ({ template: before, isProtected })) as [never, never];
+  expect(findLosses(closed, open)).toEqual([
+    { rule: 'loss', what: 'The stack would lose its termination protection.' },
+  ]);
+  expect(findLosses(open, open)).toEqual([]);
+});

@@ -1,0 +1,187 @@
+import { expect, test } from 'vitest';
+import { findPermissions } from '../../../release/diff/permissions.ts';
+import { type Template, withoutHashes } from '../../../release/diff/template.ts';
+
+type Resources = Template['Resources'];
+
+const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
+const allow = (Action: unknown, Resource: unknown = '*') => ({ Effect: 'Allow', Action, Resource });
+const deny = (Action: string) => ({ Effect: 'Deny', Action, Resource: '*' });
+const get = allow('dynamodb:GetItem', arnOf('Table'));
+const put = allow('dynamodb:PutItem', arnOf('Table'));
+const read = allow('s3:GetObject');
+const allBut = (NotAction: string) => ({ Effect: 'Allow', NotAction, Resource: '*' });
+const onlyOwn = { Condition: { StringEquals: { 'aws:SourceAccount': '1' } } };
+const onlyProd = { 'Fn::If': ['IsProd', read, { Ref: 'AWS::NoValue' }] };
+
+const one = (Type: string, Properties: Record<string, unknown>): Resources => ({ One: { Type, Properties } });
+
+/** A policy of a role that is not in the template. */
+const policy = (...Statement: object[]) =>
+  one('AWS::IAM::Policy', { PolicyDocument: { Statement }, Roles: [{ Ref: 'Role' }] });
+
+const invoke = { Action: 'lambda:InvokeFunction', FunctionName: { Ref: 'Live' } };
+const permission = (properties: object) => one('AWS::Lambda::Permission', { ...invoke, ...properties });
+
+const statementsOf = (Statement: unknown) => ({ PolicyDocument: { Statement } });
+const trust = (Principal: unknown, more: object = {}) => ({
+  AssumeRolePolicyDocument: { Statement: { Effect: 'Allow', Action: 'sts:AssumeRole', Principal, ...more } },
+});
+const services = (...names: string[]) => trust({ Service: names.map((name) => `${name}.amazonaws.com`) });
+const managed = { ManagedPolicyArns: ['arn:Admin'] };
+const boundary = { PermissionsBoundary: 'arn:boundary' };
+
+/** A role, with inline permissions, that only Lambda may assume unless `properties` say otherwise. */
+const role = (id: string, statements: object[], properties: object = {}): Resources => ({
+  [id]: {
+    Type: 'AWS::IAM::Role',
+    Properties: { ...services('lambda'), Policies: [statementsOf(statements)], ...properties },
+  },
+});
+
+const usedBy = (id: string, ...functions: string[]): Resources =>
+  Object.fromEntries(
+    functions.map((each) => [each, { Type: 'AWS::Lambda::Function', Properties: { Role: arnOf(id) } }]),
+  );
+
+/** The function `First` with its role. */
+const first = (id: string, statements: object[], properties?: object) => ({
+  ...role(id, statements, properties),
+  ...usedBy(id, 'First'),
+});
+
+/** The same, but the permissions are a policy outside the role. */
+const apart = (...statements: object[]): Resources => ({
+  ...first('FirstRole4AF3C001', []),
+  FirstRoleDefaultPolicy7C38E80E: {
+    Type: 'AWS::IAM::Policy',
+    Properties: { ...statementsOf(statements), Roles: [{ Ref: 'FirstRole4AF3C001' }] },
+  },
+});
+
+const inGroup = (...Users: object[]): Resources => ({
+  Group: { Type: 'AWS::IAM::Group', Properties: { Policies: [statementsOf(read)] } },
+  Addition: { Type: 'AWS::IAM::UserToGroupAddition', Properties: { GroupName: { Ref: 'Group' }, Users } },
+});
+
+const logs = (PolicyDocument: unknown) => one('AWS::Logs::ResourcePolicy', { PolicyName: 'logs', PolicyDocument });
+const onLogs = (resource: string) => JSON.stringify({ Statement: { ...allow('logs:*', resource), Principal: '*' } });
+const [before = '', after = ''] = onLogs('(arn)').split('(arn)');
+const joined = { 'Fn::Join': ['', [before, arnOf('Own'), after]] };
+
+const [older, newer] = ['FirstRole4AF3C0010a1b2c3d', 'FirstRole4AF3C00112345678'];
+const old = first('OldRole', [get]);
+const shared = { ...role('Shared', [get, put]), ...usedBy('Shared', 'First', 'Second') };
+const integration = (id: string) => one('AWS::ApiGatewayV2::Integration', { CredentialsArn: arnOf(id) });
+
+/** A role that may get items and has the first function, and a role that may put items and has the second. */
+const pair = (getter: string, putter: string) => ({
+  ...{ ...role('A', [get]), ...usedBy('A', getter) },
+  ...{ ...role('B', [put]), ...usedBy('B', putter) },
+});
+
+const mayGet = (who: string) => `${who} may now dynamodb:GetItem on Table.Arn.`;
+const mayPut = (who: string) => `${who} may now dynamodb:PutItem on Table.Arn.`;
+const mayRead = (who: string) => `${who} may now s3:GetObject on *.`;
+const hasRole = (name: string) => `Service lambda.amazonaws.com may now sts:AssumeRole on ${name}.`;
+const isUnbounded = (who: string) =>
+  `${who} would no longer be denied what arn:boundary does not allow on any resource.`;
+const mayAll = (who: string, what: unknown) => `${who} may now do what ${what} on any resource.`;
+
+const whats = (before: Resources, after: Resources): string[] =>
+  findPermissions({ Resources: before }, { Resources: after }).map(({ what }) => what);
+
+test.each<[what: string, before: Resources, after: Resources, says: string]>([
+  ['an action', policy(get), policy(get, put), mayPut('Role')],
+  ['a wider resource', policy(get), policy(get, allow('s3:*')), 'Role may now s3:* on *.'],
+  ['a wider action', policy(read), policy(allow('s3:*')), 'Role may now s3:* on *.'],
+  ['a call without a condition', policy({ ...read, ...onlyOwn }), policy(read), mayRead('Role')],
+  ['all but an action', {}, policy(allBut('iam:PassRole')), 'Role may now all but "iam:PassRole" on *.'],
+  ['a smaller exception', policy(allBut('s3:*')), policy(allBut('s3:Get*')), 'Role may now all but "s3:Get*" on *.'],
+  ['what was denied', policy(get, deny('s3:*')), policy(get), 'Role would no longer be denied s3:* on *.'],
+  ['the right to call', {}, permission({ Principal: '*' }), '* may now lambda:InvokeFunction on Live.'],
+  ['a managed policy', role('A', []), role('A', [], managed), mayAll('A', 'arn:Admin allows')],
+  ['what a queue says', {}, one('AWS::SQS::QueuePolicy', statementsOf({ ...read, Principal: '*' })), mayRead('*')],
+  ["another stack's role", {}, one('AWS::Lambda::Function', { Role: 'arn:Admin' }), mayAll('One', 'arn:Admin may')],
+  ["a group's", inGroup(), inGroup({ Ref: 'User' }), mayRead('User')],
+  ['what a JSON text says', logs(onLogs('arn:own')), logs(onLogs('*')), '* may now logs:* on *.'],
+  ['what joined texts say', logs(onLogs('arn:own')), logs(joined), `* may now logs:* on \${Own.Arn}.`],
+  ['an unreadable policy', logs({ Ref: 'A' }), logs({ Ref: 'B' }), mayAll('One', 'B allows')],
+  [
+    'an unreadable statement',
+    policy({ 'Fn::If': [] }),
+    policy(onlyProd),
+    mayAll('Role', `${JSON.stringify(onlyProd)} allows`),
+  ],
+])('findPermissions reports %s as a new permission', (_, before, after, says) => {
+  expect(whats(before, after)).toEqual([says]);
+});
+
+test.each<[what: string, before: Resources, after: Resources]>([
+  ['nothing changes', policy(get), policy(get)],
+  ['statements are split', policy(allow(['s3:Get*', 's3:Put*'], ['*'])), policy(allow('s3:Put*'), allow(['s3:Get*']))],
+  ['an action is removed', policy(get, put), policy(get)],
+  ['a condition is new', policy(get), policy({ ...get, ...onlyOwn })],
+  ['a * becomes narrower', policy(allow('s3:Get*', 'arn:bucket/*')), policy(allow('s3:GetObject', 'arn:bucket/a'))],
+  ['a statement denies more', policy(get), policy(get, deny('*'))],
+  ['principals are in another order', role('A', [], services('b', 'a')), role('A', [], services('a', 'b'))],
+  ['only one API may still invoke', permission({}), permission({ SourceArn: 'arn:api' })],
+  ['a function goes', first(newer, [get]), role(newer, [get])],
+  ['a role gets a boundary', first(newer, [get]), first(newer, [get], boundary)],
+  ['a policy that cannot be read stays', logs({ Ref: 'A' }), logs({ Ref: 'A' })],
+  ['a policy text becomes an object', logs(onLogs('*')), logs(JSON.parse(onLogs('*')))],
+])('findPermissions reports no new permission if %s', (_, before, after) => {
+  expect(whats(before, after)).toEqual([]);
+});
+
+const conditional = trust({ Service: 'lambda.amazonaws.com' }, onlyOwn);
+const byUser = trust({ AWS: 'arn:user' });
+const unreadable = { AssumeRolePolicyDocument: { Ref: 'Trust' } };
+
+test.each<[what: string, before: Resources, after: Resources, says: string[]]>([
+  ['a separate policy becomes inline', apart(get, put), first(newer, [put, get]), []],
+  ['a separate policy becomes a wider inline one', apart(get), first(newer, [get, put]), [mayPut('First')]],
+  ['a grant is narrowed', first(older, [get, put]), first(newer, [get]), []],
+  ['a grant is widened', first(older, [get]), first(newer, [get, put]), [mayPut('First')]],
+  ['two functions no longer share a role', shared, pair('First', 'Second'), []],
+  ['two functions swap roles', pair('First', 'Second'), pair('Second', 'First'), [mayGet('Second'), mayPut('First')]],
+  [
+    'a role of two is widened',
+    shared,
+    { ...shared, ...role('Shared', [get, put, read]) },
+    [mayRead('First and Second')],
+  ],
+  ['a function is new', {}, first(newer, [put]), [hasRole('the role of First'), mayPut('First')]],
+  ['the new role lacks a boundary', first(older, [get], boundary), first(newer, [get]), [isUnbounded('First')]],
+  ['a trust loses its condition', first(older, [], conditional), first(newer, []), [hasRole('the role of First')]],
+  ['only Lambda may still assume a role', first('OldRole', [get], services('ec2', 'lambda')), old, []],
+  [
+    'a user may assume the new role',
+    old,
+    first('NewRole', [get], byUser),
+    ['AWS arn:user may now sts:AssumeRole on NewRole.', mayGet('NewRole')],
+  ],
+  [
+    'it cannot be read who may assume the new role',
+    old,
+    first('NewRole', [get], unreadable),
+    [mayAll('NewRole and First', 'Trust allows'), mayGet('NewRole')],
+  ],
+  ['no function has the new role', {}, role('NewRole', [get]), [hasRole('NewRole'), mayGet('NewRole')]],
+  [
+    'another resource has the new role',
+    { ...role('OldRole', [], services('apigateway')), ...integration('OldRole') },
+    { ...role('NewRole', []), ...integration('NewRole') },
+    [hasRole('NewRole'), hasRole('the role of One')],
+  ],
+  [
+    'a function leaves a role that is no longer denied anything',
+    first('OldRole', [get], boundary),
+    { ...role('OldRole', [get]), ...first('NewRole', [get], boundary) },
+    [isUnbounded('OldRole')],
+  ],
+])('findPermissions compares functions, whatever the ids of their roles: if %s', (_, before, after, says) => {
+  expect(whats(before, after)).toEqual(says);
+  const short = (Resources: Resources) => withoutHashes({ Resources }).Resources;
+  expect(whats(short(before), short(after))).toEqual(says);
+});

@@ -1,0 +1,147 @@
+/** Tests `npm run verify` against fake endpoints of CloudFormation, Lambda and S3. */
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { strToU8, zipSync } from 'fflate';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { listEntries } from '../../../infra/bundling.ts';
+import { commitAll, git } from '../../../test/kit/git.ts';
+import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { startServer } from '../../../test/kit/servers.ts';
+
+/**
+ * A version of a function. `zip` is the zip file with its code, or the HTTP status of a failed download; `declared` is
+ * its variable BUNDLE_SHA256; `share` is the share of calls that the alias `live`, if there is one, gives to it.
+ */
+type Version = { zip: Uint8Array | number; declared?: string; share?: number };
+type Functions = Record<string, Record<string, Version>>;
+
+const sha256 = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
+
+/** The functions that `cdk deploy` would deploy now, each with its logical id and its code. */
+const built = inject('stack').functions.map(({ name, folder }) => {
+  const code = readFileSync(path.join(folder, 'index.js'));
+  return { id: name, code, declared: sha256(code), zip: zipSync({ 'index.js': code }), share: 1 };
+});
+const [first] = built as [(typeof built)[number]];
+const matching: Functions = Object.fromEntries(built.map(({ id, ...version }) => [id, { 7: version }]));
+
+/** Starts a fake AWS account. @returns the environment variables with which a command reaches it */
+const startAccount = async (functions: Functions): Promise<Record<string, string>> => {
+  const members = Object.entries(functions).flatMap(([id, versions]) => [
+    `<ResourceType>AWS::Lambda::Function</ResourceType><LogicalResourceId>${id}</LogicalResourceId><PhysicalResourceId>PlantStore-${id}</PhysicalResourceId>`,
+    ...(Object.values(versions).some(({ share }) => share)
+      ? [
+          `<ResourceType>AWS::Lambda::Alias</ResourceType><PhysicalResourceId>PlantStore-${id}:live</PhysicalResourceId>`,
+        ]
+      : []),
+  ]);
+  const resources = members.map((member) => `<member>${member}</member>`).join('');
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+    if (pathname === '/' && members.length === 0)
+      return response
+        .writeHead(400)
+        .end('<ErrorResponse><Error><Message>No such stack</Message></Error></ErrorResponse>');
+    if (pathname === '/')
+      return response.end(
+        `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>${resources}</StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>`,
+      );
+    const [, id = '', download] = /\/PlantStore-(\w+)(?:\/(\d+|\$LATEST)\.zip)?/.exec(pathname) ?? [];
+    const versions = functions[id] ?? {};
+    if (download !== undefined) {
+      const { zip = 404 } = versions[download] ?? {};
+      return typeof zip === 'number' ? response.writeHead(zip).end('<Error/>') : response.end(zip);
+    }
+    if (pathname.endsWith('/aliases/live')) {
+      const [[FunctionVersion] = [''], ...others] = Object.entries(versions);
+      const weights = Object.fromEntries(others.map(([version, { share }]) => [version, share]));
+      return response.end(
+        JSON.stringify({ FunctionVersion, RoutingConfig: others.length > 0 && { AdditionalVersionWeights: weights } }),
+      );
+    }
+    const version = searchParams.get('Qualifier') ?? '';
+    if (versions[version]?.zip === 401) return response.writeHead(403).end('{"message":"not authorized"}');
+    const Variables = { BUNDLE_SHA256: versions[version]?.declared };
+    const Location = `http://${request.headers.host}/PlantStore-${id}/${version}.zip`;
+    return response.end(JSON.stringify({ Configuration: { Environment: { Variables } }, Code: { Location } }));
+  });
+  const url = `http://127.0.0.1:${await startServer(server)}`;
+  const endpoints = { AWS_ENDPOINT_URL_LAMBDA: url, AWS_ENDPOINT_URL_CLOUDFORMATION: url };
+  return { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', ...endpoints };
+};
+
+/** Runs `npm run verify`, which finds no git repository unless GIT_DIR names one. */
+const verify = async (functions: Functions, stack = 'PlantStore', environment: Record<string, string> = {}) => {
+  const account = { ...(await startAccount(functions)), GIT_DIR: '/nowhere', ...environment };
+  const { code, stdout, stderr } = await run('npm', ['run', '-s', 'verify', '--', '--stack', stack], account).ended;
+  const [heading, ...said] = stdout.trimEnd().split('\n');
+  return { code, heading, said, stderr };
+};
+
+test('npm run verify lists each deployed function that runs the code of this folder, and names the commit in it', async () => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  git(folder, 'init', '--quiet');
+  writeFileSync(path.join(folder, 'file'), '');
+  commitAll(folder);
+  const repository = { GIT_DIR: path.join(folder, '.git'), GIT_WORK_TREE: folder };
+  const heading = `The stack PlantStore, compared with commit ${git(folder, 'rev-parse', 'HEAD')}`;
+  const said = built.map(({ id, declared }) => `${id} version 7 matches: ${declared}`);
+  const good = { code: 0, heading: `${heading}:`, said, stderr: '' };
+  expect(await verify(matching, 'PlantStore', repository)).toEqual(good);
+  writeFileSync(path.join(folder, 'file'), 'changed');
+  const changed = `${heading} and changes that are not committed:`;
+  expect(await verify(matching, 'PlantStore', repository)).toEqual({ ...good, heading: changed });
+});
+
+test('npm run verify fails if the stack of a developer lacks a function, unless it is the one for the smoke test', async () => {
+  const functions = Object.fromEntries(Object.entries(matching).filter(([id]) => !id.startsWith('SmokeTest')));
+  const heading = 'The stack PlantStore-dev-anna, compared with this folder, which is not a git checkout:';
+  expect(await verify(functions, 'PlantStore-dev-anna')).toMatchObject({ code: 0, heading, stderr: '' });
+  const { [first.id]: _, ...fewer } = functions;
+  expect(await verify(fewer, 'PlantStore-dev-anna')).toMatchObject({ code: 1 });
+});
+
+test('npm run verify says what is wrong with each function and each version of it that is called', async () => {
+  const other = strToU8('exports.handler = () => {};');
+  const zip = zipSync({ 'index.js': other });
+  const twice = Buffer.from(zipSync({ 'index.js': first.code, 'index.jt': other }));
+  for (let at = twice.indexOf('index.jt'); at >= 0; at = twice.indexOf('index.jt')) twice.write('index.js', at);
+  const { declared } = first;
+  const differ = `${sha256(other)} runs, but this folder makes ${declared}`;
+  const kinds: [id: string, version: Version, what: string][] = [
+    ['Other', { zip, declared: sha256(other) }, differ],
+    ['Changed', { zip, declared }, `${differ}, and its variable BUNDLE_SHA256 is ${declared}`],
+    ['Twice', { zip: twice, declared }, 'the files index.js, index.js run, not index.js alone'],
+    ['None', { zip: zipSync({ 'index.mjs': first.code }) }, 'the files index.mjs run, not index.js alone'],
+  ];
+  const { code, said, stderr } = await verify({
+    [first.id]: { 6: { zip, declared: sha256(other), share: 0.9 }, 7: { ...first, share: 0.1 } },
+    Backdoor00000000: { $LATEST: { ...first, share: 0 } },
+    // A function without an alias runs its version $LATEST.
+    ...Object.fromEntries(kinds.map(([id, version]) => [`${id}${first.id}`, { $LATEST: version }])),
+  });
+  expect({ code, said: said.filter((line) => !line.startsWith('The stack has no function')), stderr }).toEqual({
+    code: 1,
+    said: [
+      `${first.id} version 6 (90 % of the calls, in a roll-out) differs: ${differ}`,
+      `${first.id} version 7 (10 % of the calls, in a roll-out) matches: ${declared}`,
+      'Backdoor00000000 differs: functions/ has no entry for it',
+      ...kinds.map(([id, , what]) => `${id}${first.id} version $LATEST differs: ${what}`),
+    ],
+    stderr: expect.stringMatching(/^This is not what runs\. Check out the commit that was deployed, run npm ci, .*\n$/),
+  });
+  expect(said.filter((line) => line.startsWith('The stack has no function'))).toHaveLength(listEntries().length - 1);
+});
+
+test.each<[sentence: string, zip?: Uint8Array | number]>([
+  ['The stack PlantStore cannot be read: No such stack'],
+  [`The code of ${first.id} cannot be read: not authorized`, 401],
+  [`The code of ${first.id} cannot be read: version 7 cannot be downloaded: S3 responded with 403`, 403],
+  [`The code of ${first.id} cannot be read: invalid zip data`, strToU8('<html>')],
+])('npm run verify fails with the sentence "%s"', async (sentence, zip) => {
+  const functions = zip === undefined ? {} : { [first.id]: { 7: { zip, share: 1 } } };
+  expect(await verify(functions)).toMatchObject({ code: 1, said: [], stderr: `${sentence}\n` });
+});

@@ -1,0 +1,58 @@
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { git } from '../../../test/kit/git.ts';
+import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
+
+const changed = ['CHANGELOG.md', 'client/package.json', 'schemas/openapi.yaml'];
+const version = '7.8.9';
+
+let folder: string;
+const read = (file: string): Promise<string> => readFile(path.join(folder, file), 'utf8');
+const release = (npm_package_version = version) =>
+  run(process.execPath, [path.join(folder, 'tools/release/version.ts')], { npm_package_version }).ended;
+
+beforeEach(async () => {
+  const temporary = await temporaryFolder();
+  onTestFinished(temporary.remove);
+  folder = temporary.folder;
+  for (const file of [...changed, 'tools/release/version.ts']) {
+    await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
+    await cp(file, path.join(folder, file));
+  }
+  await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
+  git(folder, 'init', '--quiet');
+  await writeFile(path.join(folder, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n');
+});
+
+test('npm version sets the version in the contract, the client and the changelog, copies the contract to schemas/released, and stages these files', async () => {
+  expect(await release()).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await read('CHANGELOG.md')).toMatch(
+    /^# Changelog\n\n## Unreleased\n\n## 7\.8\.9 – \d{4}-\d\d-\d\d\n\n### Added\n\n- A thing\.\n$/,
+  );
+  const contract = await read('schemas/openapi.yaml');
+  expect(contract).toContain(`\n  version: ${version}\n`);
+  expect(await read(`schemas/released/${version}.yaml`)).toBe(contract);
+  expect(JSON.parse(await read('client/package.json'))).toMatchObject({ version });
+  const staged = git(folder, 'diff', '--cached', '--name-only').split('\n');
+  expect(staged).toEqual([...changed, `schemas/released/${version}.yaml`]);
+});
+
+test('in the changelog, the heading Unreleased is followed directly by another heading: with text between them, npm version would refuse to release', async () => {
+  expect(await readFile('CHANGELOG.md', 'utf8')).toMatch(/^## Unreleased\n\n###? /m);
+});
+
+test.each<[what: string, file: string, content: string]>([
+  ['the changelog has nothing to release', 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n## 1.0.0\n'],
+  ['the client, which changes last, has no version', 'client/package.json', '{}\n'],
+])('npm version leaves the contract, the client and the changelog unchanged if %s', async (_, file, content) => {
+  await writeFile(path.join(folder, file), content);
+  const before = await Promise.all(changed.map(read));
+  const stderr = expect.stringMatching(new RegExp(`^${file} does not contain .*git checkout`));
+  expect(await release()).toMatchObject({ code: 1, stderr });
+  expect(await Promise.all(changed.map(read))).toEqual(before);
+});
+
+test('tools/release/version.ts exits with code 1 unless npm version runs it', async () => {
+  expect(await release('')).toMatchObject({ code: 1, stderr: expect.stringContaining('npm version') });
+});

@@ -1,0 +1,62 @@
+/** Tests `npm start -- --debug` with a debugger that attaches to the functions. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { attachDebugger } from '../../../test/kit/debugger.ts';
+import { post } from '../../../test/kit/local-service.ts';
+import { test } from '../../../test/kit/local-service-test.ts';
+import { until } from '../../../test/kit/until.ts';
+import { fetchToken, readSession } from '../../start/session.ts';
+
+/**
+ * A pause in milliseconds that is longer than createPlant's time-out (5 s), the authorizer's (9 s), and the time that
+ * the gateway waits for the authorizer (10 s).
+ */
+const longerThanTheTimeOut = 11_000;
+
+test('npm start -- --debug lets only a debugger that knows its address pause a function at a line of its source, for longer than its time-out, and Ctrl-C ends the service even then', async ({
+  home,
+}) => {
+  const service = home.begin({}, ['sh', '-c', `${packageJson.scripts.start} --debug=0`]);
+  await until(() => service.output().includes('Ctrl-C'));
+  const [, address = ''] = /devtools:\S+[?&]ws=(127\.0\.0\.1:\d+\/[\w-]{36})\s/.exec(service.output()) ?? [];
+  const { host } = new URL(`ws://${address}`);
+  for (const path of ['json', 'json/list', 'json/version']) {
+    expect((await fetch(`http://${host}/${path}`)).status, path).toBe(404);
+  }
+  await expect(attachDebugger(`${host}/${randomUUID()}`), 'a guessed address').rejects.toThrow();
+  const { workers, detach } = await attachDebugger(address);
+  const session = readSession(home.folder);
+  const token = await fetchToken(session);
+  const send = (id: number, name: string) => post(session.url, JSON.stringify({ id, name }), token);
+  const pausedAt = async (file: string, text: string) => {
+    const set = await Promise.all(workers.map((worker) => worker.breakAt(file, text)));
+    const worker = workers[set.indexOf(true)];
+    expect(worker, `a thread that runs ${file}`).toBeDefined();
+    return { worker, hit: until(() => worker?.frame !== undefined) };
+  };
+
+  const operation = await pausedAt('functions/create-plant.ts', 'await addPlant(newPlant');
+  const first = send(1, 'Moss');
+  await operation.hit;
+  const authorizer = await pausedAt('functions/authorizer.lambda.ts', 'verdictOn(event)');
+  const second = send(2, 'Fern');
+  await authorizer.hit;
+  // The debugger has paused two instances, so other instances handle the next request.
+  expect(await send(3, 'Ivy'), 'status').toBe(200);
+
+  await sleep(longerThanTheTimeOut);
+  expect(await operation.worker?.evaluate('newPlant.name')).toBe('Moss');
+  expect(await authorizer.worker?.evaluate('event.routeKey')).toBe('POST /plants');
+  await Promise.all([operation, authorizer].map(({ worker }) => worker?.call('Debugger.resume')));
+  expect(await Promise.all([first, second]), 'statuses').toEqual([200, 200]);
+
+  // A Ctrl-C ends the service even if the debugger has paused a thread.
+  await pausedAt('functions/authorizer.lambda.ts', 'Object.hasOwn(scopes');
+  send(4, 'Lily').catch(() => {});
+  await until(() => workers.some(({ frame }) => frame !== undefined));
+  service.child.kill('SIGINT');
+  expect((await service.ended).code, 'exit code').toBe(0);
+  detach();
+});

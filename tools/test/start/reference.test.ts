@@ -1,0 +1,175 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { HttpApi } from '../../../packages/emulator/gateway/api.ts';
+import { gateway } from '../../../packages/emulator/gateway/server.ts';
+import { contract } from '../../../test/kit/contract.ts';
+import { startServer } from '../../../test/kit/servers.ts';
+import { forSwaggerUi, referencePage } from '../../start/reference.ts';
+
+type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
+
+/** Serves the page in front of a gateway without routes. By default, the page's tokens are token-1, token-2 and so on. */
+const start = async (own: Partial<Parameters<typeof referencePage>[0]> = {}) => {
+  let tokens = 0;
+  const newToken = async () => `token-${++tokens}`;
+  const api = gateway({
+    respond: new HttpApi({ routes: [] }, () => Promise.reject(new Error('nobody'))).respond,
+    onRequest: () => {},
+    intercept: referencePage({ newToken, requests: () => [], routeKeys: () => ['POST /plants'], ...own }),
+  });
+  const port = await startServer(api);
+  const ask = (path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port, path, method, setHost: false };
+      request({ ...options, headers: { host: `127.0.0.1:${port}`, ...headers } }, async (answer) =>
+        resolve({ status: answer.statusCode, headers: answer.headers, body: await text(answer) }),
+      )
+        .on('error', reject)
+        .end();
+    });
+  return { port, ask, tokens: () => tokens };
+};
+
+const dataOf = ({ body }: Answer): { token: string; contract: object } =>
+  JSON.parse(/<script id="data" type="application\/json">(.*)<\/script>/.exec(body)?.[1] ?? '');
+
+const notFound = { status: 404, body: '{"message":"Not Found"}' };
+
+test("GET / redirects a browser to /docs, and sends other clients a list of the local service's paths", async () => {
+  const { ask } = await start();
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+  expect(await ask('/', 'GET', { accept })).toMatchObject({ status: 302, headers: { location: '/docs' } });
+  const { status, headers, body } = await ask('/', 'GET', { accept: '*/*' });
+  expect({ status, location: headers.location }).toEqual({ status: 200, location: undefined });
+  expect(JSON.parse(body)).toEqual({ docs: '/docs', openapi: '/openapi.json', routes: ['POST /plants'] });
+});
+
+test('the local service passes GET / on to the gateway if the API has such a route', async () => {
+  for (const route of ['GET /', 'ANY /'])
+    expect(await (await start({ routeKeys: () => [route] })).ask('/')).toMatchObject(notFound);
+});
+
+test("GET /docs returns a page that contains the contract, the local service's address and a new token", async () => {
+  const { port, ask } = await start();
+  const first = await ask('/docs');
+  expect(first).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
+  expect(first.body).toContain('on your machine only');
+  expect(dataOf(first)).toMatchObject({
+    token: 'token-1',
+    contract: { info: contract.info, servers: [{ url: `http://127.0.0.1:${port}` }] },
+  });
+  expect(dataOf(await ask('/docs?again')).token).toBe('token-2');
+  const { 'content-length': length } = first.headers;
+  expect(await ask('/docs', 'HEAD')).toMatchObject({ status: 200, body: '', headers: { 'content-length': length } });
+});
+
+test('the page at /docs contains examples as text, because Swagger UI would round numbers, and parameters instead of a $ref', () => {
+  const schema = { type: 'integer', examples: [1n] };
+  const parameter = { name: 'id', in: 'path', schema };
+  const id = 2n ** 53n + 1n;
+  const get = {
+    parameters: [
+      { ...parameter, examples: { one: { value: id }, other: { value: 'Moss' } } },
+      { ...parameter, in: 'query', example: [id, true] },
+    ],
+    requestBody: { content: { 'application/json': { schema, examples: { one: { summary: 'One', value: { id } } } } } },
+  };
+  const parameters = [{ $ref: '#/components/parameters/Id' }] as object;
+  const components = { parameters: { Id: { ...parameter, example: 1n } } };
+  expect(forSwaggerUi({ paths: { '/plants': { parameters, get } }, components })).toMatchObject({
+    paths: {
+      '/plants': {
+        parameters: [{ ...parameter, example: '1' }],
+        get: {
+          parameters: [
+            { ...parameter, examples: { one: { value: '9007199254740993' }, other: { value: 'Moss' } } },
+            { ...parameter, in: 'query', example: ['9007199254740993', 'true'] },
+          ],
+          requestBody: {
+            content: { 'application/json': { examples: { one: { value: '{\n  "id": 9007199254740993\n}' } } } },
+          },
+        },
+      },
+    },
+  });
+});
+
+test('the page at /docs refers only to files that the local service serves', async () => {
+  const { ask } = await start();
+  const { body } = await ask('/docs');
+  const addresses = [...body.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, address = '']) => address);
+  expect(addresses).toHaveLength(5);
+  const types = new Map([
+    ['css', 'text/css'],
+    ['js', 'text/javascript'],
+    ['json', 'application/json'],
+  ]);
+  for (const address of addresses) {
+    const type = types.get(address.replace(/.*\./, ''));
+    const headers = { 'content-type': `${type}; charset=utf-8` };
+    expect(await ask(address), address).toMatchObject({ status: 200, headers });
+  }
+});
+
+test("GET /openapi.json returns the contract with the request's host as the server, and rounds no number", async () => {
+  const { port, ask } = await start();
+  const { body } = await ask('/openapi.json', 'GET', { host: `localhost:${port}` });
+  expect(JSON.parse(body)).toEqual({ ...contract, servers: [{ url: `http://localhost:${port}` }] });
+  expect(body).toContain('"id":-9223372036854775808,');
+});
+
+test.each(['/docs', '/docs/page.js', '/docs/requests.json', '/openapi.json'])(
+  'only a web page of the same origin can read %s',
+  async (path) => {
+    const { port, ask, tokens } = await start();
+    const { headers } = await ask(path, 'GET', { origin: 'http://evil.example' });
+    expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+    expect(headers).toMatchObject({
+      'cross-origin-resource-policy': 'same-origin',
+      'content-security-policy': expect.stringMatching(/^default-src 'none';.*; frame-ancestors 'none'$/),
+      'cache-control': 'no-store',
+    });
+    expect(headers['content-security-policy']).not.toMatch(/https?:|\*|unsafe/);
+    const before = tokens();
+    // Other hosts are refused because of DNS rebinding: an attacker's host name may resolve to this server's address.
+    for (const host of ['', 'evil.example', `127.0.0.1:${port}.evil.example`, '127.0.0.1:1']) {
+      const body = `Use the address http://127.0.0.1:${port} for this server.\n`;
+      expect(await ask(path, 'GET', { host })).toMatchObject({ status: 421, body });
+    }
+    expect(tokens(), 'tokens').toBe(before);
+  },
+);
+
+test.each([
+  ['POST', '/docs'],
+  ['OPTIONS', '/openapi.json'],
+  ['GET', '/docs/'],
+  ['GET', '/docs/page.html'],
+  ['GET', '/docs/../package.json'],
+  ['GET', '/docs/%2e%2e/%2e%2e/package.json'],
+])('the local service passes the request %s %s on to the gateway', async (method, path) => {
+  const { ask } = await start();
+  expect(await ask(path, method)).toMatchObject(notFound);
+});
+
+test('GET /docs/requests.json returns the latest requests', async () => {
+  const latest = { method: 'POST', path: '/plants', status: 403, milliseconds: 1, requestId: 'aBc=', log: [] };
+  const { ask } = await start({ requests: () => [latest] });
+  expect(JSON.parse((await ask('/docs/requests.json')).body)).toEqual([latest]);
+});
+
+test('the page at /docs escapes the data in its script element, so that no text can end that element', async () => {
+  const token = '</script><script>alert(1)</script><!--';
+  const { ask } = await start({ newToken: async () => token });
+  const page = await ask('/docs');
+  expect(dataOf(page).token).toBe(token);
+  expect(page.body).not.toContain('alert(1)</script>');
+});
+
+test('GET /docs returns a 500 with a one-sentence message if the local service cannot get a token for the page', async () => {
+  const { ask } = await start({
+    newToken: () => Promise.reject(new Error('The token issuer does not answer')),
+  });
+  expect(await ask('/docs')).toMatchObject({ status: 500, body: 'Error: The token issuer does not answer\n' });
+});

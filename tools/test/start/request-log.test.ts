@@ -1,0 +1,70 @@
+/**
+ * Tests which requests `npm start` prints when many arrive. The tests call `endSecond` instead of waiting for a second.
+ */
+import { beforeEach, expect, test } from 'vitest';
+import { RequestLog } from '../../start/request-log.ts';
+
+let lines: string[];
+let log: RequestLog;
+beforeEach(() => {
+  lines = [];
+  log = new RequestLog((line) => lines.push(line));
+});
+
+let sent = 0;
+const add = (count: number, status = 200, milliseconds = 1, path = '/plants'): void => {
+  for (let index = 0; index < count; index += 1) {
+    sent += 1;
+    log.add({ method: 'POST', path, status, milliseconds, requestId: `${sent}=`, log: [] });
+  }
+};
+/**
+ * Tells the request log that a second is over, instead of waiting.
+ * @returns the lines that the log printed during that second and at its end
+ */
+const endSecond = (): string[] => {
+  log.endSecond();
+  return lines.splice(0);
+};
+const line = (status: number) => expect.stringMatching(`^POST /plants ${status} 1 ms \\d+=$`);
+
+test('the request log prints a line for each request while at most 20 requests end per second', () => {
+  for (const _ of [1, 2]) {
+    add(20);
+    expect(endSecond()).toEqual(Array(20).fill(line(200)));
+  }
+  expect(endSecond(), 'without requests').toEqual([]);
+});
+
+test('if more than 20 requests end within a second, the request log prints one line for those after the 20th: a count for each status, and the slowest request', () => {
+  add(20);
+  add(3);
+  add(1, 409, 35.4, '/\x9b');
+  add(1);
+  expect(lines).toEqual(Array(20).fill(line(200)));
+  const id = sent - 1;
+  expect(endSecond().slice(20)).toEqual([
+    `5 more requests (--verbose prints each): 4 × 200, 1 × 409 | slowest: POST /\\u009b 35 ms ${id}=`,
+  ]);
+});
+
+test('after a second with more than 20 requests, the request log prints only summaries until a second has at most 20 requests', () => {
+  add(21);
+  endSecond();
+  add(500);
+  expect(lines).toEqual([]);
+  expect(endSecond()).toEqual([expect.stringMatching(/^500 more requests .* 500 × 200 /)]);
+  add(20);
+  expect(endSecond()).toEqual([expect.stringMatching(/^20 more requests /)]);
+  add(1);
+  expect(lines).toEqual([line(200)]);
+});
+
+test("the request log prints the first 3 failures of a busy second immediately, and counts the others only in that second's summary", () => {
+  add(21);
+  endSecond();
+  add(10);
+  add(5, 503);
+  expect(lines).toEqual([line(503), line(503), line(503)]);
+  expect(endSecond().slice(3)).toEqual([expect.stringContaining(': 10 × 200, 2 × 503 |')]);
+});

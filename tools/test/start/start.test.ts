@@ -1,0 +1,113 @@
+/**
+ * Tests the service that `npm start` runs, over HTTP. All tests here share one running service; tests that need a new
+ * service are .e2e tests.
+ */
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import {
+  type LocalService,
+  post,
+  programs,
+  run,
+  startLocalService,
+  temporaryFolder,
+} from '../../../test/kit/local-service.ts';
+import { isUnavailable, retryWhile } from '../../../test/kit/over-quota.ts';
+import { newId } from '../../../test/kit/responses.ts';
+import { startServer } from '../../../test/kit/servers.ts';
+import { fetchToken, readSession, writeSession } from '../../start/session.ts';
+
+/** Files in the data folder that belong to the user, so the service must not touch them. */
+const userFiles = ['assembly/index.js', 'bundles/notes.txt', 'notes.json'];
+
+let home: Awaited<ReturnType<typeof temporaryFolder>>;
+let service: LocalService;
+let token: string;
+beforeAll(async () => {
+  home = await temporaryFolder();
+  await chmod(home.folder, 0o755);
+  for (const file of userFiles.map((name) => path.join(home.folder, name))) {
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, 'mine');
+  }
+  // Write the session file that a killed service leaves behind. The service must start in spite of that file.
+  const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
+  writeSession(home.folder, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
+  // With umask 000, every user may change every file whose mode the service does not set.
+  const command = `umask 000; exec '${process.execPath}' ${programs.start}`;
+  service = await startLocalService(home.folder, {}, ['sh', '-c', command]);
+  token = await fetchToken(readSession(home.folder));
+});
+afterAll(async () => {
+  const { code, stderr } = await service.stop('SIGHUP');
+  const left = await list();
+  const contents = await Promise.all(userFiles.map((name) => readFile(path.join(home.folder, name), 'utf8')));
+  const homeMode = await mode('.');
+  await home.remove();
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error|warning/i) });
+  // After the service has stopped, neither the session file, which contains a secret, nor a temporary folder remains.
+  expect(left).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'notes.json']);
+  expect(contents, 'files of the user').toEqual(userFiles.map(() => 'mine'));
+  expect(homeMode, 'mode of the data folder').toBe(0o755);
+});
+
+const list = async () => (await readdir(home.folder)).filter((name) => name !== 'node-compile-cache').sort();
+
+const mode = async (name: string) => (await stat(path.join(home.folder, name))).mode & 0o777;
+
+/** Sends a plant, and sends it again after a 503: on a busy machine the service may run out of time. */
+const send = (body: string): Promise<number> => retryWhile(() => post(service.url, body, token), isUnavailable);
+
+test('the local service accepts a stored plant again, and rejects a different plant with the same id', async () => {
+  const id = newId();
+  const bodies = ['"name":"Löwenzahn 🌱","tag":""', '"tag":"","name":"Löwenzahn 🌱"', '"name":"Moss"'];
+  const statuses: number[] = [];
+  for (const fields of bodies) statuses.push(await send(`{"id":${id},${fields}}`));
+  expect(statuses).toEqual([200, 200, 409]);
+});
+
+test('the local service runs exactly the bundles that would be deployed, byte for byte', async () => {
+  const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
+  const folder = path.join(home.folder, temporary);
+  const assets = (await readdir(folder)).filter((name) => name.startsWith('asset.'));
+  const read = (folders: string[]) => Promise.all(folders.map((each) => readFile(path.join(each, 'index.js'), 'utf8')));
+  const served = await read(assets.map((name) => path.join(folder, name)));
+  // The local service does not run the smoke test, which only deployments need.
+  const answering = inject('stack').functions.filter(({ name }) => !name.startsWith('SmokeTest'));
+  const deployed = await read(answering.map((each) => each.folder));
+  expect(new Set(served)).toEqual(new Set(deployed));
+});
+
+test('npm start creates its files so that no other user can read them, whatever the umask', async () => {
+  const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
+  const folders = ['dynamodb', 'lock', temporary];
+  expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
+  // No other user may read the session file, because it contains the client secret.
+  expect(await mode('session.json'), 'mode').toBe(0o600);
+});
+
+describe('npm start prints the reason and exits with code 1', () => {
+  const start = (environment: Record<string, string>, ...args: string[]) =>
+    run(process.execPath, [programs.start, ...args], { PORT: '0', DATA_DIR: home.folder, ...environment }).ended;
+
+  test('if its port is in use', async () => {
+    const PORT = String(await startServer(createServer()));
+    const stderr = `Port ${PORT} is in use. Stop the program that uses it, or choose another port: PORT=3001 npm start (PORT=0 means any free port).\n`;
+    expect(await start({ PORT })).toEqual({ code: 1, stdout: '', stderr });
+  });
+
+  test('if the port for debuggers is in use', async () => {
+    const port = await startServer(createServer());
+    const stderr = expect.stringContaining(`\nThe debugger's port ${port} cannot be used. Choose another one`);
+    expect(await start({}, `--debug=${port}`)).toEqual({ code: 1, stdout: '', stderr });
+  });
+
+  test('if another service already uses the data folder, without stopping that service', async () => {
+    const stderr = expect.stringContaining('is in use. Stop the process that uses it');
+    expect(await start({})).toMatchObject({ code: 1, stderr });
+    expect(readSession(home.folder).url).toBe(service.url);
+    expect(await send('{}'), 'status').toBe(400);
+  });
+});

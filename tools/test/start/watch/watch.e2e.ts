@@ -1,0 +1,159 @@
+/**
+ * Tests `npm start -- --watch` in a copy of the project, in which the tests change files. Its cdk.json names another
+ * token issuer; the service must use its own.
+ */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse, parseDocument } from 'yaml';
+import { type LocalService, programs, startLocalService, temporaryFolder } from '../../../../test/kit/local-service.ts';
+import { newId } from '../../../../test/kit/responses.ts';
+import { until } from '../../../../test/kit/until.ts';
+import { copyProject, type ProjectCopy } from '../../../release/project-copy.ts';
+import { fetchToken, readSession } from '../../../start/session.ts';
+
+let home: Awaited<ReturnType<typeof temporaryFolder>>;
+let copy: ProjectCopy;
+let data: string;
+let service: LocalService;
+/**
+ * A token that was fetched when the service started. The service must still accept it in every test, after each reload.
+ */
+let token: string;
+
+beforeAll(async () => {
+  home = await temporaryFolder();
+  copy = await copyProject(home.folder, new AbortController().signal);
+  data = path.join(home.folder, 'data');
+  await mkdir(data);
+  const cdkJson = JSON.parse(await read('cdk.json'));
+  const context = { ...cdkJson.context, issuer: 'https://issuer.example', audience: 'urn:other', scopeClaim: 'scp' };
+  await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson, context }));
+  const node = `'${process.execPath}'`;
+  const commands = `npm run -s prepare && exec ${node} ${programs.start} --watch 2>&1`;
+  service = await startLocalService(data, {}, ['sh', '-c', `cd '${copy.folder}' && ${commands}`]);
+  token = await fetchToken(readSession(data));
+});
+afterAll(async () => {
+  const { code } = await service.stop('SIGINT');
+  await home.remove();
+  expect(code, 'exit code').toBe(0);
+});
+
+const read = (file: string): Promise<string> => readFile(path.join(copy.folder, file), 'utf8');
+
+/** Replaces a file by another, as editors do. `change` gets the old text, or an empty string if there was no file. */
+const edit = async (file: string, change: (source: string) => string): Promise<void> => {
+  const source = await read(file).catch(() => '');
+  const changed = change(source);
+  expect(changed, file).not.toBe(source);
+  const temporary = path.join(copy.folder, path.dirname(file), '.edited.swp');
+  await writeFile(temporary, changed);
+  await rename(temporary, path.join(copy.folder, file));
+};
+
+/** Changes a file, and waits until what the service has printed since the change matches `expected`. */
+const editUntil = async (expected: RegExp, file: string, change: (source: string) => string): Promise<void> => {
+  const start = service.output().length;
+  await edit(file, change);
+  await until(() => expected.test(service.output().slice(start)));
+};
+
+const post = async (body: string, route = '/plants', bearer = token): Promise<{ status: number; body: unknown }> => {
+  const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
+  const response = await fetch(service.url + route, { method: 'POST', headers, body });
+  return { status: response.status, body: await response.json() };
+};
+
+const operation = 'functions/create-plant.ts';
+const message = 'the id belongs to a plant with other content';
+
+test('npm start -- --watch reloads only the function whose code has changed, and keeps the old code while the new code has an error', async () => {
+  const id = newId();
+  expect(await post(`{"id":${id},"name":"Moss"}`)).toMatchObject({ status: 200 });
+  const other = `{"id":${id},"name":"Fern"}`;
+  expect(await post(other)).toMatchObject({ status: 409, body: { message } });
+  await editUntil(/^Reloaded CreatePlant \(\d+\.\d+ s\)\.$/m, operation, (source) => source.replace(message, 'taken'));
+  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'taken' } });
+
+  await editUntil(/functions\/create-plant\.ts:\d+:\d+.*\nNot reloaded/s, operation, (source) =>
+    source.replace('] as const', ') as const'),
+  );
+  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'taken' } });
+
+  const thrown = "throw new Error('too early');\n";
+  await editUntil(
+    /CreatePlant.* cannot be loaded: .*too early.*\nNot reloaded/s,
+    operation,
+    (source) => `${source.replace(') as const', '] as const')}${thrown}`,
+  );
+  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'taken' } });
+  await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
+    source.replace(thrown, '').replace("'taken'", "'fixed'"),
+  );
+  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'fixed' } });
+});
+
+test('npm start -- --watch prints stack traces with line numbers of the changed sources', async () => {
+  const original = await read(operation);
+  const failing = `throw new Error('oops')`;
+  await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
+    `// One line more.\n${source}`.replace('({\n', `({\n ...(() => { ${failing}; })(),`),
+  );
+  const line = (await read(operation)).split('\n').findIndex((each) => each.includes(failing)) + 1;
+  expect(await post(`{"id":${newId()},"name":"Moss"}`)).toMatchObject({ status: 500 });
+  await until(() => service.output().includes('oops'));
+  expect(service.output()).toMatch(new RegExp(`Error: oops\\n +at .*functions/create-plant\\.ts:${line}:`));
+  await editUntil(/^Reloaded CreatePlant/m, operation, () => original);
+});
+
+test('npm start -- --watch serves a changed stack, and keeps the old one while the new one has an error', async () => {
+  const stack = 'infra/plant-store-stack.ts';
+  const moved = "'/v2'.concat(path)";
+  await editUntil(/^Reloaded the stack, which serves .*POST \/v2\/plants/m, stack, (source) =>
+    source.replace('{ path, methods', `{ path: ${moved}, methods`),
+  );
+  expect((await post('{}')).status).toBe(404);
+  // The authorizer refuses every route that is not in the contract, so a request for the new path gets a 403.
+  expect((await post('{}', '/v2/plants')).status).toBe(403);
+  await editUntil(/infra\/plant-store-stack\.ts:\d+.*\nNot reloaded/s, stack, (source) =>
+    source.replace('const table', 'const table: = 1; const table'),
+  );
+  expect((await post('{}', '/v2/plants')).status).toBe(403);
+  await editUntil(/^Reloaded the stack, which serves .*POST \/plants/m, stack, (source) =>
+    source.replace('const table: = 1; ', '').replace(moved, 'path'),
+  );
+  expect((await post('{}')).status).toBe(400);
+});
+
+test("npm start -- --watch serves a new operation as soon as all its files exist, and issues tokens with the operation's scope", async () => {
+  const contract = 'schemas/openapi.yaml';
+  const before = await read(contract);
+  const document = parseDocument(before);
+  const existing = ['paths', '/plants', 'post'];
+  document.setIn([...existing, 'summary'], 'Add a plant, not an echo');
+  const { parameters, requestBody, responses } = parse(before).paths['/plants'].post;
+  const echo = {
+    operationId: 'addEcho',
+    security: [{ bearerAuth: ['echoes/add'] }],
+    parameters,
+    requestBody,
+    responses,
+  };
+  document.setIn(['paths', '/echoes'], document.createNode({ post: echo }));
+  await editUntil(/add-echo\.lambda\.ts does not exist.*\nNot reloaded/s, contract, () => `${document}`);
+  expect((await post('{}', '/echoes')).status).toBe(404);
+  expect((await post('{}')).status).toBe(400);
+
+  await edit('infra/grants.ts', (source) => source.replace(/createPlant: .*/, '$& addEcho: [],'));
+  const entry = (await read('functions/create-plant.lambda.ts')).replace('/create-plant.js', '/add-echo.js');
+  await editUntil(
+    /^Reloaded the stack, which serves .*POST \/echoes/m,
+    path.join('functions', 'add-echo.lambda.ts'),
+    () => entry,
+  );
+  expect((await post('{}', '/echoes')).status).toBe(403);
+  expect((await post('{}', '/echoes', await fetchToken(readSession(data)))).status).toBe(400);
+  expect((await post('{}')).status).toBe(400);
+  expect(await (await fetch(`${service.url}/docs`)).text()).toContain('Add a plant, not an echo');
+});

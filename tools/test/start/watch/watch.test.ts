@@ -1,0 +1,68 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../../../test/kit/local-service.ts';
+import { until } from '../../../../test/kit/until.ts';
+import { watchSources } from '../../../start/watch/watch.ts';
+
+let write: (file: string) => Promise<void>;
+let replace: (file: string) => Promise<void>;
+let remove: (file: string) => Promise<void>;
+let changed: string[];
+
+beforeEach(async () => {
+  const { folder, remove: removeFolder } = await temporaryFolder();
+  onTestFinished(removeFolder);
+  const at = (file: string): string => path.join(folder, file);
+  write = async (file) => {
+    await mkdir(path.dirname(at(file)), { recursive: true });
+    await writeFile(at(file), '');
+  };
+  replace = async (file) => {
+    await writeFile(at(`${file}~`), '');
+    await rename(at(`${file}~`), at(file));
+  };
+  remove = (file) => rm(at(file), { force: true });
+  for (const file of ['functions/http/errors.ts', 'infra/settings.ts', 'schemas/openapi.yaml']) await write(file);
+  changed = [];
+  const close = await watchSources(folder, (file) => changed.push(file));
+  onTestFinished(close);
+});
+
+/**
+ * Repeats a change of a file until the watcher reports the file (a removal has an effect only once). Ignores reports of
+ * other files: on a busy machine, the report of an earlier change can come late.
+ *
+ * chokidar does not report a second change within 50 ms, and may miss a new file or folder in a new folder
+ * (https://github.com/paulmillr/chokidar/issues/1471).
+ */
+const expectReport = async (change: (file: string) => Promise<void>, file: string): Promise<void> => {
+  changed = [];
+  await until(async () => {
+    await change(file);
+    return changed.includes(file);
+  });
+};
+
+test('the watcher reports a source file that is written, added in a new folder, or removed', async () => {
+  await expectReport(write, 'functions/http/errors.ts');
+  await expectReport(write, path.join('functions', 'new', 'c.ts'));
+  await expectReport(remove, 'infra/settings.ts');
+});
+
+test('the watcher reports a source file each time an editor replaces it', async () => {
+  // A watcher that notices only the first replacement, as fs.watch does, may report it twice, but not five times.
+  for (let replacement = 0; replacement < 5; replacement++) await expectReport(replace, 'schemas/openapi.yaml');
+});
+
+test("the watcher does not report generated files, released contracts or editors' temporary files", async () => {
+  for (const file of ['generated/contract.ts', '.a.ts.swp', 'a.ts~', '4913', '.#a.ts', 'http/a.ts___jb_tmp___']) {
+    await write(`functions/${file}`);
+  }
+  await write('schemas/released/1.0.0.yaml');
+  await until(async () => {
+    await write('infra/settings.ts');
+    return changed.includes('infra/settings.ts');
+  });
+  expect(new Set(changed)).toEqual(new Set(['infra/settings.ts']));
+});
