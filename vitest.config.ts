@@ -27,7 +27,7 @@ export const options = {
  */
 const alone = '*.lambda|create-plant*|endurance|store';
 
-const folders = ['test', 'packages/emulator/test'];
+const folders = ['test', 'tools/test', 'packages/*/test'];
 
 /**
  * The suffix of a file says which tests it contains: .test (unit), .fuzz (property), .fault, .trial or .e2e
@@ -52,16 +52,5 @@ export default defineConfig({
       { test: { name: 'shared', include: include.shared, isolate: false } },
       { test: { name: 'isolated', include: include.isolated } },
     ],
-    coverage: {
-      // The coverage shows code in the worker threads of packages/emulator/lambda/ as not run, because these threads do not get
-      // the environment variables that turn the coverage on.
-      include: ['{cli,client,emulator,functions,infra,local}/**/*.ts'],
-      exclude: ['**/generated/**', '**/*.d.ts', 'packages/emulator/test/**'],
-      reporter: ['text', 'html'],
-      reportOnFailure: true,
-      // Measure the coverage in child processes, too. If a source file runs both in Vitest and in a child process, the
-      // report merges the file's lines, but counts its functions and branches twice.
-      autoAttachSubprocess: true,
-    },
   },
 });

@@ -12,7 +12,7 @@ import { Command } from 'commander';
 import { bundleInputs } from '../infra/bundling.ts';
 import lock from '../package-lock.json' with { type: 'json' };
 
-new Command('npm run sbom --')
+new Command('node .ci/sbom.ts')
   .description('Writes sbom.cdx.json: the packages in the bundles. Fails if the licence of one is not allowed.')
   .showHelpAfterError()
   .parse();
@@ -29,7 +29,7 @@ const allowed = new Set(['Apache-2.0', 'MIT']);
 
 process.chdir(path.resolve(import.meta.dirname, '..'));
 
-const entriesOfLock: Record<string, { version?: string }> = lock.packages;
+const entriesOfLock: Record<string, { version?: string; link?: boolean }> = lock.packages;
 const bundled = new Set(
   globSync('*.lambda.ts', { cwd: 'functions' })
     .flatMap((entry) => bundleInputs(entry).packages)

@@ -5,7 +5,7 @@ import { lintSource } from '@secretlint/core';
 import { creator } from '@secretlint/secretlint-rule-preset-recommend';
 import { Command } from 'commander';
 
-new Command('npm run secrets --')
+new Command('node .ci/secrets.ts')
   .description('Searches every tracked file for keys of clouds and services, private keys, and passwords in URLs.')
   .showHelpAfterError()
   .parse();

@@ -1,12 +1,14 @@
 /**
  * `npm run rename -- order` makes this project a service for orders: it changes names in code, files, stack, contract
- * and configuration. It leaves alone the documents' prose, pictures, the emulator, the license and the script itself.
+ * and configuration. It leaves alone the documents' prose, pictures, the emulator, the contract compiler and the license.
+ * Last, it removes this folder, which a renamed project does not need.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import { messageOf } from '../tools/start/printable.ts';
+import { removeTemplate } from './remove.ts';
 import { refuseCollisions } from './rename/collisions.ts';
 import { type ProjectFile, renamedPath, renamedSource } from './rename/files.ts';
 import { readNoun } from './rename/noun.ts';
@@ -20,7 +22,7 @@ const command = new Command('npm run rename --')
   .showHelpAfterError()
   .parse();
 
-const untouched = /^(?:emulator|docs\/images)\/|^LICENSE$|^(?:test\/)?scripts\/rename\b/;
+const untouched = /^(?:packages\/(?:contract|emulator)|docs\/images|template)\/|^LICENSE$/;
 
 const git = (...args: string[]): string =>
   execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 2 ** 26 });
@@ -68,9 +70,10 @@ try {
     stdio: 'inherit',
   });
   git('add', '--', ...changed.map(({ file }) => file));
+  removeTemplate();
   console.log(`Renamed plant to ${noun.singular} in ${changed.length} files, and staged it; git reset --hard undoes it.
 Next: rm -rf .plant-store (local data), npm ci && npm test, and commit. Then edit the contract (schemas/openapi.yaml), run npm run prepare, and handle what npm run typecheck names.
-Prose in documents still speaks of plants (git grep -iw plants -- '*.md'); npm run record makes the README's pictures.`);
+Prose in documents still speaks of plants (git grep -iw plants -- '*.md'), and the README's pictures show them.`);
 } catch (error) {
   console.error(messageOf(error));
   process.exitCode = 1;

@@ -1,109 +1,107 @@
+/** Tests which file may import which, and that each file in a test folder runs. */
 import { execFileSync } from 'node:child_process';
-import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
-import runtimesConfig from '../packages/client/test/vitest.config.ts';
-import browserConfig from '../tools/test/browser/vitest.config.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** The allowed imports: a file that matches `of` may import only files and packages that match one of `may`. */
-const importRules: { of: RegExp; may: RegExp[] }[] = [
-  // An entry file assembles a Lambda function (an operation, the authorizer or the smoke test) from its parts.
+type Rule = {
+  /** The files to which the rule applies. */
+  of: RegExp;
+  /** The rule in words. A refusal prints it. */
+  rule: string;
+  /** A file may import only these files and packages. */
+  may: RegExp[];
+};
+
+const node = /^node:/;
+const generated = /^functions\/generated\//;
+/** A package from npm. */
+const anyPackage = /^(?:@[^/.]+\/)?[a-z][^./]*(?:\/(?!.*\.ts$).*)?$/;
+const packages = /^packages\/[\w-]+\/(?!test\/)/;
+
+const packageRule = (name: string, ...more: RegExp[]): Rule => {
+  const manifest = JSON.parse(readFileSync(path.join(root, `packages/${name}/package.json`), 'utf8'));
+  const dependencies = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  return {
+    of: new RegExp(`^packages/${name}/(?!test/)`),
+    rule: `a package imports only its own files and the dependencies in packages/${name}/package.json`,
+    may: [
+      new RegExp(`^packages/${name}/(?!test/)`),
+      new RegExp(`^(?:${dependencies.join('|')})(?:/|$)`),
+      node,
+      ...more,
+    ],
+  };
+};
+
+const rules: Rule[] = [
   {
     of: /^functions\/[^/]+\.lambda\.ts$/,
+    rule: 'an entry builds a function from its operation, http/, plants/, auth/, smoke-test/ and generated/',
     may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/],
   },
-  // The operations and environment.ts, which are also directly in functions/.
-  { of: /^functions\/[^/.]+\.ts$/, may: [/^functions\/plants\//] },
+  {
+    of: /^functions\/[^/.]+\.ts$/,
+    rule: 'an operation imports only plants/',
+    may: [/^functions\/plants\//],
+  },
   {
     of: /^functions\/http\//,
-    may: [/^functions\/http\//, /^functions\/generated\//, /^@middy\//, /^(aws-lambda|ajv)$/, /^node:/],
+    rule: 'http/ knows generated types and Middy, but not plants/, auth/ or the AWS SDK',
+    may: [/^functions\/http\//, generated, /^@middy\//, /^(aws-lambda|ajv)$/, node],
   },
   {
     of: /^functions\/plants\//,
+    rule: 'plants/ knows the AWS SDK and generated types, but not http/ or Middy',
     may: [
       /^functions\/(plants\/|environment\.ts$)/,
-      /^functions\/generated\/contract\.ts$/,
+      generated,
       /^@aws-sdk\/client-dynamodb$/,
       /^@smithy\/core\/retry$/,
     ],
   },
-  { of: /^functions\/auth\//, may: [/^functions\/auth\//, /^aws-jwt-verify\//, /^node:/] },
-  // Except for the generated contract, the smoke test shares no code with the functions that it tests.
+  {
+    of: /^functions\/auth\//,
+    rule: 'auth/ knows aws-jwt-verify, and nothing of ours',
+    may: [/^functions\/auth\//, /^aws-jwt-verify\//, node],
+  },
   {
     of: /^functions\/smoke-test\//,
-    may: [
-      /^functions\/smoke-test\//,
-      /^functions\/generated\/contract\.ts$/,
-      /^@aws-sdk\/client-(codedeploy|lambda)$/,
-      /^node:/,
-    ],
+    rule: 'smoke-test/ shares only the generated contract with the functions that it tests',
+    may: [/^functions\/smoke-test\//, generated, /^@aws-sdk\/client-(codedeploy|lambda)$/, node],
   },
-  // The stubs replace modules in the functions' bundles, so they must not import the stack's code or the CDK.
-  { of: /^infra\/sdk-stubs\//, may: [/^@aws-sdk\/credential-provider-env$/, /^@smithy\/core\/config$/] },
+  {
+    of: /^infra\/sdk-stubs\//,
+    rule: "a stub replaces a module in the functions' bundles, so it imports neither the stack nor the CDK",
+    may: [/^@aws-sdk\/credential-provider-env$/, /^@smithy\/core\/config$/],
+  },
   {
     of: /^infra\/[^/]+$/,
-    may: [
-      /^infra\//,
-      /^functions\/generated\/contract\.ts$/,
-      /^aws-cdk-lib/,
-      /^(constructs|cdk-nag|esbuild|zod)$/,
-      /^node:/,
-    ],
+    rule: 'infra/ knows its own files, generated/ and the CDK; it names a function by the path of its entry',
+    may: [/^infra\//, generated, /^aws-cdk-lib/, /^(constructs|cdk-nag|esbuild|zod)$/, node],
   },
-  // The emulator is a separate npm package, so it must not import other files of the project.
+  packageRule('contract'),
+  packageRule('client', generated),
+  // The emulator loads the functions' handlers with `import()` of a computed path.
+  packageRule('emulator', /^aws-lambda$/, /^a computed path$/),
   {
-    of: /^emulator\/(?!test\/)/,
-    may: [
-      /^emulator\/(?!test\/)/,
-      /^(aws-lambda|dynalite(\/db\/index\.js)?|level|@aws-sdk\/client-dynamodb)$/,
-      /^node:/,
-      // Allow `import()` of a computed path, because the emulator loads the functions' handlers in this way.
-      /^a computed path$/,
-    ],
+    of: /^tools\/start\//,
+    rule: 'tools/start/ knows infra/, packages/ and generated/; it reaches functions/ only through the bundles',
+    may: [/^tools\/start\//, /^infra\//, packages, generated, anyPackage, node],
   },
   {
-    of: /^local\//,
-    may: [
-      /^local\//,
-      /^http-api-emulator$/,
-      /^infra\//,
-      /^functions\/generated\/contract\.ts$/,
-      /^(aws-cdk-lib|chokidar|commander|esbuild|jose|oidc-provider|selfsigned|yaml)$/,
-      /^node:/,
-    ],
-  },
-  {
-    of: /^cli\//,
-    may: [
-      /^cli\//,
-      /^client\/[^/]+\.ts$/,
-      /^local\/(printable|session|settings)\.ts$/,
-      /^(cli-progress|commander|fflate|p-map|@aws-sdk\/client-[a-z-]+)$/,
-      /^node:/,
-    ],
-  },
-  // The client is a separate npm package without dependencies. Its bundle may include only these modules.
-  { of: /^client\//, may: [/^client\//, /^functions\/generated\/contract\.ts$/, /^ky$/] },
-  {
-    of: /^scripts\//,
-    may: [
-      /^(infra|scripts)\//,
-      /^(cli\/deployed-code|local\/(printable|stack-traces))\.ts$/,
-      /^(ajv|commander|esbuild|json-schema-to-typescript|oxc-parser|playwright-core|yaml)/,
-      /^(@aws-cdk\/cloudformation-diff|aws-cdk-lib\/cx-api)$/,
-      /^node:/,
-    ],
+    of: /^tools\/(cli|release)\//,
+    rule: 'tools/ knows infra/ and packages/; it reaches functions/ only through the bundles',
+    may: [/^tools\/(?!test\/)/, /^infra\//, packages, anyPackage, node],
   },
 ];
 
-const files = ['cli', 'client', 'emulator', 'functions', 'infra', 'local', 'scripts']
-  .flatMap((folder) =>
-    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => path.join(folder, file)),
-  )
-  .filter((file) => /\.ts$/.test(file) && !/^(functions\/generated|emulator\/test)\/|\.d\.ts$/.test(file));
+const files = ['functions', 'infra', 'packages', 'tools']
+  .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root, exclude: ['**/node_modules', '**/dist'] }))
+  .filter((file) => !/^functions\/generated\/|^(packages\/[\w-]+|tools)\/test\/|\.d\.ts$/.test(file));
 
 const parse = (file: string) => {
   const source = readFileSync(path.join(root, file), 'utf8');
@@ -128,15 +126,19 @@ const importsOf = (file: string): string[] => {
 };
 
 describe('the rules on which file may import which', () => {
-  test('cover each source file with exactly one rule', () => {
-    const kindsOf = (file: string): string[] =>
-      importRules.map(({ of }) => of).flatMap((of) => (of.test(file) ? `${of}` : []));
-    const unclear = files.map((file) => [file, kindsOf(file)] as const).filter(([, kinds]) => kinds.length !== 1);
-    expect(Object.fromEntries(unclear)).toEqual({});
+  test('cover each source file with exactly one rule, and each applies to a file', () => {
+    const counts = files.map((file) => [file, rules.filter(({ of }) => of.test(file)).length] as const);
+    expect(Object.fromEntries(counts.filter(([, count]) => count !== 1))).toEqual({});
+    expect(rules.filter(({ of }) => !files.some((file) => of.test(file)))).toEqual([]);
   });
 
-  test('have no rule for files that do not exist', () => {
-    expect(importRules.filter(({ of }) => !files.some((file) => of.test(file)))).toEqual([]);
+  test('are obeyed by every import', () => {
+    const refusals = files.flatMap((file) => {
+      const { rule, may = [] } = rules.find(({ of }) => of.test(file)) ?? {};
+      const refused = importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)));
+      return refused.map((target) => `${file} must not import ${target}: ${rule}`);
+    });
+    expect(refusals).toEqual([]);
   });
 
   test('let no file import both plants/ and auth/', () => {
@@ -147,11 +149,6 @@ describe('the rules on which file may import which', () => {
     expect(both).toEqual([]);
   });
 
-  test.each(files)('are obeyed by every import in %s', (file) => {
-    const may = importRules.find(({ of }) => of.test(file))?.may ?? [];
-    expect(importsOf(file).filter((target) => !may.some((allowed) => allowed.test(target)))).toEqual([]);
-  });
-
   test('let http/ and plants/ import types from functions/generated/, but no values', () => {
     for (const file of files.filter((each) => /^functions\/(http|plants)\//.test(each))) {
       const values = parse(file)
@@ -159,6 +156,19 @@ describe('the rules on which file may import which', () => {
         .filter(({ entries }) => !entries.every(({ isType }) => isType));
       expect(values, `imports of ${file}`).toEqual([]);
     }
+  });
+
+  test("let a package's tests import only that package, and the client's also generated/", () => {
+    const outside = readdirSync(path.join(root, 'packages')).flatMap((name) =>
+      globSync(`packages/${name}/test/**/*.ts`, { cwd: root }).flatMap((file) =>
+        importsOf(file)
+          .filter((target) => !target.startsWith(`packages/${name}/`) && existsSync(path.join(root, target)))
+          .filter((target) => target !== 'vitest.config.ts')
+          .filter((target) => name !== 'client' || !generated.test(target))
+          .map((target) => `${file} must not import ${target}`),
+      ),
+    );
+    expect(outside).toEqual([]);
   });
 });
 
@@ -169,38 +179,19 @@ const vitestFiles = (...options: string[]): string[] => {
   return listed.map(({ file }) => path.relative(root, file));
 };
 
-describe('the folder test/', () => {
-  test('contains only tests and Vitest configurations, except in kit/ and breaks/', () => {
-    const configured = [browserConfig.test?.include, runtimesConfig.test?.include].flat();
-    const run = [...vitestFiles(), ...configured.flatMap((pattern) => globSync(pattern ?? [], { cwd: root }))];
-    const others = globSync('test/**/*.*', { cwd: root }).filter(
-      (file) => !run.includes(file) && !/^test\/(kit|breaks)\/|\/vitest\.config\.ts$/.test(file),
+describe('the test folders', () => {
+  test('contain only tests and Vitest configurations, except in kit/', () => {
+    const run = vitestFiles();
+    const others = globSync(['test/**/*.ts', 'tools/test/**/*.ts', 'packages/*/test/**/*.ts'], { cwd: root }).filter(
+      (file) => !run.includes(file) && !/\/kit\/|\/vitest\.config\.ts$|\.(browser|runtimes)\.ts$/.test(file),
     );
     expect(others).toEqual([]);
   });
 
-  test('has no test file that replaces modules, environment variables or the clock for the whole file, unless the file runs alone in a worker', () => {
+  test('have no file that replaces modules, environment variables or the clock for the whole file, unless the file runs alone in a worker', () => {
     const lasting =
       /\bvi\.(?:mock|doMock|resetModules)\b|\bstart(?:InProcess|EventLoopClock)\b|\bprocess\.env(?:\[.+?\] =|,)/;
     const shared = vitestFiles('--project=shared');
     expect(shared.filter((file) => lasting.test(readFileSync(path.join(root, file), 'utf8')))).toEqual([]);
-  });
-
-  test('is not imported by files in other folders, except in template/bench/', () => {
-    const outside = globSync(
-      ['*.ts', '.ci/**/*.{ts,mjs}', '{cli,client,emulator,functions,infra,local,scripts}/**/*.{ts,js}'],
-      {
-        cwd: root,
-        exclude: [
-          '**/node_modules',
-          '**/generated',
-          'packages/emulator/test',
-          '.ci/mutation/sandbox',
-          '.ci/mutation/report',
-        ],
-      },
-    );
-    const importing = outside.filter((file) => importsOf(file).some((target) => /^(test|bench)\//.test(target)));
-    expect(importing).toEqual([]);
   });
 });

@@ -16,7 +16,7 @@ const packages: Record<string, Entry> = lock.packages;
 
 /** Whether an entry is a folder of this project, or the link to it in node_modules: these two have no hash. */
 const isWorkspace = (location: string, { link, resolved }: Entry): boolean =>
-  project.workspaces.includes(link === true ? String(resolved) : location);
+  project.workspaces.some((folder) => path.matchesGlob(link === true ? String(resolved) : location, folder));
 
 const faultsOf = (entries: Record<string, Entry>): string[] =>
   Object.entries(entries).flatMap(([location, entry]) => {
@@ -34,7 +34,7 @@ const faultsOf = (entries: Record<string, Entry>): string[] =>
     ];
   });
 
-const patterns = ['package-lock.json', '{.ci,bench}/**/package-lock.json'];
+const patterns = ['package-lock.json', '{.ci,*}/package-lock.json'];
 
 describe.each(globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }))('in %s', (file) => {
   const entries: Record<string, Entry> = readJson(file).packages;
@@ -64,11 +64,13 @@ test.each<[fault: string, change: Entry]>([
   expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
 });
 
-test.each(project.workspaces)(
-  'the entry of the folder %s has no `engines`, so that npm ci on an older Node.js prints no warning',
+test.each(globSync(project.workspaces, { cwd: root }))(
+  'the entry of the folder %s demands no newer Node.js, so that npm ci on Node.js 20 prints no warning about it',
   (folder) => {
-    const { name, version, license, dependencies } = readJson(`${folder}/package.json`);
-    expect(packages[folder]).toEqual({ name, version, license, dependencies });
+    const { name, version, license, dependencies, devDependencies } = readJson(`${folder}/package.json`);
+    expect(packages[folder]).toMatchObject({ name, version, license, ...(dependencies && { dependencies }) });
+    expect(packages[folder]?.['devDependencies']).toEqual(devDependencies);
+    expect(['>=20.3', undefined]).toContain(Object(packages[folder]?.['engines'])['node']);
   },
 );
 

@@ -1,5 +1,5 @@
 /**
- * `node compile-contract.ts <document> <folder>` generates a folder from an OpenAPI document: contract.ts with types,
+ * `node packages/contract/main.ts <document> <folder>` generates a folder from an OpenAPI document: contract.ts with types,
  * routes and scopes, and for each operation a module that checks the events of its Lambda function.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const [document = '', folder = ''] = process.argv.slice(2);
 
 /** The types of an operation's module. They name what the module checks, so that a wrong handler does not compile. */
 const declarationsOf = (id: string): string => `import type { ErrorObject } from 'ajv';
-import type { Schemas } from '../../tools/release/contract.ts';
+import type { Schemas } from './contract.ts';
 
 type Event = Schemas['${capitalize(id)}Event'];
 

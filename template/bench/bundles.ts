@@ -43,7 +43,7 @@ export const asOurs = ', bundled as ours';
  * (`others`).
  */
 export const makeBundles = (folder: string): { own: Bundle[]; others: Bundle[] } => {
-  execFileSync('npm', ['ci', '--prefix', path.join(root, 'template/bench/peers')], {
+  execFileSync('npm', ['ci', '--prefix', path.join(root, 'template')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const service = path.join(folder, 'service');

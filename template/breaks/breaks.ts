@@ -564,7 +564,7 @@ const byFile: Record<string, Row[]> = {
   '.devcontainer/devcontainer.json': [
     ['"requireLocalPort": true', '"requireLocalPort": false', 'In a dev container, /docs refuses the browser.'],
   ],
-  'client/package.json': [
+  'packages/client/package.json': [
     [
       '  "types": "./dist/client/plant-store-client.d.ts",\n  "exports"',
       '  "exports"',
@@ -572,24 +572,24 @@ const byFile: Record<string, Row[]> = {
       'Only attw resolves as old tools do: npm run test:runtimes notices it.',
     ],
   ],
-  'client/plant-store-client.ts': [
+  'packages/client/plant-store-client.ts': [
     [
       "replace(/\\/+$/, '')",
       "replace(/\\/$/, '')",
       'With a base URL that ends with two slashes, each request gets a 404.',
     ],
   ],
-  'client/call.ts': [
+  'packages/client/call.ts': [
     [
       "void done.finally(() => signal.removeEventListener('abort', abort));",
       'void done;',
       'A long-lived signal keeps every call in memory.',
     ],
   ],
-  'client/request.ts': [
+  'packages/client/request.ts': [
     ["['', '.', '..'].includes(text)", "text === ''", 'A path parameter of two dots calls another operation.'],
   ],
-  'client/send.ts': [
+  'packages/client/send.ts': [
     [
       'await response.clone().arrayBuffer();',
       'void response.clone().arrayBuffer();',

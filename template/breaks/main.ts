@@ -74,6 +74,12 @@ const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promis
   return (await run(copy, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';
 };
 
+/** Returns the paths of the tests that most likely notice a break in a file. */
+const likelyTests = (file: string): string[] => {
+  const [, home = '', rest = file] = /^(packages\/[^/]+\/|tools\/)(.*)/.exec(file) ?? [];
+  return [`${home}test/${rest.replace(/\.\w+$/, '')}.`, `${home}test/${path.dirname(rest)}/`, `${home}test/`];
+};
+
 /**
  * Puts a break (a deliberate mistake) into the code, and runs tests until one fails: first those named after the broken
  * file, then those of its folder, then all.
@@ -84,10 +90,7 @@ const failureBy = async (copy: ProjectCopy, { file, code, broken }: Break, milli
   const whole = await readFile(target, 'utf8');
   await writeFile(target, whole.split(code).join(broken));
   let failure = await failureToPrepare(copy, milliseconds);
-  const likely = file.startsWith('packages/emulator/')
-    ? ['packages/emulator/test/']
-    : [`test/${file.replace(/\.\w+$/, '')}.`, `test/${path.dirname(file)}/`];
-  for (const part of [...likely, 'test/']) failure ??= await failureIn(copy, part, milliseconds);
+  for (const part of [...likelyTests(file), 'test/']) failure ??= await failureIn(copy, part, milliseconds);
   await writeFile(target, whole);
   return failure;
 };

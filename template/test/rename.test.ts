@@ -34,8 +34,8 @@ test.each([
   ],
   ['const MAX_PLANTS = 1;', 'const MAX_CUSTOMER_ORDERS = 1;'],
   [
-    "import { x } from '../../tools/test/release/plants/plant-table.ts';",
-    "import { x } from '../../tools/test/release/customer-orders/customer-order-table.ts';",
+    "import { x } from '../../tools/plants/plant-table.ts';",
+    "import { x } from '../../tools/customer-orders/customer-order-table.ts';",
   ],
   ["const title = 'Plant Store';", "const title = 'Customer Order Store';"],
   ["throw Error('the plant is at most 400 KB');", "throw Error('the customer order is at most 400 KB');"],
@@ -128,7 +128,7 @@ describe('npm run rename', () => {
     await writeFile(path.join(folder, '.git/info/exclude'), 'node_modules\n');
     await commit(
       'tool/plant.ts',
-      "import token from '../../tools/test/release/token.ts';\nexport const toItem = (plant: Plant) => ({ item: token(plant) });\n",
+      "import token from './token.ts';\nexport const toItem = (plant: Plant) => ({ item: token(plant) });\n",
     );
     await commit('package.json', '{ "scripts": { "plant": "node tool/plant.ts", "bench": "" } }\n');
   });
@@ -143,17 +143,33 @@ describe('npm run rename', () => {
     expect(await readdir(path.join(folder, 'tool'))).toEqual(['plant.ts']);
   });
 
-  test('does not change the emulator, pictures, the license, binary files or the scripts of npm run rename itself', async () => {
+  test('does not change the emulator, pictures, the license, binary files or the contract compiler', async () => {
     const files = [
       'packages/emulator/README.md',
       'docs/images/start.svg',
       'LICENSE',
-      'template/rename/noun.ts',
+      'packages/contract/main.ts',
       'plant.png',
     ];
     for (const file of files) await commit(file, file.endsWith('png') ? 'plant\0' : '`plant`');
     expect(await rename('order')).toMatchObject({ code: 0 });
     for (const file of files) expect(await text(file), file).toContain('plant');
+  });
+
+  test('removes the folder of the template, the scripts that run it, and what else refers to it', async () => {
+    const scripts = { plant: 'node tool/plant.ts', rename: 'node template/rename.ts' };
+    await commit('package.json', JSON.stringify({ scripts }));
+    await commit('template/rename.ts', '');
+    await commit('.ci/run', 'first\n  if [ -e template ]; then step template/run; fi\nlast\n');
+    for (const file of ['README.md', '.github/CONTRIBUTING.md'])
+      await commit(file, '# A\n\n<!-- template -->\n## B\n\n[B](template)\n<!-- /template -->\n\n## C\n');
+    expect(await rename('order')).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(await text('package.json'))).toEqual({ scripts: { order: 'node tool/order.ts' } });
+    expect(await text('.ci/run')).toBe('first\nlast\n');
+    expect(await text('README.md')).toBe('# A\n\n## C\n');
+    expect(await text('.github/CONTRIBUTING.md')).toBe('# A\n\n## C\n');
+    expect(await readdir(folder)).not.toContain('template');
+    expect(git(folder, 'status', '--porcelain')).not.toMatch(/^.[^ ]/m);
   });
 
   test.each<[what: string, noun: string, says: string]>([

@@ -1,4 +1,4 @@
-/** Sends random requests to createPlant, 10,000 per test in `npm run fuzz`. test/kit/responses.ts has fixed ones. */
+/** Sends random requests to createPlant, more with FUZZ_RUNS. test/kit/responses.ts has fixed ones. */
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';

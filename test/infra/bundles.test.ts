@@ -28,7 +28,7 @@ const operation = {
   ],
 };
 
-/** The limits for createPlant's bundle, which is smaller because template/bench/README.md promises how fast it starts. */
+/** The limits for createPlant's bundle, which is smaller because docs/benchmarks.md promises how fast it starts. */
 const createPlant = { ...operation, bytes: 190_000 };
 
 /**

@@ -1,4 +1,4 @@
-/** Whether trials run in full, as `npm run trials` runs them. `npm run test:e2e` runs a small part of each trial. */
+/** Whether trials run in full, with `TRIALS=full`. `npm run test:e2e` runs a small part of each trial. */
 const isFull = process.env['TRIALS'] === 'full';
 
 export const trialSize = (full: number, small: number): number => (isFull ? full : small);

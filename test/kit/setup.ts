@@ -1,5 +1,5 @@
 /**
- * Runs before each test file. FUZZ_RUNS, which `npm run fuzz` sets, is the number of inputs with which fast-check tries
+ * Runs before each test file. The environment variable FUZZ_RUNS is the number of inputs with which fast-check tries
  * each property.
  */
 import { devNull } from 'node:os';

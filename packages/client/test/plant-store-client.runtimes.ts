@@ -8,7 +8,7 @@ import { answer, startScriptedService } from '../../../test/kit/scripted-service
 
 const { arch } = process;
 
-const modules = path.resolve('.ci/runtimes/node_modules');
+const modules = path.resolve('.ci/node_modules');
 
 /** Each runtime: its name, the folder of its npm package, its executable there, and the arguments before the script. */
 const runtimes: [name: string, folder: string, program: string, args: string[]][] = [

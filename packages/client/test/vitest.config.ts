@@ -1,4 +1,4 @@
-/** Settings of `npm run test:runtimes`, which tests the client on other runtimes. `npm test` leaves these tests out. */
+/** Settings of the tests on other runtimes, which `npm ci --prefix .ci` installs. `npm test` leaves these tests out. */
 import { defineConfig } from 'vitest/config';
 import { options } from '../../../vitest.config.ts';
 
@@ -7,6 +7,5 @@ export default defineConfig({
     ...options,
     include: ['packages/client/test/*.runtimes.ts'],
     setupFiles: [],
-    globalSetup: 'test/kit/install-runtimes.ts',
   },
 });

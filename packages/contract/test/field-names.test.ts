@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { breaksOf } from '../compatibility.ts';
 import { readOperations, type Schema } from '../operations.ts';
 import { compileTypes } from '../types.ts';
-import { compiled, contractWith, jsonBody } from './compiled-contract.ts';
+import { compiled, contractWith, jsonBody } from './kit/compiled-contract.ts';
 
 const names = [
   ...Object.keys(new Ajv2020().RULES.keywords),

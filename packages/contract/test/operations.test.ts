@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readOperations, type Schema } from '../operations.ts';
 import { compileTypes } from '../types.ts';
-import { compiled, contractWith, jsonBody } from './compiled-contract.ts';
+import { compiled, contractWith, jsonBody } from './kit/compiled-contract.ts';
 
 const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
 const query = { name: 'q', in: 'query', schema: { type: 'string' } };

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cp, mkdir, mkdtempDisposable, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtempDisposable, readFile, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { transform } from 'esbuild';
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { readOperations, type Schema } from '../operations.ts';
 import { compileValidators } from '../validators.ts';
-import { compiled, contractWith, jsonBody } from './compiled-contract.ts';
+import { compiled, contractWith, jsonBody } from './kit/compiled-contract.ts';
 
 const text = { type: 'string' };
 const int64 = { type: 'integer', format: 'int64' };
@@ -79,9 +79,7 @@ test.each(cases)('the rule %j adds at most %i bytes to a bundle', async (rule, b
 test('a generated module is the same whatever folder the project is in, even if node_modules is a link, as npm run diff makes it', async () => {
   await using temporary = await mkdtempDisposable(path.join(os.tmpdir(), 'contract-'));
   const folder = temporary.path;
-  await mkdir(path.join(folder, 'scripts'));
-  for (const each of ['packages/contract', 'packages/contract/main.ts'])
-    await cp(each, path.join(folder, each), { recursive: true });
+  await cp('packages/contract', path.join(folder, 'packages/contract'), { recursive: true });
   for (const file of ['package.json', 'node_modules']) await symlink(path.resolve(file), path.join(folder, file));
   const properties = {
     ...Object.fromEntries(cases.map(([rule], index) => [`value${index}`, rule])),

@@ -1,5 +1,6 @@
 /**
- * `npm run test:browser` runs the tests that need Chromium. They are separate, so `npm test` does not need Chromium.
+ * Settings of the tests that need Chromium. They are separate, so that `npm test` does not need it. To run them:
+ * `npx vitest run --config tools/test/browser/vitest.config.ts`
  */
 import { defineConfig } from 'vitest/config';
 import { options } from '../../../vitest.config.ts';

@@ -1,7 +1,7 @@
 /** Compiles a contract that a test makes, in the same way as `npm ci` compiles the real one. */
 import type { ErrorObject } from 'ajv';
-import { type Contract, readOperations, type Schema } from '../operations.ts';
-import { compileValidators } from '../validators.ts';
+import { type Contract, readOperations, type Schema } from '../../operations.ts';
+import { compileValidators } from '../../validators.ts';
 
 /** Returns a contract with one operation, `PUT /things/{id}`. `change` adds or replaces properties of the operation. */
 export const contractWith = (change: object, schemas: Record<string, Schema> = {}): Contract => ({
