@@ -95,7 +95,7 @@ const problemsOf = (command: string): string[] => {
   ];
 };
 
-const documents = globSync(['*.md', 'docs/**/*.md', '{bench,client,emulator}/*.md'], { cwd: root });
+const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/*.md'], { cwd: root });
 const commands = documents.flatMap((file) =>
   findCommands(readFileSync(path.join(root, file), 'utf8')).map((command) => [file, command] as const),
 );

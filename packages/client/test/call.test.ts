@@ -1,9 +1,9 @@
 /** Tests the client with invented operations, because it must support any operation that a contract may have. */
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import { answer, startScriptedService } from '../../../test/kit/scripted-service.ts';
 import { type Call, callOf } from '../call.ts';
 import type { PlantStoreClient, Result } from '../plant-store-client.ts';
 import { type Operation, requestOf } from '../request.ts';
+import { answer, startScriptedService } from './kit/scripted-service.ts';
 
 type Plant = { name: string; isToxic?: boolean; heights?: number[]; origin?: object; serial?: number | bigint };
 

@@ -5,36 +5,28 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { transform } from 'esbuild';
 import { parseSync } from 'oxc-parser';
-import { test as base, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
-import { installClient } from '../../../test/kit/installed-client.ts';
-import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
-import { answer, startScriptedService } from '../../../test/kit/scripted-service.ts';
-import { expectWithin } from '../../../test/kit/size-limit.ts';
+import { run, test } from './kit/installed-client.ts';
+import { answer, startScriptedService } from './kit/scripted-service.ts';
 
-const [source = ''] = globSync('client/*-client.ts');
+const [source = ''] = globSync('packages/client/*-client.ts');
 
-/** The size limits of the client by the contract's number of operations. client/README.md rounds 11.2 KB to 11. */
+/** The size limits of the client by the contract's number of operations. README.md rounds 11.2 KB to 11. */
 const sizes = {
   code: (operations: number) => 11_200 + 300 * operations,
   tarball: (operations: number) => 25_500 + 500 * operations,
 };
 
-/** Packs and installs the client. Provides the paths of the project, of the installed package and of the tarball. */
-// biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
-const test = base.extend('client', { scope: 'file' }, async ({}, { onCleanup }) => {
-  const { folder, remove } = await temporaryFolder();
-  onCleanup(remove);
-  const { project, tarball } = await installClient(folder);
-  return { project, tarball, installed: path.join(project, 'node_modules/plant-store-client') };
-});
-
 /** Type-checks the programs in a project that has installed the client's package. @returns the compiler's messages */
 const check = async (project: string): Promise<string> => {
   const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: [] };
   await writeFile(path.join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
-  const { stdout, stderr } = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project]).ended;
-  return stdout + stderr;
+  const compile = run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project]);
+  return compile.then(
+    () => '',
+    ({ stdout }) => stdout,
+  );
 };
 
 /** A program that compiles only if it handles every error code, and if each line below `@ts-expect-error` is wrong. */
@@ -84,9 +76,8 @@ describe('the packed client', () => {
     const { length } = Object.keys(operations);
     const module = path.join(client.installed, 'dist', path.basename(source).replace('.ts', '.js'));
     const { code } = await transform(await readFile(module, 'utf8'), { minify: true, format: 'esm' });
-    const place = 'sizes in packages/client/test/package.e2e.ts';
-    expectWithin(sizes.code(length), place, gzipSync(code).length, 'The client, minified and compressed,');
-    expectWithin(sizes.tarball(length), place, (await stat(client.tarball)).size, 'The tarball');
+    expect(gzipSync(code).length, 'bytes, minified and compressed').toBeLessThanOrEqual(sizes.code(length));
+    expect((await stat(client.tarball)).size, 'bytes of the tarball').toBeLessThanOrEqual(sizes.tarball(length));
   });
 
   test('compiles and runs in a program that handles every error', async ({ client }) => {
@@ -99,8 +90,7 @@ describe('the packed client', () => {
       answer(200, { name: 'Moss' }),
       answer(409, { error: 40901, message: 'taken' }),
     );
-    const { code, stdout, stderr } = await run(process.execPath, [file, baseUrl]).ended;
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'Moss 409 taken\n', stderr: '' });
+    expect(await run(process.execPath, [file, baseUrl])).toEqual({ stdout: 'Moss 409 taken\n', stderr: '' });
     expect(received.map(({ authorization, body }) => `${authorization} ${body}`)).toEqual([
       'Bearer old {"id":9223372036854775807,"name":"Moss"}',
       'Bearer new {"id":9223372036854775807,"name":"Moss"}',

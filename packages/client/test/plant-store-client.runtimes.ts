@@ -1,10 +1,9 @@
 /** Tests the client's npm package on Node.js 20, Deno and Bun, and checks the package with linters for npm packages. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { test as base, describe, expect, onTestFinished } from 'vitest';
-import { installClient } from '../../../test/kit/installed-client.ts';
-import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
-import { answer, startScriptedService } from '../../../test/kit/scripted-service.ts';
+import { describe, expect, onTestFinished } from 'vitest';
+import { run, test } from './kit/installed-client.ts';
+import { answer, startScriptedService } from './kit/scripted-service.ts';
 
 const { arch } = process;
 
@@ -29,17 +28,10 @@ const printed = { ...result, headers: result.headers?.get('idempotent-replayed')
 console.log(JSON.stringify(printed, (_, value) => (Object(value) instanceof BigInt ? value + 'n' : value)));
 `;
 
-// biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the needed fixtures from this pattern
-const test = base.extend('client', { scope: 'file' }, async ({}, { onCleanup }) => {
-  const { folder, remove } = await temporaryFolder();
-  onCleanup(remove);
-  const client = await installClient(folder);
+test.beforeAll(async ({ client }) => {
   await writeFile(path.join(client.project, 'call.js'), script);
-  await writeFile(
-    path.join(client.project, 'require.cjs'),
-    "console.log(Object.keys(require('plant-store-client'))[0])",
-  );
-  return client;
+  const loaded = "console.log(Object.keys(require('plant-store-client'))[0])";
+  await writeFile(path.join(client.project, 'require.cjs'), loaded);
 });
 
 describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => {
@@ -54,10 +46,12 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
       DENO_NO_UPDATE_CHECK: '1',
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
     };
-    const { child, ended } = run(path.join(home, program), [...args, file, ...more], environment);
+    const running = run(path.join(home, program), [...args, file, ...more], {
+      env: { ...process.env, ...environment },
+    });
     // End the process after the test, because a call of the client that hangs would go on after the test's time-out.
-    onTestFinished(() => void child.kill());
-    const { stdout, stderr } = await ended;
+    onTestFinished(() => void running.child.kill());
+    const { stdout, stderr } = await running;
     expect(stderr).toBe('');
     return stdout;
   };
@@ -100,15 +94,15 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
 
 test('the packed client passes publint without a warning', async ({ client }) => {
   const publint = path.join(modules, 'publint/src/cli.js');
-  const linted = run(process.execPath, [publint, 'run', client.tarball, '--strict'], { NO_COLOR: '1' });
-  const { stdout, stderr } = await linted.ended;
-  expect(stdout + stderr).toMatch(/\nAll good!\n$/);
+  const env = { ...process.env, NO_COLOR: '1' };
+  const { stdout } = await run(process.execPath, [publint, 'run', client.tarball, '--strict'], { env });
+  expect(stdout).toMatch(/\nAll good!\n$/);
 });
 
 test('the packed client has types that TypeScript finds in every module resolution mode', async ({ client }) => {
   const attw = path.join(modules, '@arethetypeswrong/cli/dist/index.js');
   // Ignore attw's warning that `require` returns an ES module: another test shows that runtimes allow that.
   const options = ['--ignore-rules', 'cjs-resolves-to-esm', '--no-color', '--no-emoji'];
-  const { code, stdout, stderr } = await run(process.execPath, [attw, client.tarball, ...options]).ended;
-  expect({ code, output: stdout + stderr }).toEqual({ code: 0, output: expect.stringContaining('No problems found') });
+  const { stdout } = await run(process.execPath, [attw, client.tarball, ...options]);
+  expect(stdout).toContain('No problems found');
 });

@@ -1,8 +1,8 @@
 /** Tests how `npm run token -- --stack` gets a token for a deployed stack. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { startAccount } from '../../../test/kit/fake-account.ts';
 import { run } from '../../../test/kit/local-service.ts';
-import { answer, startScriptedService } from '../../../test/kit/scripted-service.ts';
 import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
 import { fetchToken } from '../../start/session.ts';
 

@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
+import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
-import { answer, startScriptedService } from '../../../test/kit/scripted-service.ts';
 import { printable } from '../../start/printable.ts';
 import { writeSession } from '../../start/session.ts';
 

@@ -1,9 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { startServer } from './servers.ts';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
 
 type Received = { authorization: string | undefined; body: string };
 
-type Respond = (response: ServerResponse, request: IncomingMessage) => unknown;
+export type Respond = (response: ServerResponse, request: IncomingMessage) => unknown;
 
 export const answer =
   (status: number, body: unknown, headers: Record<string, string> = {}): Respond =>
@@ -21,5 +23,18 @@ export const startScriptedService = async (...responses: [Respond, ...Respond[]]
     const [next = responses[0]] = responses.length > 1 ? responses.splice(0, 1) : responses;
     next(response, request);
   });
-  return { baseUrl: `http://127.0.0.1:${await startServer(server)}`, received, requests };
+  const port = await listenUntilTestEnds(server);
+  return { baseUrl: `http://127.0.0.1:${port}`, received, requests };
+};
+
+const listenUntilTestEnds = async (server: Server): Promise<number> => {
+  // Keep idle connections: on a busy machine, the server would otherwise close one that the client is about to use.
+  server.keepAliveTimeout = 0;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
 };
