@@ -566,7 +566,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'packages/client/package.json': [
     [
-      '  "types": "./dist/client/plant-store-client.d.ts",\n  "exports"',
+      '  "types": "./dist/packages/client/plant-store-client.d.ts",\n  "exports"',
       '  "exports"',
       'An old resolver finds no types.',
       'Only attw resolves as old tools do: npm run test:runtimes notices it.',

@@ -71,7 +71,6 @@ describe('the authorizer', () => {
   });
 
   test.each([
-    ['no bearer token', undefined],
     ['no bearer token', { authorization: 'Basic dXNlcjpwYXNz' }],
     ['malformed', { authorization: 'Bearer a.b.c' }],
   ])('logs the reason "%s" why it refuses the headers %j', async (reason, headers) => {
@@ -112,7 +111,6 @@ describe('the authorizer', () => {
       ['GET /open', 'anything', undefined],
       ['PUT /two', 'a/write a/read', undefined],
       ['PUT /two', 'a/read', 'scope'],
-      ['PUT /two', 'a/write', 'scope'],
       ['$default', 'a/read a/write', 'unknown route'],
       ['constructor', 'a/read a/write', 'unknown route'],
     ])('%s, judges a token with the scope "%s" by the route: %s', async (routeKey, scope, reason) => {
@@ -137,7 +135,6 @@ describe('the authorizer', () => {
     ['none', undefined, true],
     // Only `none` itself turns the check off.
     ['None', 'urn:payroll', false],
-    ['None', 'None', true],
   ])('with AUDIENCE=%s, accepts a token whose aud is %j: %j', async (setting, aud, isAuthorized) => {
     expect(await responseTo({ aud }, { AUDIENCE: setting })).toMatchObject({ isAuthorized });
   });
@@ -149,11 +146,6 @@ describe('the authorizer', () => {
     // source map for the stack trace.
     const logged = { message, gatewayRequestId, bundle: 'hash' };
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toMatchObject(logged);
-  });
-
-  test('fetches keys over HTTPS only', async () => {
-    const handler = await load({ JWKS_URI: issuer.jwksUri.replace('https:', 'http:') });
-    await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toThrow('cannot be fetched');
   });
 
   test.each(['ISSUER', 'JWKS_URI', 'AUDIENCE', 'SCOPE_CLAIM'])(

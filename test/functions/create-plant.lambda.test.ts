@@ -1,5 +1,8 @@
 /** Tests createPlant from its source: every response, and what can be seen only inside the process, such as the log. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { drip, dynamoDbError, hang, loseResponse, onFirstCall, pass } from '../kit/faulty-store.ts';
 import { lambdaContext, proxyEvent } from '../kit/gateway-events.ts';
 import { type InProcess, type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
@@ -125,3 +128,11 @@ test.each(['TABLE_NAME', 'AWS_REGION'])(
     await expect(load({ [name]: '' })).rejects.toThrow(name);
   },
 );
+
+test("no bundle requires anything but Node.js's own modules, so none depends on the packages of the Lambda runtime", async () => {
+  for (const { name, folder } of inject('stack').functions) {
+    const required = (await readFile(path.join(folder, 'index.js'), 'utf8')).matchAll(/require\("([^"]+)"\)/g);
+    const outside = [...required].map(([, module = '']) => module).filter((module) => !isBuiltin(module));
+    expect(outside, name).toEqual([]);
+  }
+});

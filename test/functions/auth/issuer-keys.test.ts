@@ -83,23 +83,17 @@ describe('the keys of an issuer that can be reached', () => {
   test.each<[what: string, other: unknown]>([
     ['a secret key', { kty: 'oct', k: 'c2VjcmV0' }],
     ['a key on another curve', { kty: 'OKP', crv: 'Ed25519', x: point.x }],
-    ['an EC key on another curve', { ...point, crv: 'P-384' }],
     ['a key for encryption', { ...point, use: 'enc' }],
     ['a key that is not a point on its curve', { ...point, y: point.x }],
     ['a key without a kid', { ...point, kid: undefined }],
-    ['a key whose kid is not a string', { ...point, kid: 7 }],
-    ['a key without kty', {}],
-    ...[['sign'], [], ['verify', 7], 'verify', null].map((operations): [string, object] => [
+    ...[['sign'], ['verify', 7], 'verify'].map((operations): [string, object] => [
       `a key with key_ops ${JSON.stringify(operations)}`,
       { ...point, key_ops: operations },
     ]),
-    ...['ES384', 'RS256', ''].map((alg): [string, object] => [`a key on P-256 for "${alg}"`, { ...point, alg }]),
-    ...['RS384', 'PS256', 'ES256'].map((alg): [string, object] => [`an RSA key for ${alg}`, { ...rsa, alg }]),
-    // AQ is 1, Aw 3, AQAA 65,536 (Base64urlUInt, RFC 7518 section 2).
-    ...['AQ', 'Aw', 'AQAA', 'AAAAAAE'].map((e): [string, object] => [
-      `an RSA key with the exponent ${e}`,
-      { ...rsa, e },
-    ]),
+    ['a key on P-256 for RS256', { ...point, alg: 'RS256' }],
+    ['an RSA key for PS256', { ...rsa, alg: 'PS256' }],
+    ['an RSA key with the exponent 1', { ...rsa, e: 'AQ' }],
+    ['an RSA key with the exponent 65,536', { ...rsa, e: 'AQAA' }],
     ['an RSA key with 2,047 bits', rsaKey(2_047)],
   ])('do not include %s, which must not verify a token', async (_, other) => {
     published = { keys: [null, { kid: 'b', ...Object(other) }, ...jwks('a').keys] };
@@ -109,7 +103,6 @@ describe('the keys of an issuer that can be reached', () => {
   test.each<[what: string, jwk: object]>([
     ['names its use', { ...point, alg: 'ES256', use: 'sig', key_ops: ['verify'] }],
     ['may also sign', { ...point, key_ops: ['sign', 'verify'] }],
-    ['names no use', point],
     ['is an RSA key and names its use', { ...rsa, alg: 'RS256', use: 'sig', key_ops: ['verify'] }],
     ['is an RSA key with the exponent 65,539', { ...rsa, e: 'AQAD' }],
   ])('include a key that %s', async (_, jwk) => {
@@ -168,7 +161,7 @@ describe('the keys of an issuer that fails', () => {
     expect(fetches, 'fetches').toHaveLength(2);
   });
 
-  test.each<unknown>(['secret', null, {}, { keys: 'secret' }, { keys: ['secret', null, {}] }])(
+  test.each<unknown>(['secret', null, { keys: 'secret' }, { keys: ['secret', {}] }])(
     'cannot be read if the response is not a key set, and the log does not quote the response: %j',
     async (response) => {
       published = response;
@@ -182,7 +175,6 @@ describe('the keys of an issuer that fails', () => {
 
   const bytes = (text: string, encoding?: BufferEncoding) => Uint8Array.from(Buffer.from(text, encoding));
   test.each<[what: string, response: unknown]>([
-    ['is not a key set', null],
     ['has only malformed keys', { keys: [{ ...point, kid: 7 }] }],
     ['begins with a byte order mark', bytes(`\ufeff${JSON.stringify(jwks('b'))}`)],
     ['is not UTF-8', bytes(JSON.stringify(jwks('é')), 'latin1')],
