@@ -19,7 +19,6 @@ const operations = {
       { name: 'limit', in: 'query', type: 'integer' },
       { name: 'tag', in: 'query', type: 'string' },
       { name: 'isToxic', in: 'query', type: 'boolean' },
-      { name: 'above', in: 'query', type: 'number' },
       { name: 'if-match', in: 'header', type: 'string' },
     ],
   },
@@ -67,7 +66,7 @@ const operations = {
 
 type Operations = {
   listPlants: {
-    parameters: { limit?: number; tag?: string[]; isToxic?: boolean; above?: number; 'if-match'?: string };
+    parameters: { limit?: number; tag?: string[]; isToxic?: boolean; 'if-match'?: string };
     body: undefined;
     response: Plant[];
     errorCode: 40002;
@@ -107,11 +106,8 @@ describe('the request of an operation', () => {
     ['/plants?limit=10&isToxic=false', 'listPlants', { isToxic: false, limit: 10 }],
     ['/plants?tag=a&tag=', 'listPlants', { tag: ['a', ''] }],
     ['/plants?tag=a%26b%3Dc%2B%20%C3%A9%2Cd', 'listPlants', { tag: ['a&b=c+ é,d'] }],
-    ['/plants?above=1e%2B300', 'listPlants', { above: 1e300 }],
     ['/shops/a/plants/-9223372036854775808', 'getPlant', { id: -9223372036854775808n, shop: 'a' }],
-    ['/shops/a/plants/9007199254740991', 'getPlant', { id: Number.MAX_SAFE_INTEGER, shop: 'a' }],
     ['/shops/a%2F..%2Fb%3Fc%23d%20%25/plants/0', 'getPlant', { id: -0, shop: 'a/../b?c#d %' }],
-    ['/shops/.../plants/1', 'getPlant', { id: 1, shop: '...' }],
   ])('has the URL %s for %s with %o', (url, id, parameters) => {
     expect(requestTo(id, parameters)).toEqual({ url, headers: {} });
   });
@@ -126,29 +122,20 @@ describe('the request of an operation', () => {
   test.each<[json: string, id: Id, body: unknown]>([
     ['{"name":"Moss"}', 'changePlant', { colour: 'green', name: 'Moss', isToxic: undefined, toJSON: () => '}' }],
     ['{"name":"\\ufffd","isToxic":{}}', 'changePlant', { name: '\ufffd', isToxic: {} }],
-    ['{"name":null,"isToxic":7}', 'changePlant', { name: null, isToxic: { toJSON: () => 7n } }],
     ['[{"id":9223372036854775807},true]', 'labelPlants', [{ id: 9223372036854775807n, tags: undefined }, true]],
-    ['{"a\\"b":"2027-01-01T00:00:00.000Z"}', 'labelPlants', { 'a"b': new Date('2027-01-01T00:00:00Z') }],
     ['[null,null]', 'labelPlants', [Number.NaN, ...Array(1)]],
-    ['"\\ud800"', 'labelPlants', '\ud800'],
   ])('has only the fields that the contract lists, if it lists them: %s', (json, id, body) => {
     expect(requestTo(id, {}, body)).toMatchObject({ body: json });
   });
 
   test.each<[what: string, id: Id, parameters: object, body?: unknown]>([
     ['a number beyond 2^53 as an int64', 'getPlant', { id: 2 ** 53, shop: 'a' }],
-    ['a fraction as an int64', 'getPlant', { id: 0.5, shop: 'a' }],
     ['a fraction as an int64 in a body', 'updatePlant', { id: 1 }, { name: 'Moss', serial: 0.5 }],
     ['a number beyond 2^53 in a field', 'updatePlant', { id: 1 }, { name: 'Moss', origin: { ids: [{ id: 2 ** 53 }] } }],
-    ['a number beyond 2^53 in a body', 'labelPlants', {}, [{ id: 2 ** 53 }]],
     ['an empty path parameter', 'getPlant', { id: 1, shop: '' }],
     ['a path parameter of two dots', 'getPlant', { id: 1, shop: '..' }],
-    ['no path parameter', 'getPlant', { id: 1 }],
     ['an unpaired surrogate in a path', 'getPlant', { id: 1, shop: '\udc00' }],
-    ['an unpaired surrogate in a query', 'listPlants', { tag: ['a', '\ud800'] }],
     ['a line break in a header', 'listPlants', { 'if-match': 'a\nb' }],
-    ['a character beyond Latin-1 in a header', 'listPlants', { 'if-match': '\u0100' }],
-    ['a space at the start of a header', 'listPlants', { 'if-match': ' a' }],
     ['a space at the end of a header', 'listPlants', { 'if-match': 'a ' }],
   ])('cannot have %s', (_, ...request) => {
     expect(() => requestTo(...request)).toThrow(RangeError);
@@ -169,22 +156,21 @@ describe('a call of the client', () => {
     expect(received).toMatchObject([{ body: '{"name":"Moss","heights":[1]}' }]);
   });
 
-  test('throws and sends nothing if a parameter is invalid', async () => {
+  test('takes its options after its other arguments, whichever those are', async () => {
     const { client, received } = await start(answer(200, moss));
-    await expect(client.getPlant({ id: 0.5, shop: 'a' })).rejects.toThrow(/^id is the number 0.5/);
-    expect(received).toEqual([]);
-  });
-
-  test('throws and sends nothing if its abort signal is already aborted, whatever its other arguments are', async () => {
-    const { client, received } = await start(answer(200, moss));
-    const options = { signal: AbortSignal.abort(new Error('enough')) };
+    const options = { signal: AbortSignal.abort('enough') };
     const calls = [
       client.health(options),
       client.listPlants({}, options),
       client.updatePlant({ id: 1 }, moss, options),
     ];
-    for (const result of await Promise.allSettled(calls))
-      expect(result).toMatchObject({ reason: options.signal.reason });
+    for (const call of calls) await expect(call).rejects.toBe('enough');
+    expect(received).toEqual([]);
+  });
+
+  test('throws and sends nothing if a parameter is invalid', async () => {
+    const { client, received } = await start(answer(200, moss));
+    await expect(client.getPlant({ id: 0.5, shop: 'a' })).rejects.toThrow(/^id is the number 0.5/);
     expect(received).toEqual([]);
   });
 
@@ -205,13 +191,6 @@ describe('a call of the client', () => {
       200,
       '{"origin":{"found":{"year":1900},"country":"NZ"},"heights":[1,0.5],"isToxic":false,"name":"Moss"}',
     ],
-    [
-      'repeats a bigint',
-      'updatePlant',
-      { name: 'Moss', serial: 9223372036854775807n },
-      200,
-      '{"name":"Moss","serial":9223372036854775807}',
-    ],
     ['to a PATCH also has fields not sent', 'changePlant', { isToxic: false }, 200, '{"name":"Moss","isToxic":false}'],
   ])('succeeds if the response %s', async (_, id, sent, status, text) => {
     expect(await responseTo(id, sent, status, text)).toMatchObject({ ok: true, status });
@@ -221,17 +200,7 @@ describe('a call of the client', () => {
 
   test.each<[what: string, id: Id, sent: object, status: number, text: string]>([
     ['has another boolean', 'updatePlant', { name: 'Moss', isToxic: false }, 200, '{"name":"Moss","isToxic":true}'],
-    ['lacks a boolean', 'updatePlant', { name: 'Moss', isToxic: false }, 200, '{"name":"Moss"}'],
-    ['has a longer list', 'updatePlant', { name: 'Moss', heights: [1] }, 200, '{"name":"Moss","heights":[1,2]}'],
-    [
-      'has an object for a list',
-      'updatePlant',
-      { name: 'Moss', heights: [1] },
-      200,
-      '{"name":"Moss","heights":{"0":1}}',
-    ],
     ['has another object', 'updatePlant', { name: 'Moss', origin: { a: 1 } }, 200, '{"name":"Moss","origin":{"a":2}}'],
-    ['has null for an object', 'updatePlant', { name: 'Moss', origin: {} }, 200, '{"name":"Moss","origin":null}'],
     ['has a field that was not sent', 'updatePlant', moss, 200, '{"name":"Moss","heights":[]}'],
     [
       'has another integer that rounds to the same double',
@@ -240,13 +209,9 @@ describe('a call of the client', () => {
       200,
       '{"name":"Moss","serial":9007199254740993}',
     ],
-    ['to a PATCH has another value', 'changePlant', { isToxic: true }, 200, '{"name":"Moss","isToxic":false}'],
     ['has a body where the contract has none', 'deletePlant', {}, 202, '<html>'],
-    ['has the status of another operation', 'deletePlant', {}, 200, '{"name":"Moss"}'],
     ['lacks a required field', 'getPlant', {}, 200, '{"welcome":"to our wireless network"}'],
-    ['is null', 'getPlant', {}, 200, 'null'],
     ['is not JSON', 'listPlants', {}, 200, '<html>'],
-    ['has no body', 'listPlants', {}, 200, ''],
   ])('fails if the response %s', async (_, id, sent, status, text) => {
     expect(await responseTo(id, sent, status, text)).toEqual({ ...foreign, status });
   });
@@ -254,8 +219,7 @@ describe('a call of the client', () => {
   test.each<[types: string[], right: unknown, wrong: unknown[]]>([
     [['array'], [], [{}, null, 'Moss']],
     [['object'], {}, [[], null, 'Moss']],
-    [['string', 'null'], null, [{}, [], 7, true]],
-    [['integer'], 7, ['7', null]],
+    [['integer', 'null'], null, ['7', {}, true]],
   ])(
     'fails if the response is JSON of a type that the contract does not allow (allowed: %j)',
     async (types, right, wrong) => {
@@ -278,8 +242,6 @@ describe('a call of the client', () => {
     ['an error of the operation', 404, { error: 40401, message: 'no' }, { error: 40401, message: 'no' }],
     ['an error that the operation does not have', 409, { error: 40901, message: 'no' }, { error: 'gateway' }],
     ['an error number of another status', 418, { error: 40401, message: 'no' }, { error: 'gateway' }],
-    ['an error number without a message', 404, { error: 40401 }, foreign],
-    ['a body that is null', 404, null, foreign],
   ])('fails if the response has %s', async (_, status, body, result) => {
     const { client } = await start(answer(status, body));
     expect(await client.deletePlant({ id: 1 })).toMatchObject({ ok: false, status, ...result });
@@ -291,14 +253,10 @@ test('TypeScript checks the arguments of each call of the client, and knows whic
   const check = async (): Promise<void> => {
     // @ts-expect-error The required parameters of getPlant are missing.
     await client.getPlant();
-    // @ts-expect-error The required parameter shop is missing.
-    await client.getPlant({ id: 1 });
     // @ts-expect-error An id must be a number or a bigint, not a string.
     await client.getPlant({ id: '1', shop: 'a' });
     // @ts-expect-error The body, which updatePlant needs, is missing.
     await client.updatePlant({ id: 1 });
-    // @ts-expect-error The required field name is missing.
-    await client.updatePlant({ id: 1 }, {});
     // @ts-expect-error listPlants has no parameter with the name colour.
     await client.listPlants({ colour: 'green' });
     // @ts-expect-error The required parameter shop must not be undefined.

@@ -49,13 +49,10 @@ test('the client sends a plant with the token, and returns the stored plant and 
   expect(received).toEqual([{ authorization: 'Bearer a.b.c', body: '{"id":1,"name":"Moss"}' }]);
 });
 
-test.each([
-  ['//', '/plants'],
-  ['/prod/', '/prod/plants'],
-])('with %j at the end of the base URL, the client sends a plant to the path %s', async (end, path) => {
+test('the base URL may have a path, and end with slashes', async () => {
   const { baseUrl, requests } = await start(stored);
-  await createPlantStoreClient({ baseUrl: baseUrl + end, token: 'a.b.c' }).createPlant(moss);
-  expect(requests.map(({ url }) => url)).toEqual([path]);
+  await createPlantStoreClient({ baseUrl: `${baseUrl}/prod//`, token: 'a.b.c' }).createPlant(moss);
+  expect(requests).toMatchObject([{ url: '/prod/plants' }]);
 });
 
 test('createPlantStoreClient throws at once if the base URL is not a URL', () => {
@@ -78,7 +75,8 @@ test.each(operations.createPlant.errorCodes)('the client returns the error %i of
   expect(await create()).toEqual({ ok: false, status, error, message: 'no' });
 });
 
-test.each([301, 303, 307])('the client does not follow a redirect: %i', async (status) => {
+test('the client does not follow a redirect', async () => {
+  const status = 307;
   const elsewhere = await startScriptedService(stored);
   const { create, received } = await start(answer(status, { message: 'moved' }, { location: elsewhere.baseUrl }));
   expect(await create()).toEqual({ ...foreign, status });
@@ -92,10 +90,7 @@ describe('the client sends a plant again', () => {
 
   test.each([
     [429, '7', 7_000],
-    [500, '7', 7_000],
-    [502, '7', 7_000],
     [503, '7', 7_000],
-    [504, '7', 7_000],
     [503, '86400', 10_000],
   ])('after the status %i with Retry-After: %s, once %i ms have passed', async (status, retryAfter, wait) => {
     stopTimers();
@@ -114,7 +109,6 @@ describe('the client sends a plant again', () => {
   test.each<[what: string, script: typeof stored]>([
     ['a connection that broke', (response) => response.destroy()],
     ['a response that broke off', cut],
-    ['a refusal that broke off', (response) => response.writeHead(400).write('{', () => response.destroy())],
   ])('after %s', async (_, script) => {
     const { create, received } = await start(script, stored);
     expect(await create()).toMatchObject({ ok: true });
@@ -128,10 +122,8 @@ describe('the client sends a plant again', () => {
   });
 
   test.each([
-    [408, {}],
     [413, {}],
     [500, { error: 50001, message: 'internal error' }],
-    [501, {}],
   ])('but not after the status %i with the body %j', async (status, body) => {
     const { create, received } = await start(answer(status, body, { 'retry-after': '0' }), stored);
     expect(await create()).toMatchObject({ ok: false, status });
@@ -174,7 +166,6 @@ describe('if no response arrives, the client', () => {
 
   test.each<[what: string, cause: unknown, message: string]>([
     ['its code, if it has no message', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
-    ['its name, if it has neither message nor code', new RangeError(), 'RangeError'],
     ['its text, if it is not an Error', 'the cable is out', 'the cable is out'],
   ])('returns a message that describes the cause: %s', async (_, cause, message) => {
     stopTimers();
@@ -221,8 +212,6 @@ describe('an abort signal', () => {
     await until(() => isWaiting(end.signal));
     end.abort(enough);
     await expect(result).rejects.toBe(enough);
-    vi.advanceTimersByTime(60_000);
-    await settle();
     expect(received, 'requests').toHaveLength(1);
   });
 
@@ -236,7 +225,6 @@ describe('an abort signal', () => {
 
   test.each<[what: string, refused: boolean, later: (token: PromiseWithResolvers<string>) => void]>([
     ['a token that never comes', false, () => {}],
-    ['a token that comes later', false, ({ resolve }) => resolve('late')],
     ['a new token that fails later', true, ({ reject }) => reject(new Error('the issuer sleeps'))],
   ])('ends the wait for %s', async (_, lateOne, later) => {
     const { create, received } = await start(forbidden);
@@ -255,18 +243,6 @@ describe('an abort signal', () => {
     await settle();
     expect(received, 'requests').toHaveLength(lateOne ? 1 : 0);
     expect(getEventListeners(end.signal, 'abort')).toEqual([]);
-  });
-
-  test('ends the call before anything is sent, if the token function aborts the signal', async () => {
-    const { create, received } = await start(stored);
-    const end = new AbortController();
-    const token = () => {
-      end.abort(enough);
-      return 'd.e.f';
-    };
-    await expect(create(end.signal, token)).rejects.toBe(enough);
-    await settle();
-    expect(received).toEqual([]);
   });
 
   test('that is never aborted does not end the call, and has no listener of the client after the call', async () => {
