@@ -44,47 +44,41 @@ export type Contract = {
 
 export const contract = parse(readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
 
-/** Replaces each reference in a contract with its target, except for references to schemas. */
-const resolved = <T>(document: Contract, value: T): T => {
-  if (Array.isArray(value)) return value.map((item) => resolved(document, item)) as T;
+/** Replaces each reference in a part of the contract with its target, except for references to schemas. */
+const resolved = <T>(value: T): T => {
+  if (Array.isArray(value)) return value.map(resolved) as T;
   if (!(value instanceof Object)) return value;
   const { $ref = '' } = value as { $ref?: string };
   const [, kind = '', name = ''] = /^#\/components\/(?!schemas)(\w+)\/(.+)$/.exec($ref) ?? [];
-  const components: Record<string, Record<string, unknown>> = document.components;
-  if (name !== '') return resolved(document, components[kind]?.[name]) as T;
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, resolved(document, field)])) as T;
+  const components: Record<string, Record<string, unknown>> = contract.components;
+  if (name !== '') return resolved(components[kind]?.[name]) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, resolved(field)])) as T;
 };
-
-/** createPlant as the contract describes it, with references replaced by their targets. */
-export const createPlantOperation = resolved(contract, contract.paths['/plants']?.['post'] as OperationObject);
 
 const bodyOf = ({ schema, examples = {}, example }: MediaType): Body => ({
   schema,
   examples: example === undefined ? examples : { example: { value: example } },
 });
 
-/** Lists the operations of a contract, with references replaced by their targets. */
-export const operationsOf = (document: Contract): Operation[] =>
-  Object.entries(resolved(document, document.paths)).flatMap(([path, item]) =>
-    Object.entries(item)
-      .filter(([, { operationId }]) => operationId !== undefined)
-      .map(([key, { operationId: id, security, parameters = [], requestBody, responses }]) => ({
-        id,
-        method: key.toUpperCase(),
-        path,
-        routeKey: `${key.toUpperCase()} ${path}`,
-        security,
-        parameters: [...((item['parameters'] ?? []) as Parameter[]), ...parameters],
-        ...(requestBody && { requestBody: bodyOf(requestBody.content['application/json']) }),
-        responses: Object.entries(responses).map(([status, { headers = {}, content }]) => ({
-          status: Number(status),
-          headers: Object.keys(headers).map((name) => name.toLowerCase()),
-          ...(content && bodyOf(content['application/json'])),
-        })),
+/** The operations of the contract, with references replaced by their targets. */
+export const operations: Operation[] = Object.entries(resolved(contract.paths)).flatMap(([path, item]) =>
+  Object.entries(item)
+    .filter(([, { operationId }]) => operationId !== undefined)
+    .map(([key, { operationId: id, security, parameters = [], requestBody, responses }]) => ({
+      id,
+      method: key.toUpperCase(),
+      path,
+      routeKey: `${key.toUpperCase()} ${path}`,
+      security,
+      parameters: [...((item['parameters'] ?? []) as Parameter[]), ...parameters],
+      ...(requestBody && { requestBody: bodyOf(requestBody.content['application/json']) }),
+      responses: Object.entries(responses).map(([status, { headers = {}, content }]) => ({
+        status: Number(status),
+        headers: Object.keys(headers).map((name) => name.toLowerCase()),
+        ...(content && bodyOf(content['application/json'])),
       })),
-  );
-
-export const operations = operationsOf(contract);
+    })),
+);
 
 const ajv = new Ajv2020({ allErrors: true, strictTypes: false, keywords: ['components', 'example'] });
 addFormats.default(ajv);
