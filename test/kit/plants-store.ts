@@ -14,17 +14,8 @@ import { createTable } from '../../packages/emulator/dynamodb/tables.ts';
 import type { TableSpec } from '../../packages/emulator/served-stack.ts';
 import { keepingIdle } from './servers.ts';
 
-/** An in-memory DynamoDB emulator for one test. */
-export type PlantsStore = {
-  endpoint: string;
-  /** Returns the item with this id as DynamoDB stores it. */
-  read: (id: string) => Promise<Item | undefined>;
-  all: () => Promise<Item[]>;
-  size: () => Promise<number>;
-  /** Stores an item as another client of DynamoDB does, without the service. */
-  write: (item: Item) => Promise<unknown>;
-  close: () => Promise<void>;
-};
+export type PlantsStore = Awaited<ReturnType<typeof startPlantsStore>>;
+
 export type Item = Record<string, AttributeValue>;
 
 /** A region and credentials, because the SDK makes no call without them. The store checks neither. */
@@ -34,7 +25,7 @@ export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId:
  * Starts an empty DynamoDB emulator, and creates the table `tableName`, if given. Otherwise, other code must create
  * exactly one table, which `read` and `size` then use.
  */
-export const startPlantsStore = async (tableName?: string): Promise<PlantsStore> => {
+export const startPlantsStore = async (tableName?: string) => {
   const server = keepingIdle(dynalite({ createTableMs: 0 }));
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
@@ -44,10 +35,13 @@ export const startPlantsStore = async (tableName?: string): Promise<PlantsStore>
     (await client.send(new ScanCommand({ TableName: tableName ?? (await onlyTable()) }))).Items ?? [];
   return {
     endpoint,
-    read: async (id) => readItem(client, tableName ?? (await onlyTable()), id),
+    /** Returns the item with this id as DynamoDB stores it. */
+    read: async (id: string) => readItem(client, tableName ?? (await onlyTable()), id),
     all,
     size: async () => (await all()).length,
-    write: async (Item) => client.send(new PutItemCommand({ TableName: tableName ?? (await onlyTable()), Item })),
+    /** Stores an item as another client of DynamoDB does, without the service. */
+    write: async (Item: Item): Promise<unknown> =>
+      client.send(new PutItemCommand({ TableName: tableName ?? (await onlyTable()), Item })),
     close: async () => {
       client.destroy();
       await new Promise((resolve) => server.close(resolve));

@@ -5,25 +5,10 @@ import { closeServer, listen } from '../../tools/start/listen.ts';
 import { makeKey, type SigningKey } from './access-tokens.ts';
 import { closedDuring } from './servers.ts';
 
-/** A token issuer whose keys and responses a test controls. `certificate` is in PEM. */
-export type TrialIssuer = {
-  issuer: string;
-  jwksUri: string;
-  certificate: string;
-  /** The key that the JWKS contains at the start. */
-  key: SigningKey;
-  /** The path of every request that the issuer received. */
-  requests: string[];
-  publish: (...keys: SigningKey[]) => void;
-  /** Responds to all later requests with `listener`. */
-  answer: (listener: RequestListener) => void;
-  refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
-  /** Presents an untrusted certificate while `during` runs. */
-  useUntrustedCertificate: <T>(during: () => Promise<T>) => Promise<T>;
-  close: () => Promise<void>;
-};
+export type TrialIssuer = Awaited<ReturnType<typeof startTrialIssuer>>;
 
-export const startTrialIssuer = async (): Promise<TrialIssuer> => {
+/** Starts a token issuer whose keys and responses a test controls. Its JWKS contains `key` at the start. */
+export const startTrialIssuer = async () => {
   const [{ key: privateKey, certificate }, key] = await Promise.all([makeCertificate(), makeKey('ES256', 'trial')]);
   const requests: string[] = [];
   const showing =
@@ -42,15 +27,17 @@ export const startTrialIssuer = async (): Promise<TrialIssuer> => {
     jwksUri: `${issuer}/jwks`,
     certificate,
     key,
+    /** The path of every request that the issuer received. */
     requests,
-    publish: (...keys) => {
+    publish: (...keys: SigningKey[]) => {
       listener = showing(...keys);
     },
-    answer: (next) => {
+    /** Responds to all later requests with `next`. */
+    answer: (next: RequestListener) => {
       listener = next;
     },
-    refuseConnections: (during) => closedDuring(server, port, during),
-    useUntrustedCertificate: async (during) => {
+    refuseConnections: <T>(during: () => Promise<T>) => closedDuring(server, port, during),
+    useUntrustedCertificate: async <T>(during: () => Promise<T>) => {
       const other = await makeCertificate();
       server.setSecureContext({ key: other.key, cert: other.certificate });
       server.closeAllConnections();

@@ -115,40 +115,15 @@ test(`${flood} tokens with unknown key ids that arrive in 10 s cause at most 4 f
   expect(fetches, 'fetches').toBeLessThanOrEqual(4);
 });
 
-describe('the lifetime of keys:', () => {
-  test('a new key works within 10 seconds after the issuer publishes it, even if tokens with unknown key ids arrive meanwhile', async () => {
-    const rotated = await signed(next);
-    expect(await send(validToken), 'status').toBe(200);
-    expect(await send(rotated), 'status').toBe(403);
-    stack.issuer.publish(key, next);
-    for (let waited = second; waited < 10 * second; waited += second)
-      expect(await sendAt(waited, await unknownKid()), 'status').toBe(403);
-    expect(await sendAt(10 * second, rotated), 'status').toBe(200);
-    expect(await send(validToken), 'status').toBe(200);
-  });
-
-  test('a key that the issuer has withdrawn stops working within 5 minutes, however often clients use it', async () => {
-    expect(await send(validToken), 'status').toBe(200);
-    stack.issuer.publish(next);
-    for (let age = 0; age < 5 * minute; age += minute) expect(await sendAt(age), 'status').toBe(200);
-    expect(await sendAt(5 * minute - 1), 'status').toBe(200);
-    expect(await sendAt(5 * minute), 'status').toBe(403);
-    expect(await send(await signed(next)), 'status').toBe(200);
-  });
-
-  test('the keys of an issuer that publishes none any more stop working within 5 minutes', async () => {
-    expect(await send(validToken), 'status').toBe(200);
-    stack.issuer.publish();
-    expect(await sendAt(5 * minute - 1), 'status').toBe(200);
-    expect(await sendAt(5 * minute), 'status').toBe(500);
-    await expectWell();
-  });
-
-  test('a key stops working at most an hour after it was fetched if the issuer is down from the moment of that fetch', async () => {
-    expect(await send(validToken), 'status').toBe(200);
-    stack.issuer.answer(hangUp);
-    expect(await sendAt(hour), 'status').toBe(500);
-  });
+test('a new key works within 10 seconds after the issuer publishes it, even if tokens with unknown key ids arrive meanwhile', async () => {
+  const rotated = await signed(next);
+  expect(await send(validToken), 'status').toBe(200);
+  expect(await send(rotated), 'status').toBe(403);
+  stack.issuer.publish(key, next);
+  for (let waited = second; waited < 10 * second; waited += second)
+    expect(await sendAt(waited, await unknownKid()), 'status').toBe(403);
+  expect(await sendAt(10 * second, rotated), 'status').toBe(200);
+  expect(await send(validToken), 'status').toBe(200);
 });
 
 type Failing = <T>(during: () => Promise<T>) => Promise<T>;
@@ -180,18 +155,6 @@ const noKeySet: [what: string, failing: Failing][] = [
     ),
   ],
   ['answers with HTML', saying(() => '<!doctype html><title>Sign in</title>')],
-];
-
-/** So slow that every fetch fails after 3 s: aws-jwt-verify tries each fetch twice, for 1.5 s each time. */
-const slow: typeof noKeySet = [
-  [
-    'adds a space every 100 ms to its key set',
-    answering((_, response) => {
-      response.write(keySet().slice(0, -1));
-      const drops = setInterval(() => response.write(' '), 100);
-      response.on('close', () => clearInterval(drops));
-    }),
-  ],
 ];
 
 /**
@@ -247,12 +210,9 @@ const warm = async (_: string, failing: Failing): Promise<void> => {
   await expectWell();
 };
 
-/** The short trial leaves out slow issuers, because a test with a slow issuer takes many seconds. */
-const failing = [...noKeySet, ...slow.slice(0, trialSize(slow.length, 0))];
-
 describe('if an issuer', () => {
-  test.each(failing)('%s, a valid token gets a 500 after a cold start of the authorizer', cold);
-  test.each(failing.slice(0, trialSize(failing.length, 5)))(
+  test.each(noKeySet)('%s, a valid token gets a 500 after a cold start of the authorizer', cold);
+  test.each(noKeySet.slice(0, trialSize(noKeySet.length, 5)))(
     '%s, keys stay in use until an hour after they were fetched',
     warm,
   );

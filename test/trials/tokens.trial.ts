@@ -112,21 +112,14 @@ const sendBytes = async (bytes: string | Buffer): Promise<number> => {
   return statuses[0] ?? 0;
 };
 
-/**
- * Returns the text of an HTTP request to create a plant, with the header lines `lines`. The text `framed`, if given, is
- * sent in place of the content-length header and the body.
- */
-const request = (lines: string, target = '/plants', framed?: (body: string) => string): string => {
+/** Returns the text of an HTTP request to create a plant, with the header lines `lines`. */
+const request = (lines: string, target = '/plants'): string => {
   const body = `{"id":${newId()},"name":"Moss"}`;
-  const framing = framed?.(body) ?? `content-length: ${body.length}\r\n\r\n${body}`;
-  return `POST ${target} HTTP/1.1\r\nhost: x\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json\r\n${framing}`;
+  const headers = `host: x\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json`;
+  return `POST ${target} HTTP/1.1\r\n${headers}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 };
 
-/** Returns a body in chunks, and after it a header line. */
-const withTrailer = (line: string) => (body: string) =>
-  `transfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n${line}\r\n\r\n`;
-
-/** 403 is the authorizer's; the gateway answers with 400 (bad bytes), 401 (no header) or 431 (headers too long). */
+/** 403 is the authorizer's; the gateway answers with 401 if there is no authorization header. */
 test.each<[what: string, status: number, bytes: (token: string) => string | Buffer]>([
   ['after a malformed scheme', 403, (token) => request(`authorization: Bearer: ${token}`)],
   ['after another token', 403, (token) => request(`authorization: Bearer x, Bearer ${token}`)],
@@ -137,9 +130,6 @@ test.each<[what: string, status: number, bytes: (token: string) => string | Buff
   ],
   ['in two headers', 403, (token) => request(`authorization: Bearer ${token}\r\nauthorization: Bearer ${token}`)],
   ['after an empty header', 403, (token) => request(`authorization: \r\nauthorization: Bearer ${token}`)],
-  ['in a folded header', 400, (token) => request(`authorization: Bearer\r\n ${token}`)],
-  ['before U+0000', 400, (token) => request(`authorization: Bearer ${token}\0`)],
-  ['after a space before the colon', 400, (token) => request(`authorization : Bearer ${token}`)],
   [
     'in other headers',
     401,
@@ -151,12 +141,6 @@ test.each<[what: string, status: number, bytes: (token: string) => string | Buff
     401,
     (token) => request('accept: */*', `/plants?access_token=${token}&authorization=Bearer%20${token}`),
   ],
-  [
-    'in a trailer',
-    401,
-    (token) => request('trailer: authorization', '/plants', withTrailer(`authorization: Bearer ${token}`)),
-  ],
-  ['in 64 KB', 431, (token) => request(`authorization: Bearer ${token}${'A'.repeat(65_536)}`)],
 ])('the service refuses a valid token %s with %i', async (_, status, bytes) => {
   expect(await sendBytes(bytes(validToken))).toBe(status);
 });
