@@ -16,10 +16,7 @@ const rules = {
   scopeClaims: fromEnvironment('SCOPE_CLAIM').split(','),
 };
 
-/**
- * Allows a request if its bearer token is valid and has the route's scopes.
- * @throws Error if the issuer's keys cannot be fetched
- */
+/** @throws Error if the issuer's keys cannot be fetched */
 export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
   const gatewayRequestId = event.requestContext.requestId;
   const verdict = await verdictOn(event).catch((error: Error) => {

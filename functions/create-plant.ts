@@ -17,10 +17,7 @@ export const errors = [
   [PlantTooLarge, { status: 413, error: 41301, message: 'the plant must be at most 400 KB' }],
 ] as const;
 
-/**
- * The operation createPlant: stores a plant, and returns the outcome and the plant for the response.
- * @throws the errors of `addPlant`
- */
+/** @throws the errors of `addPlant` */
 export const createPlant = async (table: Table, newPlant: NewPlant, request: OngoingRequest) => ({
   outcome: await addPlant(table, newPlant, request),
   plant: toPlant(newPlant),

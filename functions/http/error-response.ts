@@ -9,7 +9,6 @@ export type HttpEvent = Pick<APIGatewayProxyEventV2, 'requestContext'>;
 
 export type ErrorClass = new (...args: never[]) => Error;
 
-/** An error class from outside functions/http/, and its response. */
 export type Translation = readonly [errorClass: ErrorClass, entry: CatalogueEntry];
 
 /**

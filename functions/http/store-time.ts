@@ -5,10 +5,7 @@ type StoreCall = { startedAt: number; endedAt?: number; attempts?: number | unde
 
 export type OperationContext = Context & { storeCalls: StoreCall[] };
 
-/**
- * Returns the time from a request's first call to the store until all calls have ended, and all their attempts. If a
- * call has not ended, measures the time until now, and `attempts` is undefined.
- */
+/** Measures from the first call until all have ended. If one has not, measures until now, without `attempts`. */
 export const storeTime = (calls: readonly StoreCall[] = []) => {
   const [first] = calls;
   if (first === undefined) return undefined;

@@ -47,7 +47,6 @@ export type OngoingRequest = {
 };
 
 /**
- * Sends a command and waits for DynamoDB's response.
  * @throws StoreUnavailable if DynamoDB does not respond or the error is temporary; else the SDK's error
  * @example await callStore(request, client, new UpdateItemCommand(...))
  */

@@ -3,10 +3,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 /** Thrown if an item has a number that DynamoDB cannot store. */
 export class NumberOutOfRange extends Error {}
 
-/**
- * Checks the numbers of an item, at any depth. A schema cannot say that DynamoDB refuses those between 0 and 1e-130.
- * @throws NumberOutOfRange
- */
+/** A schema cannot say that DynamoDB refuses numbers between 0 and 1e-130. @throws NumberOutOfRange */
 export const assertStorable = (item: Record<string, AttributeValue | undefined>): void => {
   if (!Object.values(item).every(isStorable)) throw new NumberOutOfRange();
 };
