@@ -8,15 +8,10 @@ type Invocation = Outcome | { refused: string };
 
 type Invoke = (arn: string, event: unknown) => Promise<Invocation>;
 
-export type CodeDeploy = {
-  /** The environment variables that make the SDK call this server. */
-  environment: Record<string, string>;
-  /** What smoke tests have reported to CodeDeploy, such as `d-1 Succeeded`. */
-  reports: string[];
-  close: () => Promise<void>;
-};
+export type CodeDeploy = Awaited<ReturnType<typeof startCodeDeploy>>;
 
-export const startCodeDeploy = async (invoke: Invoke): Promise<CodeDeploy> => {
+export const startCodeDeploy = async (invoke: Invoke) => {
+  /** What smoke tests have reported to CodeDeploy, such as `d-1 Succeeded`. */
   const reports: string[] = [];
   const server = createServer(async (request, response) => {
     const body = JSON.parse(await textOf(request));

@@ -16,7 +16,7 @@ import { isUnavailable, retryWhile } from './over-quota.ts';
 import type { PlantResponse } from './responses.ts';
 import { seed } from './scale.ts';
 import { keepingIdle } from './servers.ts';
-import { startTrialIssuer, type TrialIssuer } from './trial-issuer.ts';
+import { startTrialIssuer } from './trial-issuer.ts';
 
 export type Handler = (event: never, context: object) => unknown;
 
@@ -38,31 +38,7 @@ export const wrapHandler = async (
 
 type Change = { wrapper?: Wrapper; environment?: Record<string, string> };
 
-export type TrialStack = {
-  url: string;
-  issuer: TrialIssuer;
-  token: string;
-  /** The gateway's access log: an entry for each request so far. */
-  log: AccessLogEntry[];
-  /** The invocations that the gateway made and that have ended, each with the lines that the function logged. */
-  invocations: Invocation[];
-  /**
-   * Sends `body` to POST /plants, with `token` unless `headers` contains the header `authorization`. Checks that the
-   * response follows the contract.
-   */
-  sendOnce: Send;
-  /** Works like `sendOnce`, but sends again after a 503, because the service may run out of time on a busy machine. */
-  send: Send;
-  /** Sets the time-out of a function, in milliseconds, for later events. */
-  setFunctionTimeout: (which: FunctionName, timeout: number) => void;
-  /** Sets which share of events (0 to 1) each function's new version gets. The previous version gets the rest. */
-  shift: (newShare: number) => void;
-  /** Returns the function's name in the template, which is its logical id. */
-  nameOf: (which: FunctionName) => string;
-  /** Invokes a function directly, without the gateway. */
-  invoke: (which: FunctionName, event: unknown) => Promise<Outcome>;
-  close: () => Promise<void>;
-};
+export type TrialStack = Awaited<ReturnType<typeof startTrialStack>>;
 
 export type Invocation = { functionName: string; outcome: Outcome };
 
@@ -102,7 +78,7 @@ const withTimeout =
  * Starts the stack. The functions that handle the API's operations use the DynamoDB endpoint `storeEndpoint`, unless
  * `changes` sets another.
  */
-export const startTrialStack = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
+export const startTrialStack = async (storeEndpoint: string, changes: Changes = {}) => {
   const undo: (() => unknown)[] = [];
   const close = async (): Promise<void> => {
     for (const each of undo.reverse()) await each();
@@ -173,6 +149,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   }
   const url = `http://127.0.0.1:${await listen(keepingIdle(server), 0)}`;
   undo.push(() => closeServer(server));
+  /** Sends `body` to POST /plants, with `token` unless `headers` has another. Checks the response by the contract. */
   const sendOnce: Send = async (body, headers = {}) => {
     const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const response = await fetch(`${url}/plants`, { method: 'POST', headers: { ...own, ...headers }, body });
@@ -185,22 +162,29 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     url,
     issuer,
     token,
+    /** The gateway's access log: an entry for each request so far. */
     log,
+    /** The invocations that the gateway made and that have ended, each with the lines that the function logged. */
     invocations,
     sendOnce,
-    send: (...request) =>
+    /** Works like `sendOnce`, but sends again after a 503, because the service may run out of time on a busy machine. */
+    send: (...request: Parameters<Send>) =>
       retryWhile(
         () => sendOnce(...request),
         ({ status }) => isUnavailable(status),
       ),
-    setFunctionTimeout: (name, timeout) => {
+    /** Sets the time-out of a function, in milliseconds, for later events. */
+    setFunctionTimeout: (name: FunctionName, timeout: number) => {
       for (const spec of current) if (spec.name === fullName(name)) spec.timeout = timeout;
     },
-    shift: (share) => {
+    /** Sets which share of events (0 to 1) each function's new version gets. The previous version gets the rest. */
+    shift: (share: number) => {
       newShare = share;
     },
+    /** Returns the function's name in the template, which is its logical id. */
     nameOf: fullName,
-    invoke: (name, event) => functions.invokeByName(fullName(name), event),
+    /** Invokes a function directly, without the gateway. */
+    invoke: (name: FunctionName, event: unknown) => functions.invokeByName(fullName(name), event),
     close,
   };
 };

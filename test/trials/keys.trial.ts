@@ -135,10 +135,6 @@ const answering =
     return during();
   };
 
-/** `body` is a function, because `key`, which most bodies contain, does not exist yet when the cases are listed. */
-const saying = (body: () => string | Buffer, status = 200, headers: Record<string, string> = {}): Failing =>
-  answering((_, response) => response.writeHead(status, headers).end(body()));
-
 const keySet = () => JSON.stringify({ keys: [key.jwk] });
 
 /** Ways in which an issuer fails to return a key set. issuer-keys.test.ts has the key sets that are not valid. */
@@ -146,15 +142,13 @@ const noKeySet: [what: string, failing: Failing][] = [
   ['refuses connections', (during) => stack.issuer.refuseConnections(during)],
   ['hangs up', answering(hangUp)],
   ['presents an untrusted certificate', (during) => stack.issuer.useUntrustedCertificate(during)],
-  ['does not speak HTTP', answering(({ socket }) => socket.end('hello\r\n\r\n'))],
-  ['answers 500', saying(keySet, 500)],
+  ['answers 500', answering((_, response) => response.writeHead(500).end(keySet()))],
   [
     'redirects',
     answering(({ url }, response) =>
       response.writeHead(url === '/jwks' ? 302 : 200, { location: '/moved' }).end(keySet()),
     ),
   ],
-  ['answers with HTML', saying(() => '<!doctype html><title>Sign in</title>')],
 ];
 
 /**

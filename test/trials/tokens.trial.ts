@@ -61,18 +61,17 @@ test('the authorizer follows no URL in these tokens', async () => {
   expect(connections, 'connections to the decoy').toBe(1);
 });
 
-/**
- * Returns copies of a token with one error each: a character replaced, lost, doubled or swapped with the next, the end
- * of the token cut off, or a bit flipped.
- */
+/** Returns copies of a token with one error each: a character replaced, lost or doubled, the end cut, or a bit flipped. */
 const damages = (token: string): string[] => {
-  const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ~\0é'];
   const characters = [...token].flatMap((character, at) => {
     const [before, after] = [token.slice(0, at), token.slice(at + 1)];
-    const others = letters.filter((letter) => letter !== character).map((letter) => before + letter + after);
-    const swapped =
-      after[0] === undefined || after[0] === character ? [] : [before + after[0] + character + after.slice(1)];
-    return [...others, before + after, before + character + character + after, before, ...swapped];
+    const others = [...'AZaz09-_.=+/ ~\0é'].filter((letter) => letter !== character);
+    return [
+      ...others.map((letter) => before + letter + after),
+      before + after,
+      before + character + token.slice(at),
+      before,
+    ];
   });
   const parts = token.split('.');
   const bits = parts.flatMap((part, index) => {
@@ -86,8 +85,8 @@ const damages = (token: string): string[] => {
   return [...characters, ...bits];
 };
 
-/** The short trial tries one damage in 149, a prime number, so that each kind of damage occurs. */
-const stride = trialSize(1, 149);
+/** The short trial tries one damage in 53, a prime number, so that each kind of damage occurs. */
+const stride = trialSize(1, 53);
 
 test(`the authorizer refuses a token changed in one place (tries one in ${stride} of all changes, seed ${seed})`, async () => {
   const tokens = [validToken, await sign(from.keys.rs, claims({ iss: from.issuer }))];
@@ -102,7 +101,7 @@ test(`the authorizer refuses a token changed in one place (tries one in ${stride
 });
 
 /** Sends raw bytes to the gateway, and expects one response. @returns its status */
-const sendBytes = async (bytes: string | Buffer): Promise<number> => {
+const sendBytes = async (bytes: string): Promise<number> => {
   const socket = connect(Number(new URL(stack.url).port), '127.0.0.1');
   socket.write(bytes);
   let response = '';
@@ -120,37 +119,20 @@ const request = (lines: string, target = '/plants'): string => {
 };
 
 /** 403 is the authorizer's; the gateway answers with 401 if there is no authorization header. */
-test.each<[what: string, status: number, bytes: (token: string) => string | Buffer]>([
+test.each<[what: string, status: number, bytes: (token: string) => string]>([
   ['after a malformed scheme', 403, (token) => request(`authorization: Bearer: ${token}`)],
   ['after another token', 403, (token) => request(`authorization: Bearer x, Bearer ${token}`)],
-  [
-    'before a byte that is not UTF-8',
-    403,
-    (token) => Buffer.from(request(`authorization: Bearer ${token}\xff`), 'latin1'),
-  ],
   ['in two headers', 403, (token) => request(`authorization: Bearer ${token}\r\nauthorization: Bearer ${token}`)],
   ['after an empty header', 403, (token) => request(`authorization: \r\nauthorization: Bearer ${token}`)],
-  [
-    'in other headers',
-    401,
-    (token) => request(`proxy-authorization: Bearer ${token}\r\nx-authorization: Bearer ${token}`),
-  ],
+  ['in another header', 401, (token) => request(`x-authorization: Bearer ${token}`)],
   ['in a cookie', 401, (token) => request(`cookie: authorization=Bearer ${token}; access_token=${token}`)],
-  [
-    'in the query',
-    401,
-    (token) => request('accept: */*', `/plants?access_token=${token}&authorization=Bearer%20${token}`),
-  ],
+  ['in the query', 401, (token) => request('accept: */*', `/plants?access_token=${token}`)],
 ])('the service refuses a valid token %s with %i', async (_, status, bytes) => {
   expect(await sendBytes(bytes(validToken))).toBe(status);
 });
 
 test.each<[what: string, bytes: (token: string) => string]>([
   ['the word BEARER in capitals', (token) => request(`authorization: BEARER ${token}`)],
-  [
-    'a header of 8,192 characters',
-    (token) => request(`authorization: Bearer${' '.repeat(8_192 - 'Bearer'.length - token.length)}${token}`),
-  ],
   // RFC 9110 section 5.5: white space around a header's value is not part of the value.
   ['white space around the header value', (token) => request(`authorization: \t Bearer ${token} \t`)],
   ['a request line with a whole URL', (token) => request(`authorization: Bearer ${token}`, 'http://x/plants')],

@@ -75,7 +75,6 @@ describe('if an operation has a body, validEvent', async () => {
     ['object', { deep: 1, other: 2 }, 'object/other is not allowed'],
     ['object', { deep: null }, 'object/deep must be an integer from -9223372036854775808 to 9223372036854775807'],
     ['range', 100, 'range must be a number of at least 0 and below 100'],
-    ['string', '\ud800', 'string must not contain unpaired surrogates'],
     ['stringOrNull', 7, 'stringOrNull must be a string or null'],
     ['word', 'tall', 'word must be equal to one of the allowed values: ["big","small"]'],
   ])('says which rule the field %s breaks with the value %o', async (field, value, message) => {
@@ -154,14 +153,9 @@ describe('if an operation has parameters, validEvent', async () => {
     });
   });
 
-  test.each(['a%FF', '%EF%BF%BD%FF'])(
-    'refuses the value %j of a query parameter, because it is not UTF-8',
-    async (name) => {
+  test('refuses a query parameter that is not UTF-8, but not U+FFFD that the client sent', async () => {
+    for (const name of ['a%FF', '%EF%BF%BD%FF'])
       expect(await check(operation, { query: `all=true&name=${name}` })).toBe('the query string must be UTF-8');
-    },
-  );
-
-  test('keeps U+FFFD in a query parameter if the client sent that character', async () => {
     const { queryStringParameters } = await parsed({ query: 'all=true&name=%ef%bf%BD' });
     expect(queryStringParameters).toMatchObject({ name: '\ufffd' });
   });
