@@ -683,8 +683,8 @@ const byFile: Record<string, Row[]> = {
   ],
   'tools/release/diff/routes.ts': [
     [
-      'if (old && old.guard === guard) return [];',
-      'if (old) return [];',
+      'if (!isNew && then.get(name) === guard) return [];',
+      'if (!isNew) return [];',
       'A route may lose its authorizer without a finding.',
     ],
   ],

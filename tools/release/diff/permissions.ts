@@ -14,14 +14,11 @@ export const findPermissions = (before: Template, after: Template): Finding[] =>
     const role = who === lambda ? resource : who;
     return isForFunctions(after.Resources[role] ? after : before, role);
   };
-  const missing = (from: Permission[], by: Permission[]) =>
-    from.filter((each) => !isOfFunctions(each) && !by.some((other) => covers(other, each)));
-  const added = missing(now, then).filter(({ effect }) => effect === 'Allow');
-  const gone = missing(then, now).filter(({ effect }) => effect !== 'Allow');
-  return [...sentences(added, 'may now'), ...sentences(gone, 'would no longer be denied')].map((what) => ({
-    rule: 'iam',
-    what,
-  }));
+  const missing = (effect: string, from: Permission[], by: Permission[]) =>
+    from.filter((each) => each.effect === effect && !isOfFunctions(each) && !by.some((other) => covers(other, each)));
+  const added = sentences(missing('Allow', now, then), 'may now');
+  const gone = sentences(missing('Deny', then, now), 'would no longer be denied');
+  return [...added, ...gone].map((what) => ({ rule: 'iam', what }));
 };
 
 /** Says what each permission is, once for all who have it. */
@@ -147,12 +144,11 @@ const listOf = (statement: Statement, key: 'Principal' | 'Action' | 'Resource'):
 
 /** Describes what a role's managed policies allow, and what its permissions boundary does not allow. */
 const managedPolicies = (id: string, { Properties = {} }: Resource): Permission[] => {
-  const { ManagedPolicyArns = [], PermissionsBoundary = [] } = Properties;
+  const { ManagedPolicyArns = [], PermissionsBoundary: boundary } = Properties;
+  const allowed = [ManagedPolicyArns].flat();
   return [
-    ...[ManagedPolicyArns].flat().map((each) => ({ ...unread('Allow', id), action: `do what ${textOf(each)} allows` })),
-    ...[PermissionsBoundary]
-      .flat()
-      .map((each) => ({ ...unread('Deny', id), action: `what ${textOf(each)} does not allow` })),
+    ...allowed.map((each) => ({ ...unread('Allow', id), action: `do what ${textOf(each)} allows` })),
+    ...(boundary ? [{ ...unread('Deny', id), action: `what ${textOf(boundary)} does not allow` }] : []),
   ];
 };
 
@@ -160,12 +156,13 @@ const managedPolicies = (id: string, { Properties = {} }: Resource): Permission[
 const ofPermission = ({ Properties = {} }: Resource): Permission => {
   const { Principal, Action, FunctionName, LayerVersionArn, ...limits } = Properties;
   const condition = Object.entries(limits).map(([name, value]) => `${name} is ${textOf(value)}`);
-  const [who, action, resource] = [Principal, Action, FunctionName ?? LayerVersionArn].map(textOf) as [
-    string,
-    string,
-    string,
-  ];
-  return { effect: 'Allow', who, action, resource, condition: condition.sort().join(' and ') };
+  return {
+    effect: 'Allow',
+    who: textOf(Principal),
+    action: textOf(Action),
+    resource: textOf(FunctionName ?? LayerVersionArn),
+    condition: condition.sort().join(' and '),
+  };
 };
 
 /** Whether `wide` has the same effect (Allow or Deny) as `narrow`, for at least the same calls. */

@@ -1,20 +1,18 @@
 import { type Finding, ofType, type Template, textOf } from './template.ts';
 
-/** A way into the service, such as a route or a function URL. `guard` says what checks callers, if anything does. */
-type Entrance = { guard: string | undefined };
-
 /** Finds routes and function URLs that are new, that are guarded in another way, or that are no longer guarded. */
 export const findRoutes = (before: Template, after: Template): Finding[] => {
   const then = entrancesOf(before);
-  return [...entrancesOf(after)].flatMap(([name, { guard }]): Finding[] => {
-    const old = then.get(name);
-    if (old && old.guard === guard) return [];
+  return [...entrancesOf(after)].flatMap(([name, guard]): Finding[] => {
+    const isNew = !then.has(name);
+    if (!isNew && then.get(name) === guard) return [];
     if (guard === undefined) return [{ rule: 'open-route', what: `${name} would be open to everyone.` }];
-    return [{ rule: 'route', what: old ? `${name} would be guarded in another way.` : `${name} would be new.` }];
+    return [{ rule: 'route', what: isNew ? `${name} would be new.` : `${name} would be guarded in another way.` }];
   });
 };
 
-const entrancesOf = (template: Template): Map<string, Entrance> => {
+/** The ways into the service, such as routes and function URLs. A guard says what checks callers, if anything does. */
+const entrancesOf = (template: Template): Map<string, string | undefined> => {
   const routes = ofType(template, /^AWS::ApiGatewayV2::Route$/).map(([, { Properties = {} }]) => {
     const { ApiId, RouteKey, AuthorizationType = 'NONE', AuthorizerId, AuthorizationScopes } = Properties;
     const authorizer = template.Resources[textOf(AuthorizerId)]?.Properties;
@@ -28,14 +26,11 @@ const entrancesOf = (template: Template): Map<string, Entrance> => {
   const apis = ofType(template, /^AWS::ApiGatewayV2::Api$/).flatMap(([id, { Properties = {} }]) => {
     const { Target, RouteKey, DisableExecuteApiEndpoint } = Properties;
     // If an API has one of these properties, API Gateway makes a route that is open to everyone.
-    const quick = [Target, RouteKey].some((each) => each !== undefined)
-      ? [`${textOf(RouteKey) || '$default'} of ${id}`]
-      : [];
-    const address = DisableExecuteApiEndpoint === true ? [] : [`The execute-api address of ${id}`];
+    const isQuick = Target !== undefined || RouteKey !== undefined;
     return [
-      ...quick.map((name) => [name, undefined] as const),
-      ...address.map((name) => [name, 'its routes'] as const),
+      ...(isQuick ? [[`${textOf(RouteKey) || '$default'} of ${id}`, undefined] as const] : []),
+      ...(DisableExecuteApiEndpoint === true ? [] : [[`The execute-api address of ${id}`, 'its routes'] as const]),
     ];
   });
-  return new Map([...apis, ...routes, ...urls].map(([name, guard]) => [name, { guard }]));
+  return new Map([...apis, ...routes, ...urls]);
 };

@@ -11,7 +11,7 @@ export const advice =
   'Leave the old operation as it is, and add a new one under another path. docs/decisions/tools.md says what else helps.';
 
 /** Groups the findings of a change by rule. @returns the lines to print, and whether the change is allowed */
-export const verdictOn = (findings: Finding[], allowed: Finding['rule'][]) => {
+export const verdictOn = (findings: Finding[], allowed: string[]) => {
   const rules = [...new Set(findings.map(({ rule }) => rule))];
   const isAllowed = (rule: Finding['rule']) => allowable.includes(rule) && allowed.includes(rule);
   const lines = rules.flatMap((rule) => {
