@@ -9,13 +9,13 @@ import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { Command } from 'commander';
 import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
 import { messageOf } from '../start/printable.ts';
-import { checkOut, sharedWithMain } from './checkout.ts';
 import { type Stacks, synthesize } from './diff/assembly.ts';
 import { findLosses } from './diff/loss.ts';
 import { findPermissions } from './diff/permissions.ts';
 import { findRoutes } from './diff/routes.ts';
 import { type Finding, functionsWithNewCode, type StackTemplate, withoutHashes } from './diff/template.ts';
 import { allowable, verdictOn } from './diff/verdict.ts';
+import { checkOut, sharedWithMain } from './project-copy.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 

@@ -1,6 +1,6 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir } from 'node:fs/promises';
+/** Makes copies of the project, as it is now or was at an earlier commit, and runs commands in them. */
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
@@ -12,41 +12,109 @@ const root = path.resolve(import.meta.dirname, '../..');
  */
 export type ProjectCopy = { folder: string; temporary: string };
 
-/**
- * Copies the project into `parent`, so that commands can run in the copy: all files that git does not ignore, and
- * node_modules.
- * @param signal stops the copying when it is aborted; copyProject then rejects
- */
-export const copyProject = async (parent: string, signal: AbortSignal): Promise<ProjectCopy> => {
+/** The project at a commit. `hasSamePackages` is true if its package-lock.json is that of the working tree. */
+export type Checkout = ProjectCopy & { commit: string; hasSamePackages: boolean };
+
+const makeFolders = async (parent: string): Promise<ProjectCopy> => {
   const copy = { folder: path.join(parent, 'project'), temporary: path.join(parent, 'tmp') };
-  await mkdir(copy.temporary);
-  const listed = execFileSync('git', ['ls-files', '-coz', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
-  const files = listed.split('\0').filter((file) => file !== '' && existsSync(path.join(root, file)));
-  for (const file of files) {
-    signal.throwIfAborted();
-    await cp(path.join(root, file), path.join(copy.folder, file), { recursive: true, verbatimSymlinks: true });
-  }
-  await copyModules(path.join(copy.folder, 'node_modules'), signal);
-  // Make the copy a git repository, because some tests ask git for the project's files.
-  execFileSync('git', ['init', '--quiet'], { cwd: copy.folder });
+  for (const folder of Object.values(copy)) await mkdir(folder, { recursive: true });
   return copy;
 };
 
 /**
- * Copies node_modules without its caches. A symbolic link to the folder is not enough, because the bundling tests
- * compare real paths.
+ * Copies all files that git does not ignore, and node_modules without its caches. The copy is a git repository, because
+ * some tests ask git for the project's files. A link to node_modules is not enough: bundling tests compare real paths.
+ * Hard links take 2 s, copies up to 40 s; npm replaces a package's files instead of changing them.
  */
-const copyModules = async (target: string, signal: AbortSignal): Promise<void> => {
-  const source = path.join(root, 'node_modules');
-  const packages = (await readdir(source)).filter((name) => name === '.bin' || !name.startsWith('.'));
-  await mkdir(target, { recursive: true });
-  // Use hard links if possible: they take 2 s, copies up to 40 s. The originals are safe: npm replaces a package's files
-  // instead of changing them.
-  const copyWith = (option: string) =>
-    promisify(execFile)('cp', [option, ...packages, target], { cwd: source, signal });
-  await copyWith('-al').catch(() => copyWith('-a'));
-  // Copy .package-lock.json, because npm rewrites it in place; with a hard link, npm would change the original, too.
-  await cp(path.join(source, '.package-lock.json'), path.join(target, '.package-lock.json'));
+const copying = `
+git ls-files -coz --exclude-standard | tar -c --null -T - | tar -x -C "$0" && git init --quiet "$0" &&
+  { cp -al node_modules "$0" 2> /dev/null || cp -a node_modules "$0"; } && cd "$0/node_modules" && rm -rf .cache .vite*`;
+
+/** Copies the project into `parent`, so that commands can run in the copy. */
+export const copyProject = async (parent: string, signal: AbortSignal): Promise<ProjectCopy> => {
+  const copy = await makeFolders(parent);
+  await runIn({ ...copy, folder: root }, ['sh', '-c', copying, copy.folder], 'The project cannot be copied', signal);
+  return copy;
+};
+
+/**
+ * Checks out the project at a git ref into `parent`, a folder that the caller removes later. The checkout uses the
+ * packages installed here; with `ownPackages`, npm installs its own if its package-lock.json differs from ours.
+ * @throws Error with a sentence for the user
+ */
+export const checkOut = async (
+  parent: string,
+  ref: string,
+  signal: AbortSignal,
+  { project = root, ownPackages = false } = {},
+): Promise<Checkout> => {
+  const commit = await findCommit(ref, project, signal);
+  const copy = await makeFolders(parent);
+  // If the project is a subfolder of a git repository, `git archive` exports only that subfolder.
+  const extract = ['sh', '-c', 'git archive "$0" | tar -x -C "$1"', commit, copy.folder] as const;
+  await runIn({ ...copy, folder: project }, extract, `${ref} cannot be checked out`, signal);
+  const then = await readOld(copy.folder, ref, 'package-lock.json');
+  const hasSamePackages = then === (await readFile(path.join(project, 'package-lock.json'), 'utf8'));
+  const install = ['npm', 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'] as const;
+  if (ownPackages && !hasSamePackages) await runIn(copy, install, `npm ci failed at ${ref}`, signal);
+  else await symlink(path.join(project, 'node_modules'), path.join(copy.folder, 'node_modules'));
+  const compile = [process.execPath, ...(await readCompiler(copy.folder, ref))] as const;
+  await runIn(copy, compile, `The contract of ${ref} cannot be compiled`, signal);
+  return { ...copy, commit, hasSamePackages };
+};
+
+/**
+ * Reads the last command of a checkout's script `prepare`, which compiles the contract. The others would change the
+ * link to Node.js in the packages installed here, and refuse our Node.js if that commit pinned another one.
+ */
+const readCompiler = async (folder: string, ref: string): Promise<string[]> => {
+  const { scripts } = JSON.parse(await readOld(folder, ref, 'package.json'));
+  const [, compiler] = /\bnode (\S+\.ts\b[^&]*)$/.exec(scripts?.prepare ?? '') ?? [];
+  if (compiler === undefined) throw new Error(`${ref} is too old: its script prepare compiles no contract.`);
+  return compiler.split(' ');
+};
+
+const readOld = (folder: string, ref: string, file: string): Promise<string> =>
+  readFile(path.join(folder, file), 'utf8').catch(() => {
+    throw new Error(`${ref} is too old: it has no ${file}, so its stack cannot be synthesized.`);
+  });
+
+/** Returns the newest commit that HEAD and `main` share, or undefined if git finds none. */
+export const sharedWithMain = async (signal: AbortSignal, project = root): Promise<string | undefined> => {
+  for (const main of ['origin/main', 'main']) {
+    const answer = await git(project, ['merge-base', 'HEAD', main], signal).catch(() => undefined);
+    signal.throwIfAborted();
+    if (answer !== undefined) return answer.stdout.trim();
+  }
+  return undefined;
+};
+
+const git = (cwd: string, args: string[], signal: AbortSignal) => promisify(execFile)('git', args, { cwd, signal });
+
+const findCommit = async (ref: string, project: string, signal: AbortSignal): Promise<string> => {
+  try {
+    return (await git(project, ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`], signal)).stdout.trim();
+  } catch (error) {
+    signal.throwIfAborted();
+    const { stderr } = error as { stderr: string };
+    throw new Error(
+      `git does not have the commit ${ref}: ${stderr.trim()}\n` +
+        'git fetch gets what is new, git fetch --unshallow what a shallow clone lacks; a workflow needs fetch-depth: 0.',
+    );
+  }
+};
+
+/** Runs a command to its end. @throws Error that begins with `failure` and has the command's output if it fails */
+const runIn = async (
+  copy: ProjectCopy,
+  command: readonly [string, ...string[]],
+  failure: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { ended, output } = startIn(copy, [...command], signal);
+  const code = await ended;
+  signal.throwIfAborted();
+  if (code !== 0) throw new Error(`${failure}:\n${output()}`);
 };
 
 /**

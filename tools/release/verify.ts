@@ -15,12 +15,11 @@ const { stack } = new Command('npm run -s verify --')
   .parse()
   .opts<{ stack: string }>();
 
+/** Names the commit that is checked out, with -dirty after it if files have changed since. */
 const describeFolder = (): string => {
-  const git = (...args: string[]): string =>
-    execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  const args = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'];
   try {
-    const changes = git('status', '--porcelain') === '' ? '' : ' and changes that are not committed';
-    return `commit ${git('rev-parse', 'HEAD')}${changes}`;
+    return `commit ${execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()}`;
   } catch {
     return 'this folder, which is not a git checkout';
   }
@@ -41,8 +40,7 @@ const difference = ({ declared, files: { code, names } }: DeployedVersion, built
   if (code === undefined || names.length > 1) return `the files ${names.join(', ')} run, not index.js alone`;
   const runs = sha256Of(code);
   if (runs === built) return undefined;
-  const changed = runs === declared ? '' : `, and its variable BUNDLE_SHA256 is ${declared ?? 'not set'}`;
-  return `${runs} runs, but this folder makes ${built}${changed}`;
+  return `${runs} runs, but this folder makes ${built}; its variable BUNDLE_SHA256 is ${declared ?? 'not set'}`;
 };
 
 /** Compares the code of this folder with each version that callers of a function reach. */

@@ -23,7 +23,7 @@ const today = new Date().toISOString().slice(0, 10);
 const changes: [file: string, text: RegExp, by: string][] = [
   ['CHANGELOG.md', /^## Unreleased\n\n(?=### )/m, `## Unreleased\n\n## ${version} – ${today}\n\n`],
   ['schemas/openapi.yaml', /^ {2}version: .*$/m, `  version: ${version}`],
-  ['client/package.json', /^ {2}"version": ".*",$/m, `  "version": "${version}",`],
+  ['packages/client/package.json', /^ {2}"version": ".*",$/m, `  "version": "${version}",`],
 ];
 const released = changes.map(([file, text, by]): [file: string, content: string] => {
   const before = readFileSync(path.join(root, file), 'utf8');
@@ -36,7 +36,6 @@ const released = changes.map(([file, text, by]): [file: string, content: string]
   return [path.join(root, file), before.replace(text, by)];
 });
 for (const [file, content] of released) writeFileSync(file, content);
-const contract = `schemas/released/${version}.yaml`;
 mkdirSync(path.join(root, 'schemas/released'), { recursive: true });
-copyFileSync(path.join(root, 'schemas/openapi.yaml'), path.join(root, contract));
-execFileSync('git', ['add', 'CHANGELOG.md', 'schemas', 'client/package.json'], { cwd: root });
+copyFileSync(path.join(root, 'schemas/openapi.yaml'), path.join(root, `schemas/released/${version}.yaml`));
+execFileSync('git', ['add', 'CHANGELOG.md', 'schemas', 'packages/client/package.json'], { cwd: root });

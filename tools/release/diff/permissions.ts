@@ -76,26 +76,16 @@ const rolesIn = ({ Resources }: Template): [who: string, role: string][] =>
   });
 
 /**
- * Finds the policy statements in a value at any depth. Returns a policy that cannot be read (a parameter, or text that
- * is not JSON) as a whole, so that a change of it is still noticed.
+ * Finds the policy statements in a value at any depth. Returns a policy that cannot be read (a parameter, or text) as
+ * a whole, so that a change of it is still noticed.
  */
 const statementsIn = (value: unknown): unknown[] => {
   if (!(value instanceof Object)) return [];
   return Object.entries(value).flatMap(([name, inner]) => {
     if (name === 'Statement') return [inner].flat();
     const found = statementsIn(inner);
-    if (found.length > 0 || !/^(Resource|AssumeRole)?Policy(Document|Text)?$/.test(name)) return found;
-    const inText = statementsIn(parsed(textOf(inner)));
-    return inText.length > 0 ? inText : [inner];
+    return found.length === 0 && /^(Resource|AssumeRole)?Policy(Document|Text)?$/.test(name) ? [inner] : found;
   });
-};
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 /** Stands for a whole policy whose actions the template does not list. The caller describes it as its `action`. */

@@ -4,7 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { git } from '../../../test/kit/git.ts';
 import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
 
-const changed = ['CHANGELOG.md', 'client/package.json', 'schemas/openapi.yaml'];
+const changed = ['CHANGELOG.md', 'packages/client/package.json', 'schemas/openapi.yaml'];
 const version = '7.8.9';
 
 let folder: string;
@@ -33,7 +33,7 @@ test('npm version sets the version in the contract, the client and the changelog
   const contract = await read('schemas/openapi.yaml');
   expect(contract).toContain(`\n  version: ${version}\n`);
   expect(await read(`schemas/released/${version}.yaml`)).toBe(contract);
-  expect(JSON.parse(await read('client/package.json'))).toMatchObject({ version });
+  expect(JSON.parse(await read('packages/client/package.json'))).toMatchObject({ version });
   const staged = git(folder, 'diff', '--cached', '--name-only').split('\n');
   expect(staged).toEqual([...changed, `schemas/released/${version}.yaml`]);
 });
@@ -44,7 +44,7 @@ test('in the changelog, the heading Unreleased is followed directly by another h
 
 test.each<[what: string, file: string, content: string]>([
   ['the changelog has nothing to release', 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n## 1.0.0\n'],
-  ['the client, which changes last, has no version', 'client/package.json', '{}\n'],
+  ['the client, which changes last, has no version', 'packages/client/package.json', '{}\n'],
 ])('npm version leaves the contract, the client and the changelog unchanged if %s', async (_, file, content) => {
   await writeFile(path.join(folder, file), content);
   const before = await Promise.all(changed.map(read));

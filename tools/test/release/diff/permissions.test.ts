@@ -65,9 +65,7 @@ const inGroup = (...Users: object[]): Resources => ({
 });
 
 const logs = (PolicyDocument: unknown) => one('AWS::Logs::ResourcePolicy', { PolicyName: 'logs', PolicyDocument });
-const onLogs = (resource: string) => JSON.stringify({ Statement: { ...allow('logs:*', resource), Principal: '*' } });
-const [before = '', after = ''] = onLogs('(arn)').split('(arn)');
-const joined = { 'Fn::Join': ['', [before, arnOf('Own'), after]] };
+const joined = { 'Fn::Join': ['', ['{"Resource":"', arnOf('Own'), '"}']] };
 
 const [older, newer] = ['FirstRole4AF3C0010a1b2c3d', 'FirstRole4AF3C00112345678'];
 const old = first('OldRole', [get]);
@@ -93,20 +91,16 @@ const whats = (before: Resources, after: Resources): string[] =>
 
 test.each<[what: string, before: Resources, after: Resources, says: string]>([
   ['an action', policy(get), policy(get, put), mayPut('Role')],
-  ['a wider resource', policy(get), policy(get, allow('s3:*')), 'Role may now s3:* on *.'],
   ['a wider action', policy(read), policy(allow('s3:*')), 'Role may now s3:* on *.'],
   ['a call without a condition', policy({ ...read, ...onlyOwn }), policy(read), mayRead('Role')],
   ['all but an action', {}, policy(allBut('iam:PassRole')), 'Role may now all but "iam:PassRole" on *.'],
-  ['a smaller exception', policy(allBut('s3:*')), policy(allBut('s3:Get*')), 'Role may now all but "s3:Get*" on *.'],
   ['what was denied', policy(get, deny('s3:*')), policy(get), 'Role would no longer be denied s3:* on *.'],
   ['the right to call', {}, permission({ Principal: '*' }), '* may now lambda:InvokeFunction on Live.'],
   ['a managed policy', role('A', []), role('A', [], managed), mayAll('A', 'arn:Admin allows')],
   ['what a queue says', {}, one('AWS::SQS::QueuePolicy', statementsOf({ ...read, Principal: '*' })), mayRead('*')],
   ["another stack's role", {}, one('AWS::Lambda::Function', { Role: 'arn:Admin' }), mayAll('One', 'arn:Admin may')],
   ["a group's", inGroup(), inGroup({ Ref: 'User' }), mayRead('User')],
-  ['what a JSON text says', logs(onLogs('arn:own')), logs(onLogs('*')), '* may now logs:* on *.'],
-  ['what joined texts say', logs(onLogs('arn:own')), logs(joined), `* may now logs:* on \${Own.Arn}.`],
-  ['an unreadable policy', logs({ Ref: 'A' }), logs({ Ref: 'B' }), mayAll('One', 'B allows')],
+  ['a policy as text', logs({ Ref: 'A' }), logs(joined), mayAll('One', `{"Resource":"\${Own.Arn}"} allows`)],
   [
     'an unreadable statement',
     policy({ 'Fn::If': [] }),
@@ -129,19 +123,15 @@ test.each<[what: string, before: Resources, after: Resources]>([
   ['a function goes', first(newer, [get]), role(newer, [get])],
   ['a role gets a boundary', first(newer, [get]), first(newer, [get], boundary)],
   ['a policy that cannot be read stays', logs({ Ref: 'A' }), logs({ Ref: 'A' })],
-  ['a policy text becomes an object', logs(onLogs('*')), logs(JSON.parse(onLogs('*')))],
 ])('findPermissions reports no new permission if %s', (_, before, after) => {
   expect(whats(before, after)).toEqual([]);
 });
 
 const conditional = trust({ Service: 'lambda.amazonaws.com' }, onlyOwn);
-const byUser = trust({ AWS: 'arn:user' });
 const unreadable = { AssumeRolePolicyDocument: { Ref: 'Trust' } };
 
 test.each<[what: string, before: Resources, after: Resources, says: string[]]>([
-  ['a separate policy becomes inline', apart(get, put), first(newer, [put, get]), []],
   ['a separate policy becomes a wider inline one', apart(get), first(newer, [get, put]), [mayPut('First')]],
-  ['a grant is narrowed', first(older, [get, put]), first(newer, [get]), []],
   ['a grant is widened', first(older, [get]), first(newer, [get, put]), [mayPut('First')]],
   ['two functions no longer share a role', shared, pair('First', 'Second'), []],
   ['two functions swap roles', pair('First', 'Second'), pair('Second', 'First'), [mayGet('Second'), mayPut('First')]],
@@ -156,18 +146,11 @@ test.each<[what: string, before: Resources, after: Resources, says: string[]]>([
   ['a trust loses its condition', first(older, [], conditional), first(newer, []), [hasRole('the role of First')]],
   ['only Lambda may still assume a role', first('OldRole', [get], services('ec2', 'lambda')), old, []],
   [
-    'a user may assume the new role',
-    old,
-    first('NewRole', [get], byUser),
-    ['AWS arn:user may now sts:AssumeRole on NewRole.', mayGet('NewRole')],
-  ],
-  [
     'it cannot be read who may assume the new role',
     old,
     first('NewRole', [get], unreadable),
     [mayAll('NewRole and First', 'Trust allows'), mayGet('NewRole')],
   ],
-  ['no function has the new role', {}, role('NewRole', [get]), [hasRole('NewRole'), mayGet('NewRole')]],
   [
     'another resource has the new role',
     { ...role('OldRole', [], services('apigateway')), ...integration('OldRole') },

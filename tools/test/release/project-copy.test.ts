@@ -1,10 +1,10 @@
-/** Tests how tools/release/checkout.ts checks out a commit of a small git repository into a separate folder. */
+/** Tests how tools/release/project-copy.ts checks out a commit of a small git repository into a separate folder. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { commitAll, git } from '../../../test/kit/git.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
-import { checkOut, sharedWithMain } from '../../release/checkout.ts';
+import { checkOut, sharedWithMain } from '../../release/project-copy.ts';
 
 let folder: string;
 let project: string;
