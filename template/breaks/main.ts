@@ -23,10 +23,7 @@ const chosen = breaks.filter(({ file }) => file.startsWith(command.args[0] ?? ''
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-/**
- * Checks, for each break, that the code to replace occurs exactly once in the file to change. @throws Error if it does
- * not
- */
+/** @throws Error if the code that a break replaces does not occur exactly once in the break's file */
 const mustApply = async (): Promise<void> => {
   const texts = await Promise.all(chosen.map(({ file }) => readFile(path.join(root, file), 'utf8').catch(() => '')));
   const stale = chosen.filter(({ code }, index) => texts[index]?.split(code).length !== 2);

@@ -83,8 +83,7 @@ describe('the size of the changes that a guide tells readers to make', () => {
   });
 
   test.each([
-    ['an edited test', [line('tools/test/start/start.test.ts')]],
-    ['an edited test of the emulator', [line('packages/emulator/test/serve.test.ts')]],
+    ['an edited test', [line('packages/emulator/test/serve.test.ts')]],
     ['five new files', ['a', 'b', 'c', 'd', 'e'].map((file) => ({ ...created, file }))],
     ['five changed files', ['a', 'b', 'c', 'd', 'e'].map(line)],
     ['151 lines', [{ ...created, lines: Array<string>(151).fill('') }]],
