@@ -5,6 +5,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Command } from 'commander';
 import { copyProject, type ProjectCopy, startIn } from '../tools/release/project-copy.ts';
 import { messageOf } from '../tools/start/printable.ts';
@@ -78,7 +79,7 @@ const request = async (copy: ProjectCopy, markdown: string): Promise<{ isGood: b
   const environment = { DATA_DIR: path.join(copy.temporary, 'data') };
   const service = startIn(copy, ['npm', 'start'], signal, { ...environment, PORT: '0' });
   try {
-    await until(() => service.output().includes('Ctrl-C'), service.ended);
+    while (!service.output().includes('Ctrl-C') && (await Promise.race([pause(100, true), service.ended])) === true);
     const url = /at (http:\S+)/.exec(service.output())?.[1] ?? '';
     const script = scripts.join('').replaceAll('http://127.0.0.1:3000', url);
     const { ended, output } = startIn(copy, ['sh', '-c', script], signal, environment);
@@ -90,13 +91,6 @@ const request = async (copy: ProjectCopy, markdown: string): Promise<{ isGood: b
     end.abort();
     await service.ended;
   }
-};
-
-/** Waits until `condition` is true, or the service has ended. */
-const until = async (condition: () => boolean, ended: Promise<unknown>): Promise<void> => {
-  let isOver = false;
-  void ended.then(() => (isOver = true));
-  while (!condition() && !isOver) await new Promise((resolve) => setTimeout(resolve, 100));
 };
 
 const follow = async (parent: string): Promise<boolean> => {

@@ -24,19 +24,13 @@ const command = new Command('npm run rename --')
 
 const untouched = /^(?:packages\/(?:contract|emulator)|docs\/images|template)\/|^LICENSE$/;
 
-const git = (...args: string[]): string =>
-  execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 2 ** 26 });
+const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
 
 /** Makes sure that git can undo every change of the rename. @throws Error with a sentence for the user if git cannot */
 const refuseUncommitted = (): void => {
-  let changes: string;
-  try {
-    // Check the whole repository for changes, even if the project is only a folder in it, because `git reset --hard`
-    // resets all of it.
-    changes = git('status', '--porcelain');
-  } catch {
-    throw new Error('This folder is not a git repository, so nothing could undo the changes: git init, and commit.');
-  }
+  // Check the whole repository for changes, even if the project is only a folder in it, because `git reset --hard`
+  // resets all of it.
+  const changes = git('status', '--porcelain');
   if (changes !== '')
     throw new Error('git status lists changes. Commit or stash them, so that git can undo the renaming.');
 };

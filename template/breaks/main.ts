@@ -5,6 +5,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { Command } from 'commander';
 import { copyProject, type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
 import { type Break, breaks } from './breaks.ts';
@@ -32,43 +33,31 @@ const mustApply = async (): Promise<void> => {
     throw new Error(`${stale.length} breaks cannot be made, because the code that they replace has changed.`);
 };
 
-/**
- * Runs npm. After the time limit, ends npm and all processes that npm has started.
- * @returns the exit code, or undefined after the time limit
- */
-const run = async (copy: ProjectCopy, command: string[], milliseconds: number): Promise<number | null | undefined> => {
+/** Runs npm. After the time limit, ends npm and all processes that npm has started; `code` is then undefined. */
+const run = async (copy: ProjectCopy, command: string[], milliseconds: number) => {
   const bound = AbortSignal.any([stop.signal, AbortSignal.timeout(milliseconds)]);
-  const code = await startIn(copy, ['npm', ...command], bound).ended;
+  const { ended, output } = startIn(copy, ['npm', ...command], bound);
+  const code = await ended;
   stop.signal.throwIfAborted();
-  return bound.aborted ? undefined : code;
+  return { code: bound.aborted ? undefined : code, output: output() };
 };
-
-type Test = { status: string; fullName: string };
-type Report = { testResults: { name: string; message: string; assertionResults: Test[] }[] };
 
 /**
  * Runs the test files of `npm test` whose path contains `part`.
  * @returns the first failure, or undefined if all pass
  */
 const failureIn = async (copy: ProjectCopy, part: string, milliseconds: number): Promise<string | undefined> => {
-  const report = path.join(copy.temporary, 'report.json');
-  await rm(report, { force: true });
-  const options = ['--bail=1', '--passWithNoTests', '--reporter=json', `--outputFile=${report}`];
-  const code = await run(copy, ['test', '--', ...options, part], milliseconds);
+  const { code, output } = await run(copy, ['test', '--', '--bail=1', '--passWithNoTests', part], milliseconds);
   if (code === 0) return undefined;
   if (code === undefined) return `tests that hang (ended after ${Math.round(milliseconds / 1000)} s)`;
-  const { testResults }: Report = JSON.parse(await readFile(report, 'utf8').catch(() => '{"testResults":[]}'));
-  const failed = testResults.flatMap(({ name, message, assertionResults }) => [
-    ...assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => `${name}: ${fullName}`),
-    ...(message ? [`${name}: ${message.split('\n')[0]}`] : []),
-  ]);
-  return failed[0]?.replace(`${copy.folder}/`, '') ?? 'the set-up of the tests';
+  return /^ *FAIL +(.*)/m.exec(stripVTControlCharacters(output))?.[1] ?? 'the set-up of the tests';
 };
 
 /** Deletes functions/generated, and generates it again. @returns a description of the failure, if any */
 const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promise<string | undefined> => {
   await rm(path.join(copy.folder, 'functions/generated'), { recursive: true, force: true });
-  return (await run(copy, ['run', 'prepare'], milliseconds)) === 0 ? undefined : 'npm run prepare, which fails';
+  const { code } = await run(copy, ['run', 'prepare'], milliseconds);
+  return code === 0 ? undefined : 'npm run prepare, which fails';
 };
 
 /** Returns the paths of the tests that most likely notice a break in a file. */
@@ -99,17 +88,14 @@ const tryAll = async (parent: string): Promise<void> => {
   if (failure !== undefined) throw new Error(`npm test fails without any break: ${failure}`);
   // Vitest's time-out ends a test that waits forever, but cannot end an endless loop. This time limit can.
   const bound = 3 * Math.ceil(performance.now() - started) + 120_000;
-  let [noticed, surprises] = [0, 0];
+  let noticed = 0;
   for (const one of chosen) {
     const failure = await failureBy(copy, one, bound);
     if (failure !== undefined) noticed += 1;
-    const isSurprise = (failure === undefined) !== (one.unseen !== undefined);
-    if (isSurprise) surprises += 1;
-    const verdict = failure === undefined ? 'NOT noticed' : `noticed by ${failure}`;
-    console.log(`${isSurprise ? '! ' : ''}${one.file}: ${one.says} ${verdict}${one.unseen ? `. ${one.unseen}` : ''}`);
+    console.log(`${one.file}: ${one.says} ${failure === undefined ? 'NOT noticed' : `noticed by ${failure}`}`);
   }
   console.log(`${noticed} of ${chosen.length} breaks noticed by npm test`);
-  if (surprises > 0) throw new Error(`Results that differ from those that breaks.ts expects: ${surprises}.`);
+  if (noticed < chosen.length) process.exitCode = 1;
 };
 
 const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-breaks-'));
