@@ -79,7 +79,9 @@ const request = async (copy: ProjectCopy, markdown: string): Promise<{ isGood: b
   const environment = { DATA_DIR: path.join(copy.temporary, 'data') };
   const service = startIn(copy, ['npm', 'start'], signal, { ...environment, PORT: '0' });
   try {
-    while (!service.output().includes('Ctrl-C') && (await Promise.race([pause(100, true), service.ended])) === true);
+    let isRunning = true;
+    void service.ended.then(() => (isRunning = false));
+    while (isRunning && !service.output().includes('Ctrl-C')) await pause(100);
     const url = /at (http:\S+)/.exec(service.output())?.[1] ?? '';
     const script = scripts.join('').replaceAll('http://127.0.0.1:3000', url);
     const { ended, output } = startIn(copy, ['sh', '-c', script], signal, environment);
