@@ -58,7 +58,7 @@ const refuseRounded = (schema: Schema, keywords: string[]): void => {
 };
 
 /** Whether a value from the YAML file contains an integer that the YAML parser may have rounded. */
-export const hasRounded = (value: unknown): boolean =>
+const hasRounded = (value: unknown): boolean =>
   numbersIn(value).some((number) => Number.isInteger(number) && !Number.isSafeInteger(number));
 
 const numbersIn = (value: unknown): number[] => {

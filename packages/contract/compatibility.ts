@@ -3,15 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
-import {
-  type Contract,
-  type Header,
-  type Operation,
-  type Response,
-  readOperations,
-  type Schema,
-} from './operations.ts';
-import { isSchema, resolve, schemasOf } from './schemas.ts';
+import { type Header, type Operation, type Response, readOperations } from './operations.ts';
+import { type Contract, isSchema, resolve, type Schema, schemasOf } from './schemas.ts';
 import { type Place, partsOf, refusals } from './subset.ts';
 
 export const readContract = (file: string): Contract => parse(readFileSync(file, 'utf8')) as Contract;
@@ -57,10 +50,9 @@ class OperationComparison {
 
   breaks(): string[] {
     const { id, scopes } = this.#before;
-    const renamed = this.#now.id === id ? [] : [`is called ${this.#now.id} instead of ${id}`];
     const added = this.#now.scopes.filter((each) => !scopes.includes(each));
     return [
-      ...renamed,
+      ...(this.#now.id === id ? [] : [`is called ${this.#now.id} instead of ${id}`]),
       ...added.map((each) => `requires the scope ${each}, which it did not`),
       ...this.#parameters(),
       ...this.#body(),
@@ -128,23 +120,19 @@ class OperationComparison {
       ...numbers.map((number) => `no longer documents the error ${number}`),
       ...before.headers.flatMap((header) => {
         const left = now.headers.find(({ name }) => name === header.name);
-        return left
-          ? this.#header(header, left, status)
-          : [`has lost the header ${header.name} of its response ${status}`];
+        return this.#header(header, left, status);
       }),
       ...(places ? this.#answer(places, status) : []),
     ];
   }
 
-  #header(before: Header, now: Header, status: number): string[] {
+  #header(before: Header, now: Header | undefined, status: number): string[] {
+    const what = `the header ${before.name} of its response ${status}`;
+    if (!now) return [`has lost ${what}`];
     const places = this.#placed(before.schema, now.schema);
     return [
-      ...(before.required && !now.required
-        ? [`may leave out the header ${before.name} of its response ${status}`]
-        : []),
-      ...refusals(places.before, places.now).map(
-        (why) => `may answer ${status} with a header ${before.name} that the release rules out: ${why}`,
-      ),
+      ...(before.required && !now.required ? [`may leave out ${what}`] : []),
+      ...refusals(places.before, places.now).map((why) => `may answer with a value of ${what} that is new: ${why}`),
     ];
   }
 
@@ -164,8 +152,10 @@ class OperationComparison {
  */
 const ofService = (schema: Schema): Schema => {
   const { anyOf, ...others } = schema;
-  const alternatives = Array.isArray(anyOf) ? anyOf.filter(isSchema) : [];
-  const own = alternatives.filter(({ $ref }) => $ref !== '#/components/schemas/GatewayError');
+  const own = [anyOf]
+    .flat()
+    .filter(isSchema)
+    .filter(({ $ref }) => $ref !== '#/components/schemas/GatewayError');
   if (own.length === 0) return schema;
   return own.length === 1 ? { allOf: [others, ...own] } : { ...others, anyOf: own };
 };

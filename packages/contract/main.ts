@@ -30,10 +30,8 @@ export const validate: { (event: unknown): event is Event; errors?: ErrorObject[
 const generate = async (): Promise<[file: string, source: string][]> => {
   const contract = parse(readFileSync(document, 'utf8')) as Contract;
   const operations = readOperations(contract);
-  const [types, validators] = await Promise.all([
-    compileTypes(contract, operations),
-    compileValidators(contract, operations),
-  ]);
+  const types = await compileTypes(contract, operations);
+  const validators = await compileValidators(contract, operations);
   const modules = operations.flatMap(({ id }): [string, string][] => {
     const file = id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     return [

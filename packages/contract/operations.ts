@@ -12,7 +12,6 @@ export type Parameter = {
   in: keyof typeof eventProperties;
   required: boolean;
   schema: Schema;
-  example?: unknown;
 };
 
 /** A header of a response. `name` is in lower case. `required` is true if the response always has the header. */
@@ -21,7 +20,7 @@ export type Header = { name: string; required: boolean; schema: Schema };
 /** `schema` is that of the JSON body; it is undefined if the response has no body. */
 export type Response = { status: number; headers: Header[]; schema?: Schema; errorCodes: number[] };
 
-/** `body` is the schema of the JSON request body, and `examples` are examples of that body. */
+/** `body` is the schema of the JSON request body. */
 export type Operation = {
   id: string;
   summary?: string;
@@ -30,7 +29,6 @@ export type Operation = {
   scopes: string[];
   parameters: Parameter[];
   body?: Schema;
-  examples?: unknown[];
   responses: Response[];
 };
 
@@ -57,9 +55,6 @@ const operationKeys = [
   ...['operationId', 'security', 'parameters', 'requestBody', 'responses'],
   ...['summary', 'description', 'tags', 'externalDocs', 'deprecated'],
 ];
-
-/** Operation ids that are refused: the authorizer and the generated contract.ts have these names. */
-const takenIds = ['authorizer', 'contract'];
 
 /** Groups parameters by the event's property. `required` names those that are required or have a default. */
 export const parametersByPlace = (contract: Contract, parameters: Parameter[]) =>
@@ -116,7 +111,7 @@ class OperationReader {
       path: this.#path,
       scopes: this.#scopes(),
       parameters: this.#parameters(shared),
-      ...(body && { body, examples: this.#examples(this.#object.requestBody) }),
+      ...(body && { body }),
       responses: this.#responses(),
     };
   }
@@ -128,7 +123,8 @@ class OperationReader {
   #id(): string {
     const { operationId = '' } = this.#object;
     if (!/^[a-z][A-Za-z\d]*$/.test(operationId)) throw this.#refuse('needs an operationId such as createThing');
-    if (takenIds.includes(operationId))
+    // The authorizer and the generated contract.ts have these names.
+    if (['authorizer', 'contract'].includes(operationId))
       throw this.#refuse(`cannot have the operationId ${operationId}, because another file has that name`);
     return operationId;
   }
@@ -181,7 +177,6 @@ class OperationReader {
       in: place as Parameter['in'],
       required: required === true,
       schema: schema as Schema,
-      ...(example !== undefined && { example }),
     };
   }
 
@@ -203,15 +198,14 @@ class OperationReader {
           return { name: name.toLowerCase(), required, schema };
         }),
         ...(content && { schema: this.#jsonSchema(`the response ${status}`, content) }),
-        errorCodes: this.#examples(reference).flatMap((value) =>
+        errorCodes: this.#examples(content).flatMap((value) =>
           value instanceof Object && 'error' in value && Number(status) >= 400 ? [Number(value.error)] : [],
         ),
       };
     });
   }
 
-  #examples(of: (Content & Reference) | undefined): unknown[] {
-    const { content } = resolve(this.#contract, of ?? {});
+  #examples(content: Content['content']): unknown[] {
     const { example, examples = {} } = content?.['application/json'] ?? {};
     const values = Object.values(examples).map((reference) => resolve(this.#contract, reference).value);
     return example === undefined ? values : [example, ...values];

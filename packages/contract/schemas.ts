@@ -18,7 +18,7 @@ export const resolve = <T extends { $ref?: string }>(contract: Contract, value: 
   if ($ref === undefined) return value;
   const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec($ref) ?? [];
   const target = contract.components[kind]?.[name];
-  if (target === undefined) throw new Error(`There is a reference to ${$ref}, which does not exist.`);
+  if (target === undefined) throw new Error(`A reference leads to ${$ref}, which does not exist.`);
   if (followed.includes($ref)) throw new Error(`${$ref} refers to itself.`);
   return resolve(contract, target as T, [...followed, $ref]);
 };

@@ -12,7 +12,7 @@ const harmless = [...annotations, 'readOnly', 'writeOnly', 'xml'];
 /** Splits a schema into parts without `$ref` and `allOf`. The schema accepts a value if all parts accept it. */
 export const partsOf = ({ contract, schema }: Place): Schema[] => {
   const { allOf, ...others } = resolve(contract, schema);
-  const branches = Array.isArray(allOf) ? allOf.filter(isSchema) : [];
+  const branches = [allOf].flat().filter(isSchema);
   return [others, ...branches.flatMap((branch) => partsOf({ contract, schema: branch }))];
 };
 
@@ -143,16 +143,13 @@ type Bound = { side: string; limit: number | bigint; isExclusive: boolean };
 /** Returns the limits that a schema sets for a number, including those of the schema's format. */
 const boundsOf = (part: Schema): Bound[] => {
   const isInteger = [part['type']].flat().includes('integer');
-  const [least, most] = isInteger ? (integerLimits[String(part['format'])] ?? safeIntegers) : [];
+  const ofFormat = isInteger ? (integerLimits[String(part['format'])] ?? safeIntegers) : [];
   const ofKeywords = Object.entries(boundKeywords).flatMap(([keyword, side]) => {
     const limit = part[keyword];
     return typeof limit === 'number' ? [{ side, limit, isExclusive: keyword.startsWith('exclusive') }] : [];
   });
-  return [
-    ...(least === undefined ? [] : [{ side: 'lower', limit: least, isExclusive: false }]),
-    ...(most === undefined ? [] : [{ side: 'upper', limit: most, isExclusive: false }]),
-    ...ofKeywords,
-  ];
+  const sides = ['lower', 'upper'];
+  return [...ofFormat.map((limit, index) => ({ side: sides[index] ?? '', limit, isExclusive: false })), ...ofKeywords];
 };
 
 /** Returns a function that says whether a bound, such as a `minimum`, is at least as strict as the bound `wide`. */

@@ -2,7 +2,6 @@
  * Generates TypeScript from the contract: types of its schemas and operations, and data for the client and the stack.
  */
 import { compile } from 'json-schema-to-typescript';
-import { hasRounded } from './checks.ts';
 import { type Operation, parametersByPlace } from './operations.ts';
 import { type Contract, mapSchema, mapSchemas, resolve, type Schema } from './schemas.ts';
 
@@ -114,32 +113,17 @@ const inlined = (contract: Contract, schema: Schema): Schema => {
  * Returns the source code of `Operations`, which says what a client sends to each operation, and what the client gets.
  */
 const operationTypes = (operations: Operation[]): string => {
-  const lines = operations.map((operation) => {
-    const { id, body, responses } = operation;
+  const lines = operations.map(({ id, method, path, summary = id, body, responses }) => {
     const name = capitalize(id);
     const codes = errorCodesOf(responses).join(' | ') || 'never';
     // Use `Schemas`, because json-schema-to-typescript changes some names: Put2thingsEvent becomes Put2ThingsEvent.
     const of = (kind: string) => `Schemas['${name}${kind}']`;
     const request = `parameters: ${of('Parameters')}; body: ${body ? `${of('Request')}['body']` : 'undefined'}`;
-    return `  /** ${commentOf(operation)} */\n  ${id}: { ${request}; response: ${of('Responses')}[keyof ${of('Responses')}]; errorCode: ${codes} };`;
+    const comment = `${summary}: \`${method} ${path}\``.replaceAll('*/', '*\\/');
+    return `  /** ${comment} */\n  ${id}: { ${request}; response: ${of('Responses')}[keyof ${of('Responses')}]; errorCode: ${codes} };`;
   });
   return `/** For each operation: its parameters, its body, the body of its 2xx responses, and its error numbers. */
 export interface Operations {\n${lines.join('\n')}\n}\n\nexport type OperationId = keyof Operations;\n`;
-};
-
-/**
- * The comment that editors show for the client's method: the summary, the route and, if the contract has the examples
- * for it, a sample call.
- */
-const commentOf = ({ id, method, path, summary = id, parameters, body, examples = [] }: Operation): string => {
-  const required = parameters.filter((each) => each.required).map(({ name, example }) => [name, example]);
-  const values = [
-    ...(parameters.length > 0 ? [Object.fromEntries(required)] : []),
-    ...(body ? [examples.find((each) => !hasRounded(each))] : []),
-  ];
-  const isCallable = [...values, ...required.flat()].every((value) => value !== undefined && !hasRounded(value));
-  const call = `@example const result = await client.${id}(${values.map((value) => JSON.stringify(value)).join(', ')});`;
-  return `${summary}: \`${method} ${path}\`${isCallable ? ` ${call}` : ''}`.replaceAll('*/', '*\\/');
 };
 
 const errorCodesOf = (responses: Operation['responses']): number[] => [

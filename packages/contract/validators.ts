@@ -198,11 +198,8 @@ export const compileValidators = async (
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format);
   // Make Ajv refuse these formats, because each would bring all of ajv-formats into a bundle.
   for (const name of ['regex', 'iso-time', 'iso-date-time']) delete ajv.formats[name];
-  const converted = {
-    $id: 'contract',
-    components: { schemas: mapSchemas(contract.components.schemas, withOwnKeywords) },
-  };
-  ajv.addSchema(converted, undefined, false, false);
+  const schemas = mapSchemas(contract.components.schemas, withOwnKeywords);
+  ajv.addSchema({ $id: 'contract', components: { schemas } }, undefined, false, false);
   const modules = operations.map(async (operation) => {
     const validate = ajv.compile(forAjv(eventSchema(contract, operation)));
     const parameters = `export const parameters = ${JSON.stringify(parameterList(contract, operation))};\n`;

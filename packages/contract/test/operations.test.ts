@@ -43,9 +43,7 @@ test('the contract is refused if it has another method, an operationId twice, or
   expect(read({ '/x': { trace: {} } })).toThrow('/x has trace, which is not supported.');
   expect(read({ '/things/{id}': item, '/other/{id}': item })).toThrow('Two operations have the operationId putThing.');
   const gone = contractWith({ responses: { 200: { $ref: '#/components/responses/Gone' } } });
-  expect(() => readOperations(gone)).toThrow(
-    'There is a reference to #/components/responses/Gone, which does not exist.',
-  );
+  expect(() => readOperations(gone)).toThrow('A reference leads to #/components/responses/Gone, which does not exist.');
 });
 
 const anywhere = 'The type number inside anyOf, oneOf, not, if, contains or the like';

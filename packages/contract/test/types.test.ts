@@ -83,23 +83,7 @@ test('the generated contract lists the fields that a response requires, and thos
   ]);
 });
 
-const parameter = { name: 'a', in: 'query' as const, required: true, schema: text, example: 'x' };
-const optional = { ...parameter, name: 'b', required: false };
-
-test.each<[what: string, comment: string, parts: Partial<Operation>]>([
-  ['only its route if the contract has no examples', 'tryIt: `PUT /`', { body: named }],
-  [
-    'its summary and a call with the first body that YAML has not rounded',
-    'Try it: `PUT /` @example const result = await client.tryIt({"id":1});',
-    { summary: 'Try it', body: named, examples: [{ id: 2 ** 53 }, { id: 1 }] },
-  ],
-  [
-    'a call with the required parameters',
-    'tryIt: `PUT /` @example const result = await client.tryIt({"a":"x"});',
-    { parameters: [parameter, optional] },
-  ],
-  ['only its route if an example is rounded', 'tryIt: `PUT /`', { parameters: [{ ...parameter, example: 2 ** 53 }] }],
-  ['no end of a comment inside it', 'Try *\\/ it: `PUT /`', { summary: 'Try */ it', body: named }],
-])('the comment generated for an operation of the client contains %s', async (_, comment, parts) => {
-  expect(await typesOf(parts)).toContain(`  /** ${comment} */\n  tryIt: {`);
+test('the comment generated for an operation has its summary and its route, and no end of a comment inside it', async () => {
+  expect(await typesOf({})).toContain('  /** tryIt: `PUT /` */\n  tryIt: {');
+  expect(await typesOf({ summary: 'Try */ it' })).toContain('  /** Try *\\/ it: `PUT /` */\n');
 });
