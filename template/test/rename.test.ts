@@ -19,7 +19,6 @@ const inYaml = (source: string) => renamedSource({ file: 'x.yaml', source }, cus
 test.each([
   ['order', 'orders'],
   ['category', 'categories'],
-  ['key', 'keys'],
   ['customer-wish', 'customer-wishes'],
 ])('the plural of %s is %s, unless npm run rename gets another one', (singular, plural) => {
   expect(readNoun(singular)).toEqual({ singular, plural });
@@ -56,8 +55,6 @@ test.each([
     "// Adds an order. An Order, an `order`, an\n// order and a NewOrder.\nconst s = 'an order';",
   ],
   ['user', '// a plant', '// a user'],
-  ['hourly-rate', '// a plant', '// an hourly rate'],
-  ['category', '// a plant', '// a category'],
 ])('the article before the new noun becomes "an" if necessary: %s', (name, before, after) => {
   expect(renamedSource({ file: 'x.ts', source: before }, readNoun(name))).toBe(after);
 });
@@ -74,7 +71,6 @@ test('in a document, a rename keeps the old noun in prose, and replaces it in na
 test.each<[what: string, nouns: string[], says: string]>([
   ['missing', [], 'Give a noun'],
   ['in capitals', ['Order'], 'Order is not a noun in lower case'],
-  ['a path', ['../order'], '../order is not a noun in lower case'],
   ['a plural alone', ['orders'], 'orders looks like a plural'],
   ['a plural like the singular', ['sheep', 'sheep'], 'a plural that differs'],
   ['a name with the old one in it', ['power-plant'], 'must not contain "plant"'],

@@ -93,7 +93,6 @@ test.each<[says: string, change: Schema]>([
   [`${refuses} the body: additionalProperties false`, { body: { additionalProperties: false } }],
   [`${refuses} the body: not {"required":["x"]}`, { body: { not: { required: ['x'] } } }],
   [`${refuses} name: maxLength 9`, { fields: { name: { maxLength: 9 } } }],
-  [`${refuses} name: type "integer"`, { fields: { name: { type: 'integer' } } }],
   [`${refuses} size: minimum 2, maximum 9`, { fields: { size: { minimum: 2 } } }],
   [`${refuses} id: format int32`, { fields: { owner: { properties: { id: { format: 'int32' } } } } }],
   [`${refuses} color: enum ["red"]`, { fields: { color: { enum: ['red'] } } }],
@@ -109,7 +108,6 @@ test.each<[says: string, change: Schema]>([
   [`${answers} name: required`, { answer: { required: [] } }],
   [`${answers} name: type "string"`, { results: { name: { type: ['string', 'null'] } } }],
   [`${answers} count: no format`, { results: { count: { format: 'int64' } } }],
-  [`${answers} color: enum ["red","green"]`, { results: { color: { enum: ['red', 'green', 'blue'] } } }],
   [`${answers} the body: type "object"`, { responses: { 200: 'Answer or GatewayError' } }],
   ['may answer 404 with what the release rules out:', { responses: { 404: 'Problem or Answer or GatewayError' } }],
 ])('a new contract breaks released clients if it %s', (says, change) => {
@@ -119,7 +117,6 @@ test.each<[says: string, change: Schema]>([
 test.each<[what: string, change: Schema]>([
   ['nothing changes', {}],
   ['a scope is no longer required', { scopes: ['things/put'] }],
-  ['a parameter is new and optional', { parameters: { q: { in: 'query', schema: text } } }],
   ['a field of the body is new and optional', { fields: { weight: int64 } }],
   ['a string may have any length', { fields: { name: { maxLength: undefined, minLength: 0 } } }],
   ['a number may be smaller and larger', { fields: { size: { minimum: 0, maximum: 10 } } }],
@@ -134,7 +131,6 @@ test.each<[what: string, change: Schema]>([
   ["an error may also be the gateway's", { responses: { 404: 'Problem or GatewayError' } }],
   ['a field of a response is new', { results: { weight: int64 } }],
   ['a field of a response has fewer choices', { results: { color: { enum: ['red'] } } }],
-  ['a header is new', { headers: { ETag: { schema: text } } }],
 ])('a new contract does not break released clients if %s', (_, change) => {
   expect(breaksOfChange(change)).toEqual([]);
 });

@@ -10,18 +10,15 @@ const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
 const oneEntry = 'needs exactly one entry in security, such as "- bearerAuth: [things/create]".';
 
 test.each<[change: object, message: string]>([
-  [{ operationId: undefined }, 'needs an operationId such as createThing.'],
   [{ operationId: 'put-thing' }, 'needs an operationId such as createThing.'],
   [{ operationId: 'contract' }, 'cannot have the operationId contract, because another file has that name.'],
   [{ callbacks: {} }, 'has callbacks, which is not supported.'],
   [{ security: undefined }, oneEntry],
-  [{ security: [{ apiKey: [] }] }, oneEntry],
   [{ security: [{ bearerAuth: ['a'], apiKey: [] }] }, oneEntry],
   [{ security: [{ bearerAuth: ['a'] }, {}] }, oneEntry],
   [{ security: [{ bearerAuth: [] }] }, 'needs at least one scope in security.'],
   [{ security: [{ bearerAuth: ['two words'] }] }, 'requires "two words", which is not one OAuth 2.0 scope.'],
   [{ parameters: [] }, 'has the path parameters id, but declares none.'],
-  [{ parameters: [id, { ...id, name: 'x' }] }, 'has the path parameters id, but declares id, x.'],
   [{ parameters: [id, { ...query, name: 'id' }] }, 'has two parameters with the name id.'],
   [{ parameters: [id, { ...query, in: 'cookie' }] }, 'has the parameter q in cookie, which is not supported.'],
   [{ parameters: [id, { ...query, style: 'form' }] }, 'has the parameter q with style, which is not supported.'],
@@ -64,11 +61,9 @@ test.each<[schema: Schema, what: string]>([
     'The value * with both type number and format int64',
   ],
   [{ type: 'integer', format: 'uint8' }, 'The format uint8 of type integer'],
-  [{ type: 'number', format: 'int64' }, 'The format int64 of type number'],
   [{ ...int64, enum: [1] }, 'enum of an int64'],
   [{ type: 'number', minimum: '1' }, 'minimum: 1'],
   [{ ...int64, maximum: 2 ** 53 }, 'maximum with an integer beyond 2^53 - 1'],
-  [{ items: { type: 'integer', enum: [2 ** 53] } }, 'enum with an integer beyond 2^53 - 1'],
   [{ const: { deep: [2 ** 53] } }, 'const with an integer beyond 2^53 - 1'],
   [{ items: { properties: JSON.parse('{"__proto__":{}}') } }, 'A field with the name __proto__'],
   [{ required: ['constructor'] }, 'A field with the name constructor'],
@@ -78,7 +73,6 @@ test.each<[schema: Schema, what: string]>([
 });
 
 test.each<[schemas: Record<string, Schema>]>([
-  [{ A: ref('A') }],
   [{ A: { allOf: [ref('B')] }, B: ref('A') }],
   [{ A: { type: 'array', items: ref('A') } }],
 ])('the contract is refused if a schema refers to itself, but not through a field of an object: %j', (schemas) => {
@@ -100,7 +94,6 @@ const mismatch = "The default of the parameter q does not match the parameter's 
 
 test.each<[message: string, schema: Schema]>([
   [type, { type: 'object' }],
-  [type, { type: ['string', 'null'] }],
   [type, { type: 'array', items: { type: 'object' } }],
   [standard, { ...int64, default: 1 }],
   [standard, { type: 'array', items: { type: 'string' }, default: [] }],

@@ -5,7 +5,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { commitAll } from '../../../test/kit/git.ts';
-import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { copyProject, type ProjectCopy, startIn } from '../../release/project-copy.ts';
 
 const never = new AbortController().signal;
@@ -61,14 +61,5 @@ test('if the deployed commit refuses a setting, npm run diff names --deployed, a
   const { code, output } = await diff('--deployed', 'stage=test', 'HEAD');
   expect(output).toMatch(/\nHEAD cannot be synthesized:\n.* stage is "test", .*\n\n.* --deployed stage=dev\n$/);
   expect(code).toBe(1);
-  expect(await readdir(copy.temporary)).toEqual([]);
-});
-
-test('npm run diff leaves no temporary file behind, even if interrupted', async () => {
-  const { child, ended } = run(process.execPath, [path.join(copy.folder, 'tools/release/diff.ts'), 'HEAD'], {
-    TMPDIR: copy.temporary,
-  });
-  child.stdout.once('data', () => child.kill('SIGINT'));
-  expect(await ended).toMatchObject({ code: 1, stderr: 'Stopped.\n' });
   expect(await readdir(copy.temporary)).toEqual([]);
 });

@@ -42,8 +42,8 @@ beforeEach(async () => {
   git(project, 'tag', 'first');
 });
 
-const checkedOut = (ref: string, options: { project?: string; ownPackages?: boolean } = {}, signal = never) =>
-  checkOut(path.join(folder, 'then'), ref, signal, { project, ...options });
+const checkedOut = (ref: string, options: { project?: string; ownPackages?: boolean } = {}) =>
+  checkOut(path.join(folder, 'then'), ref, never, { project, ...options });
 const read = (checkout: { folder: string }, file: string) => readFile(path.join(checkout.folder, file), 'utf8');
 
 test("a checkout has the commit's files, the working tree's packages, and code that the end of the commit's script prepare generates", async () => {
@@ -85,10 +85,6 @@ test('checkOut says what is missing in a folder without git and at a commit with
   commitAll(project);
   const says = /^HEAD is too old: it has no package\.json, so its stack cannot be synthesized\.$/;
   await expect(checkedOut('HEAD')).rejects.toThrow(says);
-});
-
-test('checkOut rejects with an AbortError if the given signal is aborted', async () => {
-  await expect(checkedOut('HEAD', {}, AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
 });
 
 test('sharedWithMain returns the commit at which the branch left origin/main, or left main if there is no remote', async () => {

