@@ -94,6 +94,7 @@ test.each<[says: string, change: Schema]>([
   [`${refuses} the body: not {"required":["x"]}`, { body: { not: { required: ['x'] } } }],
   [`${refuses} name: maxLength 9`, { fields: { name: { maxLength: 9 } } }],
   [`${refuses} size: minimum 2, maximum 9`, { fields: { size: { minimum: 2 } } }],
+  [`${refuses} size: minimum 1, exclusiveMaximum 9`, { fields: { size: { maximum: undefined, exclusiveMaximum: 9 } } }],
   [`${refuses} id: format int32`, { fields: { owner: { properties: { id: { format: 'int32' } } } } }],
   [`${refuses} color: enum ["red"]`, { fields: { color: { enum: ['red'] } } }],
   [`${refuses} code: maxLength 1`, { part: { properties: { code: { maxLength: 1 } } } }],

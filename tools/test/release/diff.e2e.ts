@@ -59,7 +59,7 @@ test('npm run diff fails if a change adds a permission, breaks clients and leave
 
 test('if the deployed commit refuses a setting, npm run diff names --deployed, and leaves no temporary file behind', async () => {
   const { code, output } = await diff('--deployed', 'stage=test', 'HEAD');
-  expect(output).toMatch(/\nHEAD cannot be synthesized:\n.* stage is "test", .*\n\n.* --deployed stage=dev\n$/);
+  expect(output).toMatch(/\nHEAD cannot be synthesized:\n.* stage is "test": .*\n\n.* --deployed stage=dev\n$/);
   expect(code).toBe(1);
   expect(await readdir(copy.temporary)).toEqual([]);
 });
