@@ -1,61 +1,91 @@
-/** Tests the Lambda functions, their aliases and their logs. permissions.test.ts tests what the functions may do. */
-import { expect, test } from 'vitest';
-import { byFunction, byOperation, operationNames, propertiesOf, ref } from '../kit/template.ts';
+/**
+ * Tests the Lambda functions, and how a stack of stage `prod` shifts traffic to a new version. permissions.test.ts tests
+ * what the functions may do.
+ */
+import { expect, inject, test } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
+import { byFunction, byOperation, functionNames, operationNames, prod, propertiesOf, ref } from '../kit/template.ts';
 
 const functions = propertiesOf('AWS::Lambda::Function');
+const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');
 
-test('every function runs on Node 24 and arm64, and logs JSON to a log group that no other function uses', () => {
-  expect(functions).toMatchObject(
+/** The settings that all functions share. */
+const settings = {
+  Runtime: 'nodejs24.x',
+  Architectures: ['arm64'],
+  Handler: 'index.handler',
+  MemorySize: 1_769,
+  LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO', SystemLogLevel: 'INFO' },
+};
+
+test('every function runs on Node 24 and arm64, and logs JSON to a log group of its own, which expires', () => {
+  const names = [...functionNames, 'SmokeTest'];
+  expect(Object.keys(functions).sort()).toEqual(names.sort());
+  const logs = propertiesOf('AWS::Logs::LogGroup');
+  for (const name of names) {
+    expect(functions[name]).toMatchObject(settings);
+    expect(functions[name]).toMatchObject({ LoggingConfig: { LogGroup: ref(`${name}Logs`) } });
+  }
+  for (const name of [...names.map((each) => `${each}Logs`), 'ApiAccessLog']) {
+    expect(logs[name], name).toMatchObject({ RetentionInDays: 90 });
+  }
+});
+
+test("the environment of each operation's function has only the hash of the bundle and the name of the table", () => {
+  for (const [, name] of operationNames) {
+    const variables = { BUNDLE_SHA256: expect.any(String), TABLE_NAME: ref('Plants') };
+    expect(functions[name]?.['Environment']).toEqual({ Variables: variables });
+  }
+});
+
+test("the authorizer's time-out is below API Gateway's limit and above the time that fetching the issuer's keys may take", () => {
+  expect(functions['Authorizer']?.['Timeout'], 'seconds').toBeLessThan(10);
+  expect(functions['Authorizer']?.['Timeout'], 'seconds').toBeGreaterThan(3);
+});
+
+test('an operation has a time-out of 5 s; the code in functions/http/ answers at least 2.7 s before that, so within 2.3 s', () => {
+  for (const [, name] of operationNames) expect(functions[name]?.['Timeout'], name).toBe(5);
+});
+
+test('each new version is smoke-tested before it gets requests, rolled out in steps, and rolled back by an alarm', () => {
+  expect(groups).toMatchObject(
     byFunction((name) => [
       [
-        name,
+        `${name}RollOut`,
         {
-          Runtime: 'nodejs24.x',
-          Architectures: ['arm64'],
-          Handler: 'index.handler',
-          MemorySize: 1_769,
-          LoggingConfig: {
-            LogFormat: 'JSON',
-            ApplicationLogLevel: 'INFO',
-            SystemLogLevel: 'INFO',
-            LogGroup: ref(`${name}Logs`),
-          },
+          DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
+          AutoRollbackConfiguration: { Enabled: true, Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'] },
+          AlarmConfiguration: { Enabled: true },
         },
       ],
     ]),
   );
+  for (const name of functionNames) {
+    const { Properties, UpdatePolicy, DependsOn } = prod.Resources[`${name}Live`] ?? {};
+    expect(Properties).toMatchObject({ Name: 'live', FunctionName: ref(name) });
+    const update = { DeploymentGroupName: ref(`${name}RollOut`), BeforeAllowTrafficHook: ref('SmokeTest') };
+    expect(UpdatePolicy).toMatchObject({ CodeDeployLambdaAliasUpdate: update });
+    // First, the smoke test must know the new versions, and the permissions for the roll-out must exist.
+    expect(DependsOn).toEqual(expect.arrayContaining(['SmokeTest', `${name}RollOutRoleDefaultPolicy`]));
+  }
+  expect(prod.Resources['SmokeTest']?.DependsOn).toContain('SmokeTestRoleDefaultPolicy');
 });
 
-test("the environment of each operation's function has only the hash of the bundle and the name of the table", () => {
-  expect(functions).toMatchObject(
-    byOperation((name) => [
-      [name, { Environment: { Variables: { BUNDLE_SHA256: expect.any(String), TABLE_NAME: ref('Plants') } } }],
-    ]),
-  );
-  const variables = operationNames.map(([, name]) => functions[name]?.['Environment'] as { Variables: object });
-  expect(variables.map(({ Variables }) => Object.keys(Variables).length)).toEqual(operationNames.map(() => 2));
-});
-
-test("the authorizer's time-out is below API Gateway's limit and above the time that fetching the issuer's keys may take", () => {
-  expect(functions['Authorizer']?.['Timeout'], 'seconds of the authorizer').toBeLessThan(10);
-  expect(functions['Authorizer']?.['Timeout'], 'seconds of the authorizer').toBeGreaterThan(3);
-});
-
-test.each(operationNames)(
-  '%s has a time-out of 5 s; the code in functions/http/ answers at least 2.7 s before that, so within 2.3 s',
-  (_, name) => {
-    expect(functions[name]?.['Timeout'], 'seconds').toBe(5);
-  },
-);
-
-test('every function is called through its alias `live`', () => {
-  expect(propertiesOf('AWS::Lambda::Alias')).toMatchObject(
-    byFunction((name) => [[`${name}Live`, { Name: 'live', FunctionName: ref(name) }]]),
+test("only a function's own alarms roll the function back: Errors and, if the function is an operation, also Faults", () => {
+  const faults: Record<string, string[]> = byOperation((name) => [[name, [`PlantStore-${name}Faults`]]]);
+  const alarms = Object.entries(groups).map(([name, { AlarmConfiguration }]) => {
+    const { Alarms } = AlarmConfiguration as { Alarms: { Name: { Ref: string } }[] };
+    return [name, Alarms.map(({ Name }) => prod.Resources[Name.Ref]?.Properties['AlarmName'])];
+  });
+  expect(Object.fromEntries(alarms)).toEqual(
+    byFunction((name) => [[`${name}RollOut`, [`PlantStore-${name}Errors`, ...(faults[name] ?? [])]]]),
   );
 });
 
-test('the logs of the functions and of the API expire', () => {
-  const days = Object.entries(propertiesOf('AWS::Logs::LogGroup')).map(([name, log]) => [name, log['RetentionInDays']]);
-  const others = { ApiAccessLog: 90, SmokeTestLogs: 90 };
-  expect(Object.fromEntries(days)).toEqual({ ...byFunction((name) => [[`${name}Logs`, 90]]), ...others });
+test('the environment of the smoke test names the new version of each function, and the issuer that the authorizer trusts', () => {
+  const { environment } = inject('stack').functions.find(({ name }) => name.startsWith('SmokeTest')) ?? {};
+  expect(environment).toMatchObject({ ISSUER: 'https://issuer.example' });
+  const names = [...Object.keys(operations), 'authorizer'];
+  const versions = names.map((name) => [name, expect.stringMatching(new RegExp(`:function:${name}[^:]*:1$`, 'i'))]);
+  expect(JSON.parse(environment?.['VERSIONS'] ?? '')).toEqual(Object.fromEntries(versions));
 });
