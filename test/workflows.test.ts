@@ -8,9 +8,8 @@ import { allowable } from '../tools/release/diff/verdict.ts';
 import { temporaryFolder } from './kit/local-service.ts';
 
 type Step = { uses?: string; run?: string; with?: Record<string, unknown> };
-type Job = { uses?: string; steps?: Step[]; permissions?: Permissions; environment?: string; concurrency?: string };
-type Permissions = Record<string, string>;
-type Workflow = { on: object; permissions?: Permissions; jobs: Record<string, Job & { 'timeout-minutes'?: number }> };
+type Job = { uses?: string; steps?: Step[]; permissions?: Record<string, string>; 'timeout-minutes'?: number };
+type Workflow = { on: object; permissions?: object; jobs: Record<string, Job> };
 
 const github = path.resolve(import.meta.dirname, '../.github');
 const files = readdirSync(path.join(github, 'workflows'));
@@ -24,20 +23,21 @@ const jobsOf = (file: string) => Object.values(read(file).workflow.jobs);
 const stepsOf = (file: string): Step[] => jobsOf(file).flatMap(({ steps = [] }) => steps);
 
 describe.each(files)('the workflow %s', (file) => {
+  const { text, workflow } = read(file);
+
   test('pins each third-party action to a commit, with the version of the action in a comment', () => {
     const used = [...jobsOf(file), ...stepsOf(file)].flatMap(({ uses }) => uses ?? []);
     expect(used, 'the actions that it uses').not.toEqual([]);
-    const lines = read(file).text.split('\n');
     for (const action of used.filter((each) => !each.startsWith('./'))) {
       expect(action).toMatch(/^[\w-]+\/[\w/-]+@[\da-f]{40}$/);
-      const ends = lines.filter((line) => line.includes(action)).map((line) => line.split(action)[1]);
+      const ends = text.split('\n').flatMap((line) => line.split(action)[1] ?? []);
       for (const end of ends) expect(end, action).toMatch(/^ # v\d+\.\d+\.\d+$/);
     }
   });
 
   test('can only read the repository, except in the jobs that need more permissions', () => {
-    expect(read(file).workflow.permissions).toEqual({ contents: 'read' });
-    const writes = Object.entries(read(file).workflow.jobs).flatMap(([name, { permissions = {} }]) =>
+    expect(workflow.permissions).toEqual({ contents: 'read' });
+    const writes = Object.entries(workflow.jobs).flatMap(([name, { permissions = {} }]) =>
       Object.entries(permissions).flatMap(([scope, right]) => (right === 'read' ? [] : [`${name} ${scope}`])),
     );
     const allowed: Record<string, string[]> = {
@@ -47,17 +47,13 @@ describe.each(files)('the workflow %s', (file) => {
     expect(writes).toEqual(allowed[file] ?? []);
   });
 
-  test('leaves no token in the checked-out repository, uses no secrets, and has a time limit', () => {
+  test('leaves no token in the checked-out repository, uses no secrets, runs no text of GitHub expressions, and has a time limit', () => {
     const checkouts = stepsOf(file).filter(({ uses }) => uses?.startsWith('actions/checkout@'));
-    expect(checkouts).toMatchObject(checkouts.map(() => ({ with: { 'persist-credentials': false } })));
-    expect(read(file).text).not.toMatch(/secrets|pull_request_target|workflow_run/);
-    const endless = jobsOf(file).filter((job) => job.uses === undefined && !job['timeout-minutes']);
-    expect(endless).toEqual([]);
+    for (const checkout of checkouts) expect(checkout).toMatchObject({ with: { 'persist-credentials': false } });
+    expect(text).not.toMatch(/secrets|pull_request_target|workflow_run/);
+    for (const { run = '' } of stepsOf(file)) expect(run).not.toContain('${{');
+    for (const job of jobsOf(file)) expect(job.uses ?? job['timeout-minutes']).toBeTruthy();
   });
-});
-
-test.each(files)('%s inserts no GitHub expressions into commands, because a shell might run their text', (file) => {
-  expect(stepsOf(file).flatMap(({ run = '' }) => run.match(/\$\{\{.*?\}\}/g) ?? [])).toEqual([]);
 });
 
 test('each rule that npm run diff --allow can lift, and no other rule, has a label that lifts the rule for a pull request', () => {
@@ -92,12 +88,6 @@ test('the workflow step that runs npm run diff compares the stacks of the servic
   expect(runStep('exit 1')).toBe(1);
 });
 
-test('all workflows use the same commit of each action', () => {
-  const pinned = new Set(files.flatMap(stepsOf).flatMap(({ uses }) => uses?.replace('/init@', '/analyze@') ?? []));
-  const names = [...pinned].map((action) => action.split('@')[0]);
-  expect(names).toEqual([...new Set(names)]);
-});
-
 test('the CI workflow runs .ci/run and no other command', () => {
   expect(stepsOf('ci.yml').flatMap(({ run }) => run ?? [])).toEqual(['.ci/run']);
 });
@@ -115,7 +105,7 @@ test('a push to main is deployed after CI, first to the stage dev and then to th
 test.each(['dev', 'prod'])(
   'the deployment to stage %s synthesizes the stack before it gets AWS credentials, and attests the provenance of the bundles',
   (stage) => {
-    const steps = read('deploy.yml').workflow.jobs[stage]?.steps?.map(({ uses, run }) => uses ?? run ?? '') ?? [];
+    const { steps = [] } = read('deploy.yml').workflow.jobs[stage] ?? {};
     const stack = stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`;
     const inOrder = [
       new RegExp(`^npx cdk synth --quiet -c stage=${stage} `),
@@ -124,29 +114,24 @@ test.each(['dev', 'prod'])(
       new RegExp(`^npm run -s verify -- --stack ${stack}$`),
       /^actions\/attest-build-provenance@/,
     ];
-    const places = inOrder.map((step) => steps.findIndex((each) => step.test(each)));
+    const places = inOrder.map((step) => steps.findIndex(({ uses, run }) => step.test(uses ?? run ?? '')));
     expect(places).not.toContain(-1);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
-    expect(steps.filter((each) => /\bcdk (synth|deploy)\b/.test(each))).toHaveLength(2);
-    const attests = read('deploy.yml').workflow.jobs[stage]?.steps?.at(places.at(-1) ?? 0);
-    expect(attests?.with).toEqual({ 'subject-path': 'cdk.out/asset.*/index.js' });
+    expect(steps.filter(({ run = '' }) => /\bcdk (synth|deploy)\b/.test(run))).toHaveLength(2);
+    expect(steps[places.at(-1) ?? 0]?.with).toEqual({ 'subject-path': 'cdk.out/asset.*/index.js' });
   },
 );
 
 test('Dependabot updates every lock file and every workflow weekly, and updates Node.js separately from the rest', () => {
   const { updates } = parse(readFileSync(path.join(github, 'dependabot.yml'), 'utf8'));
-  const directories = ['/', '/**/*'];
+  const schedule = { interval: 'weekly' };
   expect(updates).toMatchObject([
-    { 'package-ecosystem': 'npm', directories },
-    { 'package-ecosystem': 'github-actions', directory: '/' },
+    { 'package-ecosystem': 'npm', directories: ['/', '/**/*'], schedule },
+    { 'package-ecosystem': 'github-actions', directory: '/', schedule },
   ]);
-  for (const update of updates) expect(update).toMatchObject({ schedule: { interval: 'weekly' } });
   // Dependabot puts a package into the first group that matches the package, so the order of the groups matters.
-  expect(updates.map(({ groups }: { groups: object }) => Object.entries(groups))).toEqual([
-    [
-      ['node', { patterns: ['node-linux-*'] }],
-      ['packages', { patterns: ['*'] }],
-    ],
-    [['actions', { patterns: ['*'] }]],
+  expect(Object.entries(updates[0].groups)).toEqual([
+    ['node', { patterns: ['node-linux-*'] }],
+    ['packages', { patterns: ['*'] }],
   ]);
 });

@@ -8,18 +8,6 @@ import { kinds, templateOf, withStack } from '../kit/stacks.ts';
 import { byFunction, ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 /**
- * Returns, by path, the values of `changed` that differ from those of `original`. For a path at which `changed` has no
- * value, returns `absent`.
- */
-const differences = (original: unknown, changed: unknown, path: string[] = []): Record<string, unknown> => {
-  if (original === changed) return {};
-  if (!(original instanceof Object && changed instanceof Object)) return { [path.join('.')]: changed ?? 'absent' };
-  const [before, after] = [original, changed] as [Record<string, unknown>, Record<string, unknown>];
-  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return Object.assign({}, ...keys.map((key) => differences(before[key], after[key], [...path, key])));
-};
-
-/**
  * Returns a template with STACK in place of everything that matches `name`: the stack's name (`PlantStore-dev`) and its
  * form in logical ids, which contain no dash (`PlantStoredev`).
  */
@@ -27,14 +15,11 @@ const templateFor = (context: Record<string, string>, name: RegExp): Template =>
   JSON.parse(JSON.stringify(withoutHashes(templateOf(context).toJSON())).replaceAll(name, 'STACK'));
 
 const prodName = /PlantStore/g;
-const devName = /PlantStore-?dev/g;
-const annaName = /PlantStore-?dev-?anna/g;
 const templates = {
   prod: templateFor(kinds.prod, prodName),
   prodWithIssuer: templateFor(kinds.prodWithIssuer, prodName),
-  dev: templateFor(kinds.dev, devName),
-  devWithIssuer: templateFor(kinds.devWithIssuer, devName),
-  anna: templateFor({ stage: 'dev-anna' }, annaName),
+  dev: templateFor(kinds.dev, /PlantStore-?dev/g),
+  anna: templateFor({ stage: 'dev-anna' }, /PlantStore-?dev-?anna/g),
 };
 
 test('a dev stack rolls out at once, keeps logs for a week, and has neither a smoke test nor backups', () => {
@@ -44,15 +29,15 @@ test('a dev stack rolls out at once, keeps logs for a week, and has neither a sm
   for (const { UpdatePolicy } of Object.values(ofType('AWS::Lambda::Alias', dev))) expect(UpdatePolicy).toBe(undefined);
   const logs = Object.values(propertiesOf('AWS::Logs::LogGroup', dev));
   expect(new Set(logs.map(({ RetentionInDays }) => RetentionInDays))).toEqual(new Set([7]));
-  const replica = expect.not.objectContaining({ PointInTimeRecoverySpecification: expect.anything() });
-  expect(dev.Resources['Plants']?.Properties['Replicas']).toEqual([replica]);
-  expect(dev.Resources['Plants']?.Properties['Replicas']).toMatchObject([{ DeletionProtectionEnabled: false }]);
+  const [replica, ...others] = Object(dev.Resources['Plants']?.Properties).Replicas;
+  expect(others).toEqual([]);
+  expect(replica).toMatchObject({ DeletionProtectionEnabled: false });
+  expect(replica).not.toHaveProperty('PointInTimeRecoverySpecification');
   expect(dev.Resources['TokenIssuerPool']?.Properties).toMatchObject({ DeletionProtection: 'INACTIVE' });
-  expect(Object.keys(ofType('AWS::Cognito::UserPool', templates.devWithIssuer))).toEqual([]);
 });
 
 test('the stacks of stage dev-anna and stage dev differ only in their names', () => {
-  expect(differences(templates.dev, templates.anna)).toEqual({});
+  expect(templates.anna).toEqual(templates.dev);
 });
 
 /**
@@ -114,16 +99,13 @@ test('the outputs of a stack with an external issuer include the URL of the serv
   expect(scopes.sort()).toEqual([...new Set(Object.values(operations).flatMap((each) => each.scopes))].sort());
 });
 
-test('alarms are mailed to the address that alarmEmail in the CDK context sets', () => {
+test("alarmEmail in the CDK context subscribes an address to the alarms; rateLimit and burstLimit set the API's throttle", () => {
   expect(ofType('AWS::SNS::Subscription', templates.prod)).toEqual({});
-  const template = withoutHashes(templateOf({ ...kinds.prod, alarmEmail: 'me@a.example' }).toJSON());
-  const [subscription, ...others] = Object.values(propertiesOf('AWS::SNS::Subscription', template));
-  expect(subscription).toEqual({ Protocol: 'email', Endpoint: 'me@a.example', TopicArn: ref('MonitoringAlarms') });
-  expect(others).toEqual([]);
-});
-
-test("rateLimit and burstLimit in the CDK context set the API's throttle", () => {
-  const template = withoutHashes(templateOf({ ...kinds.prod, rateLimit: '20', burstLimit: '30' }).toJSON());
+  const context = { ...kinds.prod, alarmEmail: 'me@a.example', rateLimit: '20', burstLimit: '30' };
+  const template = templateFor(context, prodName);
+  expect(Object.values(propertiesOf('AWS::SNS::Subscription', template))).toEqual([
+    { Protocol: 'email', Endpoint: 'me@a.example', TopicArn: ref('MonitoringAlarms') },
+  ]);
   expect(template.Resources['ApiStage']?.Properties).toMatchObject({
     DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 30 },
   });
@@ -140,45 +122,34 @@ test('X-Ray traces the functions, and their roles may write traces, only if the 
       expected.Resources[`${name}Role`]?.Properties ?? {};
     for (const { PolicyDocument } of Policies as Policy[]) PolicyDocument.Statement.splice(1, 0, write);
   }
-  expect(differences(expected, templateFor({ ...kinds.prod, tracing: 'on' }, prodName))).toEqual({});
+  expect(templateFor({ ...kinds.prod, tracing: 'on' }, prodName)).toEqual(expected);
   expect(JSON.stringify(templates)).not.toMatch(/TracingConfig|xray/);
 });
 
-/** Returns the tags that the CDK gives CloudFormation together with the template: they are in the cloud assembly. */
-const tagsOf = (context: Record<string, string>) =>
-  withStack(context, (stack) => Stage.of(stack)?.synth().getStackArtifact(stack.artifactId).tags);
-
 test('the stack has the tags service and stage, and the tag owner if the CDK context has an owner', () => {
-  expect(tagsOf(kinds.prod)).toEqual({ service: 'plant-store', stage: 'prod' });
-  expect(tagsOf({ stage: 'dev-anna', owner: 'Team A' })).toEqual({
-    service: 'plant-store',
-    stage: 'dev-anna',
-    owner: 'Team A',
-  });
+  // CDK gives CloudFormation the tags together with the template: they are in the cloud assembly.
+  const tagsOf = (context: Record<string, string>) =>
+    withStack(context, (stack) => Stage.of(stack)?.synth().getStackArtifact(stack.artifactId).tags);
+  const service = 'plant-store';
+  expect(tagsOf(kinds.prod)).toEqual({ service, stage: 'prod' });
+  expect(tagsOf({ stage: 'dev-anna', owner: 'Team A' })).toEqual({ service, stage: 'dev-anna', owner: 'Team A' });
 });
 
 test('the tags do not change the template, so a new owner deploys no new function versions', () => {
-  const ofTeamA = templateOf({ owner: 'Team A' }).toJSON();
-  expect(templateOf({ owner: 'Team B' }).toJSON()).toEqual(ofTeamA);
-  expect(templateOf({}).toJSON()).toEqual(ofTeamA);
-  expect(JSON.stringify(ofTeamA)).not.toContain('"Tags":');
+  expect(templateOf({ owner: 'Team A' }).toJSON()).toEqual(templateOf({}).toJSON());
 });
 
 test('the stack has exactly one table: on-demand, with the number `id` as its only key, and with point-in-time recovery', () => {
-  expect(propertiesOf('AWS::DynamoDB::GlobalTable')).toMatchObject({
-    Plants: {
+  const tables = Object.values(propertiesOf('AWS::DynamoDB::GlobalTable'));
+  const recovery = { PointInTimeRecoveryEnabled: true, RecoveryPeriodInDays: 35 };
+  expect(tables).toMatchObject([
+    {
       KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
       AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
       BillingMode: 'PAY_PER_REQUEST',
-      Replicas: [
-        {
-          DeletionProtectionEnabled: true,
-          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true, RecoveryPeriodInDays: 35 },
-        },
-      ],
+      Replicas: [{ DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: recovery }],
     },
-  });
-  expect(Object.keys(propertiesOf('AWS::DynamoDB::GlobalTable'))).toEqual(['Plants']);
+  ]);
 });
 
 test.each(Object.entries(kinds))('only a stack of stage prod has termination protection: %s', (kind, context) => {

@@ -1,7 +1,7 @@
 /**
  * Tests that the template and the bundles depend only on sources and node_modules, so that anybody can reproduce them.
  */
-import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { bundleInputs, listEntries } from '../../infra/bundling.ts';
@@ -16,7 +16,7 @@ const root = path.resolve(import.meta.dirname, '../..');
  * packages are not linked, because esbuild would follow the links out of `folder`.
  */
 const copyInto = (folder: string): void => {
-  for (const each of ['functions', 'infra', 'local', 'package.json', 'tsconfig.json']) {
+  for (const each of ['functions', 'infra', 'package.json', 'tsconfig.json']) {
     cpSync(path.join(root, each), path.join(folder, each), { recursive: true });
   }
   const bundled = new Set(listEntries().flatMap((entry) => bundleInputs(entry).packages));
@@ -30,19 +30,27 @@ const copyInto = (folder: string): void => {
   }
 };
 
+/** Leaves out what only infra/app.ts adds: the acknowledged findings of cdk-nag. */
+const withoutMetadata = (template: string): unknown =>
+  JSON.parse(template, (key, value) => (key === 'Metadata' ? undefined : value));
+
 test('a build in another folder, with another umask, locale and time zone, makes the same template, and bundles that are the same byte for byte', async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const [copy, output] = [path.join(folder, 'another folder'), path.join(folder, 'cdk.out')];
   copyInto(copy);
-  const synthesize = `import { makeApp } from './local/stack.ts'; makeApp(process.argv[2], JSON.parse(process.argv[3])).synth();`;
-  writeFileSync(path.join(copy, 'synthesize.ts'), synthesize);
-  const command = `cd "$1" && umask 077 && exec ${process.execPath} synthesize.ts "$2" "$3"`;
-  const environment = { LC_ALL: 'tr_TR.UTF-8', TZ: 'Pacific/Auckland' };
-  const args = ['-c', command, 'sh', copy, output, JSON.stringify({ ...featureFlags, ...kinds.prodWithIssuer })];
-  const { code, stderr } = await run('sh', args, environment).ended;
+  const command = `cd '${copy}' && umask 077 && exec '${process.execPath}' infra/app.ts`;
+  const environment = {
+    LC_ALL: 'tr_TR.UTF-8',
+    TZ: 'Pacific/Auckland',
+    CDK_OUTDIR: output,
+    CDK_CONTEXT_JSON: JSON.stringify({ ...featureFlags, ...kinds.prodWithIssuer }),
+    CDK_VALIDATION: 'false',
+  };
+  const { code, stderr } = await run('sh', ['-c', command], environment).ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(JSON.parse(readFileSync(path.join(output, 'PlantStore.template.json'), 'utf8'))).toEqual(inject('template'));
+  const text = readFileSync(path.join(output, 'PlantStore.template.json'), 'utf8');
+  expect(withoutMetadata(text)).toEqual(withoutMetadata(JSON.stringify(inject('template'))));
   for (const { name, folder: asset } of inject('stack').functions) {
     const [here, there] = [asset, path.join(output, path.basename(asset))].map((each) =>
       readFileSync(path.join(each, 'index.js')),

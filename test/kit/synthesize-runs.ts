@@ -4,10 +4,9 @@
  */
 import { featureFlags } from './feature-flags.ts';
 
-const runs: { context: Record<string, string>; umask: string; folder: string }[] = JSON.parse(
-  process.env['RUNS'] ?? '',
-);
-for (const [index, { context, umask, folder }] of runs.entries()) {
+const runs: { context: Record<string, string>; folder: string }[] = JSON.parse(process.env['RUNS'] ?? '');
+const umask = process.umask();
+for (const [index, { context, folder }] of runs.entries()) {
   process.umask(umask);
   process.env['CDK_OUTDIR'] = folder;
   process.env['CDK_CONTEXT_JSON'] = JSON.stringify({ ...featureFlags, ...context });
