@@ -22,12 +22,7 @@ export type Alarm = { limit: number; metric: Watched; timing: Timing; means: str
 type Alarms = Record<string, Alarm>;
 
 /** An alarm that goes off if `metric` is above `limit` in each of the last periods. */
-const above = (limit: number, metric: Watched, timing: Timing, means: string): Alarm => ({
-  limit,
-  metric,
-  timing,
-  means,
-});
+const above = (limit: number, metric: Watched, timing: Timing, means: string) => ({ limit, metric, timing, means });
 
 export const sum = { statistic: Stats.SUM };
 export const p99 = { statistic: Stats.percentile(99) };
@@ -56,15 +51,14 @@ export const ofOperation = (operation: ServiceFunction): Alarms => ({
 
 /** Returns the alarms that every function has. They watch the function's alias, because callers invoke the alias. */
 const ofFunction = ({ live, timeout }: ServiceFunction): Alarms => {
-  const [errors, throttles, duration] = [
-    live.metricErrors(sum),
-    live.metricThrottles(sum),
-    live.metricDuration(maximum),
-  ];
+  const duration = live.metricDuration(maximum);
   const tooLong = 0.8 * timeout.toMilliseconds();
   return {
-    Errors: { ...above(0, errors, atOnce, 'The function threw, crashed or timed out.'), rollsBack: true },
-    Throttles: above(0, throttles, soon, 'Lambda could not run another instance of the function.'),
+    Errors: {
+      ...above(0, live.metricErrors(sum), atOnce, 'The function threw, crashed or timed out.'),
+      rollsBack: true,
+    },
+    Throttles: above(0, live.metricThrottles(sum), soon, 'Lambda could not run another instance of the function.'),
     Duration: above(tooLong, duration, soon, 'An invocation took more than 80 % of the time-out.'),
   };
 };

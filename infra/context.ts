@@ -76,7 +76,7 @@ type Key = keyof Context;
 /** The settings that the CDK context may have. No other key can be read. */
 export const keys = Object.keys(schema.shape) as Key[];
 
-/** The keys with neither `@` nor `:` that the CDK itself reads or writes. A test finds them in the CDK's code. */
+/** The keys with neither `@` nor `:` that the CDK itself reads or writes. */
 export const cdkKeys = ['acknowledged-issue-numbers', 'assets-ecr-repository-name', 'cdk-migrate', 'cli-telemetry'];
 
 /** For each setting, those that must be set together with it. */

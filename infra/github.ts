@@ -20,11 +20,7 @@ export const readGitHub = (node: Node): GitHubSettings | undefined => {
   if (stage !== undefined && stage !== 'dev' && stage !== 'prod') {
     throw refused('stage', stage, 'must be dev or prod, or left out to let GitHub deploy both');
   }
-  return {
-    repository,
-    environments: stage ? [stage] : ['dev', 'prod'],
-    hasProvider: githubProvider !== undefined,
-  };
+  return { repository, environments: stage ? [stage] : ['dev', 'prod'], hasProvider: githubProvider !== undefined };
 };
 
 const issuer = 'token.actions.githubusercontent.com';

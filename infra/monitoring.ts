@@ -1,8 +1,11 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Aws, Duration, Stack } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
-import { AlarmTopic } from './alarm-topic.ts';
+import { acknowledge } from './acknowledge.ts';
 import * as alarms from './alarms.ts';
 import { outcomes, refusals, storeAttempts, storeTimes } from './log-metrics.ts';
 import type { PlantApi } from './plant-api.ts';
@@ -21,7 +24,7 @@ export class Monitoring extends Construct {
   constructor(scope: Construct, id: string, parts: Parts, alarmEmail: string | undefined) {
     super(scope, id);
     const { stackName, region } = Stack.of(this);
-    this.#action = new SnsAction(new AlarmTopic(this, 'Alarms', alarmEmail));
+    this.#action = new SnsAction(this.#addTopic(alarmEmail));
     const rows = [
       this.#add(alarms.ofApi(parts.api)),
       this.#add(alarms.ofAuthorizer(parts.authorizer), parts.authorizer),
@@ -37,20 +40,29 @@ export class Monitoring extends Construct {
       defaultInterval: Duration.hours(3),
       widgets: [
         [new cloudwatch.TextWidget({ markdown: title, width: 24, height: 2 })],
-        [
-          new cloudwatch.AlarmStatusWidget({
-            title: 'Alarms',
-            alarms: rows.flat(),
-            width: 24,
-            height: 4,
-          }),
-        ],
+        [new cloudwatch.AlarmStatusWidget({ title: 'Alarms', alarms: rows.flat(), width: 24, height: 4 })],
         graphs(parts),
         ...rows.map((row) => row.map((alarm) => new cloudwatch.AlarmWidget({ title: alarm.node.id, alarm }))),
       ],
     });
     const console = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}`;
     this.dashboardUrl = `${console}#dashboards/dashboard/${dashboardName}`;
+  }
+
+  /** Makes the SNS topic for the start and end of every alarm. Subscribes `email`; others may subscribe by hand. */
+  #addTopic(email: string | undefined): Topic {
+    const topic = new Topic(this, 'Alarms', { enforceSSL: true });
+    // enforceSSL replaces SNS's default policy, which lets the account's alarms publish, so grant that again.
+    const conditions = { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } };
+    topic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions }));
+    if (email !== undefined) {
+      acknowledge(
+        topic.addSubscription(new EmailSubscription(email)),
+        'Serverless-SNSRedrivePolicy',
+        'Nobody would read a queue of undelivered mails; the dashboard shows the alarms anyway.',
+      );
+    }
+    return topic;
   }
 
   /** Makes alarms. Those of a function begin with its id, such as AuthorizerErrors. */

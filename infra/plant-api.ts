@@ -4,18 +4,22 @@ import {
   ApiMapping,
   CorsHttpMethod,
   type CorsPreflightOptions,
+  DomainName,
   HttpApi,
   HttpStage,
   LogGroupLogDestination,
+  SecurityPolicy,
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53';
+import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import type { Construct } from 'constructs';
 import { responseHeaders } from '../functions/generated/contract.ts';
-import { ApiDomain } from './api-domain.ts';
 import type { Operation } from './operations.ts';
 import { ServiceLog } from './service-log.ts';
-import type { Settings } from './settings.ts';
+import type { Domain, Settings } from './settings.ts';
 
 type PlantApiProps = { authorizer: IFunction; operations: Operation<string>[] } & Settings;
 
@@ -58,6 +62,31 @@ export class PlantApi extends HttpApi {
       new ApiMapping(this, 'Mapping', { api: this, domainName, stage: apiStage });
       this.outputs = domainName.outputs;
     }
+  }
+}
+
+/** The API's custom domain name, for TLS 1.2 or newer, with a DNS record if the settings name the DNS zone. */
+class ApiDomain extends DomainName {
+  /** Outputs of the stack. Without a DNS record, make one that points from the domain name to `DomainTarget`. */
+  readonly outputs: { ApiUrl: string; DomainTarget?: string };
+
+  constructor(scope: Construct, id: string, { domainName, certificateArn, zone }: Domain) {
+    super(scope, id, {
+      domainName,
+      certificate: Certificate.fromCertificateArn(scope, `${id}Certificate`, certificateArn),
+      securityPolicy: SecurityPolicy.TLS_1_2,
+    });
+    const ApiUrl = `https://${domainName}`;
+    this.outputs = zone ? { ApiUrl } : { ApiUrl, DomainTarget: this.regionalDomainName };
+    if (zone === undefined) return;
+    // The domain has IPv4 addresses only, so it needs no AAAA record.
+    new ARecord(this, 'Record', {
+      zone: HostedZone.fromHostedZoneAttributes(this, 'Zone', zone),
+      recordName: domainName,
+      target: RecordTarget.fromAlias(
+        new ApiGatewayv2DomainProperties(this.regionalDomainName, this.regionalHostedZoneId),
+      ),
+    });
   }
 }
 

@@ -23,9 +23,8 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     super(parent, id);
     const identifier = resourceOf(scopes);
     if (identifier === undefined) {
-      throw new ConfigurationError(
-        `Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has ${scopes.join(' ')}.`,
-      );
+      const needed = 'Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE';
+      throw new ConfigurationError(`${needed}, but schemas/openapi.yaml has ${scopes.join(' ')}.`);
     }
     const pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
@@ -65,8 +64,8 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     const stackUuid = Fn.select(2, Fn.split('/', Aws.STACK_ID));
     const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `plants-${stackUuid}` } });
     if (stage === 'prod') {
-      for (const each of [resourceServer, client, domain])
-        each.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+      const kept = [resourceServer, client, domain];
+      for (const each of kept) each.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
     }
     this.issuer = pool.userPoolProviderUrl;
     this.jwksUri = `${this.issuer}/.well-known/jwks.json`;

@@ -143,13 +143,6 @@ const byFile: Record<string, Row[]> = {
     ["isSame.join(' AND ')", 'isSame[0]', 'A plant without a tag overwrites one that has a tag.'],
     ['/item size.*exceeded/i', '/item.*too large/i', 'A plant over 400 KB counts as a fault of ours.'],
   ],
-  'infra/alarm-topic.ts': [
-    [
-      "{ StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } }",
-      '{}',
-      'Alarms of any account may publish to the topic.',
-    ],
-  ],
   'infra/alarms.ts': [
     ["terms.join(' + ')", "terms.join(' * ')", 'Throttled writes set off no alarm unless reads are throttled, too.'],
     [
@@ -186,6 +179,11 @@ const byFile: Record<string, Row[]> = {
     ['-Plants*`', '-*`', 'The role for dev may read the tables of other dev stages.'],
   ],
   'infra/monitoring.ts': [
+    [
+      "{ StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } }",
+      '{}',
+      'Alarms of any account may publish to the topic.',
+    ],
     ['What to do: docs/operate/runbook.md,', 'What to do: README.md,', 'The mail of an alarm does not say what to do.'],
     ['cloudwatch/home?region=', 'cloudwatch/home?area=', "The dashboard's URL opens another region."],
   ],
