@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { featureFlags } from '../kit/feature-flags.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
-import { ofType, propertiesOf, type Template, withoutHashes } from '../kit/template.ts';
+import { propertiesOf, type Template, withoutHashes } from '../kit/template.ts';
 
 const document = await readFile('docs/operate/limits.md', 'utf8');
 const [, app = ''] = /npx cdk deploy --app '([^']+)'/.exec(document) ?? [];
@@ -32,33 +32,28 @@ test('the recipe for AWS WAF allows each token and each IP address fewer request
   expect([code, said]).toEqual([0, expect.not.stringMatching(/error|violation/i)]);
   const template: Template = withoutHashes(JSON.parse(await readFile(file, 'utf8')));
 
-  const [acl] = Object.entries(propertiesOf('AWS::WAFv2::WebACL', template));
-  const { Rules: rules, Scope, DefaultAction } = Object(acl?.[1]);
-  expect({ Scope, DefaultAction }).toEqual({ Scope: 'CLOUDFRONT', DefaultAction: { Allow: {} } });
-  const header = { Header: expect.objectContaining({ Name: 'authorization' }) };
-  const limited = (more: object) => ({
-    Action: { Block: { CustomResponse: expect.objectContaining({ ResponseCode: 429 }) } },
-    Statement: { RateBasedStatement: expect.objectContaining({ EvaluationWindowSec: 60, ...more }) },
+  const [id, acl] = Object.entries(propertiesOf('AWS::WAFv2::WebACL', template))[0] ?? [];
+  const counted = (statement: object) => ({
+    Action: { Block: { CustomResponse: { ResponseCode: 429 } } },
+    Statement: { RateBasedStatement: { EvaluationWindowSec: 60, ...statement } },
   });
-  expect(rules).toMatchObject([
-    limited({ AggregateKeyType: 'CUSTOM_KEYS', CustomKeys: [header] }),
-    limited({ AggregateKeyType: 'IP' }),
-  ]);
-  const [{ RateLimit }] = Object.values(propertiesOf('AWS::ApiGatewayV2::Stage')).map(({ DefaultRouteSettings }) => ({
-    RateLimit: Object(DefaultRouteSettings).ThrottlingRateLimit as number,
-  })) as [{ RateLimit: number }];
-  for (const { Statement } of rules) expect(Statement.RateBasedStatement.Limit / 60).toBeLessThan(RateLimit);
+  const header = { Header: { Name: 'authorization' } };
+  expect(acl).toMatchObject({
+    Scope: 'CLOUDFRONT',
+    DefaultAction: { Allow: {} },
+    Rules: [counted({ AggregateKeyType: 'CUSTOM_KEYS', CustomKeys: [header] }), counted({ AggregateKeyType: 'IP' })],
+  });
+  const [stage] = Object.values(propertiesOf('AWS::ApiGatewayV2::Stage'));
+  const { ThrottlingRateLimit } = Object(stage?.['DefaultRouteSettings']);
+  for (const { Statement } of Object(acl)['Rules'])
+    expect(Statement.RateBasedStatement.Limit / 60).toBeLessThan(ThrottlingRateLimit);
 
-  const [distribution] = Object.values(ofType('AWS::CloudFront::Distribution', template));
-  expect(distribution?.Properties['DistributionConfig']).toMatchObject({
+  const [distribution] = Object.values(propertiesOf('AWS::CloudFront::Distribution', template));
+  const OriginMtlsConfig = { ClientCertificateArn: settings['clientCertificateArn'] };
+  expect(distribution?.['DistributionConfig']).toMatchObject({
     Aliases: [settings['domainName']],
-    WebACLId: { 'Fn::GetAtt': [acl?.[0], 'Arn'] },
-    Origins: [
-      {
-        DomainName: settings['origin'],
-        CustomOriginConfig: { OriginMtlsConfig: { ClientCertificateArn: settings['clientCertificateArn'] } },
-      },
-    ],
+    WebACLId: { 'Fn::GetAtt': [id, 'Arn'] },
+    Origins: [{ DomainName: settings['origin'], CustomOriginConfig: { OriginMtlsConfig } }],
   });
 });
 

@@ -1,4 +1,5 @@
 /** Tests that a deployment leaves older versions of the functions the permissions that they had. */
+import type { Stack } from 'aws-cdk-lib';
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import { ManagedPolicy, Policy, PolicyStatement, type Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
@@ -18,19 +19,14 @@ const synthesize = (change: Change, context = kinds.prod): Template =>
 const idsOf = ({ Resources }: Template, type: string, start = ''): string[] =>
   Object.keys(Resources).filter((each) => Resources[each]?.Type === type && each.startsWith(start));
 
-/** For each role of a function that the API calls, the role and the separate policies that give it permissions. */
-const permissionsOf = (functions: Template, { Resources }: Template): Record<string, (Resource | undefined)[]> => {
+/** The roles of the functions in `functions`, as they are in `account`, with the separate policies that they have there. */
+const permissionsOf = (functions: Template, account: Template): Record<string, (Resource | undefined)[]> => {
   const called = idsOf(functions, 'AWS::Lambda::Function').filter((each) => !each.startsWith('SmokeTest'));
-  const roles = called.map((each) => attributeOf(functions.Resources[each]?.Properties['Role']));
-  const policiesOf = (role: string) =>
-    Object.values(Resources).filter(({ Properties = {} }) =>
-      JSON.stringify(Properties['Roles'] ?? '').includes(`"${role}"`),
-    );
-  return Object.fromEntries(roles.map((role) => [role, [Resources[role], ...policiesOf(role)]]));
+  const roles = called.map((each) => Object(functions.Resources[each]?.Properties['Role'])['Fn::GetAtt'][0]);
+  const policies = idsOf(account, 'AWS::IAM::Policy').map((each) => account.Resources[each]);
+  const policiesOf = (role: string) => policies.filter((each) => JSON.stringify(each).includes(`"${role}"`));
+  return Object.fromEntries(roles.map((role) => [role, [account.Resources[role], ...policiesOf(role)]]));
 };
-
-/** Returns the logical id in an `Fn::GetAtt`. */
-const attributeOf = (value: unknown): string => Object(value)['Fn::GetAtt'][0];
 
 const before = synthesize({ actions });
 
@@ -70,18 +66,15 @@ test("a dev stage deletes a function's old role once its new version has all cal
 });
 
 describe("CDK's own ways to permit something", () => {
-  const functionIn = (stack: Parameters<Parameters<typeof withStack>[1]>[0]) =>
-    stack.node.findChild(name) as LambdaFunction;
+  const functionIn = (stack: Stack) => stack.node.findChild(name) as LambdaFunction;
   const statement = new PolicyStatement({ actions: ['s3:GetObject'], resources: ['*'] });
+  const managed = ManagedPolicy.fromAwsManagedPolicyName('ReadOnlyAccess');
   const principals = [new ServicePrincipal('edgelambda.amazonaws.com')];
   const trust = new PolicyStatement({ actions: ['sts:AssumeRole'], principals });
 
   test.each<[what: string, permit: (fn: LambdaFunction) => unknown]>([
     ['addToRolePolicy', (fn) => fn.addToRolePolicy(statement)],
-    [
-      'a managed policy',
-      ({ role }) => role?.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('ReadOnlyAccess')),
-    ],
+    ['a managed policy', ({ role }) => role?.addManagedPolicy(managed)],
     ['trust', ({ role }) => (role as Role).assumeRolePolicy?.addStatements(trust)],
   ])('also make a new role: %s', (_, permit) => {
     const roles = withStack(kinds.prod, (stack) => {
