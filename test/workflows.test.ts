@@ -121,17 +121,3 @@ test.each(['dev', 'prod'])(
     expect(steps[places.at(-1) ?? 0]?.with).toEqual({ 'subject-path': 'cdk.out/asset.*/index.js' });
   },
 );
-
-test('Dependabot updates every lock file and every workflow weekly, and updates Node.js separately from the rest', () => {
-  const { updates } = parse(readFileSync(path.join(github, 'dependabot.yml'), 'utf8'));
-  const schedule = { interval: 'weekly' };
-  expect(updates).toMatchObject([
-    { 'package-ecosystem': 'npm', directories: ['/', '/**/*'], schedule },
-    { 'package-ecosystem': 'github-actions', directory: '/', schedule },
-  ]);
-  // Dependabot puts a package into the first group that matches the package, so the order of the groups matters.
-  expect(Object.entries(updates[0].groups)).toEqual([
-    ['node', { patterns: ['node-linux-*'] }],
-    ['packages', { patterns: ['*'] }],
-  ]);
-});

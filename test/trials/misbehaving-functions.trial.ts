@@ -11,10 +11,8 @@ let store: PlantsStore;
 let stack: TrialStack;
 beforeAll(async () => {
   store = await startPlantsStore('plants');
-  stack = await startTrialStack(store.endpoint, {
-    operations: { wrapper: misbehaving },
-    authorizer: { wrapper: misbehaving },
-  });
+  const wrapper = misbehaving;
+  stack = await startTrialStack(store.endpoint, { authorizer: { wrapper }, operations: { wrapper } });
 });
 afterAll(async () => {
   await stack.close();
@@ -30,11 +28,10 @@ const postOnce = async (headers: Record<string, string> = {}): Promise<[status: 
   return [response.status, await response.text()];
 };
 
-const post = (headers?: Record<string, string>) =>
-  retryWhile(
-    () => postOnce(headers),
-    ([status]) => isUnavailable(status),
-  );
+const post = (headers?: Record<string, string>) => {
+  const sent = () => postOnce(headers);
+  return retryWhile(sent, ([status]) => isUnavailable(status));
+};
 
 const hanging = new Set(['takes too long', 'loops for ever']);
 const served: [number, string] = [200, '{"name":"Moss"}'];
