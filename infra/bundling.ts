@@ -37,7 +37,6 @@ export const esbuildOptions = (entry: string) =>
     write: false,
   }) satisfies BuildOptions;
 
-/** The bundles made so far, by entry file. */
 const bundles = new Map<string, Uint8Array>();
 
 /** Uses `code` as the bundle of an entry file. `npm start` bundles in esbuild's own process, which is faster. */
@@ -47,9 +46,7 @@ export const setBundle = (entry: string, code: Uint8Array): void => {
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
 
-/**
- * Lists the entry files of a dev stage: all but that of the smoke test, because a dev stage does not roll out in steps.
- */
+/** Leaves out the smoke test, because a dev stage does not roll out in steps. */
 export const listDevEntries = (): string[] => listEntries().filter((entry) => entry !== 'smoke-test.lambda.ts');
 
 /** Returns the bundle of an entry file in functions/: one JavaScript file. @example bundle('authorizer.lambda.ts') */

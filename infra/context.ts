@@ -23,10 +23,7 @@ const url = (start: RegExp, error: string) =>
 // On the command line, each number is a string.
 const count = z.union([z.string(), z.number()]).pipe(z.coerce.number<string | number>().int().min(1).max(999_999_999));
 
-/**
- * A list of origins, each spelled as browsers spell it, because API Gateway compares them as strings. docs/deploy.md
- * says why `*` is refused.
- */
+/** Origins as browsers spell them, because API Gateway compares strings. docs/deploy.md says why `*` is refused. */
 const origins = z
   .string()
   .transform((list) => list.split(','))

@@ -79,7 +79,6 @@ class ApiDomain extends DomainName {
     const ApiUrl = `https://${domainName}`;
     this.outputs = zone ? { ApiUrl } : { ApiUrl, DomainTarget: this.regionalDomainName };
     if (zone === undefined) return;
-    // The domain has IPv4 addresses only, so it needs no AAAA record.
     new ARecord(this, 'Record', {
       zone: HostedZone.fromHostedZoneAttributes(this, 'Zone', zone),
       recordName: domainName,

@@ -73,7 +73,7 @@ export class PlantStoreStack extends Stack {
     const outputs = {
       ...api.outputs,
       TableName: table.tableName,
-      // All scopes of the contract, separated by spaces, as in the `scope` of a token request (RFC 6749 section 3.3).
+      // As in the `scope` of a token request (RFC 6749 section 3.3).
       Scope: scopes.join(' '),
       DashboardUrl: monitoring.dashboardUrl,
       ...(issuer instanceof TokenIssuer ? issuer.outputs : { Issuer: issuer.issuer }),

@@ -100,7 +100,7 @@ export class ServiceFunction extends BundledFunction {
     // Do not take the ARN from the alias: the alias depends on this role, so the role must not refer to the alias.
     const liveArn = `${this.functionArn}:live`;
     const role = new Role(this, 'RollOutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
-    // AWS's policy AWSCodeDeployRoleForLambdaLimited covers all functions. This policy covers only this function.
+    // AWS's policy AWSCodeDeployRoleForLambdaLimited covers all functions, this one only this function.
     role.addToPolicy(
       new PolicyStatement({
         actions: ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
@@ -123,16 +123,14 @@ export class ServiceFunction extends BundledFunction {
       // `withoutPolicyUpdates` keeps CDK from attaching AWSCodeDeployRoleForLambdaLimited to the role.
       role: role.withoutPolicyUpdates(),
     });
-    // Deploy the policy of CodeDeploy's role, and the new smoke test, before the alias changes: CodeDeploy uses both to
-    // shift the alias.
+    // CodeDeploy uses both of these to shift the alias, so deploy them before the alias changes.
     this.live.node.addDependency(role, smokeTest);
   }
 }
 
-/** The folder in which CDK writes the template and its copy of the bundle. */
 const outputOf = (scope: Construct): string => (Stage.of(scope) as Stage).outdir;
 
-/** CDK's NodejsFunction bundles, too, but through npx, which is slower. @returns `folder` */
+/** @returns `folder` */
 const writeBundle = (entry: string, folder: string): string => {
   const file = path.join(folder, 'index.js');
   mkdirSync(folder, { recursive: true });

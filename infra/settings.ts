@@ -17,7 +17,6 @@ export type TrustedIssuer = {
  */
 export type Stage = 'prod' | 'dev' | `dev-${string}`;
 
-/** A custom domain name for the API, instead of the default name that AWS generates. */
 export type Domain = {
   domainName: string;
   /** An ACM certificate for the domain name, in the region of the stack. */

@@ -28,8 +28,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     }
     const pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
-      // The pool has no users. If someone adds users by hand, these MFA and password rules protect the users' accounts.
-      // Even so, these users cannot call the API, because their tokens lack our scopes.
+      // For users that someone adds by hand. Their tokens lack our scopes, so they cannot call the API.
       mfa: Mfa.REQUIRED,
       mfaSecondFactor: { otp: true, sms: false },
       passwordPolicy: {

@@ -1,6 +1,4 @@
-/**
- * Stub for @aws-sdk/middleware-endpoint-discovery: endpoint discovery is off by default, and no function turns it on.
- */
+/** Stub for @aws-sdk/middleware-endpoint-discovery, which is off by default. No function turns it on. */
 export const NODE_ENDPOINT_DISCOVERY_CONFIG_OPTIONS = {
   environmentVariableSelector: () => false,
   configFileSelector: () => false,
