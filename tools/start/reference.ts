@@ -1,12 +1,12 @@
 /** Serves the interactive documentation of the API at /docs of the local service. A deployment does not serve it. */
 import { readFile } from 'node:fs/promises';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AccessLogEntry } from 'http-api-emulator';
 import { type Contract, readContract, toJson } from './contract.ts';
 
 /** The content of a response. If `location` is set, the response redirects there. */
 type Content = { type: string; body: string | Buffer; location?: string };
-type Source = (origin: string, own: Own, headers: IncomingHttpHeaders) => Promise<Content>;
+type Source = (origin: string, own: Own) => Promise<Content>;
 
 /**
  * What the local service's pages need from it. `requests` returns the latest requests, which /docs/requests.json lists
@@ -40,7 +40,7 @@ export const referencePage =
       send(response, 421, { type: 'text/plain', body: `Use the address http://${host[0]} for this server.\n` });
       return true;
     }
-    source(`http://${headers.host}`, own, headers).then(
+    source(`http://${headers.host}`, own).then(
       (content) => send(response, 200, content),
       (error: unknown) => send(response, 500, { type: 'text/plain', body: `${error}\n` }),
     );
@@ -91,12 +91,7 @@ const latestRequests: Source = async (_, { requests }) => ({
 
 const openapi: Source = async (origin) => ({ type: 'application/json', body: toJson(await contractOf(origin)) });
 
-/** The response to GET /: redirects a browser to the page at /docs, and lists the service's paths for other clients. */
-const start: Source = async (_, { routeKeys }, { accept = '' }) => ({
-  type: 'application/json',
-  body: toJson({ docs: '/docs', openapi: '/openapi.json', routes: routeKeys() }),
-  ...(accept.includes('text/html') && { location: '/docs' }),
-});
+const start: Source = async () => ({ type: 'text/plain', body: '', location: '/docs' });
 
 /** Every path that this module serves. The list is fixed, so that no request can make the service read another file. */
 const sources = new Map<string, Source>([
@@ -104,8 +99,8 @@ const sources = new Map<string, Source>([
   ['/docs', page],
   ['/docs/page.css', file('text/css', 'reference/page.css')],
   ['/docs/page.js', file('text/javascript', 'reference/page.js')],
-  ['/docs/swagger-ui.css', file('text/css', '../node_modules/swagger-ui-dist/swagger-ui.css')],
-  ['/docs/swagger-ui-bundle.js', file('text/javascript', '../node_modules/swagger-ui-dist/swagger-ui-bundle.js')],
+  ['/docs/swagger-ui.css', file('text/css', '../../node_modules/swagger-ui-dist/swagger-ui.css')],
+  ['/docs/swagger-ui-bundle.js', file('text/javascript', '../../node_modules/swagger-ui-dist/swagger-ui-bundle.js')],
   ['/docs/requests.json', latestRequests],
   ['/openapi.json', openapi],
 ]);
