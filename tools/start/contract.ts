@@ -8,7 +8,7 @@ export const allScopes = [...new Set(Object.values(scopes).flat())].join(' ');
 type Reference = { $ref?: string };
 type WithExamples = { example?: unknown; examples?: Record<string, Reference & { value?: unknown }> };
 type Parameter = Reference & WithExamples & { name: string; in: string; required?: boolean };
-type RequestBody = Reference & { required?: boolean; content: Record<string, WithExamples> };
+type RequestBody = Reference & { content: Record<string, WithExamples> };
 type Operation = { parameters?: Parameter[]; requestBody?: RequestBody; responses: object };
 
 export type Contract = {
@@ -28,54 +28,44 @@ export const readContract = async (): Promise<Contract> => {
 export const toJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(`${part}`) : part), indent);
 
-export type ExampleRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
+export type ExampleRequest = { method: string; path: string; body?: string };
 
 /**
  * Composes a request from an operation's examples. Chooses the first operation that has a request body, because adding
  * data works even if the store is empty. If no operation has a body, chooses the first operation. Returns undefined if
- * an example is missing.
+ * an example is missing, or if the request needs a query parameter or a header.
  */
 export const exampleRequest = (contract: Contract): ExampleRequest | undefined => {
   const operations = operationsOf(contract);
   const chosen = operations.find(({ requestBody }) => requestBody !== undefined) ?? operations[0];
   if (chosen === undefined) return undefined;
-  const { method, path, requestBody } = chosen;
-  const parameters = chosen.parameters
-    .filter((parameter) => parameter.required || parameter.in === 'path')
-    .map((parameter) => ({ ...parameter, value: exampleOf(contract, parameter) }));
-  const body = exampleOf(contract, requestBody?.content['application/json'] ?? {});
-  if (parameters.some(({ value }) => value === undefined)) return undefined;
-  if (requestBody?.required && body === undefined) return undefined;
-
-  const valuesOf = (place: string): [name: string, value: string][] =>
-    parameters
-      .filter((parameter) => parameter.in === place)
-      .flatMap(({ name, value }) => [value].flat().map((each): [string, string] => [name, String(each)]));
-  const query = new URLSearchParams(valuesOf('query')).toString();
-  const inPath = Object.fromEntries(valuesOf('path'));
-  const headers = Object.fromEntries(valuesOf('header'));
+  const inPath = chosen.parameters.filter((each) => each.in === 'path');
+  const values = Object.fromEntries(inPath.map((each) => [each.name, exampleOf(contract, each)]));
+  const body = chosen.requestBody && exampleOf(contract, chosen.requestBody.content['application/json'] ?? {});
+  const needsMore = chosen.parameters.some((each) => each.required && each.in !== 'path');
+  if (needsMore || Object.values(values).includes(undefined)) return undefined;
+  if (chosen.requestBody && body === undefined) return undefined;
   return {
-    method: method.toUpperCase(),
-    path: path.replaceAll(/\{(.*?)\}/g, (_, name) => encodeURIComponent(inPath[name] ?? '')) + (query && `?${query}`),
-    ...(Object.keys(headers).length > 0 && { headers }),
+    method: chosen.method.toUpperCase(),
+    path: chosen.path.replaceAll(/\{(.*?)\}/g, (_, name) => encodeURIComponent(String(values[name]))),
     ...(body !== undefined && { body: toJson(body) }),
   };
 };
 
-/**
- * Lists the contract's operations. A parameter of an operation replaces a parameter of its path if both have the same
- * `in` and `name`.
- */
+/** Lists the contract's operations, each with the parameters of its path before its own. */
 const operationsOf = (contract: Contract) =>
   Object.entries(contract.paths).flatMap(([path, item]) =>
     Object.entries(item)
       .filter(isOperation)
       .map(([method, operation]) => {
         const shared = (item['parameters'] ?? []) as Parameter[];
-        const all = [...shared, ...(operation.parameters ?? [])].map((each) => resolve(contract, each));
-        const parameters = [...new Map(all.map((each) => [`${each.in} ${each.name}`, each])).values()];
-        const requestBody = operation.requestBody && resolve(contract, operation.requestBody);
-        return { path, method, parameters, requestBody };
+        const parameters = [...shared, ...(operation.parameters ?? [])].map((each) => resolve(contract, each));
+        return {
+          path,
+          method,
+          parameters,
+          requestBody: operation.requestBody && resolve(contract, operation.requestBody),
+        };
       }),
   );
 

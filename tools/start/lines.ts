@@ -59,7 +59,7 @@ const stackLines = (stack: string): string =>
   toSources(printable(stack), mapOf).replaceAll(/^/gm, '    ');
 
 /** Returns a curl command that sends the request. It works in POSIX shells and zsh on this machine, in any folder. */
-export const curlLine = (url: string, { method, path, headers = {}, body }: ExampleRequest): string => {
+export const curlLine = (url: string, { method, path, body }: ExampleRequest): string => {
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
   const dataDir = process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : '';
   // -X is needed only if the method is not curl's default, which is POST with a body and GET without one.
@@ -68,7 +68,6 @@ export const curlLine = (url: string, { method, path, headers = {}, body }: Exam
   return [
     `curl -sSi${isUsual ? '' : ` -X ${method}`} ${address}`,
     `-H "authorization: Bearer $(${dataDir}npm --prefix ${quote(process.cwd())} run -s token)"`,
-    ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quote(body)}`]),
   ].join(' \\\n  ');
 };

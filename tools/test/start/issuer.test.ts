@@ -45,8 +45,3 @@ test('if the scopes that the local issuer may grant change, it grants the new on
   for (const token of [before, after])
     await jwtVerify(token, keys, { issuer: garden.issuer, audience: garden.audience });
 });
-
-test('the local issuer refuses a client with a wrong secret', async () => {
-  const wrong = { ...issuer, clientSecret: 'wrong' };
-  await expect(fetchToken(wrong)).rejects.toThrow(/^The token issuer at \S+ refused/);
-});

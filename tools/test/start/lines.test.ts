@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { WriteStream } from 'node:tty';
+import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { accessLine, curlLine } from '../../start/lines.ts';
@@ -74,16 +74,11 @@ describe('the line that npm start prints for a request', () => {
     ]);
   });
 
-  test('is aligned in columns on a terminal, and coloured unless NO_COLOR is set', () => {
-    const getColorDepth = () => WriteStream.prototype.getColorDepth();
-    const terminal = Object.assign(new PassThrough(), { isTTY: true, getColorDepth });
-    // Unset the environment variables by which Node.js decides how many colours a terminal has.
-    for (const name of ['CI', 'FORCE_COLOR', 'NO_COLOR', 'TMUX']) vi.stubEnv(name, undefined);
-    vi.stubEnv('TERM', 'xterm-256color');
-    expect(accessLine({ ...entry, status: 500 }, terminal)).toContain('\x1b[31m500\x1b[39m');
-    vi.stubEnv('NO_COLOR', '1');
-    expect(accessLine(entry, terminal)).toBe('POST /plants   200    2 ms aBc=');
-    expect(accessLine({ ...entry, path: '/' }, terminal)).toBe('POST /         200    2 ms aBc=');
+  test('is aligned in columns on a terminal', () => {
+    const terminal = Object.assign(new PassThrough(), { isTTY: true });
+    const plain = (line: string) => stripVTControlCharacters(line);
+    expect(plain(accessLine(entry, terminal))).toBe('POST /plants   200    2 ms aBc=');
+    expect(plain(accessLine({ ...entry, path: '/' }, terminal))).toBe('POST /         200    2 ms aBc=');
   });
 });
 
@@ -99,17 +94,6 @@ describe('the curl command that npm start prints', () => {
       .split('\n');
   };
 
-  test('has each option on a separate line, so that the command fits the width of a terminal', () => {
-    const lines = curlLine('http://127.0.0.1:3000', { ...moss, headers: { shop: 'x' } }).split('\n');
-    expect(lines).toEqual([
-      'curl -sSi http://127.0.0.1:3000/plants \\',
-      expect.stringMatching(/^ {2}-H "authorization: Bearer .*" \\$/),
-      "  -H 'shop: x' \\",
-      "  -H 'content-type: application/json' \\",
-      expect.stringMatching(/^ {2}-d '/),
-    ]);
-  });
-
   const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
 
   test.each([undefined, "/srv/Tom's plants"])('sets DATA_DIR for npm if the local service has it: %s', (folder) => {
@@ -120,19 +104,11 @@ describe('the curl command that npm start prints', () => {
     expect(others).toEqual(['-H', 'content-type: application/json', '-d', moss.body]);
   });
 
-  test.each([
-    ['GET', []],
-    ['DELETE', ['-X', 'DELETE']],
-  ])('sends a %s request without a body, and quotes the query and the headers for the shell', (method, options) => {
-    const request = { method, path: "/plants?tag=a&tag=it's", headers: { shop: "Tom's" } };
-    expect(words(curlLine('http://127.0.0.1:3000', request))).toEqual([
-      '-sSi',
-      ...options,
-      "http://127.0.0.1:3000/plants?tag=a&tag=it's",
-      '-H',
-      expect.stringMatching(/^authorization: Bearer /),
-      '-H',
-      "shop: Tom's",
-    ]);
+  test('has each option on a separate line, and quotes the query of a request without a body', () => {
+    const line = curlLine('http://127.0.0.1:3000', { method: 'DELETE', path: "/plants?tag=a&tag=it's" });
+    expect(line.split(' \\\n')).toHaveLength(2);
+    const authorization = expect.stringMatching(/^authorization: Bearer /);
+    const address = "http://127.0.0.1:3000/plants?tag=a&tag=it's";
+    expect(words(line)).toEqual(['-sSi', '-X', 'DELETE', address, '-H', authorization]);
   });
 });
