@@ -1,6 +1,6 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { test as base, expect } from 'vitest';
+import { test as base } from 'vitest';
 import { type LocalService, programs, run, startLocalService, temporaryFolder } from './local-service.ts';
 
 type Command = [string, ...string[]];
@@ -37,13 +37,6 @@ const makeHome = async () => {
       const service = await startLocalService(folder, {}, undefined, end.signal);
       ended.push(service.ended);
       return service;
-    },
-    /** Starts a service, and expects that the start fails. @returns the last line of the error output */
-    failure: async (environment: Record<string, string> = {}): Promise<string> => {
-      const { code, stderr } = await begin(environment).ended;
-      expect(code, `exit code; ${stderr}`).toBe(1);
-      expect(stderr).not.toMatch(/^\s+at /m);
-      return stderr.trimEnd().split('\n').at(-1) ?? '';
     },
     /** Runs, in a shell, the curl command that the service printed, changed by `change`. @returns the output */
     paste: async (

@@ -3,7 +3,7 @@
  * hash.
  */
 import { hash } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -79,16 +79,13 @@ const install = async (kind: 'genuine' | 'forged', ...options: string[]) => {
   return { ...installed, project, npm, compiledBy, binary: path.join(project, packaged) };
 };
 
-test('npm ci runs the prepare script on the Node.js that it has installed in node_modules', async () => {
-  const { code, stderr, compiledBy, binary } = await install('genuine');
-  expect(code, stderr).toBe(0);
-  expect(await compiledBy()).toBe(binary);
-});
-
-test('npm ci fails if the package that contains Node.js is forged, although npm only leaves it out', async () => {
-  const { code, stderr, compiledBy } = await install('forged');
-  expect(stderr).toContain(`Plant Store needs Node.js ${version} from node_modules/${name}, `);
+test('npm ci and npm start fail if the package that contains Node.js is forged, although npm only leaves it out', async () => {
+  const { code, stderr, project, npm, compiledBy } = await install('forged');
+  const sentence = `Plant Store needs Node.js ${version} from node_modules/${name}, `;
+  expect(stderr).toContain(sentence);
   expect([code, await compiledBy()]).toEqual([1, 'nobody']);
+  await mkdir(path.join(project, 'functions/generated'), { recursive: true });
+  expect(await npm('-s', 'start')).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
   await expect(readFile(mark)).rejects.toThrow('ENOENT');
 });
 
@@ -100,77 +97,41 @@ test('after npm ci --ignore-scripts, npm start runs the prepare script, even if 
   expect(await compiledBy()).toBe(binary);
 });
 
-test('after npm ci --ignore-scripts with a forged Node.js, npm start refuses to run, even if there is generated code', async () => {
-  const { npm, code, project } = await install('forged', '--ignore-scripts');
-  expect(code).toBe(0);
-  await mkdir(path.join(project, 'functions/generated'), { recursive: true });
-  const stderr = expect.stringMatching(`^Plant Store needs Node.js ${version} from node_modules/${name}, [^\n]*\n$`);
-  expect(await npm('-s', 'start')).toEqual({ code: 1, stdout: '', stderr });
-  await expect(readFile(mark)).rejects.toThrow('ENOENT');
-});
-
-/** Puts an executable where npm would install Node.js. @returns the paths of the project and of the executable */
-const createInstalled = async (executable = '#!/bin/sh\n') => {
+/**
+ * Runs check-node.cjs on a Node.js that claims to have the given platform, version or path, in a project where npm has
+ * installed `executable` as Node.js.
+ */
+const check = async (change: (binary: string) => Record<string, string>, executable = '#!/bin/sh\n') => {
   const project = await createProject({ [name]: version });
   const binary = path.join(project, packaged);
   await mkdir(path.dirname(binary), { recursive: true });
   await writeFile(binary, executable, { mode: 0o755 });
-  return { project, binary };
-};
-
-/** Runs check-node.cjs on a Node.js that claims to have the given platform, version or path. */
-const check = async (project: string, { version: node = version, ...others }: Record<string, string>) => {
+  const { version: node = version, ...others } = change(binary);
   const values = { versions: { ...process.versions, node }, ...others };
   const properties = Object.entries(values).map(([key, value]) => [key, { value }]);
   const preload = path.join(project, 'disguise.cjs');
   await writeFile(preload, `Object.defineProperties(process, ${JSON.stringify(Object.fromEntries(properties))});`);
-  const { stderr } = await run(process.execPath, [
-    '--require',
-    preload,
-    path.join(project, 'tools/start/check-node.cjs'),
-  ]).ended;
-  return stderr;
+  const file = path.join(project, 'tools/start/check-node.cjs');
+  return (await run(process.execPath, ['--require', preload, file]).ended).stderr;
 };
 
-test('check-node.cjs accepts the pinned Node.js of the npm package, even behind a symbolic link, and no other one', async () => {
-  const { project, binary } = await createInstalled();
-  expect(await check(project, { execPath: binary })).toBe('');
-  await symlink(project, path.join(folder, 'link'));
-  expect(await check(path.join(folder, 'link'), { execPath: binary })).toBe('');
+test('check-node.cjs accepts the pinned Node.js of the npm package, and no other one', async () => {
+  expect(await check((execPath) => ({ execPath }))).toBe('');
   const needed = `Plant Store needs Node.js ${version} from node_modules/${name}, but this is `;
-  expect(await check(project, {})).toContain(`${needed}${version} `);
-  expect(await check(project, { execPath: binary, version: '24.0.0' })).toContain(`${needed}24.0.0 `);
+  expect(await check(() => ({}))).toContain(`${needed}${version} `);
+  expect(await check((execPath) => ({ execPath, version: '24.0.0' }))).toContain(`${needed}24.0.0 `);
 });
 
 test.each<[where: string, disguise: Record<string, string>, executable?: string]>([
   ['a platform without a package', { platform: 'other' }],
   // This binary fails as the real one does on Alpine Linux: execve returns ENOENT although the file exists.
   ['Alpine Linux, which lacks the loader of the binary', {}, '#!/lib64/ld-linux-of-none.so.2\n'],
-  ['a Linux whose C library is too old for the binary', {}, '#!/bin/sh\nexit 1\n'],
 ])(
   'on %s, check-node.cjs accepts every Node.js of the pinned major version, and no other',
   async (_, disguise, executable) => {
-    const { project } = await createInstalled(executable);
     const major = Number(version.split('.')[0]);
-    expect(await check(project, { ...disguise, version: `${major}.0.0` })).toBe('');
-    for (const other of [major - 1, major * 10])
-      expect(await check(project, { ...disguise, version: `${other}.0.0` })).toContain(
-        `Plant Store needs Node.js ${major}, but this is ${other}.0.0 `,
-      );
+    const checkVersion = (version: string) => check(() => ({ ...disguise, version }), executable);
+    expect(await checkVersion(`${major}.0.0`)).toBe('');
+    expect(await checkVersion(`${major - 1}.0.0`)).toContain(`Plant Store needs Node.js ${major}, but this is `);
   },
 );
-
-test("link-node.cjs replaces any link node_modules/.bin/node by one to the platform's Node.js, if that is installed", async () => {
-  const link = async (project: string) => {
-    await run(process.execPath, [path.join(project, 'tools/start/link-node.cjs')]).ended;
-    return readlink(path.join(project, 'node_modules/.bin/node')).catch(() => 'none');
-  };
-  expect(await link(await createProject({}))).toBe('none');
-  const { project } = await createInstalled();
-  for (const other of [process.execPath, 'nowhere']) {
-    expect(await link(project)).toBe(`../${name}/bin/node`);
-    await rm(path.join(project, 'node_modules/.bin/node'));
-    await symlink(other, path.join(project, 'node_modules/.bin/node'));
-  }
-  expect(await link(project)).toBe(`../${name}/bin/node`);
-});

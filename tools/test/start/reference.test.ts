@@ -127,12 +127,6 @@ test.each([
   expect(await ask(path, method)).toMatchObject(notFound);
 });
 
-test('GET /docs/requests.json returns the latest requests', async () => {
-  const latest = { method: 'POST', path: '/plants', status: 403, milliseconds: 1, requestId: 'aBc=', log: [] };
-  const { ask } = await start({ requests: () => [latest] });
-  expect(JSON.parse((await ask('/docs/requests.json')).body)).toEqual([latest]);
-});
-
 test('the page at /docs escapes the data in its script element, so that no text can end that element', async () => {
   const token = '</script><script>alert(1)</script><!--';
   const { ask } = await start({ newToken: async () => token });

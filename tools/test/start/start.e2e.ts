@@ -1,12 +1,9 @@
 /** Tests `npm start`, with its own store or a store that the user provides, and how the service stops. */
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import path from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { lockFolder, openDatabase } from '../../../packages/emulator/dynamodb/data-folder.ts';
 import { startSlowStore } from '../../../packages/emulator/test/kit/slow-store.ts';
-import { isRunning, programs } from '../../../test/kit/local-service.ts';
+import { isRunning } from '../../../test/kit/local-service.ts';
 import { test } from '../../../test/kit/local-service-test.ts';
 import { until } from '../../../test/kit/until.ts';
 
@@ -58,7 +55,6 @@ describe('npm start', () => {
     store.status = 'ACTIVE';
     await until(() => output().includes('Ctrl-C'));
     expect(output()).toContain('\nYou run the store yourself');
-    await expect(lockFolder(home.folder)).rejects.toThrow('is in use. Stop the process that uses it');
 
     child.stdout.destroy();
     const url = /at (http:\S+)/.exec(output())?.[1] ?? '';
@@ -69,31 +65,5 @@ describe('npm start', () => {
     while (!isOver) await fetch(`${url}/other`).catch(() => undefined);
     expect(await ended).toMatchObject({ code: 1, stderr: calm });
     expect(await home.list()).toEqual(['lock']);
-  });
-
-  test('prints no error if SIGTERM stops it during start-up', async ({ home }) => {
-    const { child, ended, output } = home.begin();
-    await until(() => output().includes('Serving the stack'));
-    child.kill('SIGTERM');
-    const { code, stderr } = await ended;
-    expect(code, 'exit code').toBe(0);
-    expect(stderr).not.toMatch(/cannot|error/i);
-    expect(await home.list()).toEqual(['dynamodb', 'lock']);
-  });
-
-  test('names the data folder and exits with code 1 if the stored data is damaged', async ({ home }) => {
-    const dynamodb = path.join(home.folder, 'dynamodb');
-    await (await lockFolder(home.folder))();
-    await (await openDatabase(dynamodb))();
-    await writeFile(path.join(dynamodb, 'CURRENT'), 'rubbish\n');
-    expect(await home.failure()).toContain(`The data in ${dynamodb} cannot be read`);
-  });
-
-  test('lists its settings if it gets --help, and rejects an invalid port for debuggers', async ({ home }) => {
-    const start = (option: string) => home.begin({}, [process.execPath, programs.start, option]).ended;
-    const help = await start('--help');
-    expect(help).toMatchObject({ code: 0, stderr: '' });
-    for (const setting of ['PORT', 'DATA_DIR', 'AWS_ENDPOINT_URL_DYNAMODB']) expect(help.stdout).toContain(setting);
-    expect((await start('--debug=none')).stderr).toContain('from 0 (any free port) to 65535');
   });
 });

@@ -2,7 +2,7 @@
  * Tests the service that `npm start` runs, over HTTP. All tests here share one running service; tests that need a new
  * service are .e2e tests.
  */
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -19,19 +19,12 @@ import { newId } from '../../../test/kit/responses.ts';
 import { startServer } from '../../../test/kit/servers.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
 
-/** Files in the data folder that belong to the user, so the service must not touch them. */
-const userFiles = ['assembly/index.js', 'bundles/notes.txt', 'notes.json'];
-
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
 let service: LocalService;
 let token: string;
 beforeAll(async () => {
   home = await temporaryFolder();
   await chmod(home.folder, 0o755);
-  for (const file of userFiles.map((name) => path.join(home.folder, name))) {
-    await mkdir(path.dirname(file), { recursive: true });
-    await writeFile(file, 'mine');
-  }
   // Write the session file that a killed service leaves behind. The service must start in spite of that file.
   const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
   writeSession(home.folder, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
@@ -43,13 +36,11 @@ beforeAll(async () => {
 afterAll(async () => {
   const { code, stderr } = await service.stop('SIGHUP');
   const left = await list();
-  const contents = await Promise.all(userFiles.map((name) => readFile(path.join(home.folder, name), 'utf8')));
   const homeMode = await mode('.');
   await home.remove();
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error|warning/i) });
   // After the service has stopped, neither the session file, which contains a secret, nor a temporary folder remains.
-  expect(left).toEqual(['assembly', 'bundles', 'dynamodb', 'lock', 'notes.json']);
-  expect(contents, 'files of the user').toEqual(userFiles.map(() => 'mine'));
+  expect(left).toEqual(['dynamodb', 'lock']);
   expect(homeMode, 'mode of the data folder').toBe(0o755);
 });
 

@@ -70,14 +70,6 @@ test('the reload queue prints why a reload failed, and tries the same files agai
   expect(reloads[1]).toEqual(['a.ts', 'b.ts']);
 });
 
-test('the reload queue prints nothing about its first reload unless that reload fails', async () => {
-  const begun = queue.begin();
-  last.resolve('nothing');
-  await begun;
-  expect(reloads).toEqual([[]]);
-  expect(output).toEqual([]);
-});
-
 test('once closed, the reload queue neither starts a reload nor prints anything', async () => {
   queue.add('a.ts');
   await pass(60);
