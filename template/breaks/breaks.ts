@@ -281,13 +281,6 @@ const byFile: Record<string, Row[]> = {
   'tools/cli/deployed-request.ts': [
     ['days * 24 * 60 * 60', 'days * 60 * 60', 'npm run request -- --days 7 searches the logs of seven hours.'],
   ],
-  'tools/cli/progress.ts': [
-    [
-      'this.#begin ??= end - bytes.length',
-      'this.#begin ??= 0',
-      'With --from, the time left of an import is too short.',
-    ],
-  ],
   'tools/cli/failed-lines.ts': [
     [
       'this.#added += added.length',
@@ -297,11 +290,6 @@ const byFile: Record<string, Row[]> = {
     ['found.size > 0 && !comment.test(buffer.toString())', 'false', "An import deletes the user's own file."],
     [' | constants.O_NOFOLLOW', '', 'A symbolic link makes an import write a start-up file of the shell.'],
     ['buffer[0] === newline', 'true', 'A comment is appended to the last line that the user fixed.'],
-    [
-      ' && (await this.#isUnchanged())) return;',
-      ') return;',
-      'A failed line that the user removed during an import is lost.',
-    ],
   ],
   'packages/emulator/gateway/server.ts': [
     ['    count(request.socket, -1);\n', '', 'A bad request on a connection that was used before gets no response.'],
@@ -405,12 +393,12 @@ const byFile: Record<string, Row[]> = {
   ],
   'tools/cli/import-plants.ts': [
     [
-      "if (kind !== 'failed lines') return undefined;",
+      'if (!isFailedLines) return undefined;',
       '',
       'An import deletes lines that an earlier import could not store, and lines that the user has fixed.',
     ],
     [
-      '(await removeDone(input, progress.end))',
+      '(await removeDone(input, last.end))',
       '(await removeDone(input, input.size))',
       'Who stops the import of a file of failed lines loses the lines that are not imported yet.',
     ],

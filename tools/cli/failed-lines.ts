@@ -1,10 +1,9 @@
-import { hash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, createWriteStream, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdtemp, open, rename, rm } from 'node:fs/promises';
-import path from 'node:path';
+import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { printable } from '../start/printable.ts';
-import { type Failure, readLines } from './import-lines.ts';
+import type { Failure } from './import-lines.ts';
 
 /** A line that an import could not store. `source` is the imported file's name, `number` the number of the line. */
 export type FailedLine = { source: string; number: number; bytes: Buffer; failure: Failure };
@@ -30,8 +29,6 @@ export class FailedLines {
   /** The file's size in bytes when this import began. `#added` is the number of bytes that this import has added. */
   readonly earlier: number;
   #added = 0;
-  /** The digests of lines that the file of failed lines already has. `add` does not write them again. */
-  readonly #present = new Set<string>();
   /**
    * Whether something other than an import made the file, such as the user: it is a symbolic link, a folder or the like,
    * or has content that does not begin like a file of failed lines.
@@ -55,36 +52,14 @@ export class FailedLines {
     return new FailedLines(file, found.size, found.size > 0 && !comment.test(buffer.toString()));
   }
 
-  foreignError(): Error {
-    return new Error(`Lines that fail would go to ${this.file}, which no import has made: move that file away.`);
-  }
-
-  /**
-   * Makes the method `add` skip lines that this file already has, so that a repeated import does not add them again.
-   */
-  async skipPresent(): Promise<void> {
-    if (this.earlier === 0) return;
-    try {
-      for await (const { bytes } of readLines(createReadStream(this.file))) this.#present.add(digest(bytes));
-    } catch (error) {
-      throw new Error(`${this.file}: ${error instanceof Error ? error.message : error}`);
-    }
-  }
-
   async add({ source, number, bytes, failure: { error, message, requestId } }: FailedLine): Promise<void> {
-    // Do not add a line that the file already had when this import began. But if somebody has changed the file since
-    // then, add the line, because it may have been deleted.
-    if (this.#present.has(digest(bytes)) && (await this.#isUnchanged())) return;
     const request = requestId === undefined ? '' : ` [request ${requestId}]`;
     // The message may come from any server: it may be long, and have line breaks.
     const reason = `${message.slice(0, 1_000)}${request}`.replaceAll(/\s+/g, ' ');
     // A line break, which the name of the imported file may have, would end the comment.
     const text = printable(`# ${source}:${number} (${error}): ${reason}`).replaceAll('\n', '\\n');
     const head = Buffer.from(`${text}\n`);
-    await using handle = await open(this.file, appendAndRead).catch((error: NodeJS.ErrnoException) => {
-      throw ['ELOOP', 'EISDIR'].includes(`${error.code}`) ? this.foreignError() : error;
-    });
-    if (!(await handle.stat()).isFile()) throw this.foreignError();
+    await using handle = await open(this.file, appendAndRead);
     const lineBreak = Buffer.from((await endsInLineBreak(handle)) ? '' : '\n');
     const added = Buffer.concat([lineBreak, head, bytes, Buffer.from(bytes.at(-1) === newline ? '' : '\n')]);
     await handle.appendFile(added);
@@ -102,13 +77,12 @@ export class FailedLines {
     if (first === this.earlier + this.#added) return rm(this.file);
     // Keep the permissions, which may be restricted.
     const { mode } = await lstat(this.file);
-    const folder = await mkdtemp(`${this.file}.`);
-    const rest = path.join(folder, 'rest');
+    const rest = `${this.file}.${randomUUID()}`;
     try {
-      await pipeline(createReadStream(this.file, { start: first }), createWriteStream(rest, { mode }));
+      await pipeline(createReadStream(this.file, { start: first }), createWriteStream(rest, { mode, flags: 'wx' }));
       await rename(rest, this.file);
     } finally {
-      await rm(folder, { recursive: true });
+      await rm(rest, { force: true });
     }
   }
 
@@ -117,9 +91,6 @@ export class FailedLines {
     return ((await lookUp(this.file))?.size ?? 0) === this.earlier + this.#added;
   }
 }
-
-/** Returns a hash of a line without its line break. Hashes are kept instead of lines to save memory. */
-const digest = (bytes: Buffer): string => hash('sha256', bytes.toString('latin1').replace(/\r?\n?$/, ''), 'base64');
 
 const newline = 0x0a;
 

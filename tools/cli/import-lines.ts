@@ -128,27 +128,22 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
   try {
     value = JSON.parse(utf8.decode(bytes), exactNumber);
   } catch (error) {
-    if (error instanceof RangeError) return 'the line is nested too deeply';
-    return error instanceof MaybeRounded ? error.message : 'the line is not JSON in UTF-8';
+    // A line that is nested too deeply throws a RangeError, too.
+    return error instanceof RangeError ? error.message : 'the line is not JSON in UTF-8';
   }
   if (!(value instanceof Object) || Array.isArray(value)) return 'the line is JSON, but not an object';
   return value as NewPlant;
 };
 
-/** Thrown for a number that JSON.parse may have rounded. The message is for the user. */
-class MaybeRounded extends Error {}
-
 /**
  * Makes JSON.parse return an integer as a bigint, because a large integer would be rounded as a number.
- * @throws MaybeRounded for a number with a fraction or an exponent that JSON.parse turned into an integer or ±Infinity,
+ * @throws RangeError for a number with a fraction or an exponent that JSON.parse turned into an integer or ±Infinity,
  * because it may have been rounded
  */
 const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
   if (typeof value !== 'number') return value;
   if (/^-?\d+$/.test(source)) return BigInt(source);
-  if (Number.isInteger(value) || !Number.isFinite(value)) {
-    const number = source.length > 40 ? `${source.slice(0, 40)}…` : source;
-    throw new MaybeRounded(`the number ${number} may be rounded: write an integer in digits only`);
-  }
+  if (Number.isInteger(value) || !Number.isFinite(value))
+    throw new RangeError(`the number ${source} may be rounded: write an integer in digits only`);
   return value;
 };

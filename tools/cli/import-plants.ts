@@ -1,5 +1,5 @@
 /** `plant import`: adds the plants in a file, and shows its progress. */
-import { createReadStream, fstatSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
@@ -17,15 +17,9 @@ type Options = Target & { from?: number };
 
 /**
  * What an import reads, and the file for the lines that fail. `size` is the length of the input in bytes, or 0 if it is
- * not known.
+ * not known. If the input is a file of failed lines, that file is also the one for the lines that fail again.
  */
-type Input = {
-  kind: 'file' | 'failed lines' | 'stdin';
-  name: string;
-  size: number;
-  read: () => Readable;
-  failures: FailedLines;
-};
+type Input = { name: string; size: number; read: () => Readable; failures: FailedLines; isFailedLines: boolean };
 
 /** Resolves a path from INIT_CWD, the folder where the user called npm: npm runs scripts in the project's folder. */
 const resolveForCaller = (file: string): string => path.resolve(process.env['INIT_CWD'] ?? '', file);
@@ -36,7 +30,7 @@ const suffix = '.failed.ndjson';
 const openInput = async (given: string, { from }: Options): Promise<Input> => {
   if (given === '-') {
     const failures = await openFailures(`stdin${suffix}`);
-    return { kind: 'stdin', name: 'stdin', size: fstatSync(0).size, read: () => process.stdin, failures };
+    return { name: 'stdin', size: 0, read: () => process.stdin, failures, isFailedLines: false };
   }
   const file = resolveForCaller(given);
   const found = await stat(file).catch(() => undefined);
@@ -47,16 +41,16 @@ const openInput = async (given: string, { from }: Options): Promise<Input> => {
   const read = () => createReadStream(file, { end: Math.max(found.size - 1, 0) });
   const own = await FailedLines.in(file);
   if (!file.endsWith(suffix) || own.isForeign)
-    return { kind: 'file', ...opened, read, failures: await openFailures(`${file}${suffix}`) };
+    return { ...opened, read, failures: await openFailures(`${file}${suffix}`), isFailedLines: false };
   if (from !== undefined)
     throw new Error(`--from is not for ${given}: lines that are stored leave this file, so import all of it.`);
-  return { kind: 'failed lines', ...opened, read, failures: own };
+  return { ...opened, read, failures: own, isFailedLines: true };
 };
 
 const openFailures = async (given: string): Promise<FailedLines> => {
   const failures = await FailedLines.in(resolveForCaller(given));
-  if (failures.isForeign) throw failures.foreignError();
-  await failures.skipPresent();
+  if (failures.isForeign)
+    throw new Error(`Lines that fail would go to ${failures.file}, which no import has made: move that file away.`);
   return failures;
 };
 
@@ -68,17 +62,20 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   // One Ctrl-C sends the signal twice, from the terminal and through npm. The second signal changes nothing here.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-  const progress = new Progress(input.size);
+  const progress = new Progress({ new: 0, 'already there': 0, failed: 0 }, input.size);
+  // The last line whose outcome was counted, in the file's order. Lines after it may have been sent already.
+  let last = { number: 0, end: 0 };
   const create: Create = (plant) => createPlant(plant, { signal: stop.signal });
   try {
     for await (const line of importLines(addAbortSignal(stop.signal, input.read()), create, options.from)) {
       stop.signal.throwIfAborted();
       if (line.outcome === 'failed') await input.failures.add({ source: input.name, ...line });
-      progress.add(line);
+      progress.add(line.outcome, line.end);
+      last = line;
     }
   } catch (error) {
     progress.stop();
-    const soFar = `${progress} so far. ${(await removeDone(input, progress.end)) ?? howToGoOn(given, options, input, progress)}`;
+    const soFar = `${progress} so far. ${(await removeDone(input, last.end)) ?? howToGoOn(input, last.number)}`;
     if (stop.signal.aborted) throw new Stopped(`Stopped: ${soFar}`);
     const reason =
       error instanceof ImportEnded ? explain(error.result, url) : error instanceof Error ? error.message : error;
@@ -88,7 +85,6 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   const problem = await removeDone(input, input.failures.earlier);
   const { failed } = progress.counts;
   console.log(printable(`${progress}${failed > 0 ? `: see ${input.failures.file}` : ''}`));
-  if (progress.firstMisfit !== undefined) console.error(formatAdvice(progress.firstMisfit));
   if (problem !== undefined) console.error(printable(problem));
   process.exitCode = failed > 0 || problem !== undefined ? 1 : 0;
 };
@@ -97,8 +93,8 @@ export const importPlants = async (given: string, options: Options): Promise<voi
  * If the input is a file of failed lines, removes from that file the lines that this import has finished.
  * @returns a sentence for the user if the removal fails
  */
-const removeDone = async ({ kind, failures }: Input, end: number): Promise<string | undefined> => {
-  if (kind !== 'failed lines') return undefined;
+const removeDone = async ({ isFailedLines, failures }: Input, end: number): Promise<string | undefined> => {
+  if (!isFailedLines) return undefined;
   try {
     await failures.remove(end);
     return undefined;
@@ -108,22 +104,8 @@ const removeDone = async ({ kind, failures }: Input, end: number): Promise<strin
   }
 };
 
-const howToGoOn = (given: string, { url, token }: Options, { kind }: Input, { lastLine }: Progress): string => {
-  if (kind === 'failed lines') return 'Run it again: the file has the lines that are left.';
+const howToGoOn = ({ isFailedLines }: Input, lastLine: number): string => {
+  if (isFailedLines) return 'Run it again: the file has the lines that are left.';
   if (lastLine === 0) return 'Run it again: plants that are already stored are not stored twice.';
-  const rest = [
-    ...(url === undefined ? [] : ['--url', url]),
-    // Print `...` instead of the token, which is secret and may have expired when the user runs the command.
-    ...(token === undefined ? [] : ['--token', '...']),
-  ];
-  const command = ['npm run -s plant -- import', quoted(given), '--from', lastLine + 1, ...rest].join(' ');
-  return `To go on${kind === 'stdin' ? ', with the same input' : ''}: ${command}`;
-};
-
-const quoted = (text: string): string => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-
-/** Tells the user which format an import needs. @param line the input's first line, which is not a plant */
-const formatAdvice = (line: string): string => {
-  const looks = /^\s*\[/.test(line) ? ', but a JSON array' : /^[^{]*[,;\t]/.test(line) ? ', but perhaps CSV' : '';
-  return `The input has no plants${looks}. Each line must be one plant in JSON, such as:\n{"id":7,"name":"Moss"}`;
+  return `To go on, run it again with --from ${lastLine + 1}.`;
 };

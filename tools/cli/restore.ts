@@ -3,11 +3,11 @@
  * <TableName>. Items that <TableName> already has stay unchanged.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
 import { messageOf, printable } from '../start/printable.ts';
 import { explain, region } from './aws.ts';
-import { checkTables, type Restored, restoreItems, type Tables } from './restore-items.ts';
+import { Progress } from './progress.ts';
+import { checkTables, restoreItems, type Tables } from './restore-items.ts';
 
 const tableName = (text: string): string => {
   if (!/^[\w.-]{3,255}$/.test(text)) throw new InvalidArgumentError('It must be the name of a table.');
@@ -29,43 +29,6 @@ const { from, to } = command.opts<Partial<Tables>>();
 if (from === undefined || to === undefined) command.error('error: name two tables, with --from and --to');
 if (from === to) command.error('error: --from and --to are the same table');
 
-class Progress {
-  readonly counts: Record<Restored['outcome'], number> = { restored: 0, 'already there': 0, failed: 0 };
-  #reason: string | undefined;
-  readonly #started = performance.now();
-  readonly #bar: SingleBar;
-
-  constructor(itemCount: number) {
-    this.#bar = new SingleBar({ format: `${itemCount > 0 ? '{bar} {percentage}% of about {total}, ' : ''}{counts}` });
-    // No check for a terminal is needed here: cli-progress draws nothing if the output is not one.
-    this.#bar.start(itemCount, 0, { counts: this.toString() });
-  }
-
-  add(item: Restored): void {
-    this.counts[item.outcome] += 1;
-    if (item.outcome === 'failed') this.#reason ??= item.reason;
-    this.#bar.update(this.#items, { counts: this.toString() });
-  }
-
-  get #items(): number {
-    return Object.values(this.counts).reduce((sum, count) => sum + count);
-  }
-
-  get reason(): string | undefined {
-    return this.#reason;
-  }
-
-  stop(): void {
-    this.#bar.stop();
-  }
-
-  toString(): string {
-    const counts = Object.entries(this.counts).map(([outcome, count]) => `${count} ${outcome}`);
-    const rate = Math.round((1_000 * this.#items) / (performance.now() - this.#started));
-    return `${counts.join(', ')} (${rate} items/s)`;
-  }
-}
-
 const again = 'Run the same command again: it skips what is already there.';
 
 /**
@@ -82,7 +45,8 @@ const restore = async (tables: Tables): Promise<number> => {
     requestHandler: { connectionTimeout: 5_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
   });
   const { partitionKey, itemCount } = await checkTables(client, tables);
-  const progress = new Progress(itemCount);
+  const progress = new Progress({ restored: 0, 'already there': 0, failed: 0 }, itemCount);
+  let reason: string | undefined;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       progress.stop();
@@ -91,15 +55,18 @@ const restore = async (tables: Tables): Promise<number> => {
     });
   }
   try {
-    for await (const item of restoreItems(client, tables, partitionKey)) progress.add(item);
+    for await (const item of restoreItems(client, tables, partitionKey)) {
+      progress.add(item.outcome, progress.sum + 1);
+      if (item.outcome === 'failed') reason ??= item.reason;
+    }
   } catch (error) {
     progress.stop();
     throw new Error(`${explain(error)}\n${progress} so far. ${again}`, { cause: error });
   }
   progress.stop();
   console.log(String(progress));
-  if (progress.reason === undefined) return 0;
-  console.error(printable(`Not complete: ${progress.reason}\n${again}`));
+  if (reason === undefined) return 0;
+  console.error(printable(`Not complete: ${reason}\n${again}`));
   return 1;
 };
 
