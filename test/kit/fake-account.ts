@@ -11,19 +11,17 @@ const member = (fields: Record<string, string>): string =>
     .map(([name, value]) => `<${name}>${value}</${name}>`)
     .join('')}</member>`;
 
-/** The two operations of CloudFormation. The log groups come in two pages. */
+/** The two operations of CloudFormation. */
 const cloudFormation = ({ outputs = {}, logGroups = {} }: Stack, input: Record<string, unknown>): string => {
   const listed = Object.entries(logGroups).map(([LogicalResourceId, PhysicalResourceId]) =>
     member({ ResourceType: 'AWS::Logs::LogGroup', LogicalResourceId, PhysicalResourceId }),
   );
-  const isFirst = input['NextToken'] === undefined;
   const role = member({ ResourceType: 'AWS::IAM::Role', LogicalResourceId: 'AuthorizerLogs00000000' });
-  const page = isFirst ? [role, ...listed.slice(0, 1)] : listed.slice(1);
   const content = {
     DescribeStacks: `<Stacks><member><Outputs>${Object.entries(outputs)
       .map(([OutputKey, OutputValue]) => member({ OutputKey, OutputValue }))
       .join('')}</Outputs></member></Stacks>`,
-    ListStackResources: `${isFirst ? '<NextToken>more</NextToken>' : ''}<StackResourceSummaries>${page.join('')}</StackResourceSummaries>`,
+    ListStackResources: `<StackResourceSummaries>${[role, ...listed].join('')}</StackResourceSummaries>`,
   }[String(input['Action'])];
   return `<Response><${input['Action']}Result>${content}</${input['Action']}Result></Response>`;
 };

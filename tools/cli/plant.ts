@@ -2,7 +2,7 @@
  * `npm run -s plant -- add --id 7 --name 'Swiss cheese plant'` and `npm run -s plant -- import plants.ndjson` add
  * plants to the running local service, or to the service at `--url`.
  */
-import { Command, Help, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { toJson } from '../../packages/client/json.ts';
 import type { NewPlant } from '../../packages/client/plant-store-client.ts';
 import { messageOf, printable } from '../start/printable.ts';
@@ -33,13 +33,8 @@ const httpUrl = (text: string): string => {
   return text;
 };
 
-/** Commander's help does not show which options are required, so add "(required)" to their descriptions. */
-const optionDescription = (option: Option): string =>
-  `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`;
-
 const program = new Command('npm run -s plant --')
   .description('Adds plants to the running local service, or to the one at --url.')
-  .configureHelp({ optionDescription })
   .showHelpAfterError('See: npm run -s plant -- --help');
 
 const command = (name: string, description: string): Command =>

@@ -29,28 +29,22 @@ const start = (args: string[]) =>
 const both = ['--from', 'restored', '--to', 'live'];
 const again = 'Run the same command again: it skips what is already there.\n';
 
-test('npm run restore copies a table, prints the counts and the speed, and skips every item if it runs again', async () => {
+test('npm run restore copies a table, prints the counts, and skips every item if it runs again', async () => {
   const first = await start(both).ended;
   expect(first).toEqual({
     code: 0,
-    stdout: expect.stringMatching(/^3 restored, 0 already there, 0 failed \(\d+ items\/s\)\n$/),
+    stdout: '3 restored, 0 already there, 0 failed\n',
     stderr: '',
   });
   expect(await store.size()).toBe(3);
-  const second = await start(both).ended;
-  expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^0 restored, 3 already there, 0 failed/) });
+  expect(await start(both).ended).toMatchObject({ code: 0, stdout: '0 restored, 3 already there, 0 failed\n' });
 });
 
-test('npm run restore restores the other items if one fails, or stops if all would fail, and says why', async () => {
+test('npm run restore restores the other items if one fails, and says why', async () => {
   store.fail('2', dynamoDbError(400, 'ValidationException'));
   const { code, stdout, stderr } = await start(both).ended;
   expect([code, stderr]).toEqual([1, `Not complete: no secret Moss\n${again}`]);
   expect(stdout).toMatch(/^2 restored, 0 already there, 1 failed/);
-
-  store.fail('2', dynamoDbError(400, 'AccessDeniedException'));
-  const stopped = await start(both).ended;
-  const sentence = /^no secret Moss\n0 restored, \d already there, 0 failed .* so far\. Run the same command again/;
-  expect(stopped).toMatchObject({ code: 1, stderr: expect.stringMatching(sentence) });
 });
 
 test('npm run restore prints how many items it has restored if the user stops it', async () => {
@@ -64,13 +58,10 @@ test('npm run restore prints how many items it has restored if the user stops it
   child.kill('SIGINT');
   const { code, stdout, stderr } = await ended;
   expect([code, stdout]).toEqual([130, '']);
-  expect(stderr).toMatch(
-    /^Stopped: \d restored, 0 already there, 0 failed \(\d+ items\/s\) so far\. Run the same command/,
-  );
+  expect(stderr).toMatch(/^Stopped: \d restored, 0 already there, 0 failed so far\. Run the same command/);
 });
 
 test.each<[what: string, args: string[], sentence: string]>([
-  ['only one table', ['--from', 'restored'], 'error: name two tables, with --from and --to\n'],
   ['one table twice', ['--from', 'live', '--to', 'live'], 'error: --from and --to are the same table\n'],
   ['an unknown table', ['--from', 'restored', '--to', 'other'], 'There is no table other in this account'],
 ])('npm run restore says in one sentence what is wrong: %s', async (_, args, sentence) => {
