@@ -1,17 +1,13 @@
-/** What the commands that call AWS share: AWS's errors in words, the region, and the resources of a stack. */
+/** What the commands that call AWS share: AWS's errors in words, and the resources of a stack. */
 import {
   CloudFormationClient,
   paginateListStackResources,
   type StackResourceSummary,
 } from '@aws-sdk/client-cloudformation';
 
-const noRegion = 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1';
-
 /** AWS SDK error messages that do not say what to do, each with the message to show instead. */
 const advice = new Map([
-  ['Region is missing', noRegion],
-  // The SDK's message if AWS_REGION is set but empty.
-  ['Region not accepted: region="" is not a valid hostname component.', noRegion],
+  ['Region is missing', 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1'],
   [
     'Could not load credentials from any providers',
     'no AWS credentials were found; set AWS_PROFILE to a profile that has credentials, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
@@ -23,10 +19,6 @@ export const explain = (error: unknown): string => {
   const message = error instanceof Error ? error.message || error.name : String(error);
   return advice.get(message) ?? message;
 };
-
-/** The AWS SDK ignores AWS_DEFAULT_REGION, which AWS CLI users may have set: use it if AWS_REGION is not set. */
-export const region =
-  process.env['AWS_DEFAULT_REGION'] && !process.env['AWS_REGION'] ? { region: process.env['AWS_DEFAULT_REGION'] } : {};
 
 /** Waits for a call to AWS. @throws Error with one sentence: `failure`, and the reason */
 export const orExplain = async <T>(failure: string, call: () => Promise<T>): Promise<T> => {
@@ -41,7 +33,7 @@ export const orExplain = async <T>(failure: string, call: () => Promise<T>): Pro
 export const listResources = (stack: string): Promise<StackResourceSummary[]> =>
   orExplain(`The stack ${stack} cannot be read`, async () => {
     const found: StackResourceSummary[] = [];
-    const pages = paginateListStackResources({ client: new CloudFormationClient(region) }, { StackName: stack });
+    const pages = paginateListStackResources({ client: new CloudFormationClient() }, { StackName: stack });
     for await (const { StackResourceSummaries = [] } of pages) found.push(...StackResourceSummaries);
     return found;
   });

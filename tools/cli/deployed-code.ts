@@ -1,6 +1,6 @@
 import { GetAliasCommand, GetFunctionCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { unzipSync } from 'fflate';
-import { explain, listResources, orExplain, region } from './aws.ts';
+import { explain, listResources, orExplain } from './aws.ts';
 
 /** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is its alias's name, if any. */
 export type DeployedFunction = { id: string; name: string; live: string | undefined };
@@ -37,7 +37,7 @@ export const listFunctions = async (stack: string): Promise<DeployedFunction[]> 
 /** Downloads the code that callers of a function reach: one version, or two while a deployment shifts the calls. */
 export const downloadLive = ({ id, name, live }: DeployedFunction): Promise<DeployedVersion[]> =>
   orExplain(`The code of ${id} cannot be read`, async () => {
-    const client = new LambdaClient(region);
+    const client = new LambdaClient();
     const shares = live === undefined ? { $LATEST: 1 } : await readShares(client, name, live);
     return Promise.all(
       Object.entries(shares).map(async ([version, share]) => ({ ...(await download(client, name, version)), share })),

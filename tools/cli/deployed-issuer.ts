@@ -4,7 +4,7 @@ import {
   DescribeUserPoolClientCommand,
 } from '@aws-sdk/client-cognito-identity-provider';
 import { fetchToken, NoTokenEndpoint, type TokenSource } from '../start/session.ts';
-import { orExplain, region } from './aws.ts';
+import { orExplain } from './aws.ts';
 
 /**
  * Reads the token URL and the Cognito client of a deployed stack. The client's secret is not in the stack's outputs:
@@ -51,7 +51,7 @@ export const fetchDeployedToken = async (source: TokenSource, say: (line: string
 
 const readOutputs = (stackName: string): Promise<Record<string, string>> =>
   orExplain(`The stack ${stackName} cannot be read`, async () => {
-    const client = new CloudFormationClient(region);
+    const client = new CloudFormationClient();
     const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName: stackName }));
     return Object.fromEntries((stack?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
   });
@@ -59,6 +59,6 @@ const readOutputs = (stackName: string): Promise<Record<string, string>> =>
 const readClientSecret = (userPoolId: string, clientId: string): Promise<string> =>
   orExplain(`The secret of the client ${clientId} cannot be read`, async () => {
     const describe = new DescribeUserPoolClientCommand({ UserPoolId: userPoolId, ClientId: clientId });
-    const { UserPoolClient } = await new CognitoIdentityProviderClient(region).send(describe);
+    const { UserPoolClient } = await new CognitoIdentityProviderClient().send(describe);
     return UserPoolClient?.ClientSecret ?? '';
   });

@@ -4,7 +4,7 @@ import {
   type ResultField,
   StartQueryCommand,
 } from '@aws-sdk/client-cloudwatch-logs';
-import { listResources, orExplain, region } from './aws.ts';
+import { listResources, orExplain } from './aws.ts';
 import type { LoggedLine, TracedRequest } from './traced-request.ts';
 
 /** A line from the access log, from a function (has `message`), or from Lambda about an invocation (has `record`). */
@@ -66,7 +66,7 @@ const readLogGroups = async (stack: string): Promise<Map<string, string | undefi
 
 const runQuery = (groups: Map<string, string | undefined>, filter: string, days: number): Promise<Found[]> =>
   orExplain('The logs cannot be searched', async () => {
-    const client = new CloudWatchLogsClient(region);
+    const client = new CloudWatchLogsClient();
     const now = Math.ceil(Date.now() / 1000);
     const { queryId } = await client.send(
       new StartQueryCommand({

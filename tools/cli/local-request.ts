@@ -1,16 +1,7 @@
+import type { AccessLogEntry } from 'http-api-emulator';
 import { readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
 import type { TracedRequest } from './traced-request.ts';
-
-type Entry = {
-  method: string;
-  path: string;
-  status: number;
-  milliseconds: number;
-  requestId: string;
-  error?: string;
-  log: { functionName: string; level: string; message: unknown }[];
-};
 
 /**
  * Asks the running local service what it did with a request.
@@ -24,7 +15,7 @@ export const findLocalRequest = async (id: string): Promise<TracedRequest> => {
       cause,
     });
   });
-  const entries = (await response.json()) as Entry[];
+  const entries = (await response.json()) as AccessLogEntry[];
   const found = entries.find(({ requestId }) => requestId === id);
   if (found === undefined) {
     throw new Error(

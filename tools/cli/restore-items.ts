@@ -7,11 +7,10 @@ import {
   DynamoDBServiceException,
   PutItemCommand,
   paginateScan,
-  ResourceNotFoundException,
   type TableDescription,
 } from '@aws-sdk/client-dynamodb';
 import { pMapIterable } from 'p-map';
-import { explain } from './aws.ts';
+import { explain, orExplain } from './aws.ts';
 
 /** The names of two tables: items are copied from the table `from` to the table `to`. */
 export type Tables = { from: string; to: string };
@@ -94,16 +93,11 @@ const concernsOneItem = (error: unknown): boolean =>
   error instanceof DynamoDBServiceException &&
   (perItem.has(error.name) || (error.$metadata.httpStatusCode ?? 0) >= 500);
 
-const describe = async (client: DynamoDBClient, name: string): Promise<TableDescription> => {
-  try {
+const describe = (client: DynamoDBClient, name: string): Promise<TableDescription> =>
+  orExplain(`The table ${name} cannot be read`, async () => {
     const { Table = {} } = await client.send(new DescribeTableCommand({ TableName: name }));
     return Table;
-  } catch (cause) {
-    if (cause instanceof ResourceNotFoundException)
-      throw new Error(`There is no table ${name} in this account and region.`, { cause });
-    throw new Error(`The table ${name} cannot be read: ${explain(cause)}`, { cause });
-  }
-};
+  });
 
 /** Describes a table's key, partition key first, such as `owner (S), id (N)`. */
 const keyOf = ({ KeySchema = [], AttributeDefinitions = [] }: TableDescription): string =>

@@ -5,7 +5,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command, InvalidArgumentError } from 'commander';
 import { messageOf, printable } from '../start/printable.ts';
-import { explain, region } from './aws.ts';
+import { explain } from './aws.ts';
 import { Progress } from './progress.ts';
 import { checkTables, restoreItems, type Tables } from './restore-items.ts';
 
@@ -37,7 +37,6 @@ const again = 'Run the same command again: it skips what is already there.';
  */
 const restore = async (tables: Tables): Promise<number> => {
   const client = new DynamoDBClient({
-    ...region,
     // In the adaptive mode, the SDK sends fewer requests while DynamoDB throttles them.
     retryMode: 'adaptive',
     maxAttempts: 10,

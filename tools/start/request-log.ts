@@ -1,6 +1,5 @@
 import type { AccessLogEntry } from 'http-api-emulator';
 import { accessLine } from './lines.ts';
-import { printable } from './printable.ts';
 
 /**
  * How many requests per second get a line each. A second with more requests is called busy: its remaining requests
@@ -13,29 +12,19 @@ const readable = 20;
  */
 const failureLines = 3;
 
-/**
- * Counts the requests of the current second. `byStatus` and `slowest` cover only the requests that were not printed.
- */
+/** Counts the requests of the current second. `unprinted` has, by status, those that were not printed. */
 class Second {
   requests = 0;
   failures = 0;
-  readonly byStatus = new Map<number, number>();
-  slowest?: AccessLogEntry;
-
-  addToSummary(entry: AccessLogEntry): void {
-    this.byStatus.set(entry.status, (this.byStatus.get(entry.status) ?? 0) + 1);
-    if (this.slowest === undefined || entry.milliseconds > this.slowest.milliseconds) this.slowest = entry;
-  }
+  readonly unprinted = new Map<number, number>();
 
   /** Sums up, in one line, the requests that were not printed. Returns undefined if all were printed. */
   summary(): string | undefined {
-    if (this.slowest === undefined) return undefined;
-    const { method, path, milliseconds, requestId } = this.slowest;
-    const statuses = [...this.byStatus].sort(([one], [other]) => one - other);
+    if (this.unprinted.size === 0) return undefined;
+    const statuses = [...this.unprinted].sort(([one], [other]) => one - other);
     const count = statuses.reduce((sum, [, each]) => sum + each, 0);
     const counts = statuses.map(([status, each]) => `${each} × ${status}`).join(', ');
-    const slowest = printable(`${method} ${path} ${Math.round(milliseconds)} ms ${requestId}`);
-    return `${count} more requests (--verbose prints each): ${counts} | slowest: ${slowest}`;
+    return `${count} more requests (--verbose prints each): ${counts}`;
   }
 }
 
@@ -58,8 +47,9 @@ export class RequestLog {
     second.requests += 1;
     const isBusy = this.#wasBusy || second.requests > readable;
     if (isBusy && entry.status >= 500) second.failures += 1;
-    if (isBusy && (entry.status < 500 || second.failures > failureLines)) second.addToSummary(entry);
-    else this.#print(accessLine(entry));
+    if (isBusy && (entry.status < 500 || second.failures > failureLines)) {
+      second.unprinted.set(entry.status, (second.unprinted.get(entry.status) ?? 0) + 1);
+    } else this.#print(accessLine(entry));
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type BuildContext, context, formatMessages, type Message } from 'esbuild';
+import { type BuildContext, context } from 'esbuild';
 import { listDevEntries } from '../../../infra/bundling.ts';
 import { bundleOptions } from '../prebuild.ts';
 import { splitOutput } from '../stack-traces.ts';
@@ -20,11 +20,13 @@ export class Bundler {
 
   /** Bundles every entry file. @returns the bundles by entry file @throws Error with the file and line of each error */
   async bundle(): Promise<Map<string, Bundle>> {
-    const entries = listDevEntries();
-    const results = await Promise.allSettled(entries.map((entry) => this.#bundle(entry)));
-    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-    if (failures.length > 0) throw new Error(await describe(failures));
-    return new Map(results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
+    const results = await Promise.allSettled(listDevEntries().map((entry) => this.#bundle(entry)));
+    return new Map(
+      results.map((result) => {
+        if (result.status === 'rejected') throw result.reason;
+        return result.value;
+      }),
+    );
   }
 
   async close(): Promise<void> {
@@ -38,11 +40,3 @@ export class Bundler {
     return [entry, { code: Buffer.from(code.contents), map: map?.text }];
   }
 }
-
-/** Describes each of esbuild's errors once, even if several entry files import the file that has the error. */
-const describe = async (failures: { message: string; errors?: Message[] }[]): Promise<string> => {
-  const errors = failures.flatMap((failure) => failure.errors ?? []);
-  if (errors.length === 0) return failures.map(({ message }) => message).join('\n');
-  const texts = await formatMessages(errors, { kind: 'error', color: process.stderr.isTTY });
-  return [...new Set(texts)].join('').trimEnd();
-};

@@ -18,14 +18,12 @@ test("npm run token -- --stack prints only the token to stdout, and says on stde
   const { baseUrl, received } = await startScriptedService(answer(404, {}), answer(200, { access_token: 'a.b.c' }));
   const { calls, environment } = await startAccount({ outputs: { ...outputs, TokenUrl: baseUrl } }, secret);
   const args = ['run', '-s', 'token', '--', '--stack', 'PlantStore', '--scope', 'plants/read'];
-  // The AWS CLI reads AWS_DEFAULT_REGION, and the SDK does not.
-  const region = { AWS_REGION: '', AWS_DEFAULT_REGION: 'us-east-2' };
-  const { code, stdout, stderr } = await run('npm', args, { ...environment, ...region }).ended;
+  const { code, stdout, stderr } = await run('npm', args, environment).ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
   expect(stderr).toMatch(/^The token issuer at \S+ refused: 404\. .*up to a minute.*\n$/);
   expect(calls).toMatchObject([
-    { operation: 'DescribeStacks', input: { StackName: 'PlantStore' }, region: 'us-east-2' },
-    { operation: 'DescribeUserPoolClient', input: { UserPoolId: 'pool', ClientId: 'client' }, region: 'us-east-2' },
+    { operation: 'DescribeStacks', input: { StackName: 'PlantStore' } },
+    { operation: 'DescribeUserPoolClient', input: { UserPoolId: 'pool', ClientId: 'client' } },
   ]);
   const request = {
     authorization: `Basic ${btoa('client:shh')}`,

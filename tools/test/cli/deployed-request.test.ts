@@ -47,17 +47,16 @@ const startLogs = async (results: object[][], groups: Record<string, string> = l
     },
   );
   const queries = () => calls.flatMap(({ operation, input }) => (operation === 'StartQuery' ? [input] : []));
-  return { calls, queries, environment };
+  return { queries, environment };
 };
 
 test("npm run request -- --stack prints a request and all log lines about it, even lines that have only Lambda's own request id", async () => {
-  const { calls, queries, environment } = await startLogs([
+  const { queries, environment } = await startLogs([
     [access, allowed],
     [access, allowed, report],
   ]);
   const args = [programs.request, id, '--stack', 'PlantStore', '--days', '7'];
-  const twoRegions = { ...environment, AWS_DEFAULT_REGION: 'us-east-2' };
-  expect(await run(process.execPath, args, twoRegions).ended).toEqual({
+  expect(await run(process.execPath, args, environment).ended).toEqual({
     code: 0,
     stdout: [
       'POST /plants 500 5021 ms',
@@ -69,7 +68,6 @@ test("npm run request -- --stack prints a request and all log lines about it, ev
     ].join('\n'),
     stderr: '',
   });
-  expect(new Set(calls.map(({ region }) => region))).toEqual(new Set(['eu-central-1']));
   const days = queries().map(({ startTime, endTime }) => (Number(endTime) - Number(startTime)) / 86_400);
   expect(days).toEqual([7, 7]);
   const of = (filter: string) => ({

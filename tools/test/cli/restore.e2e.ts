@@ -63,7 +63,7 @@ test('npm run restore prints how many items it has restored if the user stops it
 
 test.each<[what: string, args: string[], sentence: string]>([
   ['one table twice', ['--from', 'live', '--to', 'live'], 'error: --from and --to are the same table\n'],
-  ['an unknown table', ['--from', 'restored', '--to', 'other'], 'There is no table other in this account'],
+  ['an unknown table', ['--from', 'restored', '--to', 'other'], 'The table other cannot be read: '],
 ])('npm run restore says in one sentence what is wrong: %s', async (_, args, sentence) => {
   const { code, stdout, stderr } = await start(args).ended;
   expect([code, stdout, stderr.startsWith(sentence)]).toEqual([1, '', true]);

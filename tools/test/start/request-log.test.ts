@@ -12,10 +12,10 @@ beforeEach(() => {
 });
 
 let sent = 0;
-const add = (count: number, status = 200, milliseconds = 1, path = '/plants'): void => {
+const add = (count: number, status = 200): void => {
   for (let index = 0; index < count; index += 1) {
     sent += 1;
-    log.add({ method: 'POST', path, status, milliseconds, requestId: `${sent}=`, log: [] });
+    log.add({ method: 'POST', path: '/plants', status, milliseconds: 1, requestId: `${sent}=`, log: [] });
   }
 };
 /**
@@ -36,16 +36,13 @@ test('the request log prints a line for each request while at most 20 requests e
   expect(endSecond(), 'without requests').toEqual([]);
 });
 
-test('if more than 20 requests end within a second, the request log prints one line for those after the 20th: a count for each status, and the slowest request', () => {
+test('if more than 20 requests end within a second, the request log prints one line for those after the 20th: a count for each status', () => {
   add(20);
   add(3);
-  add(1, 409, 35.4, '/\x9b');
+  add(1, 409);
   add(1);
   expect(lines).toEqual(Array(20).fill(line(200)));
-  const id = sent - 1;
-  expect(endSecond().slice(20)).toEqual([
-    `5 more requests (--verbose prints each): 4 × 200, 1 × 409 | slowest: POST /\\u009b 35 ms ${id}=`,
-  ]);
+  expect(endSecond().slice(20)).toEqual(['5 more requests (--verbose prints each): 4 × 200, 1 × 409']);
 });
 
 test('after a busy second, the request log prints summaries and the first 3 failures of each second, until a second has at most 20 requests', () => {
@@ -54,7 +51,7 @@ test('after a busy second, the request log prints summaries and the first 3 fail
   add(10);
   add(5, 503);
   expect(lines).toEqual([line(503), line(503), line(503)]);
-  expect(endSecond().slice(3)).toEqual([expect.stringMatching(/^12 more requests .*: 10 × 200, 2 × 503 \|/)]);
+  expect(endSecond().slice(3)).toEqual([expect.stringMatching(/^12 more requests .*: 10 × 200, 2 × 503$/)]);
   add(1);
   expect(lines).toEqual([line(200)]);
 });
