@@ -1,9 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test as base } from 'vitest';
-import { type LocalService, programs, run, startLocalService, temporaryFolder } from './local-service.ts';
-
-type Command = [string, ...string[]];
+import { type LocalService, run, startLocalService, temporaryFolder } from './local-service.ts';
 
 /** Creates a data folder. @returns its path, and functions that run services and commands with this folder */
 const makeHome = async () => {
@@ -11,12 +9,8 @@ const makeHome = async () => {
   const end = new AbortController();
   const ended: Promise<unknown>[] = [];
   /** Starts a service and returns at once, before the service is ready. */
-  const begin = (
-    environment: Record<string, string> = {},
-    [command, ...args]: Command = [process.execPath, programs.start],
-  ) => {
-    const settings = { PORT: '0', DATA_DIR: folder, TMPDIR: folder, ...environment };
-    const service = run(command, args, settings, end.signal);
+  const begin = (command: string, ...args: string[]) => {
+    const service = run(command, args, { PORT: '0', DATA_DIR: folder, TMPDIR: folder }, end.signal);
     ended.push(service.ended);
     return service;
   };

@@ -66,18 +66,6 @@ test('an import skips comments, which begin with #, and all lines before the giv
   ]);
 });
 
-test('an import sends at most 16 plants at a time', async () => {
-  let [now, most] = [0, 0];
-  await importText('{}\n'.repeat(100), async () => {
-    now += 1;
-    most = Math.max(most, now);
-    await new Promise((resolve) => setImmediate(resolve));
-    now -= 1;
-    return stored;
-  });
-  expect(most, 'plants at a time').toBe(16);
-});
-
 const digitsOnly = (number: string): string => `the number ${number} may be rounded: write an integer in digits only`;
 
 test.each([

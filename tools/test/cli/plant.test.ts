@@ -76,7 +76,6 @@ test.each<[result: Failed, sentence: RegExp]>([
   [conflict, /^The plant is not stored \(40901\): taken \[request QcNvjVNaC1t4m14=\]$/],
   [noAnswer, /^Nothing answers at http:\/\/x \(gone\): check --url, or start the service: npm start$/],
   [gateway(403), /^The token was refused at http:\/\/x \(403\): get another one .* \[request QcNvjVNaC1t4m14=\]$/],
-  [gateway(413), /^The plant is too large \(413: no\)\./],
   [gateway(504), /^The plant is not stored \(504: no\): try again later, which is safe\./],
   [gateway(307), /^No Plant Store answers at http:\/\/x \(307\): check --url\./],
 ])('npm run plant explains the failure %j, with the id of the request if there is one', (result, sentence) => {

@@ -113,11 +113,3 @@ test("checkTables refuses a restored table whose key differs from the live table
     'The key of restored is id (S), tag (S), but the key of live is id (N): they must be the same.',
   );
 });
-
-test('checkTables tells the user to try again later while DynamoDB is still restoring the table', async () => {
-  const creating = async () => ({ Table: { TableStatus: 'CREATING' } });
-  const slow = { send: creating } as unknown as DynamoDBClient;
-  await expect(checkTables(slow, tables)).rejects.toThrow(
-    'DynamoDB is still restoring the table restored: run the same command again later.',
-  );
-});

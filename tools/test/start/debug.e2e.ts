@@ -18,7 +18,7 @@ const longerThanTheTimeOut = 11_000;
 test('npm start -- --debug lets only a debugger that knows its address pause a function at a line of its source, for longer than its time-out, and Ctrl-C ends the service even then', async ({
   home,
 }) => {
-  const service = home.begin({}, ['sh', '-c', `${packageJson.scripts.start} --debug=0`]);
+  const service = home.begin('sh', '-c', `${packageJson.scripts.start} --debug=0`);
   await until(() => service.output().includes('Ctrl-C'));
   const [, address = ''] = /devtools:\S+[?&]ws=(127\.0\.0\.1:\d+\/[\w-]{36})\s/.exec(service.output()) ?? [];
   const { host } = new URL(`ws://${address}`);
