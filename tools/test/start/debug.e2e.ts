@@ -35,7 +35,7 @@ test('npm start -- --debug lets only a debugger that knows its address pause a f
     return { worker, hit: until(() => worker?.frame !== undefined) };
   };
 
-  const operation = await pausedAt('functions/create-plant.ts', 'await addPlant(newPlant');
+  const operation = await pausedAt('functions/create-plant.ts', 'await addPlant(table');
   const first = send(1, 'Moss');
   await operation.hit;
   const authorizer = await pausedAt('functions/authorizer.lambda.ts', 'verdictOn(event)');
