@@ -1,14 +1,58 @@
 /** Serves a stack that the CDK synthesizes and that shares nothing with the emulator or its users. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { App, Duration, Stack } from 'aws-cdk-lib';
+import { CorsHttpMethod, HttpApi, HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { expect, onTestFinished, test } from 'vitest';
 import { serve } from '../index.ts';
-import { foreignApp } from './kit/foreign-stack/stack.ts';
 import { temporaryFolder } from './kit/temporary.ts';
+
+/** An app with three functions, an authorizer for one path, a table with an index, and CORS. */
+const makeApp = (outdir: string): App => {
+  const app = new App({ outdir });
+  const stack = new Stack(app, 'Orders');
+  const table = new TableV2(stack, 'Table', { partitionKey: { name: 'id', type: AttributeType.STRING } });
+  const customer = { name: 'customer', type: AttributeType.STRING };
+  table.addGlobalSecondaryIndex({ indexName: 'by-customer', partitionKey: customer });
+
+  const code = Code.fromAsset(path.join(import.meta.dirname, 'kit/orders-functions'));
+  const [orders, admin, authorize] = ['orders', 'admin', 'authorize'].map(
+    (name) =>
+      new LambdaFunction(stack, name, {
+        runtime: Runtime.NODEJS_24_X,
+        handler: `index.${name}`,
+        code,
+        environment: { ORDERS: table.tableName },
+      }),
+  ) as [LambdaFunction, LambdaFunction, LambdaFunction];
+  table.grantReadWriteData(orders);
+
+  const { GET, POST, PUT } = HttpMethod;
+  const api = new HttpApi(stack, 'Api', {
+    corsPreflight: { allowOrigins: ['https://shop.example'], allowMethods: [CorsHttpMethod.PUT] },
+  });
+  const toOrders = new HttpLambdaIntegration('ToOrders', orders);
+  api.addRoutes({ path: '/orders/{id}', methods: [PUT], integration: toOrders });
+  api.addRoutes({ path: '/customers/{customer}/orders', methods: [GET], integration: toOrders });
+  api.addRoutes({
+    path: '/admin/{id+}',
+    methods: [GET, POST],
+    integration: new HttpLambdaIntegration('ToAdmin', admin),
+    authorizer: new HttpLambdaAuthorizer('Authorizer', authorize, {
+      responseTypes: [HttpLambdaResponseType.SIMPLE],
+      resultsCacheTtl: Duration.seconds(0),
+    }),
+  });
+  return app;
+};
 
 test('the emulator serves the routes, functions, authorizers, roles, tables and CORS settings of a synthesized stack', async () => {
   const folder = await temporaryFolder();
-  const emulator = await serve({ app: foreignApp(folder), store: { folder: `${folder}/data` } });
+  const emulator = await serve({ app: makeApp(`${folder}/cdk.out`), store: { folder: `${folder}/data` } });
   onTestFinished(emulator.close);
   const ask = (method: string, target: string, headers: Record<string, string> = {}, body?: string) =>
     fetch(emulator.url + target, { method, headers, ...(body !== undefined && { body }) });
@@ -34,8 +78,12 @@ test('the emulator serves the routes, functions, authorizers, roles, tables and 
   expect(headers.get('access-control-allow-methods')).toBe('PUT');
 
   const name = emulator.functionNames.find((each) => each.startsWith('admin')) ?? '';
-  const event = { routeKey: '', requestContext: { authorizer: { lambda: { user: 'ann' } } } };
-  expect(await emulator.invoke(name, event)).toEqual({ result: '{"user":"ann","id":""}', log: [] });
+  const event = {
+    routeKey: '',
+    pathParameters: { id: '1' },
+    requestContext: { authorizer: { lambda: { user: 'ann' } } },
+  };
+  expect(await emulator.invoke(name, event)).toEqual({ result: '{"user":"ann","id":"1"}', log: [] });
   await mkdir(path.join(folder, 'next'));
   await writeFile(path.join(folder, 'next/index.mjs'), "export const admin = async () => 'next';");
   await emulator.swap(name, path.join(folder, 'next'));

@@ -106,7 +106,7 @@ test('reload replaces a function only if its code or its settings changed', asyn
   const functions = { Same: counting('same'), Other: counting('new') };
   await reload({ functions });
   expect([await ask('/Same'), await ask('/Other')]).toEqual(['"same 2"', '"new 1"']);
-  await reload({ functions, role: mayGetItem });
+  await reload({ functions, statements: mayGetItem });
   expect([await ask('/Same'), await ask('/Other')]).toEqual(['"same 1"', '"new 1"']);
 });
 
@@ -127,7 +127,7 @@ test('a request in progress during a reload finishes with the old authorizer, fu
   const allows = '{ isAuthorized: true }';
   const { ask, reload } = await start({
     functions: { Authorizer: waiting(allows), One: waiting(getItem) },
-    role: mayGetItem,
+    statements: mayGetItem,
     resources: { Items },
   });
   const authorizing = next();

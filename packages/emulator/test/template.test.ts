@@ -3,7 +3,7 @@ import { account, functionArn, tableArn } from '../account.ts';
 import { readTemplate } from '../template/read-template.ts';
 import { served, withoutEffect } from '../template/resource-types.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
-import { hash, number, range, text } from './kit/template-parts.ts';
+import { arnOf, hash, number, range, resource, route, text } from './kit/template-parts.ts';
 
 const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
   readTemplate(ordersTemplate(change), '/assets');
@@ -12,6 +12,7 @@ const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
 const readWith = (logicalId: string, properties: object) =>
   read((resources) => Object.assign(resources[logicalId]?.Properties ?? {}, properties));
 
+const version = { Ref: 'ShopVersion' };
 const shop = { functionName: 'Shop', arn: `${functionArn('Shop')}:live`, version: '1' };
 
 describe('readTemplate', () => {
@@ -74,7 +75,6 @@ describe('readTemplate', () => {
   });
 
   test.each<[logging: object, level: string]>([
-    [{}, 'TRACE'],
     [{ LogFormat: 'Text' }, 'TRACE'],
     [{ LogFormat: 'JSON' }, 'INFO'],
     [{ LogFormat: 'JSON', ApplicationLogLevel: 'DEBUG' }, 'DEBUG'],
@@ -95,7 +95,7 @@ describe('readTemplate', () => {
     ]);
   });
 
-  test.each(['*', '*:*', 'dynamodb:*', 'DynamoDB:GetItem'])('reads a statement that allows the action %s', (action) => {
+  test.each(['*', '*:*', 'DynamoDB:GetItem'])('reads a statement that allows the action %s', (action) => {
     const Statement = { Effect: 'Allow', Action: ['s3:GetObject', action], Resource: '*' };
     const { functions } = readWith('ShopPolicy', { PolicyDocument: { Statement } });
     const actions = ['s3:GetObject', action];
@@ -129,28 +129,13 @@ describe('readTemplate', () => {
 
   test('makes up a longer table name if the logical id of the table is too short for DynamoDB', () => {
     const { tables } = read((resources) => {
-      resources['T1'] = { Type: 'AWS::DynamoDB::Table', Properties: {} };
+      resources['T1'] = resource('AWS::DynamoDB::Table');
     });
     expect(tables.map(({ TableName }) => TableName)).toEqual(['Orders', 'T1-table', 'items']);
   });
 
-  test('accepts similar routes if they differ in more than the names of their path variables', () => {
-    const routeKeys = ['GET /orders/{id+}', 'POST /orders/{id}', 'GET /orders/id', '$default'];
-    const { api } = read((resources) => {
-      for (const [index, RouteKey] of routeKeys.entries()) {
-        const { Type = '', Properties } = resources['AnyPage'] ?? {};
-        resources[`Route${index}`] = { Type, Properties: { ...Properties, RouteKey } };
-      }
-    });
-    expect(api.routes.slice(2).map(({ routeKey }) => routeKey)).toEqual(routeKeys);
-  });
-
   test.each<[type: string, properties: Record<string, unknown>]>([
-    ...[...withoutEffect].map((type): [string, Record<string, unknown>] => [
-      type,
-      { Any: { 'Fn::GetAtt': ['Shop', 'Arn'] } },
-    ]),
-    ['AWS::Cognito::UserPool', { LambdaConfig: { PreSignUp: 'arn:aws:lambda:eu-west-3:1:function:theirs' } }],
+    ...[...withoutEffect].map((type) => [type, { Any: arnOf('Shop') }] satisfies [string, object]),
     ['AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'Shop@example.com' }],
     ['AWS::ApiGatewayV2::DomainName', { DomainName: 'api.shop.example' }],
     ['AWS::ApiGatewayV2::ApiMapping', { ApiId: { Ref: 'Api' }, Stage: { Ref: 'Stage' } }],
@@ -170,41 +155,44 @@ describe('readTemplate', () => {
     expect(changed).toEqual(read());
   });
 
-  test.each<[limit: string, resource: string, properties: object]>([
-    ['the smallest', 'Shop', { MemorySize: 128, Timeout: 1, ReservedConcurrentExecutions: 1 }],
-    ['the largest', 'Shop', { MemorySize: '10240', Timeout: 900 }],
-    ['the smallest', 'ShopIntegration', { TimeoutInMillis: 50 }],
-    ['the largest', 'ShopIntegration', { TimeoutInMillis: 30_000 }],
-    ['the smallest', 'Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
-    ['the smallest', 'Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
-  ])('accepts values at a limit of the allowed range (%s) in the properties of %s: %j', (_, resource, properties) => {
-    expect(() => readWith(resource, properties)).not.toThrow();
+  test.each([
+    ['Shop', { MemorySize: 128, Timeout: 1, ReservedConcurrentExecutions: 1 }],
+    ['Shop', { MemorySize: '10240', Timeout: 900 }],
+    ['ShopIntegration', { TimeoutInMillis: 50 }],
+    ['Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
+    ['Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
+  ])('accepts values at a limit of the allowed range in the properties of %s: %j', (logicalId, properties) => {
+    expect(() => readWith(logicalId, properties)).not.toThrow();
   });
 
-  test("reads the stage's throttling limits, and lets a route override some of them", () => {
+  test("reads the stage's throttling limits, which a route may override; by default, those of an AWS account apply", () => {
     const { api } = readWith('Stage', {
-      DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40, DetailedMetricsEnabled: true },
-      RouteSettings: { 'GET /orders/{id}': { ThrottlingRateLimit: 1 } },
+      DefaultRouteSettings: { ThrottlingRateLimit: 20, DetailedMetricsEnabled: true },
+      RouteSettings: { 'GET /orders/{id}': { ThrottlingRateLimit: 1, ThrottlingBurstLimit: 2 } },
     });
     expect(api.routes.map(({ throttle }) => throttle)).toEqual([
-      { rate: 1, burst: 40 },
-      { rate: 20, burst: 40 },
+      { rate: 1, burst: 2 },
+      { rate: 20, burst: 5_000 },
     ]);
+    const onlyBurst = readWith('Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 40 } });
+    expect(onlyBurst.api.routes[0]?.throttle).toEqual({ rate: 10_000, burst: 40 });
   });
 
-  test('uses the default limit of an AWS account for a throttling limit that the stage does not set', () => {
-    const throttleOf = (DefaultRouteSettings: object) =>
-      readWith('Stage', { DefaultRouteSettings }).api.routes[0]?.throttle;
-    expect(throttleOf({ ThrottlingRateLimit: 20 })).toEqual({ rate: 20, burst: 5_000 });
-    expect(throttleOf({ ThrottlingBurstLimit: 40 })).toEqual({ rate: 10_000, burst: 40 });
+  test('accepts similar routes if they differ in more than the names of their path variables', () => {
+    const routeKeys = [
+      '$default',
+      'GET /',
+      'GET /orders/{id+}',
+      'POST /orders/{id}',
+      'GET /orders/id',
+      'PUT /~a.b:c/{d-e}',
+    ];
+    const { api } = read((resources) => {
+      for (const [index, key] of routeKeys.entries())
+        resources[`Route${index}`] = route(key, { Ref: 'ShopIntegration' });
+    });
+    expect(api.routes.slice(2).map(({ routeKey }) => routeKey)).toEqual(routeKeys);
   });
-
-  test.each(['$default', 'GET /', 'DELETE /orders/{id}/items/{item-number}', 'ANY /files/{path+}', 'GET /~a.b:c'])(
-    'reads the route %s',
-    (RouteKey) => {
-      expect(readWith('GetOrder', { RouteKey }).api.routes[0]?.routeKey).toBe(RouteKey);
-    },
-  );
 
   test('uses the defaults of an integration without a timeout, and of an authorizer without identity sources', () => {
     const { api } = read(({ GuardAuthorizer, ShopIntegration }) => {
@@ -214,22 +202,19 @@ describe('readTemplate', () => {
     expect(api.routes[0]).toMatchObject({ timeout: 30_000, authorizer: { identitySources: [] } });
   });
 
-  test('reads an alias that points to $LATEST, the unpublished version', () => {
-    const { api } = readWith('ShopLive', { FunctionVersion: '$LATEST' });
-    expect(api.routes[0]?.target).toEqual({ ...shop, version: '$LATEST' });
+  test.each<[of: string, changes: Record<string, object>, version: string]>([
+    [
+      'a function',
+      { ShopIntegration: { IntegrationUri: arnOf('Shop') }, ShopPermission: { FunctionName: arnOf('Shop') } },
+      '$LATEST',
+    ],
+    ['a version', { ShopIntegration: { IntegrationUri: version }, ShopPermission: { FunctionName: version } }, '1'],
+    ['an alias of $LATEST', { ShopLive: { FunctionVersion: '$LATEST' } }, '$LATEST'],
+  ])('accepts an integration that invokes %s', (_, changes, version) => {
+    const { api } = read((resources) => {
+      for (const [id, properties] of Object.entries(changes))
+        Object.assign(resources[id]?.Properties ?? {}, properties);
+    });
+    expect(api.routes[1]?.target).toMatchObject({ functionName: 'Shop', version });
   });
-
-  test.each<[of: string, invoked: unknown, version: string]>([
-    ['a function', { 'Fn::GetAtt': ['Shop', 'Arn'] }, '$LATEST'],
-    ['a version', { Ref: 'ShopVersion' }, '1'],
-  ])(
-    'accepts an integration that invokes %s if a Lambda permission names the same ARN as the integration',
-    (_, invoked, version) => {
-      const { api } = read(({ ShopIntegration, ShopPermission }) => {
-        Object.assign(ShopIntegration?.Properties ?? {}, { IntegrationUri: invoked });
-        Object.assign(ShopPermission?.Properties ?? {}, { FunctionName: invoked });
-      });
-      expect(api.routes[1]?.target).toMatchObject({ functionName: 'Shop', version });
-    },
-  );
 });

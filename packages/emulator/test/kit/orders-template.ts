@@ -5,11 +5,12 @@ import {
   authorizer,
   hash,
   integration,
-  lambdaMayAssume,
   number,
   permission,
   policy,
   range,
+  resource,
+  role,
   route,
   stage,
   text,
@@ -36,19 +37,16 @@ export const ordersTemplate = (change: (resources: Record<string, ChangedResourc
 export type ChangedResource = { Type: string; Properties: Record<string, unknown>; Condition?: string };
 
 const api = {
-  Api: {
-    Type: 'AWS::ApiGatewayV2::Api',
-    Properties: {
-      ProtocolType: 'HTTP',
-      CorsConfiguration: {
-        AllowCredentials: true,
-        AllowHeaders: ['content-type'],
-        AllowMethods: ['GET', 'POST'],
-        AllowOrigins: { Ref: 'Origins' },
-        MaxAge: 600,
-      },
+  Api: resource('AWS::ApiGatewayV2::Api', {
+    ProtocolType: 'HTTP',
+    CorsConfiguration: {
+      AllowCredentials: true,
+      AllowHeaders: ['content-type'],
+      AllowMethods: ['GET', 'POST'],
+      AllowOrigins: { Ref: 'Origins' },
+      MaxAge: 600,
     },
-  },
+  }),
   Stage: stage({ AccessLogSettings: { DestinationArn: arnOf('Logs') } }),
   ShopIntegration: integration({ Ref: 'ShopLive' }, 9_000),
   GuardAuthorizer: authorizer(
@@ -67,128 +65,99 @@ const api = {
 };
 
 const functions = {
-  Shop: {
-    Type: 'AWS::Lambda::Function',
-    Properties: {
-      Code: { S3Bucket: { 'Fn::Sub': 'assets-${AWS::AccountId}' }, S3Key: `${assetHash('a')}.zip` },
-      Environment: {
-        Variables: {
-          ORDERS: { Ref: 'Orders' },
-          ITEMS_ARN: { 'Fn::GetAtt': 'Items.Arn' },
-          GREETING: { 'Fn::Sub': ['${Word} from ${Orders} in ${AWS::Region}, ${!Name}', { Word: 'Hello' }] },
-          PART: { 'Fn::Select': [1, { 'Fn::Split': ['-', 'a-b-c'] }] },
-          GUARD: { Ref: 'Guard' },
-          SIZE: 3,
-          NOTHING: { Ref: 'AWS::NoValue' },
-        },
+  Shop: resource('AWS::Lambda::Function', {
+    Code: { S3Bucket: { 'Fn::Sub': 'assets-${AWS::AccountId}' }, S3Key: `${assetHash('a')}.zip` },
+    Environment: {
+      Variables: {
+        ORDERS: { Ref: 'Orders' },
+        ITEMS_ARN: { 'Fn::GetAtt': 'Items.Arn' },
+        GREETING: { 'Fn::Sub': ['${Word} from ${Orders} in ${AWS::Region}, ${!Name}', { Word: 'Hello' }] },
+        PART: { 'Fn::Select': [1, { 'Fn::Split': ['-', 'a-b-c'] }] },
+        GUARD: { Ref: 'Guard' },
+        SIZE: 3,
+        NOTHING: { Ref: 'AWS::NoValue' },
       },
-      Handler: 'index.handler',
-      MemorySize: 256,
-      Role: arnOf('ShopRole'),
-      Runtime: 'nodejs24.x',
-      Timeout: { Ref: 'Seconds' },
-      LoggingConfig: { LogGroup: { Ref: 'Logs' } },
     },
-  },
-  ShopVersion: { Type: 'AWS::Lambda::Version', Properties: { FunctionName: { Ref: 'Shop' } } },
-  ShopLive: {
-    Type: 'AWS::Lambda::Alias',
-    Properties: {
-      FunctionName: arnOf('Shop'),
-      FunctionVersion: { 'Fn::GetAtt': ['ShopVersion', 'Version'] },
-      Name: 'live',
-    },
-  },
+    Handler: 'index.handler',
+    MemorySize: 256,
+    Role: arnOf('ShopRole'),
+    Runtime: 'nodejs24.x',
+    Timeout: { Ref: 'Seconds' },
+    LoggingConfig: { LogGroup: { Ref: 'Logs' } },
+  }),
+  ShopVersion: resource('AWS::Lambda::Version', { FunctionName: { Ref: 'Shop' } }),
+  ShopLive: resource('AWS::Lambda::Alias', {
+    FunctionName: arnOf('Shop'),
+    FunctionVersion: { 'Fn::GetAtt': ['ShopVersion', 'Version'] },
+    Name: 'live',
+  }),
   ShopPermission: permission({ Ref: 'ShopLive' }),
-  Guard: {
-    Type: 'AWS::Lambda::Function',
-    Properties: {
-      Code: { S3Bucket: 'assets', S3Key: `assets/${assetHash('b')}.zip` },
-      FunctionName: 'the-guard',
-      Handler: 'guard.check',
-      Role: arnOf('GuardRole'),
-      Runtime: 'nodejs22.x',
-      LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'WARN', LogGroup: { Ref: 'Logs' } },
-    },
-  },
+  Guard: resource('AWS::Lambda::Function', {
+    Code: { S3Bucket: 'assets', S3Key: `assets/${assetHash('b')}.zip` },
+    FunctionName: 'the-guard',
+    Handler: 'guard.check',
+    Role: arnOf('GuardRole'),
+    Runtime: 'nodejs22.x',
+    LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'WARN', LogGroup: { Ref: 'Logs' } },
+  }),
   GuardPermission: permission({ Ref: 'Guard' }),
 };
 
 const tables = {
-  Orders: {
-    Type: 'AWS::DynamoDB::Table',
-    Properties: {
-      KeySchema: [hash('id')],
-      AttributeDefinitions: [text('id'), number('day')],
-      GlobalSecondaryIndexes: [
-        {
-          IndexName: 'byDay',
-          KeySchema: [hash('day')],
-          Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['total'] },
-          ProvisionedThroughput: { ReadCapacityUnits: 1, WriteCapacityUnits: 1 },
-        },
-      ],
-    },
-  },
-  Items: {
-    Type: 'AWS::DynamoDB::GlobalTable',
-    Properties: {
-      TableName: 'items',
-      KeySchema: [hash('order'), range('number')],
-      AttributeDefinitions: [text('order'), number('number'), number('price')],
-      LocalSecondaryIndexes: [
-        { IndexName: 'byPrice', KeySchema: [hash('order'), range('price')], Projection: { ProjectionType: 'ALL' } },
-      ],
-      Replicas: [{ Region: { Ref: 'AWS::Region' }, DeletionProtectionEnabled: true }],
-    },
-  },
+  Orders: resource('AWS::DynamoDB::Table', {
+    KeySchema: [hash('id')],
+    AttributeDefinitions: [text('id'), number('day')],
+    GlobalSecondaryIndexes: [
+      {
+        IndexName: 'byDay',
+        KeySchema: [hash('day')],
+        Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['total'] },
+        ProvisionedThroughput: { ReadCapacityUnits: 1, WriteCapacityUnits: 1 },
+      },
+    ],
+  }),
+  Items: resource('AWS::DynamoDB::GlobalTable', {
+    TableName: 'items',
+    KeySchema: [hash('order'), range('number')],
+    AttributeDefinitions: [text('order'), number('number'), number('price')],
+    LocalSecondaryIndexes: [
+      { IndexName: 'byPrice', KeySchema: [hash('order'), range('price')], Projection: { ProjectionType: 'ALL' } },
+    ],
+    Replicas: [{ Region: { Ref: 'AWS::Region' }, DeletionProtectionEnabled: true }],
+  }),
 };
 
 const allow = (Action: string | string[], Resource: unknown, more: object = {}) =>
   policy({ Effect: 'Allow', Action, Resource, ...more });
 
 const roles = {
-  ShopRole: {
-    Type: 'AWS::IAM::Role',
-    Properties: {
-      AssumeRolePolicyDocument: lambdaMayAssume,
-      ManagedPolicyArns: [managedPolicy('service-role/AWSLambdaBasicExecutionRole'), { Ref: 'ReadItems' }],
-      Policies: [
-        { PolicyName: 'Logs', PolicyDocument: allow('logs:*', arnOf('Logs'), { Condition: { Bool: {} } }) },
-        { PolicyName: 'Never', PolicyDocument: policy({ Effect: 'Deny', Action: ['dynamodb:Scan'], Resource: '*' }) },
-      ],
-    },
-  },
-  ShopPolicy: {
-    Type: 'AWS::IAM::Policy',
-    Properties: {
-      PolicyDocument: allow(
-        ['dynamodb:GetItem', 'dynamodb:Query'],
-        [arnOf('Orders'), { 'Fn::Join': ['', [arnOf('Orders'), '/index/*']] }, { Ref: 'AWS::NoValue' }],
-      ),
-      Roles: [{ Ref: 'ShopRole' }],
-    },
-  },
-  ReadItems: {
-    Type: 'AWS::IAM::ManagedPolicy',
-    Properties: { PolicyDocument: allow('dynamodb:GetItem', { 'Fn::Sub': '${Items.Arn}' }) },
-  },
-  GuardRole: {
-    Type: 'AWS::IAM::Role',
-    Properties: {
-      AssumeRolePolicyDocument: policy({
-        Effect: 'Allow',
-        Action: 'sts:AssumeRole',
-        Principal: { Service: { 'Fn::Sub': 'lambda.${AWS::URLSuffix}' } },
-      }),
-      RoleName: 'guard',
-      ManagedPolicyArns: [managedPolicy('AWSXRayDaemonWriteAccess')],
-    },
-  },
-  OthersPolicy: {
-    Type: 'AWS::IAM::Policy',
-    Properties: { PolicyDocument: allow('*', '*'), Roles: ['another-role'] },
-  },
+  ShopRole: role({
+    ManagedPolicyArns: [managedPolicy('service-role/AWSLambdaBasicExecutionRole'), { Ref: 'ReadItems' }],
+    Policies: [
+      { PolicyName: 'Logs', PolicyDocument: allow('logs:*', arnOf('Logs'), { Condition: { Bool: {} } }) },
+      { PolicyName: 'Never', PolicyDocument: policy({ Effect: 'Deny', Action: ['dynamodb:Scan'], Resource: '*' }) },
+    ],
+  }),
+  ShopPolicy: resource('AWS::IAM::Policy', {
+    PolicyDocument: allow(
+      ['dynamodb:GetItem', 'dynamodb:Query'],
+      [arnOf('Orders'), { 'Fn::Join': ['', [arnOf('Orders'), '/index/*']] }, { Ref: 'AWS::NoValue' }],
+    ),
+    Roles: [{ Ref: 'ShopRole' }],
+  }),
+  ReadItems: resource('AWS::IAM::ManagedPolicy', {
+    PolicyDocument: allow('dynamodb:GetItem', { 'Fn::Sub': '${Items.Arn}' }),
+  }),
+  GuardRole: resource('AWS::IAM::Role', {
+    AssumeRolePolicyDocument: policy({
+      Effect: 'Allow',
+      Action: 'sts:AssumeRole',
+      Principal: { Service: { 'Fn::Sub': 'lambda.${AWS::URLSuffix}' } },
+    }),
+    RoleName: 'guard',
+    ManagedPolicyArns: [managedPolicy('AWSXRayDaemonWriteAccess')],
+  }),
+  OthersPolicy: resource('AWS::IAM::Policy', { PolicyDocument: allow('*', '*'), Roles: ['another-role'] }),
 };
 
 const original = {
@@ -204,9 +173,9 @@ const original = {
     ...functions,
     ...tables,
     ...roles,
-    Logs: { Type: 'AWS::Logs::LogGroup', Properties: { RetentionInDays: 7 } },
-    Alarms: { Type: 'AWS::SNS::Topic', Properties: {} },
-    Pool: { Type: 'AWS::Cognito::UserPool', Properties: {} },
-    Metadata: { Type: 'AWS::CDK::Metadata', Condition: 'Always', Properties: { Analytics: 'v2' } },
+    Logs: resource('AWS::Logs::LogGroup'),
+    Alarms: resource('AWS::SNS::Topic'),
+    Pool: resource('AWS::Cognito::UserPool'),
+    Metadata: { ...resource('AWS::CDK::Metadata'), Condition: 'Always' },
   } as Record<string, ChangedResource>,
 };

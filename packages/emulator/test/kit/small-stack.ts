@@ -3,12 +3,13 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Template } from '../../template/read-template.ts';
-import { arnOf, authorizer, integration, lambdaMayAssume, permission, policy, route, stage } from './template-parts.ts';
+import { arnOf, authorizer, integration, permission, policy, resource, role, route, stage } from './template-parts.ts';
 
 type SmallStack = {
   /** The code of each function by its name. Each function except Authorizer gets the route GET /NAME. */
   functions: Record<string, string>;
-  role?: object[];
+  /** What the role of all functions allows. */
+  statements?: object[];
   /** Properties to add to the API, besides its protocol. */
   api?: object;
   /** Resources to add to the stack, besides the API, its functions and their role. */
@@ -21,27 +22,19 @@ type SmallStack = {
  */
 export const smallStack = async (
   assets: string,
-  { functions, role = [], api, resources }: SmallStack,
+  { functions, statements = [], api, resources }: SmallStack,
 ): Promise<{ template: Template; assets: string }> => {
   const Resources: Record<string, object> = {
-    Api: { Type: 'AWS::ApiGatewayV2::Api', Properties: { ProtocolType: 'HTTP', ...api } },
+    Api: resource('AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP', ...api }),
     Stage: stage(),
-    Role: {
-      Type: 'AWS::IAM::Role',
-      Properties: {
-        AssumeRolePolicyDocument: lambdaMayAssume,
-        Policies: [{ PolicyName: 'Own', PolicyDocument: policy(...role) }],
-      },
-    },
+    Role: role({ Policies: [{ PolicyName: 'Own', PolicyDocument: policy(...statements) }] }),
     ...resources,
   };
   const isGuarded = functions['Authorizer'] !== undefined;
   for (const [name, code] of Object.entries(functions)) {
     const Code = { S3Bucket: 'assets', S3Key: `${await writeAsset(assets, code)}.zip` };
-    Resources[name] = {
-      Type: 'AWS::Lambda::Function',
-      Properties: { Code, Handler: 'index.handler', Role: arnOf('Role'), Runtime: 'nodejs24.x', Timeout: 900 },
-    };
+    const properties = { Code, Handler: 'index.handler', Role: arnOf('Role'), Runtime: 'nodejs24.x', Timeout: 900 };
+    Resources[name] = resource('AWS::Lambda::Function', properties);
     Resources[`${name}Permission`] = permission(arnOf(name));
     if (name === 'Authorizer') {
       Resources['AuthorizerOfApi'] = authorizer(arnOf(name));

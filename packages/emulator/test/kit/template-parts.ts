@@ -22,43 +22,37 @@ export const lambdaMayAssume = policy({
   Principal: { Service: 'lambda.amazonaws.com' },
 });
 
-export const permission = (FunctionName: object) => ({
-  Type: 'AWS::Lambda::Permission',
-  Properties: { Action: 'lambda:InvokeFunction', FunctionName, Principal: 'apigateway.amazonaws.com' },
-});
+export const resource = (Type: string, Properties: Record<string, unknown> = {}) => ({ Type, Properties });
 
-const inApi = { ApiId: { Ref: 'Api' } };
+/** A role that Lambda may assume. */
+export const role = (Properties: object) =>
+  resource('AWS::IAM::Role', { AssumeRolePolicyDocument: lambdaMayAssume, ...Properties });
 
-export const stage = (Properties: object = {}) => ({
-  Type: 'AWS::ApiGatewayV2::Stage',
-  Properties: { ...inApi, StageName: '$default', AutoDeploy: true, ...Properties },
-});
+export const permission = (FunctionName: object) =>
+  resource('AWS::Lambda::Permission', {
+    Action: 'lambda:InvokeFunction',
+    FunctionName,
+    Principal: 'apigateway.amazonaws.com',
+  });
 
-export const route = (RouteKey: string, Target: object, Properties: object = {}) => ({
-  Type: 'AWS::ApiGatewayV2::Route',
-  Properties: { ...inApi, RouteKey, Target, ...Properties },
-});
+const inApi = (part: string, Properties: object) =>
+  resource(`AWS::ApiGatewayV2::${part}`, { ApiId: { Ref: 'Api' }, ...Properties });
 
-export const integration = (IntegrationUri: object, TimeoutInMillis: number) => ({
-  Type: 'AWS::ApiGatewayV2::Integration',
-  Properties: {
-    ...inApi,
-    IntegrationType: 'AWS_PROXY',
-    IntegrationUri,
-    PayloadFormatVersion: '2.0',
-    TimeoutInMillis,
-  },
-});
+export const stage = (Properties: object = {}) =>
+  inApi('Stage', { StageName: '$default', AutoDeploy: true, ...Properties });
 
-export const authorizer = (AuthorizerUri: object, Properties: object = {}) => ({
-  Type: 'AWS::ApiGatewayV2::Authorizer',
-  Properties: {
-    ...inApi,
+export const route = (RouteKey: string, Target: object, Properties: object = {}) =>
+  inApi('Route', { RouteKey, Target, ...Properties });
+
+export const integration = (IntegrationUri: object, TimeoutInMillis: number) =>
+  inApi('Integration', { IntegrationType: 'AWS_PROXY', IntegrationUri, PayloadFormatVersion: '2.0', TimeoutInMillis });
+
+export const authorizer = (AuthorizerUri: object, Properties: object = {}) =>
+  inApi('Authorizer', {
     AuthorizerPayloadFormatVersion: '2.0',
     AuthorizerResultTtlInSeconds: 0,
     AuthorizerType: 'REQUEST',
     AuthorizerUri,
     EnableSimpleResponses: true,
     ...Properties,
-  },
-});
+  });

@@ -1,0 +1,29 @@
+/** Three functions of foreign-stack.e2e.ts: one may read and write orders, one may not, and one is the authorizer. */
+import { DynamoDB } from '@aws-sdk/client-dynamodb';
+
+const dynamoDb = new DynamoDB();
+const TableName = process.env['ORDERS'];
+
+export const orders = async ({ routeKey, pathParameters: { id, customer }, body }) => {
+  if (routeKey === 'PUT /orders/{id}') {
+    await dynamoDb.putItem({ TableName, Item: { id: { S: id }, customer: { S: body } } });
+    return { statusCode: 204 };
+  }
+  const { Items } = await dynamoDb.query({
+    TableName,
+    IndexName: 'by-customer',
+    KeyConditionExpression: 'customer = :customer',
+    ExpressionAttributeValues: { ':customer': { S: customer } },
+  });
+  return Items.map((item) => item.id.S);
+};
+
+export const admin = async ({ routeKey, pathParameters: { id }, requestContext }) => {
+  if (routeKey.startsWith('GET')) await dynamoDb.getItem({ TableName, Key: { id: { S: id } } });
+  return { user: requestContext.authorizer.lambda.user, id };
+};
+
+export const authorize = async ({ identitySource: [secret] }) => ({
+  isAuthorized: secret === 'secret',
+  context: { user: 'ann' },
+});
