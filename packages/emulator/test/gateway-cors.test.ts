@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CorsSpec } from '../served-stack.ts';
+import type { CorsSpec, RouteSpec } from '../served-stack.ts';
 import { openRoute, type Response, route, send, start, token } from './kit/gateway.ts';
 
 const shop = 'https://shop.example';
@@ -24,9 +24,13 @@ const corsOf = ({ headers }: Response): Record<string, string> =>
   );
 
 describe('a preflight request', () => {
-  test('gets 204 and the configured headers, even if no route matches', async () => {
-    const { port, log } = await start({}, { cors });
-    const response = await send(port, 'OPTIONS /other', preflight(shop));
+  test.each<[route: string, routes: RouteSpec[]]>([
+    ['no route', []],
+    ['an OPTIONS route', [openRoute('OPTIONS /orders')]],
+    ['$default', [openRoute('$default')]],
+  ])('gets 204 and the configured headers, without a call of a function, if %s matches', async (_, routes) => {
+    const { port, called, log } = await start({}, { cors, routes });
+    const response = await send(port, 'OPTIONS /orders', preflight(shop));
     expect(response).toMatchObject({ status: 204, body: '' });
     expect(corsOf(response)).toEqual({
       'allow-origin': shop,
@@ -35,7 +39,10 @@ describe('a preflight request', () => {
       'allow-credentials': 'true',
       'max-age': '300',
     });
-    expect(log).toMatchObject([{ method: 'OPTIONS', path: '/other', status: 204 }]);
+    const refused = await send(port, 'OPTIONS /orders', preflight('https://evil.example'));
+    expect([refused.status, corsOf(refused)]).toEqual([204, {}]);
+    expect(log).toMatchObject(Array(2).fill({ method: 'OPTIONS', path: '/orders', status: 204 }));
+    expect(called).toEqual([]);
   });
 
   test('gets no CORS header for a list that is empty in the CORS configuration', async () => {
@@ -45,22 +52,6 @@ describe('a preflight request', () => {
     );
     expect(corsOf(await send(port, 'OPTIONS /orders', preflight(shop)))).toEqual({ 'allow-origin': '*' });
   });
-
-  test('gets 204 without CORS headers if its origin is not allowed', async () => {
-    const { port } = await start({}, { cors });
-    const response = await send(port, 'OPTIONS /orders', preflight('https://evil.example'));
-    expect(response).toMatchObject({ status: 204 });
-    expect(corsOf(response)).toEqual({});
-  });
-
-  test.each(['OPTIONS /orders', '$default'])(
-    'gets 204, and the function is not called, even if the route %s matches the request',
-    async (routeKey) => {
-      const { port, called } = await start({}, { cors, routes: [openRoute(routeKey)] });
-      expect(await send(port, 'OPTIONS /orders', preflight(shop))).toMatchObject({ status: 204 });
-      expect(called).toEqual([]);
-    },
-  );
 
   // AWS documents that preflight requests to an API with an authorizer on its route $default need a token:
   // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html
@@ -104,10 +95,8 @@ describe('a response to an ordinary request', () => {
 
   test.each<[headers: string[], allowOrigins: string[]]>([
     [[], ['*']],
-    [['Origin: null'], [shop]],
     [[`Origin: ${shop}`, `Origin: ${shop}`], [shop]],
     [['Origin: http://shop.example'], ['https://*']],
-    [['Origin: https://shop.example:8443'], [shop]],
     [['Origin: https://shop.example.evil.example'], [shop]],
     [['Origin: https://shop.example'], ['https://*.example']],
   ])('has no CORS headers with the request headers %j and the AllowOrigins %j', async (headers, allowOrigins) => {
@@ -119,7 +108,6 @@ describe('a response to an ordinary request', () => {
     [['*'], shop, '*'],
     [[shop, '*'], shop, '*'],
     [['https://*'], shop, shop],
-    [['http://*'], 'http://localhost:5173', 'http://localhost:5173'],
   ])('with the AllowOrigins %j allows the origin %s as %s', async (allowOrigins, origin, allowed) => {
     const { port } = await start(functions, { cors: { ...cors, allowOrigins }, routes });
     expect(corsOf(await send(port, 'GET /orders', [`Origin: ${origin}`]))['allow-origin']).toBe(allowed);

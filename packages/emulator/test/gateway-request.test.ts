@@ -1,6 +1,5 @@
 /** Tests which requests the gateway accepts, and the event that a function gets. */
 
-import { Readable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 import { readBody } from '../read-body.ts';
 import { exchange, json, openRoute, post, start, token } from './kit/gateway.ts';
@@ -66,7 +65,6 @@ describe('a function gets an event in payload format 2.0', () => {
     ['Content-Type: text/plain', asText],
     ['Content-Type: application/json', asText],
     ['Content-Type: Application/JSON ;charset=utf-8', asText],
-    ['Content-Type: application/xml', asText],
     ['Content-Type: application/javascript', asText],
     ['Content-Type: application/problem+json', asBase64],
     ['Content-Type: application/jsonp', asBase64],
@@ -82,14 +80,6 @@ describe('a function gets an event in payload format 2.0', () => {
     await post(port, Buffer.from([0x22, 0xff, 0x22]), [token, json]);
     expect(event()).toMatchObject({ body: '"\ufffd"', isBase64Encoded: false, headers: { 'content-length': '3' } });
   });
-
-  test('without a content-length if the request is chunked', async () => {
-    const { port, event } = await start();
-    const head = ['POST /orders HTTP/1.1', 'Host: api.example', 'Connection: close', token, json];
-    await exchange(port, [...head, 'Transfer-Encoding: chunked', '', ''].join('\r\n'), '2\r\n{}\r\n0\r\n\r\n');
-    expect(event()).toMatchObject({ body: '{}' });
-    expect(event().headers).not.toHaveProperty('content-length');
-  });
 });
 
 const routes = [openRoute('$default')];
@@ -103,25 +93,13 @@ describe('the gateway responds 400 to', () => {
   test.each<[what: string, requestLine: string, ...headers: string[]]>([
     ['no Host header', 'GET / HTTP/1.1'],
     ['two Host headers', 'GET / HTTP/1.1', host, host],
-    ['two Host headers in an HTTP/1.0 request', 'GET / HTTP/1.0', host, host],
     ['a target that names another host than the Host header', 'GET http://other.example/ HTTP/1.1', host],
     ['a target that names another port than the Host header', 'GET http://api.example:81/ HTTP/1.1', host],
-    ['a target with a user name', 'GET http://user@api.example/ HTTP/1.1', host],
     ['a target whose scheme is not http or https', 'GET ftp://api.example/ HTTP/1.1', host],
     ['a request line with HTTP/2.0', 'GET / HTTP/2.0', host],
-    ...[
-      '',
-      'a b',
-      'a/b',
-      'user@api.example',
-      'api.example:port',
-      'api.example:65536',
-      '::1',
-      '[api.example]',
-      '[127.0.0.1]',
-      'api%example',
-      '\u00fc.example',
-    ].map((text): [string, string, string] => [`the host ${text}`, 'GET / HTTP/1.1', `Host: ${text}`]),
+    ...['', 'a/b', 'user@api.example', 'api.example:65536', '::1', '[api.example]', '\u00fc.example'].map(
+      (text): [string, string, string] => [`the host ${text}`, 'GET / HTTP/1.1', `Host: ${text}`],
+    ),
   ])('%s', async (_, requestLine, ...headers) => {
     const { port, called, log } = await start({}, { routes });
     const response = await sendHead(port, requestLine, ...headers);
@@ -135,9 +113,7 @@ describe('the gateway accepts', () => {
   test.each([
     ['API.Example:8080', 'API.Example'],
     ['api.example:', 'api.example'],
-    ['api.example:65535', 'api.example'],
     ['[::1]:3000', '[::1]'],
-    ['a_b-c.example', 'a_b-c.example'],
     ['%C3%BC.example', '%C3%BC.example'],
   ])('the Host header %s', async (host, domainName) => {
     const { port, event } = await start({}, { routes });
@@ -146,12 +122,10 @@ describe('the gateway accepts', () => {
   });
 
   test.each<[target: string, host: string, rawPath: string, rawQueryString: string]>([
-    ['HTTP://API.example:80/orders', 'api.example', '/orders', ''],
     ['http://api.example/orders', 'API.example:80', '/orders', ''],
     ['https://api.example:443/orders', 'api.example', '/orders', ''],
     ['http://api.example?list=orders', 'api.example', '/', 'list=orders'],
     ['/ord%65rs?', 'api.example', '/orders', ''],
-    ['/orders?a=1?b=2', 'api.example', '/orders', 'a=1?b=2'],
   ])('the request target %s with the Host header %s', async (target, host, rawPath, rawQueryString) => {
     const { port, event } = await start({}, { routes });
     await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);
@@ -175,19 +149,9 @@ test.each([
 });
 
 test('the gateway accepts 10,240 bytes of request line and header values, and responds 431 to more', async () => {
-  const { port } = await start();
-  const send = (filler: number) => {
-    const headers = {
-      Host: 'x',
-      Connection: 'close',
-      Authorization: 't',
-      'Content-Length': '2',
-      X: 'f'.repeat(filler),
-    };
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    return exchange(port, `POST /orders HTTP/1.1\r\n${lines.join('')}\r\n{}`);
-  };
-  const counted = ['POST /orders HTTP/1.1', 'x', 'close', 't', '2'].join('').length;
+  const { port } = await start({}, { routes });
+  const send = (filler: number) => sendHead(port, 'GET / HTTP/1.1', 'Host: x', `X: ${'f'.repeat(filler)}`);
+  const counted = ['GET / HTTP/1.1', 'x', 'close'].join('').length;
   expect(await send(10_240 - counted)).toMatchObject({ status: 200 });
   const refused = { status: 431, body: '{"message":"Request Header Fields Too Large"}' };
   expect(await send(10_241 - counted)).toMatchObject(refused);
@@ -222,13 +186,4 @@ test('copies the chunks of a body into one buffer, which it seldom replaces', as
   expect(body?.equals(sent)).toBe(true);
   expect(body?.buffer.byteLength).toBeLessThanOrEqual(2 * sent.length);
   expect(buffers.mock.calls.length).toBeLessThanOrEqual(Math.log2(sent.length) + 2);
-});
-
-test.each([
-  ['as large as the limit', ['12', '34'], '1234'],
-  ['larger than the limit', ['12', '345', '6'], undefined],
-  ['empty', [], ''],
-])('reads a body that is %s', async (_, chunks, expected) => {
-  const body = await readBody(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), 4);
-  expect(body?.toString()).toBe(expected);
 });
