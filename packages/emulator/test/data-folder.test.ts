@@ -97,12 +97,3 @@ test.each<[what: string, obstruct: (dynamodb: string) => Promise<void>, failure:
   expect(message).toContain(`The data in ${dynamodb} ${failure}`);
   expect(message.includes('Delete')).toBe(failure.includes('Delete'));
 });
-
-test("openStore rejects a folder named dynamodb that has the user's own files", async () => {
-  const folder = await newFolder();
-  const theirs = path.join(folder, 'dynamodb');
-  await mkdir(theirs, { recursive: true });
-  await writeFile(path.join(theirs, '000007.log'), 'mine');
-  await expect(openStore({ folder })).rejects.toThrow(`${theirs} has files that the emulator did not create`);
-  expect(await readdir(theirs)).toEqual(['000007.log']);
-});

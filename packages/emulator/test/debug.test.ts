@@ -17,7 +17,6 @@ const timers = {
   setTimeout: "new Promise((resolve) => setTimeout(resolve, 200, 'setTimeout'))",
   'node:timers/promises': "require('node:timers/promises').setTimeout(200, 'node:timers/promises')",
   'AbortSignal.timeout': "once(AbortSignal.timeout(200), 'abort').then(() => 'AbortSignal.timeout')",
-  socket: "once(socket.setTimeout(200), 'timeout').then(() => 'socket')",
 };
 const kinds = Object.keys(timers).sort();
 
@@ -28,22 +27,13 @@ const kinds = Object.keys(timers).sort();
  */
 const startTimers = `
   const { once } = require('node:events');
-  const net = require('node:net');
   exports.handler = async () => {
-    const server = net.createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const socket = net.connect(server.address().port, '127.0.0.1');
-    await once(socket, 'connect');
     const fired = [];
     const all = [${Object.values(timers)}].map(async (timer) => fired.push(await timer));
-    const cleared = setTimeout(() => fired.push('cleared'), 200);
     ${pause}
     for (let turns = 0; turns < 3; turns += 1) await new Promise(setImmediate);
-    const early = [...fired].sort();
-    clearTimeout(cleared);
+    const early = [...fired];
     await Promise.all(all);
-    socket.destroy();
-    server.close();
     return { early, fired: fired.sort() };
   };`;
 
@@ -100,11 +90,6 @@ describe('with the option debug', () => {
     expect(resultOf(await invoked)).toBe('late');
   });
 
-  test("an event still fails if its handler's promise can never settle", async () => {
-    const fn = await functionOf('exports.handler = () => new Promise(() => {})', {}, [], true);
-    expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining('Runtime.NodeJsExit') });
-  });
-
   test('the gateway waits without a time limit for an authorizer and for an integration', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -126,8 +111,4 @@ describe('with the option debug', () => {
     });
     expect([headersTimeout, requestTimeout, keepAliveTimeout]).toEqual([0, 0, 0]);
   });
-});
-
-test('without the option debug, a timer that becomes due during a pause of the debugger fires at once after the pause', async () => {
-  expect(await returned(startTimers)).toMatchObject({ early: ['cleared', ...kinds].sort() });
 });

@@ -8,7 +8,6 @@ import { folderWith, functionOf, resultOf, returned, timeout } from './kit/one-f
 test.each([
   ['exports.handler = async (event) => ({ event, undef: undefined })', { event: { a: [1, null, 'é'] } }],
   ['exports.handler = async () => {}', null],
-  ['exports.handler = () => 1', 1],
 ])('the result of the function %s is passed to the caller as JSON', async (code, result) => {
   expect(resultOf(await (await functionOf(code)).invoke({ a: [1, null, 'é'] }))).toEqual(result);
 });
@@ -43,12 +42,10 @@ test('the context of a handler has the same fields as on AWS Lambda, with the AR
 });
 
 test("the context tells how much time is left until the time-out, which is the spec's latest", async () => {
-  const fn = await functionOf('exports.handler = async (_, context) => context.getRemainingTimeInMillis()');
-  const left = Number(resultOf(await fn.invoke()));
-  expect(left, 'milliseconds left').toBeGreaterThan(0);
-  expect(left, 'milliseconds left').toBeLessThanOrEqual(timeout);
+  const fn = await functionOf('exports.handler = async (_, context) => context.getRemainingTimeInMillis() / 1000');
+  expect(resultOf(await fn.invoke())).toBeCloseTo(timeout / 1000, -2);
   fn.spec.timeout = 2 * timeout;
-  expect(Number(resultOf(await fn.invoke())), 'milliseconds left').toBeGreaterThan(timeout);
+  expect(resultOf(await fn.invoke())).toBeCloseTo((2 * timeout) / 1000, -2);
 });
 
 describe('the environment of a function', () => {
@@ -101,7 +98,6 @@ describe('the handler', () => {
   test.each([
     ['index.handler', 'index.js', commonJs],
     ['index.handler', 'index.cjs', commonJs],
-    ['index.handler', 'index.js', 'export const handler = () => 1'],
     ['100% #1?/index.handler', '100% #1?/index.mjs', 'export const handler = await (async () => () => 1)()'],
     ['./src/orders.handler', 'src/orders.js', commonJs],
     ['index.orders.create', 'index.js', 'exports.orders = { create: () => 1 }'],
@@ -115,11 +111,9 @@ describe('the handler', () => {
 
   test.each([
     ['throws while it loads', "throw new Error('no TABLE_NAME')", 'Error: no TABLE_NAME'],
-    ['throws a value that is not an Error while it loads', 'throw 7', 'number: 7'],
     ['does not parse', 'exports.handler = (', 'Runtime.UserCodeSyntaxError: SyntaxError: '],
     ['requires a missing module', "require('./gone')", "Runtime.ImportModuleError: Error: Cannot find module './gone'"],
     ['exports no handler', 'exports.other = 1', 'Runtime.HandlerNotFound: index.handler is undefined or not exported'],
-    ['exports a string as its handler', "exports.handler = 'x'", 'Runtime.HandlerNotFound: index.handler is not a'],
     ['exports a callback handler', 'exports.handler = (e, c, done) => done()', 'Runtime.CallbackHandlerDeprecated: '],
     ['exits while it loads', 'process.exit(0)', 'Runtime.ExitError: Runtime exited without providing a reason'],
   ])('cannot be loaded, and each invocation fails, if its module %s', async (_, code, reason) => {
@@ -127,7 +121,9 @@ describe('the handler', () => {
     await expect(fn.functions.warmUp()).rejects.toThrow(
       `The function Fn (handler index.handler in ${fn.spec.folder}) cannot be loaded: ${reason}`,
     );
-    expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining(reason) });
+    const { log, ...outcome } = await fn.invoke();
+    expect(outcome).toMatchObject({ failure: expect.stringContaining(reason) });
+    expect(log.map(({ level }) => level)).toEqual(code.startsWith('process') ? [] : ['ERROR']);
   });
 
   const otherSdk = /Cannot find (module|package) '@aws-sdk\/lib-dynamodb'.*Bundle that package with the function/s;
@@ -135,7 +131,6 @@ describe('the handler', () => {
     ['with a syntax error in CommonJS', 'index.js', `${commonJs};\nconst = 2;`, /index\.js:2\)$/],
     ['with a syntax error in an ES module', 'index.mjs', 'export const = 2;', /index\.mjs\)$/],
     ['that requires another package of the AWS SDK', 'index.js', "require('@aws-sdk/lib-dynamodb');", otherSdk],
-    ['that imports another package of the AWS SDK', 'index.mjs', "import '@aws-sdk/lib-dynamodb';", otherSdk],
   ])('%s cannot be loaded, and the message helps', async (_, file, code, message) => {
     await expect((await functionOf({ [file]: code })).functions.warmUp()).rejects.toThrow(message);
   });
@@ -155,19 +150,11 @@ const logOf = async (statements: string, logLevel?: LogLevel) => {
   return (await fn.invoke()).log;
 };
 
-test('an invocation returns the result, and only the lines that it has logged itself', async () => {
-  const fn = await functionOf("exports.handler = async () => { console.info('stored'); return 1 }");
-  const expected = { result: '1', log: [{ functionName: 'Fn', level: 'INFO', message: 'stored' }] };
-  expect([await fn.invoke(), await fn.invoke()]).toEqual([expected, expected]);
-});
-
 test.each([
   ["'100 %s'", { message: '100 %s' }],
-  ['null', { message: null }],
   ['{ a: [1] }', { message: { a: [1] } }],
   ['{ id: 2n ** 63n }', { message: '{ id: 9223372036854775808n }' }],
   ['undefined', {}],
-  ["{ a: 1 }, 'and more'", { message: '{ a: 1 } and more' }],
   ["'%s!', 'no', 1", { message: 'no! 1' }],
   [
     "'failed:', new RangeError('boom')",
@@ -206,28 +193,17 @@ test("a logged error has its constructor's name, its stack and its enumerable fi
 test.each<[LogLevel | undefined, string[]]>([
   [undefined, ['INFO', 'INFO', 'WARN', 'ERROR', 'FATAL']],
   ['TRACE', ['TRACE', 'DEBUG', 'INFO', 'INFO', 'WARN', 'ERROR', 'FATAL']],
-  ['WARN', ['WARN', 'ERROR', 'FATAL']],
 ])('the log level %s keeps only the lines of the levels %j', async (logLevel, levels) => {
   const all = "for (const level of ['trace', 'debug', 'log', 'info', 'warn', 'error', 'fatal']) console[level](level);";
   expect((await logOf(all, logLevel)).map(({ level }) => level)).toEqual(levels);
 });
 
-describe('the runtime', () => {
-  test.each([
-    ["throw new TypeError('oops')", { errorType: 'TypeError', errorMessage: 'oops' }],
-    ['throw 7', { errorType: 'Error', errorMessage: '7' }],
-  ])('logs a thrown error after the lines that the handler logged: %s', async (statement, message) => {
-    expect(await logOf(`console.info('first'); ${statement}`)).toEqual([
-      { functionName: 'Fn', level: 'INFO', message: 'first' },
-      { functionName: 'Fn', level: 'ERROR', message: { ...message, stackTrace: expect.any(Array) } },
-    ]);
-  });
-
-  test('logs why a function cannot be loaded', async () => {
-    const fn = await functionOf("console.warn('loading'); throw new RangeError('no table')");
-    expect((await fn.invoke()).log).toMatchObject([
-      { level: 'WARN', message: 'loading' },
-      { level: 'ERROR', message: { errorType: 'RangeError', errorMessage: 'no table' } },
-    ]);
-  });
+test.each([
+  ["throw new TypeError('oops')", { errorType: 'TypeError', errorMessage: 'oops' }],
+  ['throw 7', { errorType: 'Error', errorMessage: '7' }],
+])('a thrown error is logged after the lines that the handler logged: %s', async (statement, message) => {
+  expect(await logOf(`console.info('first'); ${statement}`)).toEqual([
+    { functionName: 'Fn', level: 'INFO', message: 'first' },
+    { functionName: 'Fn', level: 'ERROR', message: { ...message, stackTrace: expect.any(Array) } },
+  ]);
 });

@@ -87,28 +87,16 @@ export const exchange = async (port: number, ...parts: (string | Buffer)[]): Pro
   };
 };
 
-/** Sends a request without a body. `requestLine` is, for example, GET /orders. */
-export const send = (port: number, requestLine: string, headers: string[] = []): Promise<Response> =>
-  exchange(
-    port,
-    [`${requestLine} HTTP/1.1`, 'Host: api.example:80', 'Connection: close', ...headers, '', ''].join('\r\n'),
-  );
+/** Sends a request. `requestLine` is, for example, GET /orders. */
+export const send = (port: number, requestLine: string, headers: string[] = [], body: string | Buffer = '') => {
+  const length = `Content-Length: ${Buffer.byteLength(body)}`;
+  const head = [`${requestLine} HTTP/1.1`, 'Host: api.example:80', 'Connection: close', ...headers, length, '', ''];
+  return exchange(port, head.join('\r\n'), body);
+};
 
 /** Sends a POST request with a body to /orders, or to another target. */
 export const post = (port: number, body: string | Buffer, headers: string[] = [], target = '/orders') =>
-  exchange(
-    port,
-    [
-      `POST ${target} HTTP/1.1`,
-      'Host: api.example:80',
-      'Connection: close',
-      ...headers,
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      '',
-      '',
-    ].join('\r\n'),
-    body,
-  );
+  send(port, `POST ${target}`, headers, body);
 
 export const token = 'Authorization: Bearer t';
 export const json = 'Content-Type: application/json';

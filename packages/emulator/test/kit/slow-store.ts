@@ -3,23 +3,17 @@ import { key } from './template-parts.ts';
 import { startServer } from './temporary.ts';
 
 /**
- * Starts a fake DynamoDB whose only table stays CREATING until the test sets `status` to ACTIVE. `created` counts the
- * calls of CreateTable, and `described` those of DescribeTable.
+ * Starts a fake DynamoDB whose only table stays CREATING until the test sets `status` to ACTIVE. `described` counts the
+ * calls of DescribeTable.
  */
-export const startSlowStore = async (status?: 'CREATING') => {
-  const store: { endpoint: string; status?: 'CREATING' | 'ACTIVE' | undefined; described: number; created: number } = {
-    endpoint: '',
-    status,
-    described: 0,
-    created: 0,
-  };
+export const startSlowStore = async () => {
+  const store: { endpoint: string; status?: 'CREATING' | 'ACTIVE'; described: number } = { endpoint: '', described: 0 };
   const server = createServer(async (request, response) => {
     await request.toArray();
     const [, operation = ''] = String(request.headers['x-amz-target']).split('.');
     response.setHeader('content-type', 'application/x-amz-json-1.0');
     if (operation === 'ListTables') return response.end('{"TableNames":[]}');
     if (operation === 'CreateTable') {
-      store.created += 1;
       store.status = 'CREATING';
       return response.end(JSON.stringify({ TableDescription: { ...key, TableStatus: store.status } }));
     }
