@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { LogLine } from '../lambda/functions.ts';
-import type { ApiSpec, RouteSpec } from '../served-stack.ts';
+import type { ApiSpec, CorsSpec, RouteSpec } from '../served-stack.ts';
 import { authorize } from './authorizer.ts';
-import { Cors, isPreflight } from './cors.ts';
+import { applyCors, isPreflight } from './cors.ts';
 import { eventBody, requestEvent } from './event.ts';
 import { type Invoke, type Invoker, makeInvoker } from './invocation.ts';
 import { checkHead, readEventBody, readTarget } from './request.ts';
@@ -21,7 +21,7 @@ export class HttpApi {
   readonly #invoke: Invoke;
   readonly #debug: boolean;
   readonly #routes: RouteTable;
-  readonly #cors: Cors | undefined;
+  readonly #cors: CorsSpec | undefined;
   readonly #buckets: Map<RouteSpec, TokenBucket>;
 
   /** Without `throttleClock`, requests are not throttled. With `debug`, nothing times out. */
@@ -29,7 +29,7 @@ export class HttpApi {
     this.#invoke = invoke;
     this.#debug = debug;
     this.#routes = new RouteTable(routes);
-    this.#cors = cors && new Cors(cors);
+    this.#cors = cors;
     this.#buckets = throttleClock ? bucketsOf(routes, throttleClock) : new Map();
   }
 
@@ -38,7 +38,7 @@ export class HttpApi {
       (response): Responded => ({ response }),
       failed,
     );
-    return this.#cors ? { ...responded, response: this.#cors.apply(request, responded.response) } : responded;
+    return this.#cors ? { ...responded, response: applyCors(this.#cors, request, responded.response) } : responded;
   };
 
   async #handle(request: IncomingMessage, requestId: string, invoke: Invoker): Promise<HttpResponse> {

@@ -17,58 +17,44 @@ const corsHeaders = new Set([
 /** The values of AllowOrigins that allow every https origin, or every http origin, as AWS documents. */
 const schemes = ['https://*', 'http://*'];
 
-export class Cors {
-  readonly #spec: CorsSpec;
+/**
+ * Replaces the CORS headers of a response, whether of a function or of the gateway itself, with those of the API. If
+ * the request's Origin is missing or not allowed, removes them and adds none.
+ */
+export const applyCors = (spec: CorsSpec, request: IncomingMessage, response: HttpResponse): HttpResponse => {
+  const own = Object.entries(response.headers).filter(([name]) => !corsHeaders.has(name));
+  const origin = allowedOrigin(spec, request.headers.origin);
+  const added = origin === undefined ? {} : headersFor(spec, origin, isPreflight(request));
+  return { ...response, headers: { ...Object.fromEntries(own), ...added } };
+};
 
-  constructor(spec: CorsSpec) {
-    this.#spec = spec;
-  }
+/** Chooses the value of Access-Control-Allow-Origin. @returns undefined if the API does not allow the origin */
+const allowedOrigin = ({ allowOrigins }: CorsSpec, origin: string | undefined): string | undefined => {
+  if (origin === undefined) return undefined;
+  if (allowOrigins.includes('*')) return '*';
+  const isAllowed =
+    allowOrigins.includes(origin) ||
+    schemes.some((scheme) => allowOrigins.includes(scheme) && origin.startsWith(scheme.slice(0, -1)));
+  return isAllowed ? origin : undefined;
+};
 
-  /**
-   * Replaces the CORS headers of a response, whether of a function or of the gateway itself, with those of the API. If
-   * the request's Origin is missing or not allowed, removes them and adds none.
-   */
-  apply({ method, headers }: IncomingMessage, response: HttpResponse): HttpResponse {
-    const own = Object.entries(response.headers).filter(([name]) => !corsHeaders.has(name));
-    const allowed = this.#allowedOrigin(headers.origin);
-    const added = allowed === undefined ? [] : this.#headersFor(allowed, isPreflight({ method, headers }));
-    return { ...response, headers: Object.fromEntries([...own, ...added]) };
-  }
-
-  /**
-   * Chooses the value of Access-Control-Allow-Origin. @returns undefined if the configuration does not allow the origin
-   */
-  #allowedOrigin(origin: string | undefined): string | undefined {
-    const { allowOrigins } = this.#spec;
-    if (origin === undefined) return undefined;
-    if (allowOrigins.includes('*')) return '*';
-    const isAllowed =
-      allowOrigins.includes(origin) ||
-      schemes.some((scheme) => allowOrigins.includes(scheme) && origin.startsWith(scheme.slice(0, -1)));
-    return isAllowed ? origin : undefined;
-  }
-
-  /**
-   * Returns the CORS headers. Only preflights get Allow-Methods, Allow-Headers and Max-Age; only other requests get
-   * Expose-Headers.
-   */
-  #headersFor(origin: string, preflight: boolean): [name: string, value: string][] {
-    const { allowCredentials, allowMethods, allowHeaders, exposeHeaders, maxAge } = this.#spec;
-    const lists: [string, string[]][] = preflight
-      ? [
-          ['access-control-allow-methods', allowMethods],
-          ['access-control-allow-headers', allowHeaders],
-        ]
-      : [['access-control-expose-headers', exposeHeaders]];
-    return [
-      ['access-control-allow-origin', origin],
-      ...(allowCredentials ? [['access-control-allow-credentials', 'true'] as [string, string]] : []),
-      ...lists.flatMap(([name, values]): [string, string][] => (values.length > 0 ? [[name, values.join(',')]] : [])),
-      ...(preflight && maxAge !== undefined ? [['access-control-max-age', String(maxAge)] as [string, string]] : []),
-    ];
-  }
-}
+/**
+ * Returns the CORS headers. Only preflights get Allow-Methods, Allow-Headers and Max-Age; only other requests get
+ * Expose-Headers.
+ */
+const headersFor = (spec: CorsSpec, origin: string, preflight: boolean): Record<string, string> => {
+  const { allowCredentials, allowMethods, allowHeaders, exposeHeaders, maxAge } = spec;
+  const headers = {
+    'access-control-allow-origin': origin,
+    'access-control-allow-credentials': allowCredentials ? 'true' : '',
+    'access-control-allow-methods': preflight ? allowMethods.join() : '',
+    'access-control-allow-headers': preflight ? allowHeaders.join() : '',
+    'access-control-max-age': preflight ? String(maxAge ?? '') : '',
+    'access-control-expose-headers': preflight ? '' : exposeHeaders.join(),
+  };
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
+};
 
 /** Whether AWS treats a request as a preflight: an OPTIONS request with Origin and Access-Control-Request-Method. */
-export const isPreflight = ({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean =>
+export const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;

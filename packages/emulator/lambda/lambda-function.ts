@@ -92,7 +92,6 @@ export class LambdaFunction {
     this.#mustBeOpen();
     const instance = this.#start(folder);
     const failure = await instance.loaded();
-    this.#mustBeOpen();
     if (failure !== undefined)
       throw new Error(`The new code of the function ${this.#spec.name} cannot be loaded: ${failure}`);
     const replaced = this.#idle;

@@ -1,21 +1,24 @@
 import type { ApiSpec, CorsSpec, Throttle } from '../served-stack.ts';
 import type { Resource } from './resource.ts';
+import type { ServedType } from './resource-types.ts';
 import type { Resources } from './resources.ts';
 import { readRoutes } from './routes.ts';
 
 /** Reads the HTTP API of a template. @throws Error unless the template has exactly one */
 export const readApi = (resources: Resources): ApiSpec => {
-  const [api, other] = resources.ofType('AWS::ApiGatewayV2::Api');
-  if (api === undefined) {
-    throw new Error('The template has no AWS::ApiGatewayV2::Api. Add an HTTP API (in CDK: HttpApi).');
-  }
-  if (other !== undefined) {
-    throw other.refuse(`the template has a second API, ${api.logicalId}`, 'Put one of them into another stack.');
-  }
+  const api = onlyOne(resources, 'AWS::ApiGatewayV2::Api', 'Add an HTTP API (in CDK: HttpApi).');
   api.mustBe('ProtocolType', ['HTTP'], 'Use an HTTP API (in CDK: HttpApi).');
   mustBelongTo(api, resources);
   const cors = readCors(api);
   return { routes: readRoutes(resources, readThrottles(resources)), ...(cors && { cors }) };
+};
+
+/** Returns the only resource of a type. @param advice tells the user what to do if there is none */
+const onlyOne = <T extends ServedType>(resources: Resources, type: T, advice: string): Resource<T> => {
+  const [first, second] = resources.ofType(type);
+  if (first === undefined) throw new Error(`The template has no ${type}. ${advice}`);
+  if (second === undefined) return first;
+  throw second.refuse(`the template has another one, ${first.logicalId}`, 'Leave one of them out of the template.');
 };
 
 /** Refuses a route, stage or other part of an API if that API is not in the template. */
@@ -50,21 +53,14 @@ const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined
     'ExposeHeaders',
     'MaxAge',
   ]);
-  const refuse = (field: keyof typeof fields, reason: string, advice: string): Error =>
-    api.refuse(`its CorsConfiguration.${field} ${reason}`, advice);
   const texts = (field: keyof typeof fields): string[] => {
     const values: unknown[] = [fields[field] ?? []].flat();
     if (values.every((value) => typeof value === 'string')) return values;
-    throw refuse(field, 'is not a list of strings', 'Set it to a list of strings.');
+    throw api.refuse(`its CorsConfiguration.${field} is not a list of strings`, 'Set it to a list of strings.');
   };
   const { AllowCredentials = false, MaxAge } = fields;
-  if (!['true', 'false'].includes(String(AllowCredentials))) {
-    throw refuse(
-      'AllowCredentials',
-      `${JSON.stringify(AllowCredentials)} is not supported`,
-      'Set it to true or false.',
-    );
-  }
+  if (!['true', 'false'].includes(String(AllowCredentials)))
+    throw api.unsupported('CorsConfiguration.AllowCredentials', AllowCredentials, 'Set it to true or false.');
   const allowOrigins = texts('AllowOrigins');
   const allowCredentials = String(AllowCredentials) === 'true';
   if (allowCredentials && allowOrigins.includes('*')) {
@@ -86,15 +82,8 @@ const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
  */
 const readThrottles = (resources: Resources): ((routeKey: string) => Throttle | undefined) => {
-  const [stage, other] = resources.ofType('AWS::ApiGatewayV2::Stage');
-  if (stage === undefined) {
-    throw new Error(
-      'The template has no AWS::ApiGatewayV2::Stage. Add the stage $default (in CDK: createDefaultStage).',
-    );
-  }
-  if (other !== undefined) {
-    throw other.refuse(`the template has a second stage, ${stage.logicalId}`, 'Leave one of them out of the template.');
-  }
+  const advice = 'Add the stage $default (in CDK: createDefaultStage).';
+  const stage = onlyOne(resources, 'AWS::ApiGatewayV2::Stage', advice);
   stage.mustBe('StageName', ['$default'], 'Use the stage $default (in CDK: createDefaultStage).');
   stage.mustBe('AutoDeploy', [true], 'Set it to true (in CDK: autoDeploy).');
   const defaults = readSettings(stage, 'DefaultRouteSettings', stage.get('DefaultRouteSettings') ?? {});

@@ -17,12 +17,9 @@ type FunctionResource = Resource<'AWS::Lambda::Function'>;
 export const readFunctions = (resources: Resources, assets: string): FunctionSpec[] =>
   resources.ofType('AWS::Lambda::Function').map((fn) => {
     fn.mustBe('PackageType', ['Zip', undefined], 'Deploy the code as a folder or a zip file.');
-    if (!/^nodejs\d+\.x$/.test(fn.text('Runtime'))) {
-      throw fn.refuse(
-        `its Runtime ${fn.text('Runtime')} is not supported`,
-        'Use a Node.js runtime, such as nodejs24.x.',
-      );
-    }
+    const runtime = fn.text('Runtime');
+    if (!/^nodejs\d+\.x$/.test(runtime))
+      throw fn.unsupported('Runtime', runtime, 'Use a Node.js runtime, such as nodejs24.x.');
     fn.number('ReservedConcurrentExecutions', 1, { min: 1 });
     return {
       name: functionName(fn),
@@ -61,8 +58,7 @@ const readLogLevel = (fn: FunctionResource): LogLevel => {
   const level = read('ApplicationLogLevel') ?? 'INFO';
   const known = logLevels.find((each) => each === level);
   if (known !== undefined) return known;
-  const reason = `its LoggingConfig.ApplicationLogLevel ${JSON.stringify(level)} is not supported`;
-  throw fn.refuse(reason, `Use one of ${logLevels.join(', ')}.`);
+  throw fn.unsupported('LoggingConfig.ApplicationLogLevel', level, `Use one of ${logLevels.join(', ')}.`);
 };
 
 const latest = '$LATEST';

@@ -4,41 +4,35 @@ import type { Resource } from './resource.ts';
 import type { ServedType } from './resource-types.ts';
 import { type Named, named, own, refusal, type Template } from './template.ts';
 
-/** Looks up the values that `Ref` and `Fn::GetAtt` have in the emulator. */
-export class References {
-  readonly #template: Template;
-  readonly #find: (logicalId: string) => Resource | undefined;
-
-  /** @param find returns the resource with a logical id, or undefined if the emulator does not serve that resource */
-  constructor(template: Template, find: (logicalId: string) => Resource | undefined) {
-    this.#template = template;
-    this.#find = find;
-  }
-
-  readonly lookUp: LookUp = (name, attribute, place) => {
+/**
+ * Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator.
+ * @param find returns the resource with a logical id, or undefined if the emulator does not serve that resource
+ */
+export const makeLookUp =
+  (template: Template, find: (logicalId: string) => Resource | undefined): LookUp =>
+  (name, attribute, place) => {
     if (attribute === undefined && name === 'AWS::NoValue') return undefined;
     const pseudoParameter = attribute === undefined ? own(pseudoParameters, name) : undefined;
     if (pseudoParameter !== undefined) return pseudoParameter;
-    const parameter = own(this.#template.Parameters, name);
+    const parameter = own(template.Parameters, name);
     if (attribute === undefined && parameter !== undefined) {
       const value = defaultOf(parameter);
       if (value !== undefined) return value;
       const reason = `${place.path} refers to the parameter ${name}, which has no default value`;
       throw refusal(place.resource, reason, 'Give the parameter a default, or the property a literal value.');
     }
-    const resource = this.#find(name);
+    const resource = find(name);
     // Unlike AWS, the emulator generates no ids for an API and its parts (such as routes): their logical ids are enough
     // to connect them.
     const isPartOfApi = resource?.type.startsWith(api) && place.resource.type.startsWith(api);
     if (resource && isPartOfApi && attribute === undefined) return name;
     const value = resource && referenceTo(resource, attribute ?? 'Ref');
     if (value !== undefined) return value;
-    const type = own(this.#template.Resources, name)?.Type;
+    const type = own(template.Resources, name)?.Type;
     const target = type === undefined ? name : named({ logicalId: name, type });
     const reason = `${place.path} refers to ${attribute ? `${attribute} of ` : ''}${target}, which is unknown here`;
     throw refusal(place.resource, reason, type?.startsWith('AWS::Cognito::') ? cognitoAdvice : literalAdvice);
   };
-}
 
 const api = 'AWS::ApiGatewayV2::';
 

@@ -62,12 +62,7 @@ export const served = {
       'Tags',
       'Version',
     ],
-    refused: {
-      Body: 'routes are read from AWS::ApiGatewayV2::Route, not from an OpenAPI document',
-      BodyS3Location: 'routes are read from AWS::ApiGatewayV2::Route, not from an OpenAPI document',
-      RouteKey: 'routes are read from AWS::ApiGatewayV2::Route, not from a quick create',
-      Target: 'routes are read from AWS::ApiGatewayV2::Route, not from a quick create',
-    },
+    refused: { Body: 'routes are read from AWS::ApiGatewayV2::Route, not from an OpenAPI document' },
   },
   'AWS::ApiGatewayV2::Route': {
     read: ['ApiId', 'AuthorizationType', 'AuthorizerId', 'RouteKey', 'Target'],

@@ -62,7 +62,7 @@ export class Resource<T extends ServedType = ServedType> {
     if (isInRange && (fractions || Number.isInteger(number))) return number;
     const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
     const advice = `Set it to a ${fractions ? 'number' : 'whole number'} ${range}.`;
-    throw this.refuse(`its ${path} ${JSON.stringify(value)} is not supported`, advice);
+    throw this.unsupported(path, value, advice);
   }
 
   /** A property that is a list; an empty list if the property is not set. */
@@ -100,6 +100,11 @@ export class Resource<T extends ServedType = ServedType> {
 
   refuse(reason: string, advice: string): Error {
     return refusal(this, reason, advice);
+  }
+
+  /** An error for a value that AWS or the emulator does not accept. `path` names the value. */
+  unsupported(path: string, value: unknown, advice: string): Error {
+    return this.refuse(`its ${path} ${JSON.stringify(value)} is not supported`, advice);
   }
 }
 

@@ -1,4 +1,4 @@
-import { References } from './references.ts';
+import { makeLookUp } from './references.ts';
 import { Resource, removeProperty } from './resource.ts';
 import {
   invokeInstead,
@@ -28,13 +28,9 @@ export class Resources {
       ...checkInvoker(logicalId, resource, template),
     ]);
     if (refusals.length > 0) throw new Error(refusals.map(({ message }) => message).join('\n'));
-    const references = new References(template, (logicalId) =>
-      this.#resources.find((each) => each.logicalId === logicalId),
-    );
+    const lookUp = makeLookUp(template, (logicalId) => this.#resources.find((each) => each.logicalId === logicalId));
     this.#resources = Object.entries(template.Resources).flatMap(([logicalId, resource]) =>
-      isServed(resource.Type)
-        ? new Resource(logicalId, resource.Type, resource.Properties ?? {}, references.lookUp)
-        : [],
+      isServed(resource.Type) ? new Resource(logicalId, resource.Type, resource.Properties ?? {}, lookUp) : [],
     );
   }
 

@@ -45,10 +45,8 @@ const routeKeys =
 const readRouteKey = (route: Resource<'AWS::ApiGatewayV2::Route'>): string => {
   const routeKey = route.text('RouteKey');
   if (routeKeys.test(routeKey)) return routeKey;
-  throw route.refuse(
-    `its RouteKey ${JSON.stringify(routeKey)} is not supported`,
-    'Write it as $default, or as METHOD /path, with parameters as whole segments: {name}, or {name+} at the end.',
-  );
+  const form = '$default, or as METHOD /path, with parameters as whole segments: {name}, or {name+} at the end';
+  throw route.unsupported('RouteKey', routeKey, `Write it as ${form}.`);
 };
 
 const readAuthorization = (
@@ -70,11 +68,7 @@ const readIntegration = (
 ): Integration => {
   integration.mustBe('IntegrationType', ['AWS_PROXY'], 'Integrate a Lambda function (in CDK: HttpLambdaIntegration).');
   integration.mustBe('ConnectionType', ['INTERNET', undefined], removeProperty);
-  integration.mustBe(
-    'PayloadFormatVersion',
-    ['2.0'],
-    'Set it to 2.0, so that the function gets events in payload format 2.0.',
-  );
+  integration.mustBe('PayloadFormatVersion', ['2.0'], 'Set it to 2.0.');
   return {
     target: invocables.find(integration, integration.text('IntegrationUri')),
     timeout: integration.number('TimeoutInMillis', 30_000, { min: 50, max: 30_000 }),
@@ -87,11 +81,7 @@ const readAuthorizer = (
   invocables: Invocables,
 ): AuthorizerSpec => {
   authorizer.mustBe('AuthorizerType', ['REQUEST'], 'Use a Lambda authorizer.');
-  authorizer.mustBe(
-    'AuthorizerPayloadFormatVersion',
-    ['2.0'],
-    'Set it to 2.0, so that the authorizer gets events in payload format 2.0.',
-  );
+  authorizer.mustBe('AuthorizerPayloadFormatVersion', ['2.0'], 'Set it to 2.0.');
   authorizer.mustBe(
     'EnableSimpleResponses',
     [true],
@@ -101,10 +91,8 @@ const readAuthorizer = (
   const identitySources = authorizer.list('IdentitySource').map(String);
   for (const source of identitySources) {
     if (/^\$request\.(header|querystring)\.[^\s.]+$/.test(source)) continue;
-    throw authorizer.refuse(
-      `its IdentitySource ${source} is not supported`,
-      'Use $request.header.NAME or $request.querystring.NAME.',
-    );
+    const advice = 'Use $request.header.NAME or $request.querystring.NAME.';
+    throw authorizer.unsupported('IdentitySource', source, advice);
   }
   return { target: invocables.find(authorizer, authorizer.text('AuthorizerUri')), identitySources };
 };

@@ -29,10 +29,7 @@ export const readTables = (resources: Resources): TableSpec[] => {
 const readName = (table: Table): string => {
   const name = tableName(table);
   if (/^[\w.-]{3,255}$/.test(name)) return name;
-  throw table.refuse(
-    `its TableName ${JSON.stringify(name)} is not valid`,
-    'Use 3 to 255 letters, digits, _, - and dots.',
-  );
+  throw table.unsupported('TableName', name, 'Use 3 to 255 letters, digits, _, - and dots.');
 };
 
 type Index = NonNullable<TableSpec['LocalSecondaryIndexes']>[number];

@@ -157,7 +157,7 @@ const functions: Row[] = [
   ['Shop', variable(['a']), 'its Environment.Variables.NAME is not a string'],
   ['Shop', variable('mine', 'AWS_SESSION_TOKEN'), 'its Environment.Variables.AWS_SESSION_TOKEN is reserved by Lambda'],
   ['Shop', variable('a', 'AWS_ENDPOINT_URL_DYNAMODB'), 'its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB must'],
-  ['Shop', { Runtime: 'python3.13' }, 'its Runtime python3.13 is not supported'],
+  ['Shop', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported'],
   ['Shop', { Code: { ZipFile: 'exports.handler = () => {}' } }, 'its Code is not a CDK asset'],
   ['Shop', { LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'X' } }, 'its LoggingConfig.ApplicationLogLevel'],
   ['Shop', { Handler: undefined }, 'it has no Handler'],
@@ -171,8 +171,8 @@ const noPermission = `API Gateway has no permission to invoke ${functionArn('Sho
 const credentialsForAll = { AllowCredentials: true, AllowOrigins: ['https://shop.example', '*'] };
 
 const api: Row[] = [
-  ['Api2', add('Api2', 'AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' }), 'the template has a second API, Api'],
-  ['Stage2', add('Stage2', 'AWS::ApiGatewayV2::Stage', { ApiId: 'Api' }), 'the template has a second stage, Stage'],
+  ['Api2', add('Api2', 'AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' }), 'the template has another one, Api'],
+  ['Stage2', add('Stage2', 'AWS::ApiGatewayV2::Stage', { ApiId: 'Api' }), 'the template has another one, Stage'],
   ['Stage', { AutoDeploy: undefined }, 'it has no AutoDeploy, and only true is supported'],
   ['GetOrder', { Target: 'elsewhere' }, 'its Target elsewhere is not an integration of the template'],
   ['GetOrder', { AuthorizerId: 'elsewhere' }, 'its AuthorizerId is not an authorizer of the template'],
@@ -181,7 +181,7 @@ const api: Row[] = [
   ['ShopIntegration', set('ShopPermission', { FunctionName: { Ref: 'Shop' } }), noPermission],
   ['ShopIntegration', set('ShopPermission', { Principal: 'events.amazonaws.com' }), noPermission],
   ['ShopIntegration', set('ShopPermission', { Action: 'lambda:GetFunction' }), noPermission],
-  ['GuardAuthorizer', { IdentitySource: ['$context.a'] }, 'its IdentitySource $context.a is not supported'],
+  ['GuardAuthorizer', { IdentitySource: ['$context.a'] }, 'its IdentitySource "$context.a" is not supported'],
   ['Api', { CorsConfiguration: credentialsForAll }, 'its CorsConfiguration allows credentials and every origin (*)'],
   ['Api', { CorsConfiguration: { AllowOrigins: [7] } }, 'its CorsConfiguration.AllowOrigins is not a list of strings'],
 ];
@@ -220,7 +220,7 @@ const names: Row[] = [
   ['Second', add('Second', 'AWS::Lambda::Alias', secondAlias), 'ShopLive has the same ARN, arn:aws:lambda:'],
   ['Items', set('Orders', { TableName: 'items' }), 'Orders has the same name, items'],
   ...['T1', 'a/b', 'x'.repeat(256)].map(
-    (TableName): Row => ['Orders', { TableName }, `its TableName "${TableName}" is not valid`],
+    (TableName): Row => ['Orders', { TableName }, `its TableName "${TableName}" is not supported`],
   ),
 ];
 
