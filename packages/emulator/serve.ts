@@ -85,12 +85,9 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const store = await openStore(options.store);
   started.defer(store.close);
 
-  const versions = new StackVersions({
-    store,
-    ...(options.certificates && { certificates: options.certificates }),
-    ...(options.debug && { debug: true }),
-    ...(options.throttle && { throttleClock: () => performance.now() }),
-  });
+  const { certificates = [], debug = false, throttle = false, port = 0, onRequest, intercept } = options;
+  const throttleClock = throttle ? () => performance.now() : undefined;
+  const versions = new StackVersions({ store, certificates, debug, throttleClock });
   started.defer(() => versions.close());
   await versions.add(stack);
 
@@ -100,12 +97,12 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     onRequest: (entry) => {
       log.push(entry);
       if (log.length > logLength) log.shift();
-      return options.onRequest?.(entry);
+      return onRequest?.(entry);
     },
-    ...(options.intercept && { intercept: options.intercept }),
-    ...(options.debug && { debug: true }),
+    intercept,
+    debug,
   });
-  const url = `http://127.0.0.1:${await listenOn(server, options.port ?? 0)}`;
+  const url = `http://127.0.0.1:${await listenOn(server, port)}`;
   started.defer(async () => {
     server.close();
     const closeTimer = setTimeout(() => server.closeAllConnections(), 2_000);

@@ -10,11 +10,11 @@ type Version = { stack: ServedStack; functions: Functions; api: HttpApi; inProgr
 type Options = {
   store: Store;
   /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
-  certificates?: string[];
+  certificates: string[];
   /** If true, nothing times out, so that a debugger can pause the functions. */
-  debug?: boolean;
+  debug: boolean;
   /** The clock for throttling. Without a clock, requests are not throttled. */
-  throttleClock?: Clock;
+  throttleClock: Clock | undefined;
 };
 
 /**

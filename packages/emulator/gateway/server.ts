@@ -27,7 +27,7 @@ type GatewayOptions = {
   /**
    * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing.
    */
-  intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  intercept?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   /** If true, nothing times out, so that a debugger can pause the functions. */
   debug?: boolean;
 };

@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { FunctionSpec, Target } from '../served-stack.ts';
 import { compileCache, lambdaVariables } from './environment.ts';
 import type { Invocation, RuntimeData, RuntimeMessage } from './runtime.ts';
+import { errorText } from './runtime-errors.ts';
 
 /**
  * One line that a function logged. `errorType`, `errorMessage` and `stackTrace` describe an error that was logged
@@ -75,9 +76,7 @@ export class Instance {
       resourceLimits: { maxOldGenerationSizeMb: spec.memoryMegabytes, maxYoungGenerationSizeMb },
     });
     this.#worker.on('message', (message: RuntimeMessage) => this.#receive(message));
-    this.#worker.on('error', (error) =>
-      this.#end(error instanceof Error ? `${error.name}: ${error.message}` : `${error}`),
-    );
+    this.#worker.on('error', (error) => this.#end(errorText(error)));
     this.#worker.on('exit', (code) =>
       this.#end(
         `Runtime.ExitError: Runtime exited ${code === 0 ? 'without providing a reason' : `with error: exit status ${code}`}`,

@@ -87,7 +87,8 @@ const readThrottles = (resources: Resources): ((routeKey: string) => Throttle | 
   stage.mustBe('StageName', ['$default'], 'Use the stage $default (in CDK: createDefaultStage).');
   stage.mustBe('AutoDeploy', [true], 'Set it to true (in CDK: autoDeploy).');
   const defaults = readSettings(stage, 'DefaultRouteSettings', stage.get('DefaultRouteSettings') ?? {});
-  const ofRoutes = stage.fields('RouteSettings', stage.get('RouteSettings') ?? {}, routeKeysOf(resources));
+  const routeKeys = resources.ofType('AWS::ApiGatewayV2::Route').map((route) => route.text('RouteKey'));
+  const ofRoutes = stage.fields('RouteSettings', stage.get('RouteSettings') ?? {}, routeKeys);
   return (routeKey) => {
     const settings = ofRoutes[routeKey] ?? {};
     const { rate, burst } = { ...defaults, ...readSettings(stage, `RouteSettings.${routeKey}`, settings) };
@@ -102,9 +103,6 @@ const readThrottles = (resources: Resources): ((routeKey: string) => Throttle | 
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
  */
 const accountThrottle: Throttle = { rate: 10_000, burst: 5_000 };
-
-const routeKeysOf = (resources: Resources): string[] =>
-  resources.ofType('AWS::ApiGatewayV2::Route').map((route) => route.text('RouteKey'));
 
 const readSettings = (
   stage: Resource<'AWS::ApiGatewayV2::Stage'>,

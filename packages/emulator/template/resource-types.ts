@@ -45,6 +45,8 @@ const table = {
   },
 } as const satisfies Properties;
 
+const onlyByPermission = 'API Gateway may invoke a function here by an AWS::Lambda::Permission only, not by a role';
+
 /**
  * The resource types that the emulator serves, each with lists of properties. A property that is on none of the lists
  * of its resource's type is refused.
@@ -74,7 +76,7 @@ export const served = {
     // IntegrationMethod has no effect, because API Gateway always invokes a Lambda function with POST.
     withoutEffect: ['Description', 'IntegrationMethod'],
     refused: {
-      CredentialsArn: 'API Gateway may invoke a function here by an AWS::Lambda::Permission only, not by a role',
+      CredentialsArn: onlyByPermission,
       RequestParameters: 'parameter mapping of requests is not emulated',
       ResponseParameters: 'parameter mapping of responses is not emulated',
     },
@@ -91,10 +93,7 @@ export const served = {
     ],
     // JwtConfiguration has no effect: only JWT authorizers use it, and authorizers with AuthorizerType JWT are refused.
     withoutEffect: ['JwtConfiguration', 'Name'],
-    refused: {
-      AuthorizerCredentialsArn:
-        'API Gateway may invoke a function here by an AWS::Lambda::Permission only, not by a role',
-    },
+    refused: { AuthorizerCredentialsArn: onlyByPermission },
   },
   'AWS::ApiGatewayV2::Stage': {
     read: ['ApiId', 'AutoDeploy', 'DefaultRouteSettings', 'RouteSettings', 'StageName'],

@@ -22,14 +22,11 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
   const role = resources.ofType('AWS::IAM::Role').find((each) => roleArn(each) === arn);
   if (role === undefined)
     throw fn.refuse(`its Role ${arn} is not in the template`, 'Define that role in the same stack.');
-  if (role.raw('PermissionsBoundary') !== undefined) {
+  if (role.raw('PermissionsBoundary') !== undefined)
     throw role.refuse('its PermissionsBoundary is not supported', removeProperty);
-  }
   if (!trustsLambda(role)) {
-    throw role.refuse(
-      'its AssumeRolePolicyDocument does not let Lambda assume the role',
-      'Allow sts:AssumeRole to the service lambda.amazonaws.com.',
-    );
+    const advice = 'Allow sts:AssumeRole to the service lambda.amazonaws.com.';
+    throw role.refuse('its AssumeRolePolicyDocument does not let Lambda assume the role', advice);
   }
 
   const inline = [role.raw('Policies') ?? []].flat().flatMap((policy, index) => {
@@ -44,10 +41,8 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
     (each) => !withoutDynamoDb.includes(each) && !ownManaged.some((own) => managedPolicyArn(own) === each),
   );
   if (unknown !== undefined) {
-    throw role.refuse(
-      `its managed policy ${unknown} is unknown here`,
-      'Copy its statements into a policy in the same stack.',
-    );
+    const advice = 'Copy its statements into a policy in the same stack.';
+    throw role.refuse(`its managed policy ${unknown} is unknown here`, advice);
   }
   const attached = resources
     .ofType('AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy')
