@@ -2,7 +2,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { transformSync } from 'esbuild';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { gateway } from '../gateway/server.ts';
 import { allow, asJson, post, start, token } from './kit/gateway.ts';
 import { functionOf, resultOf, returned, timeout, watchThreads } from './kit/one-function.ts';
 
@@ -101,14 +100,5 @@ describe('with the option debug', () => {
     };
     const { port } = await start({ invoke }, {}, { debug: true });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 200, body: 'late' });
-  });
-
-  test('the gateway gives a client unlimited time to send a request', () => {
-    const { headersTimeout, requestTimeout, keepAliveTimeout } = gateway({
-      respond: async () => ({ response: { status: 204, headers: {}, body: '' } }),
-      onRequest: () => {},
-      debug: true,
-    });
-    expect([headersTimeout, requestTimeout, keepAliveTimeout]).toEqual([0, 0, 0]);
   });
 });

@@ -1,5 +1,4 @@
 /** Serves a stack that the CDK synthesizes and that shares nothing with the emulator or its users. */
-import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { CorsHttpMethod, HttpApi, HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
@@ -84,8 +83,4 @@ test('the emulator serves the routes, functions, authorizers, roles, tables and 
     requestContext: { authorizer: { lambda: { user: 'ann' } } },
   };
   expect(await emulator.invoke(name, event)).toEqual({ result: '{"user":"ann","id":"1"}', log: [] });
-  await mkdir(path.join(folder, 'next'));
-  await writeFile(path.join(folder, 'next/index.mjs'), "export const admin = async () => 'next';");
-  await emulator.swap(name, path.join(folder, 'next'));
-  expect(await (await ask('GET', '/admin/a', { authorization })).json()).toBe('next');
 });

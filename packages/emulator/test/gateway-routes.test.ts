@@ -37,7 +37,6 @@ describe('the gateway selects the most specific route', () => {
 
   test.each([
     ['GET /orders', 'POST /orders'],
-    ['GET /Orders', 'GET /orders'],
     ['GET /orders/', 'GET /orders'],
     ['GET /orders/1/2', 'GET /orders/{id}'],
     ['GET /orders/', 'GET /orders/{proxy+}'],
@@ -155,13 +154,6 @@ describe('the identity sources', () => {
   });
 });
 
-test('a route without an authorizer calls only its function', async () => {
-  const { port, called, event } = await start({}, { routes: [route, openRoute('GET /orders')] });
-  expect(await send(port, 'GET /orders')).toMatchObject({ status: 200 });
-  expect(called).toEqual(['Orders']);
-  expect(event().requestContext).not.toHaveProperty('authorizer');
-});
-
 test("the gateway responds 429 to requests beyond their route's limits, without calling the function", async () => {
   let now = 0;
   const throttled = { ...openRoute('GET /orders'), throttle: { rate: 2, burst: 3 } };
@@ -171,7 +163,7 @@ test("the gateway responds 429 to requests beyond their route's limits, without 
   const burst = async () => [(await orders()).status, (await orders()).status, (await orders()).status];
   expect(await burst()).toEqual([200, 200, 200]);
   expect(await orders()).toMatchObject({ status: 429, body: '{"message":"Too Many Requests"}' });
-  expect(called).toHaveLength(3);
+  expect(called).toEqual(['Orders', 'Orders', 'Orders']);
   for (const path of ['/items', ...Array(5).fill('/free')]) expect((await send(port, `GET ${path}`)).status).toBe(200);
   now = 499;
   expect((await orders()).status, 'half a second later, almost').toBe(429);

@@ -1,12 +1,8 @@
 /** Tests which calls to the store a function's role allows. */
-import { globSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { account, tableArn } from '../account.ts';
 import { callerOf, makeGuard } from '../dynamodb/guard.ts';
-import { resourcesOf } from '../dynamodb/operations.ts';
 import { readRole } from '../dynamodb/role.ts';
 import type { Statement } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
@@ -28,15 +24,11 @@ describe('a role', () => {
     [[], 'PutItem', orders, no],
     [[allow('dynamodb:PutItem', orders)], 'PutItem', orders, 'allowed'],
     [[allow('DYNAMODB:putitem', orders)], 'PutItem', orders, 'allowed'],
-    [[allow('dynamodb:PutItem', orders)], 'GetItem', orders, no],
     [[allow('dynamodb:PutItem', orders)], 'PutItem', tableArn('orders'), no],
-    [[allow('dynamodb:PutItem', tableArn('Items'), orders)], 'PutItem', orders, 'allowed'],
 
     [[allow('dynamodb:*Item', orders)], 'BatchGetItem', orders, 'allowed'],
     [[allow('dynamodb:*Item', orders)], 'Query', orders, no],
     [[allow('dynamodb:?etItem', orders)], 'GetItem', orders, 'allowed'],
-    [[allow('dynamodb:?etItem', orders)], 'etItem', orders, no],
-    [[allow('dynamodb:PutItem', 'arn:aws:dynamodb:*')], 'PutItem', orders, 'allowed'],
     [[allow('dynamodb:PutItem', 'arn:aws:*:table/Orders')], 'PutItem', orders, 'allowed'],
     [[allow('dynamodb:PutItem', 'arn:aws:dyna*table/Orders')], 'PutItem', orders, no],
     // A dot in a pattern matches only a dot.
@@ -96,9 +88,9 @@ describe('a request to the emulated DynamoDB', () => {
   });
 
   test('that a policy denies is refused in the words that AWS uses', () => {
-    expect(check([all, deny('dynamodb:PutItem', orders)], headersOf('PutItem'), JSON.stringify(Orders))).toEqual(
-      refused('PutItem', orders, 'with an explicit deny in an identity-based policy'),
-    );
+    const why = 'with an explicit deny in an identity-based policy';
+    const role = [all, deny('dynamodb:PutItem', orders)];
+    expect(check(role, headersOf('PutItem'), JSON.stringify(Orders))).toEqual(refused('PutItem', orders, why));
   });
 
   test.each(['', 'nonsense', 'null', '{}', '{"TableName":1}', '{"RequestItems":null}'])(
@@ -130,10 +122,4 @@ describe('a request to the emulated DynamoDB', () => {
       message: `The embedded store (dynalite) does not support ${name}. Use a DynamoDB that does, such as DynamoDB Local: pass \`store: { endpoint }\` (npm start: AWS_ENDPOINT_URL_DYNAMODB).`,
     });
   });
-});
-
-test('the list of DynamoDB operations that need a permission contains exactly the operations that dynalite supports', () => {
-  const dynalite = path.dirname(createRequire(import.meta.url).resolve('dynalite/package.json'));
-  const actions = globSync('actions/*.js', { cwd: dynalite }).map((file) => path.basename(file, '.js').toLowerCase());
-  expect([...resourcesOf.keys()].map((operation) => operation.toLowerCase()).toSorted()).toEqual(actions.toSorted());
 });

@@ -5,18 +5,13 @@ import { describe, expect, test, vi } from 'vitest';
 import type { LogLevel } from '../served-stack.ts';
 import { folderWith, functionOf, resultOf, returned, timeout } from './kit/one-function.ts';
 
-test.each([
-  ['exports.handler = async (event) => ({ event, undef: undefined })', { event: { a: [1, null, 'é'] } }],
-  ['exports.handler = async () => {}', null],
-])('the result of the function %s is passed to the caller as JSON', async (code, result) => {
-  expect(resultOf(await (await functionOf(code)).invoke({ a: [1, null, 'é'] }))).toEqual(result);
-});
-
-test('an invocation fails if JSON cannot represent its result', async () => {
-  expect(await (await functionOf('exports.handler = async () => 1n')).invoke()).toMatchObject({
-    failure: 'Runtime.JSONStringifyError: Unable to stringify response body',
-    log: [{ level: 'ERROR', message: { errorType: 'JSONStringifyError' } }],
-  });
+test.each<[code: string, outcome: object]>([
+  ['({ event })', { result: '{"event":{"a":[1,null,"é"]}}' }],
+  ['undefined', { result: 'null' }],
+  ['1n', { failure: 'Runtime.JSONStringifyError: Unable to stringify response body' }],
+])('the result %s of a function is passed to the caller as JSON, or the invocation fails', async (value, outcome) => {
+  const fn = await functionOf(`exports.handler = async (event) => (${value})`);
+  expect(await fn.invoke({ a: [1, null, 'é'] })).toMatchObject(outcome);
 });
 
 test('the context of a handler has the same fields as on AWS Lambda, with the ARN and the version that were invoked', async () => {
@@ -34,10 +29,6 @@ test('the context of a handler has the same fields as on AWS Lambda, with the AR
     logGroupName: '/aws/lambda/Fn',
     logStreamName: expect.stringMatching(/^\d{4}\/\d\d\/\d\d\/\[\$LATEST\][0-9a-f]{32}$/),
     env: '7',
-  });
-  expect(resultOf(await functions.invokeByName('Fn', {}))).toMatchObject({
-    invokedFunctionArn: expect.stringMatching(/:000000000000:function:Fn$/),
-    functionVersion: '$LATEST',
   });
 });
 
@@ -154,19 +145,13 @@ test.each([
   ["'100 %s'", { message: '100 %s' }],
   ['{ a: [1] }', { message: { a: [1] } }],
   ['{ id: 2n ** 63n }', { message: '{ id: 9223372036854775808n }' }],
-  ['undefined', {}],
   ["'%s!', 'no', 1", { message: 'no! 1' }],
   [
     "'failed:', new RangeError('boom')",
-    {
-      message: expect.stringMatching(/^failed: RangeError: boom\n/),
-      errorType: 'RangeError',
-      errorMessage: 'boom',
-      stackTrace: expect.arrayContaining(['RangeError: boom']),
-    },
+    { message: expect.stringMatching(/^failed: RangeError: boom\n/), errorType: 'RangeError', errorMessage: 'boom' },
   ],
 ])('the values %s are logged as %j: one as JSON if possible, several as text', async (code, fields) => {
-  expect(await logOf(`console.info(${code})`)).toEqual([{ functionName: 'Fn', level: 'INFO', ...fields }]);
+  expect(await logOf(`console.info(${code})`)).toMatchObject([{ functionName: 'Fn', level: 'INFO', ...fields }]);
 });
 
 test("a logged error has its constructor's name, its stack and its enumerable fields, even a field that is an error", async () => {
@@ -198,12 +183,10 @@ test.each<[LogLevel | undefined, string[]]>([
   expect((await logOf(all, logLevel)).map(({ level }) => level)).toEqual(levels);
 });
 
-test.each([
-  ["throw new TypeError('oops')", { errorType: 'TypeError', errorMessage: 'oops' }],
-  ['throw 7', { errorType: 'Error', errorMessage: '7' }],
-])('a thrown error is logged after the lines that the handler logged: %s', async (statement, message) => {
-  expect(await logOf(`console.info('first'); ${statement}`)).toEqual([
+test('a thrown value is logged as an error after the lines that the handler logged', async () => {
+  const message = { errorType: 'Error', errorMessage: '7', stackTrace: expect.any(Array) };
+  expect(await logOf("console.info('first'); throw 7")).toEqual([
     { functionName: 'Fn', level: 'INFO', message: 'first' },
-    { functionName: 'Fn', level: 'ERROR', message: { ...message, stackTrace: expect.any(Array) } },
+    { functionName: 'Fn', level: 'ERROR', message },
   ]);
 });

@@ -11,11 +11,10 @@ type Change = (resources: Record<string, ChangedResource>) => void;
 
 const messageOf = (template: Template): string => {
   try {
-    readTemplate(template, '/assets');
+    return `served: ${JSON.stringify(readTemplate(template, '/assets'))}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-  return 'nothing was refused';
 };
 
 const set =

@@ -50,10 +50,7 @@ const api = {
   Stage: stage({ AccessLogSettings: { DestinationArn: arnOf('Logs') } }),
   ShopIntegration: integration({ Ref: 'ShopLive' }, 9_000),
   GuardAuthorizer: authorizer(
-    {
-      'Fn::Sub':
-        'arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${Guard.Arn}/invocations',
-    },
+    { 'Fn::Sub': 'arn:aws:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${Guard.Arn}/invocations' },
     { IdentitySource: ['$request.header.Authorization', '$request.querystring.shop'] },
   ),
   GetOrder: route(
@@ -148,15 +145,7 @@ const roles = {
   ReadItems: resource('AWS::IAM::ManagedPolicy', {
     PolicyDocument: allow('dynamodb:GetItem', { 'Fn::Sub': '${Items.Arn}' }),
   }),
-  GuardRole: resource('AWS::IAM::Role', {
-    AssumeRolePolicyDocument: policy({
-      Effect: 'Allow',
-      Action: 'sts:AssumeRole',
-      Principal: { Service: { 'Fn::Sub': 'lambda.${AWS::URLSuffix}' } },
-    }),
-    RoleName: 'guard',
-    ManagedPolicyArns: [managedPolicy('AWSXRayDaemonWriteAccess')],
-  }),
+  GuardRole: role({ RoleName: 'guard', ManagedPolicyArns: [managedPolicy('AWSXRayDaemonWriteAccess')] }),
   OthersPolicy: resource('AWS::IAM::Policy', { PolicyDocument: allow('*', '*'), Roles: ['another-role'] }),
 };
 

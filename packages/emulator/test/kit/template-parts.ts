@@ -1,4 +1,5 @@
 /** Parts of CloudFormation templates. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of Fn::Sub
 import type { TableSpec } from '../../served-stack.ts';
 
 type Attribute = TableSpec['AttributeDefinitions'] & unknown[];
@@ -16,10 +17,10 @@ export const arnOf = (logicalId: string) => ({ 'Fn::GetAtt': [logicalId, 'Arn'] 
 
 export const policy = (...statements: object[]) => ({ Version: '2012-10-17', Statement: statements });
 
-export const lambdaMayAssume = policy({
+const lambdaMayAssume = policy({
   Effect: 'Allow',
   Action: 'sts:AssumeRole',
-  Principal: { Service: 'lambda.amazonaws.com' },
+  Principal: { Service: { 'Fn::Sub': 'lambda.${AWS::URLSuffix}' } },
 });
 
 export const resource = (Type: string, Properties: Record<string, unknown> = {}) => ({ Type, Properties });
