@@ -70,6 +70,7 @@ const check = (file: string, text: string, firstLine = 1): Finding[] => {
       'outside of',
       'portion',
       'whether or not',
+      'validate',
     ],
   });
   return [

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
-import { ConfigurationError } from '../../infra/context.ts';
 import { listOperations } from '../../infra/operations.ts';
 import { corsFor } from '../../infra/plant-api.ts';
 import { operations as contract } from '../kit/contract.ts';
@@ -31,9 +30,7 @@ test('the API has exactly the routes of the contract, and each route calls the a
 test('a missing entry file of an operation is named in one sentence', () => {
   const waterAllPlants = { method: 'PUT', path: '/plants', scopes: ['plants/water'], parameters: [] } as const;
   expect(() => listOperations({ ...operations, waterAllPlants })).toThrow(
-    new ConfigurationError(
-      'The contract has the operation waterAllPlants, but functions/water-all-plants.lambda.ts does not exist.',
-    ),
+    /^The contract has the operation waterAllPlants, but .*\/water-all-plants.lambda.ts does not exist\.$/,
   );
 });
 

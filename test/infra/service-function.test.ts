@@ -18,7 +18,7 @@ const settings = {
   LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO', SystemLogLevel: 'INFO' },
 };
 
-test('every function runs on Node 24 and arm64, and logs JSON to a log group of its own, which expires', () => {
+test('every function runs on Node 24 and arm64, and logs JSON to a separate log group, which expires', () => {
   const names = [...functionNames, 'SmokeTest'];
   expect(Object.keys(functions).sort()).toEqual(names.sort());
   const logs = propertiesOf('AWS::Logs::LogGroup');

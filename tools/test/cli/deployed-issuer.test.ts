@@ -59,8 +59,7 @@ describe('reading the issuer of a deployed stack', () => {
     const { environment } = await startAccount({ outputs }, () => ({ status: 400, body: denied }));
     const ofStack = 'The stack Other cannot be read: Stack with id Other does not exist';
     await expect(read(environment, 'Other')).rejects.toThrow(new Error(ofStack));
-    const ofSecret = 'The secret of the client client cannot be read: not authorized';
-    await expect(read(environment)).rejects.toThrow(new Error(ofSecret));
+    await expect(read(environment)).rejects.toThrow(/^The secret of the client \w+ cannot be read: not authorized$/);
   });
 
   const key = { AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' };

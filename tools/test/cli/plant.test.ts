@@ -16,7 +16,7 @@ const newFolder = async () => {
 };
 
 const start = (args: string[], environment: Record<string, string> = {}) =>
-  run(process.execPath, [programs.plant, ...args], { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
+  run(process.execPath, [programs['plant'], ...args], { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
 const plant = (...of: Parameters<typeof start>) => start(...of).ended;
 
 const stored = answer(200, { name: 'Moss' });

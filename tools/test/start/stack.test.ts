@@ -1,4 +1,4 @@
-/** Tests that the emulator can read every stack of ours that has a token issuer of its own, whatever its settings. */
+/** Tests that the emulator can read every stack of ours that makes a token issuer, whatever its settings. */
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
 import { grants } from '../../../infra/grants.ts';
