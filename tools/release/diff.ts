@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
-import { messageOf } from '../start/printable.ts';
+import { messageOf, printable } from '../start/printable.ts';
 import { type Stacks, synthesize } from './diff/assembly.ts';
 import { findLosses } from './diff/loss.ts';
 import { findPermissions } from './diff/permissions.ts';
@@ -19,17 +19,24 @@ import { checkOut, sharedWithMain } from './project-copy.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-const collect = (text: string, others: string[] = []): string[] => [...others, text];
+const collect =
+  (pattern: RegExp, form: string) =>
+  (text: string, others: string[] = []): string[] => {
+    if (!pattern.test(text)) throw new InvalidArgumentError(`It must be ${form}.`);
+    return [...others, text];
+  };
+const rule = collect(new RegExp(`^(?:${allowable.join('|')})$`), allowable.join(' or '));
+const setting = collect(/^[^=]+=/, 'a key and a value, such as stage=dev');
 
 const command = new Command('npm run diff --')
   .description('Shows what a deployment of the working tree would change, and fails if a rule for changes forbids it.')
   .argument('[ref]', 'the commit that is deployed (default: the last one that this branch shares with main)')
-  .option('--allow <rule>', `allow more permissions, or new routes (${allowable.join(', ')}; repeatable)`, collect, [])
-  .option('-c, --context <key=value>', 'something that the stack can configure (repeatable)', collect, [])
+  .option('--allow <rule>', `allow more permissions, or new routes (${allowable.join(', ')}; repeatable)`, rule, [])
+  .option('-c, --context <key=value>', 'something that the stack can configure (repeatable)', setting, [])
   .option(
     '--deployed <key=value>',
     'a setting that is deployed; the deployed commit then gets none of -c (repeatable)',
-    collect,
+    setting,
   )
   .showHelpAfterError()
   .parse();
@@ -39,12 +46,16 @@ const { allow, context, deployed = context } = command.opts<Options>();
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
+/** Makes the text in a template printable, because CDK prints it as it is. */
+const printableIn = <T>(template: T): T =>
+  JSON.parse(JSON.stringify(template), (_, value) => (typeof value === 'string' ? printable(value) : value));
+
 /** Prints CDK's diff of a stack. @returns the changes that `npm run diff` forbids unless --allow names their rule */
 const compareStack = (name: string, before: StackTemplate, after: StackTemplate): Finding[] => {
   const then = { ...before, template: withoutHashes(before.template) };
   const now = { ...after, template: withoutHashes(after.template) };
   console.log(`Stack ${name}`);
-  const difference = fullDiff(then.template, now.template);
+  const difference = fullDiff(printableIn(then.template), printableIn(now.template));
   if (difference.isEmpty) console.log('No differences.');
   else formatDifferences(process.stdout, difference);
   const code = functionsWithNewCode(before.template, after.template);
@@ -89,7 +100,7 @@ const compare = async (parent: string): Promise<boolean> => {
   const ofStacks = [...after].flatMap(([name, stack]) => compareStack(name, before.get(name) ?? noStack, stack));
   const findings = [...ofStacks, ...missingStacks(before, after), ...compareContracts(checkout.folder)];
   const { lines, isGood } = verdictOn(findings, allow);
-  console.log(`\n${lines.join('\n')}`);
+  console.log(printable(`\n${lines.join('\n')}`));
   return isGood;
 };
 

@@ -23,6 +23,7 @@ const today = new Date().toISOString().slice(0, 10);
 const changes: [file: string, text: RegExp, by: string][] = [
   ['CHANGELOG.md', /^## Unreleased\n\n(?=### )/m, `## Unreleased\n\n## ${version} – ${today}\n\n`],
   ['schemas/openapi.yaml', /^ {2}version: .*$/m, `  version: ${version}`],
+  ['package-lock.json', /(?<="packages\/client": \{\n.*\n {6}"version": )".*"/, `"${version}"`],
   ['packages/client/package.json', /^ {2}"version": ".*",$/m, `  "version": "${version}",`],
 ];
 const released = changes.map(([file, text, by]): [file: string, content: string] => {
@@ -38,4 +39,4 @@ const released = changes.map(([file, text, by]): [file: string, content: string]
 for (const [file, content] of released) writeFileSync(file, content);
 mkdirSync(path.join(root, 'schemas/released'), { recursive: true });
 copyFileSync(path.join(root, 'schemas/openapi.yaml'), path.join(root, `schemas/released/${version}.yaml`));
-execFileSync('git', ['add', 'CHANGELOG.md', 'schemas', 'packages/client/package.json'], { cwd: root });
+execFileSync('git', ['add', ...changes.map(([file]) => file), 'schemas'], { cwd: root });

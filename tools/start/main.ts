@@ -168,6 +168,9 @@ const explain = (error: unknown): string => {
   if ('code' in error && error.code === 'EADDRINUSE') {
     return `Port ${readPort()} is in use. Stop the program that uses it, or choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
   }
+  if ('code' in error && error.code === 'EACCES' && 'syscall' in error && error.syscall === 'listen') {
+    return `You may not use port ${readPort()}. Choose another port: PORT=3001 npm start (PORT=0 means any free port).`;
+  }
   return error instanceof FolderError ? `${error.message} For example: DATA_DIR=... npm start` : error.message;
 };
 

@@ -4,7 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { git } from '../../../test/kit/git.ts';
 import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
 
-const changed = ['CHANGELOG.md', 'packages/client/package.json', 'schemas/openapi.yaml'];
+const changed = ['CHANGELOG.md', 'package-lock.json', 'packages/client/package.json', 'schemas/openapi.yaml'];
 const version = '7.8.9';
 
 let folder: string;
@@ -34,6 +34,8 @@ test('npm version sets the version in the contract, the client and the changelog
   expect(contract).toContain(`\n  version: ${version}\n`);
   expect(await read(`schemas/released/${version}.yaml`)).toBe(contract);
   expect(JSON.parse(await read('packages/client/package.json'))).toMatchObject({ version });
+  const { packages } = JSON.parse(await read('package-lock.json'));
+  expect(packages['packages/client']).toMatchObject({ version });
   const staged = git(folder, 'diff', '--cached', '--name-only').split('\n');
   expect(staged).toEqual([...changed, `schemas/released/${version}.yaml`]);
 });
