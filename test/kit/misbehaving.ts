@@ -7,18 +7,18 @@ import type { Handler } from './trial-stack.ts';
 export const misbehaving =
   (handler: Handler): Handler =>
   async (event: { type?: string; headers: Record<string, string>; body?: string }, context) => {
-    const order = event.headers[event.type === 'REQUEST' ? 'x-authorizer' : 'x-operation'] ?? '';
+    const behaviour = event.headers[event.type === 'REQUEST' ? 'x-authorizer' : 'x-operation'] ?? '';
     const { info } = console;
     const { now } = Date;
     const { env } = process;
     try {
-      if (order.startsWith('{')) {
+      if (behaviour.startsWith('{')) {
         const bundle = module.children[0]?.id ?? '';
         delete require.cache[bundle];
-        process.env = { ...env, ...JSON.parse(order) };
+        process.env = { ...env, ...JSON.parse(behaviour) };
         return await require(bundle).handler(event, context);
       }
-      switch (order) {
+      switch (behaviour) {
         case 'throws':
           throw new TypeError('oops');
         case 'crashes':

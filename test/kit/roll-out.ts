@@ -41,7 +41,7 @@ const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
 /**
  * Bundles the functions of a commit as the commit's stack does, but with the npm packages and feature flags of the
  * working tree. Returns no functions if the commit has no stack with today's name: the project had no stack yet, or
- * `npm run rename` had not yet given it this name.
+ * `npm run rename` had not yet given it this name. Returns none, either, if a package is missing here.
  * @throws Error with the output of the synthesis if the stack cannot be synthesized
  * @param folder gets a checkout and the bundles; the caller removes the folder
  */
@@ -57,7 +57,12 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
     CDK_CONTEXT_JSON: JSON.stringify({ ...featureFlags, ...settings }),
     CDK_VALIDATION: 'false',
   });
-  if ((await ended) !== 0) throw new Error(`The stack of ${commit} cannot be synthesized:\n${output()}`);
+  const code = await ended;
+  if (code !== 0 && output().includes('ERR_MODULE_NOT_FOUND')) {
+    console.warn(`${commit} needs a package that is no longer installed, so the roll-out starts from an older commit.`);
+    return [];
+  }
+  if (code !== 0) throw new Error(`The stack of ${commit} cannot be synthesized:\n${output()}`);
   const template = path.join(assets, 'PlantStore.template.json');
   return existsSync(template) ? readTemplate(JSON.parse(await readFile(template, 'utf8')), assets).functions : [];
 };

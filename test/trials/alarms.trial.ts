@@ -58,8 +58,8 @@ const whileFunction = async (role: Role, misbehaviour: string | object): Promise
   const which = routeOf(role);
   // A function that takes too long runs until its time-out, so set a short time-out to keep the test short.
   stack.setFunctionTimeout(which, misbehaviour === 'takes too long' ? 50 : longTimeout);
-  const order = typeof misbehaviour === 'string' ? misbehaviour : JSON.stringify(misbehaviour);
-  return send({ [`x-${role}`]: order }).finally(() => stack.setFunctionTimeout(which, longTimeout));
+  const header = typeof misbehaviour === 'string' ? misbehaviour : JSON.stringify(misbehaviour);
+  return send({ [`x-${role}`]: header }).finally(() => stack.setFunctionTimeout(which, longTimeout));
 };
 
 const whileRefusing = async (error: string): Promise<Values> => {

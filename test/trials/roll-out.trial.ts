@@ -28,12 +28,12 @@ afterAll(async () => {
  * How the new version of one function misbehaves. A header that `send` adds to each request tells the new version to do
  * so. The previous version ignores the header.
  */
-type Misbehaviour = [role: 'authorizer' | 'operation', order: string];
+type Misbehaviour = [role: 'authorizer' | 'operation', behaviour: string];
 
-const send = async (id: string, [role, order]: Misbehaviour): Promise<number> => {
+const send = async (id: string, [role, behaviour]: Misbehaviour): Promise<number> => {
   const { status } = await fetch(`${stack.url}/plants`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', [`x-${role}`]: order },
+    headers: { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', [`x-${role}`]: behaviour },
     body: JSON.stringify({ id: JSON.rawJSON(id), name: 'Moss' }),
   });
   return status;
@@ -47,7 +47,7 @@ type Sent = { id: string; minute: number; status: number };
  * @returns the requests, and which minute was the last before the roll-back
  */
 const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; rolledBackAfter: number | undefined }> => {
-  const [role, order] = misbehaviour;
+  const [role, behaviour] = misbehaviour;
   const which: FunctionName = role === 'authorizer' ? role : createPlantRoute;
   const watched = rollBackAlarms(inject('template'), stack.nameOf(which));
   const values: Value[][] = [];
@@ -55,7 +55,7 @@ const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; roll
   let rolledBackAfter: number | undefined;
   stack.shift(0.1);
   // A function that takes too long runs until its time-out, so set a short time-out to keep the test short.
-  stack.setFunctionTimeout(which, order === 'takes too long' ? 50 : longTimeout);
+  stack.setFunctionTimeout(which, behaviour === 'takes too long' ? 50 : longTimeout);
   for (const minute of Array.from({ length: 5 }).keys()) {
     const inMinute: Value[] = [];
     for (const id of Array.from({ length: trialSize(20, 10) }, newId)) {

@@ -77,7 +77,7 @@ describe('the line that npm start prints for a request', () => {
   test('is aligned in columns on a terminal', () => {
     const terminal = Object.assign(new PassThrough(), { isTTY: true });
     const plain = (line: string) => stripVTControlCharacters(line);
-    expect(plain(accessLine(entry, terminal))).toBe('POST /plants   200    2 ms aBc=');
+    expect(plain(accessLine({ ...entry, path: '/long' }, terminal))).toBe('POST /long     200    2 ms aBc=');
     expect(plain(accessLine({ ...entry, path: '/' }, terminal))).toBe('POST /         200    2 ms aBc=');
   });
 });
