@@ -7,7 +7,7 @@ import { PlantStoreStack } from './plant-store-stack.ts';
 import { readSettings } from './settings.ts';
 
 // Whatever umask the shell has: no other user of this machine may change the code that is deployed.
-process.umask(0o022);
+process.umask(process.umask() | 0o022);
 const app = new App();
 try {
   const github = readGitHub(app.node);

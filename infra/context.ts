@@ -21,7 +21,12 @@ const url = (start: RegExp, error: string) =>
   z.string().refine((value) => start.test(value) && /^[^\s?#@]+$/.test(value) && URL.canParse(value), error);
 
 // On the command line, each number is a string.
-const count = z.union([z.string(), z.number()]).pipe(z.coerce.number<string | number>().int().min(1).max(999_999_999));
+const wholeNumber = 'must be a whole number from 1 to 999999999';
+const count = z
+  .union([z.string(), z.number()], wholeNumber)
+  .transform(String)
+  .pipe(fitting(/^[1-9]\d{0,8}$/, wholeNumber))
+  .transform(Number);
 
 /** Origins as browsers spell them, because API Gateway compares strings. docs/deploy.md says why `*` is refused. */
 const origins = z
@@ -51,9 +56,9 @@ const schema = z
     scopeClaim: fitting(/^[^\s,]+(,[^\s,]+)*$/, 'must be names of claims, separated by commas without spaces'),
     rateLimit: count,
     burstLimit: count,
-    alarmEmail: z.union([z.literal('none'), z.email()], 'must be one email address, or none if nobody wants mail'),
+    alarmEmail: fitting(/^(none|[^\s@,;]+@[^\s@,;]+)$/, 'must be one email address, or none if nobody wants mail'),
     owner: fitting(/^[\p{L}\p{N} _.:/=+@-]{1,256}$/u, 'must be at most 256 letters, digits, spaces or _.:/=+-@'),
-    tracing: z.enum(['on', 'off']),
+    tracing: z.enum(['on', 'off'], 'must be on or off'),
     allowOrigins: origins,
     domainName: fitting(hostName, 'must be a host name in lower case, such as api.example.com'),
     certificateArn: fitting(certificate, 'must be the ARN of an ACM certificate in the region of the stack'),
@@ -63,7 +68,7 @@ const schema = z
       repository,
       'must be <owner>@<id>/<repository>@<id>, or <owner>/<repository> if its tokens have no ids',
     ),
-    githubProvider: z.literal('existing'),
+    githubProvider: z.literal('existing', 'must be existing, or not set'),
   })
   .partial();
 
@@ -95,7 +100,11 @@ const together = schema.superRefine((context, { addIssue }) => {
   for (const [key, others] of Object.entries(needed) as [Key, Key[]][]) {
     const missing = others.find((other) => context[key] !== undefined && context[other] === undefined);
     if (missing)
-      addIssue({ code: 'custom', path: [missing], message: `must be set together with ${key}, for the same stages` });
+      addIssue({
+        code: 'custom',
+        path: [missing],
+        message: `must be set together with ${key}, for the same stages; or leave out ${key}`,
+      });
   }
 });
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Duration, RemovalPolicy, Stage } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
@@ -133,6 +133,8 @@ const outputOf = (scope: Construct): string => (Stage.of(scope) as Stage).outdir
 /** @returns `folder` */
 const writeBundle = (entry: string, folder: string): string => {
   const file = path.join(folder, 'index.js');
+  // The asset is the whole folder, so it must not have files of an earlier synthesis or of somebody else.
+  rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   writeFileSync(file, bundle(entry));
   // Set the mode, whatever the umask is: no other user may write the file, and Lambda must be able to read it.

@@ -100,7 +100,7 @@ describe('the CDK app', () => {
 
   test('prints only what is wrong with the settings, and exits with code 1', async () => {
     const { code, said } = await synthesize({ tracing: 'yes' });
-    const message = 'The context value tracing is "yes": Invalid option: expected one of "on"|"off".';
+    const message = 'The context value tracing is "yes": must be on or off.';
     expect([code, said]).toEqual([1, [message]]);
   });
 

@@ -1,11 +1,16 @@
 /** Tests that no bundle exceeds its size limit or has an unlisted package, because both slow down every cold start. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { App } from 'aws-cdk-lib';
 import { describe, expect, inject, test, vi } from 'vitest';
 import { scopes } from '../../functions/generated/contract.ts';
 import { bundle, bundleInputs, listEntries } from '../../infra/bundling.ts';
+import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { defaultProvider } from '../../infra/sdk-stubs/credentials.ts';
+import { readSettings } from '../../infra/settings.ts';
+import { featureFlags } from '../kit/feature-flags.ts';
 import { expectWithin } from '../kit/size-limit.ts';
+import { externalIssuer, withStack } from '../kit/stacks.ts';
 
 /** The limits for the bundle of an operation: its size, and the packages that it may contain. */
 const operation = {
@@ -83,4 +88,16 @@ test('the stub for credentials reads them from the environment once, and throws 
   expect(await provide()).toMatchObject({ accessKeyId: 'first', secretAccessKey: 'secret' });
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'second');
   expect(await provide()).toMatchObject({ accessKeyId: 'first' });
+});
+
+test("a function's asset has only its bundle, even if somebody has put other files into the folder", () => {
+  const context = { stage: 'dev', ...externalIssuer };
+  withStack(context, ({ node }) => {
+    const { outdir } = node.root as App;
+    const folder = path.join(outdir, 'bundles/CreatePlant');
+    writeFileSync(path.join(folder, 'evil.js'), '');
+    const app = new App({ outdir, context: { ...featureFlags, ...context }, builtinCloudFormationValidation: false });
+    new PlantStoreStack(app, readSettings(app.node));
+    expect(readdirSync(folder)).toEqual(['index.js']);
+  });
 });

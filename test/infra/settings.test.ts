@@ -99,8 +99,8 @@ describe('the settings', () => {
       { stage: 'prod' },
       'alarmEmail is not set: must be set in prod: to one email address, or none if nobody wants mail.',
     ],
-    [{ issuer }, 'audience is not set: must be set together with issuer, for the same stages.'],
-    [{ tracing: 'yes' }, 'tracing is "yes": Invalid option: expected one of "on"|"off".'],
+    [{ issuer }, 'audience is not set: must be set together with issuer, for the same stages; or leave out issuer.'],
+    [{ tracing: 'yes' }, 'tracing is "yes": must be on or off.'],
   ])('say in one sentence what is wrong with %j', (context, message) => {
     expect(() => read(context)).toThrow(new Error(`The context value ${message}`));
   });
