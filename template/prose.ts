@@ -1,4 +1,4 @@
-/** `npm run lint:prose` finds unclear wording in documents, the contract, comments, test names and messages. */
+/** `npm run --prefix template prose` finds unclear wording in documents, the contract, comments, test names and messages. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
@@ -6,7 +6,7 @@ import { type Program, parseSync, Visitor } from 'oxc-parser';
 import writeGood from 'write-good';
 import { isScalar, parseDocument, visit } from 'yaml';
 
-new Command('npm run lint:prose --')
+new Command('npm run --prefix template prose --')
   .description('Finds unclear wording in documents, the contract, comments, test names and messages.')
   .showHelpAfterError()
   .parse();

@@ -1,4 +1,4 @@
-/** `npm run record` makes the README's two pictures: `npm start` with a pasted `curl`, and `/docs` in Chromium. */
+/** `npm run --prefix template record` makes the README's two pictures: `npm start` with a pasted `curl`, and `/docs` in Chromium. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { Command } from 'commander';
 import { chromium } from 'playwright-core';
 
-new Command('npm run record --')
+new Command('npm run --prefix template record --')
   .description(
     "Makes the README's two pictures, in docs/images. Needs a free port 3000, and Chromium from CHROMIUM or the PATH.",
   )

@@ -1,5 +1,5 @@
 /**
- * The baseline of `npm run bench`: a handler that only makes the service's conditional DynamoDB update, without an
+ * The baseline of `npm run --prefix template bench`: a handler that only makes the service's conditional DynamoDB update, without an
  * authorizer, validation or error handling.
  */
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';

@@ -1,5 +1,5 @@
 /**
- * `npm run growth` measures how the local service's latency and memory grow with the number of clients and the size of
+ * `npm run --prefix template growth` measures how the local service's latency and memory grow with the number of clients and the size of
  * the table. It prints the figures and draws template/bench/growth.svg. template/bench/README.md explains the figures.
  */
 import { execFileSync } from 'node:child_process';
@@ -18,7 +18,7 @@ import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { plot } from './plot.ts';
 import { quantile } from './quantile.ts';
 
-new Command('npm run growth --')
+new Command('npm run --prefix template growth --')
   .description(
     'Measures how latency and memory of the local service grow, and draws template/bench/growth.svg. Takes ten minutes.',
   )

@@ -1,5 +1,5 @@
 /**
- * `npm run bench` runs the service's functions and other handlers in turn, and compares their cost. It prints a table
+ * `npm run --prefix template bench` runs the service's functions and other handlers in turn, and compares their cost. It prints a table
  * of ratios, and writes template/bench/results.json and two pictures. template/bench/README.md describes the handlers and the method.
  */
 import { spawn } from 'node:child_process';
@@ -20,7 +20,7 @@ import { asOurs, type Bundle, makeBundles } from './bundles.ts';
 import { type ColdTimes, coldPhases, drawCold } from './cold.ts';
 import { quantile } from './quantile.ts';
 
-new Command('npm run bench --')
+new Command('npm run --prefix template bench --')
   .description(
     'Compares the functions with other handlers, and writes template/bench/results.json and two pictures. Takes ten minutes.',
   )

@@ -1,6 +1,6 @@
 /**
- * `npm run breaks` applies each deliberate mistake in breaks.ts to a copy of the project, and prints whether `npm test`
- * notices it. `npm run breaks -- functions/auth` tries only those in files whose path starts with functions/auth.
+ * `npm run --prefix template breaks` applies each deliberate mistake in breaks.ts to a copy of the project, and prints whether `npm test`
+ * notices it. `npm run --prefix template breaks -- functions/auth` tries only those in files whose path starts with functions/auth.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -10,7 +10,7 @@ import { Command } from 'commander';
 import { copyProject, type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
 import { type Break, breaks } from './breaks.ts';
 
-const command = new Command('npm run breaks --')
+const command = new Command('npm run --prefix template breaks --')
   .description(
     'Breaks a copy of the project in many places, and prints which breaks npm test notices. Takes twenty minutes.',
   )

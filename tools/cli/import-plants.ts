@@ -107,5 +107,5 @@ const removeDone = async ({ isFailedLines, failures }: Input, end: number): Prom
 const howToGoOn = ({ isFailedLines }: Input, lastLine: number): string => {
   if (isFailedLines) return 'Run it again: the file has the lines that are left.';
   if (lastLine === 0) return 'Run it again: plants that are already stored are not stored twice.';
-  return `To go on, run it again with --from ${lastLine + 1}.`;
+  return `To go on, run it again with the same input and --from ${lastLine + 1}.`;
 };

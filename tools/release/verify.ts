@@ -15,11 +15,13 @@ const { stack } = new Command('npm run -s verify --')
   .parse()
   .opts<{ stack: string }>();
 
-/** Names the commit that is checked out, with -dirty after it if files have changed since. */
+/** Names the commit that is checked out, and says if files have changed since. */
 const describeFolder = (): string => {
-  const args = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'];
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   try {
-    return `commit ${execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()}`;
+    const changes = git('status', '--porcelain') === '' ? '' : ' and changes that are not committed';
+    return `commit ${git('rev-parse', 'HEAD')}${changes}`;
   } catch {
     return 'this folder, which is not a git checkout';
   }

@@ -129,7 +129,8 @@ describe('plant import', () => {
     // On Ctrl-C, the import gets the signal twice: from the terminal and from npm, which forwards it.
     child.kill('SIGINT');
     child.kill('SIGINT');
-    const stderr = 'Stopped: 2 new, 0 already there, 0 failed so far. To go on, run it again with --from 3.\n';
+    const stderr =
+      'Stopped: 2 new, 0 already there, 0 failed so far. To go on, run it again with the same input and --from 3.\n';
     expect(await ended).toEqual({ code: 130, stdout: '', stderr });
     expect(received).toHaveLength(18);
     expect(await failed()).toBe(earlier);
@@ -160,7 +161,7 @@ describe('plant import', () => {
     child.stdin.write(line);
     await until(() => received.length === 1);
     child.kill('SIGTERM');
-    const stderr = expect.stringContaining('To go on, run it again with --from 2.');
+    const stderr = expect.stringContaining('To go on, run it again with the same input and --from 2.');
     expect(await ended).toMatchObject({ code: 130, stderr });
   });
 

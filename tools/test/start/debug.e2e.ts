@@ -28,32 +28,37 @@ test('npm start -- --debug lets only a debugger that knows its address pause a f
   const session = readSession(home.folder);
   const token = await fetchToken(session);
   const send = (id: number, name: string) => post(session.url, JSON.stringify({ id, name }), token);
-  const pausedAt = async (file: string, text: string) => {
+  /** Sets a breakpoint in each instance of a function. @returns a function that waits for the instance that pauses */
+  const breakAt = async (file: string, text: string) => {
     const set = await Promise.all(workers.map((worker) => worker.breakAt(file, text)));
-    const worker = workers[set.indexOf(true)];
-    expect(worker, `a thread that runs ${file}`).toBeDefined();
-    return { worker, hit: until(() => worker?.frame !== undefined) };
+    const instances = workers.filter((_, index) => set[index]);
+    expect(instances, `threads that run ${file}`).not.toEqual([]);
+    const paused = () => instances.find(({ frame }) => frame !== undefined);
+    return async () => {
+      await until(() => paused() !== undefined);
+      return paused();
+    };
   };
 
-  const operation = await pausedAt('functions/create-plant.ts', 'await addPlant(table');
+  const pausedOperation = await breakAt('functions/create-plant.ts', 'await addPlant(table');
   const first = send(1, 'Moss');
-  await operation.hit;
-  const authorizer = await pausedAt('functions/authorizer.lambda.ts', 'verdictOn(event)');
+  const operation = await pausedOperation();
+  const pausedAuthorizer = await breakAt('functions/authorizer.lambda.ts', 'verdictOn(event)');
   const second = send(2, 'Fern');
-  await authorizer.hit;
+  const authorizer = await pausedAuthorizer();
   // The debugger has paused two instances, so other instances handle the next request.
   expect(await send(3, 'Ivy'), 'status').toBe(200);
 
   await sleep(longerThanTheTimeOut);
-  expect(await operation.worker?.evaluate('newPlant.name')).toBe('Moss');
-  expect(await authorizer.worker?.evaluate('event.routeKey')).toBe('POST /plants');
-  await Promise.all([operation, authorizer].map(({ worker }) => worker?.call('Debugger.resume')));
+  expect(await operation?.evaluate('newPlant.name')).toBe('Moss');
+  expect(await authorizer?.evaluate('event.routeKey')).toBe('POST /plants');
+  await Promise.all([operation, authorizer].map((worker) => worker?.call('Debugger.resume')));
   expect(await Promise.all([first, second]), 'statuses').toEqual([200, 200]);
 
   // A Ctrl-C ends the service even if the debugger has paused a thread.
-  await pausedAt('functions/authorizer.lambda.ts', 'Object.hasOwn(scopes');
+  const pausedAgain = await breakAt('functions/authorizer.lambda.ts', 'Object.hasOwn(scopes');
   send(4, 'Lily').catch(() => {});
-  await until(() => workers.some(({ frame }) => frame !== undefined));
+  await pausedAgain();
   service.child.kill('SIGINT');
   expect((await service.ended).code, 'exit code').toBe(0);
   detach();
