@@ -28,6 +28,6 @@ export const removeTemplate = (): void => {
     execFileSync('git', ['add', '--', file]);
   }
   execFileSync('git', ['rm', '-r', '--quiet', '--force', '--ignore-unmatch', '--', 'template']);
-  // git leaves the folder's node_modules, which it does not track.
+  // `git rm` leaves node_modules behind, because git does not track it.
   rmSync('template', { recursive: true, force: true });
 };

@@ -1,6 +1,7 @@
 /**
- * `npm run --prefix template breaks` applies each deliberate mistake in breaks.ts to a copy of the project, and prints whether `npm test`
- * notices it. `npm run --prefix template breaks -- functions/auth` tries only those in files whose path starts with functions/auth.
+ * `npm run --prefix template breaks` applies each deliberate mistake in breaks.ts to a copy of the project, and prints
+ * whether `npm test` notices it. `npm run --prefix template breaks -- functions/auth` tries only those in files whose
+ * path starts with functions/auth.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -42,12 +43,12 @@ const run = async (copy: ProjectCopy, command: string[], milliseconds: number) =
   return { code: bound.aborted ? undefined : code, output: output() };
 };
 
-/**
- * Runs the test files of `npm test` whose path contains `part`.
- * @returns the first failure, or undefined if all pass
- */
-const failureIn = async (copy: ProjectCopy, part: string, milliseconds: number): Promise<string | undefined> => {
-  const { code, output } = await run(copy, ['test', '--', '--bail=1', '--passWithNoTests', part], milliseconds);
+/** The command that runs the test files of `npm test` whose path contains `part`. */
+const testsIn = (part: string): string[] => ['test', '--', '--passWithNoTests', part];
+
+/** Runs tests with npm until one fails. @returns the first failure, or undefined if all pass */
+const failureIn = async (copy: ProjectCopy, tests: string[], milliseconds: number): Promise<string | undefined> => {
+  const { code, output } = await run(copy, [...tests, '--bail=1'], milliseconds);
   if (code === 0) return undefined;
   if (code === undefined) return `tests that hang (ended after ${Math.round(milliseconds / 1000)} s)`;
   return /^ *FAIL +(.*)/m.exec(stripVTControlCharacters(output))?.[1] ?? 'the set-up of the tests';
@@ -60,10 +61,13 @@ const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promis
   return code === 0 ? undefined : 'npm run prepare, which fails';
 };
 
-/** Returns the paths of the tests that most likely notice a break in a file. */
-const likelyTests = (file: string): string[] => {
+/** Returns the commands that run tests which may notice a break in a file, the most likely ones first. */
+const testsOf = (file: string): string[][] => {
+  // `npm test` leaves out the tests of this folder.
+  if (file.startsWith('template/')) return [['exec', '--', 'vitest', 'run', '--config', 'template/vitest.config.ts']];
   const [, home = '', rest = file] = /^(packages\/[^/]+\/|tools\/)(.*)/.exec(file) ?? [];
-  return [`${home}test/${rest.replace(/\.\w+$/, '')}.`, `${home}test/${path.dirname(rest)}/`, `${home}test/`];
+  const likely = [`test/${rest.replace(/\.\w+$/, '')}.`, `test/${path.dirname(rest)}/`, 'test/'];
+  return [...likely.map((part) => home + part), 'test/'].map(testsIn);
 };
 
 /**
@@ -76,7 +80,7 @@ const failureBy = async (copy: ProjectCopy, { file, code, broken }: Break, milli
   const whole = await readFile(target, 'utf8');
   await writeFile(target, whole.split(code).join(broken));
   let failure = await failureToPrepare(copy, milliseconds);
-  for (const part of [...likelyTests(file), 'test/']) failure ??= await failureIn(copy, part, milliseconds);
+  for (const tests of testsOf(file)) failure ??= await failureIn(copy, tests, milliseconds);
   await writeFile(target, whole);
   return failure;
 };
@@ -84,7 +88,7 @@ const failureBy = async (copy: ProjectCopy, { file, code, broken }: Break, milli
 const tryAll = async (parent: string): Promise<void> => {
   const copy = await copyProject(parent, stop.signal);
   const started = performance.now();
-  const failure = (await failureToPrepare(copy, 600_000)) ?? (await failureIn(copy, 'test/', 1_800_000));
+  const failure = (await failureToPrepare(copy, 600_000)) ?? (await failureIn(copy, testsIn('test/'), 1_800_000));
   if (failure !== undefined) throw new Error(`npm test fails without any break: ${failure}`);
   // Vitest's time-out ends a test that waits forever, but cannot end an endless loop. This time limit can.
   const bound = 3 * Math.ceil(performance.now() - started) + 120_000;
