@@ -1,4 +1,7 @@
-/** `npm run --prefix template prose` finds unclear wording in documents, the contract, comments, test names and messages. */
+/**
+ * `npm run --prefix template prose` finds unclear wording in documents, the contract, comments, test names and
+ * messages.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';

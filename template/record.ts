@@ -1,4 +1,7 @@
-/** `npm run --prefix template record` makes the README's two pictures: `npm start` with a pasted `curl`, and `/docs` in Chromium. */
+/**
+ * `npm run --prefix template record` makes the README's two pictures: `npm start` with a pasted `curl`, and `/docs` in
+ * Chromium.
+ */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 /**
  * `npm run rename -- order` makes this project a service for orders: it changes names in code, files, stack, contract
- * and configuration. It leaves alone the documents' prose, pictures, the emulator, the contract compiler and the license.
- * Last, it removes this folder, which a renamed project does not need.
+ * and configuration. It leaves alone the documents' prose, pictures, the emulator, the contract compiler and the
+ * license. Last, it removes this folder, which a renamed project does not need.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

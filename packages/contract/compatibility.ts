@@ -147,8 +147,8 @@ class OperationComparison {
 }
 
 /**
- * Returns an error response's schema without the gateway's errors. The gateway may answer any request with an error, so clients
- * expect that, whether the release documented it or not.
+ * Returns an error response's schema without the gateway's errors. The gateway may answer any request with an error, so
+ * clients expect that, whether the release documented it or not.
  */
 const ofService = (schema: Schema): Schema => {
   const { anyOf, ...others } = schema;

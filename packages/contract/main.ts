@@ -1,6 +1,6 @@
 /**
- * `node packages/contract/main.ts <document> <folder>` generates a folder from an OpenAPI document: contract.ts with types,
- * routes and scopes, and for each operation a module that checks the events of its Lambda function.
+ * `node packages/contract/main.ts <document> <folder>` generates a folder from an OpenAPI document: contract.ts with
+ * types, routes and scopes, and for each operation a module that checks the events of its Lambda function.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The baseline of `npm run --prefix template bench`: a handler that only makes the service's conditional DynamoDB update, without an
- * authorizer, validation or error handling.
+ * The baseline of `npm run --prefix template bench`: a handler that only makes the service's conditional DynamoDB
+ * update, without an authorizer, validation or error handling.
  */
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { addUnlessOther, toItem } from '../../functions/plants/plant-table.ts';

@@ -1,6 +1,7 @@
 /**
- * `npm run --prefix template growth` measures how the local service's latency and memory grow with the number of clients and the size of
- * the table. It prints the figures and draws template/bench/growth.svg. template/bench/README.md explains the figures.
+ * `npm run --prefix template growth` measures how the local service's latency and memory grow with the number of
+ * clients and the size of the table. It prints the figures and draws template/bench/growth.svg.
+ * template/bench/README.md explains the figures.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

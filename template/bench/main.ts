@@ -1,6 +1,7 @@
 /**
- * `npm run --prefix template bench` runs the service's functions and other handlers in turn, and compares their cost. It prints a table
- * of ratios, and writes template/bench/results.json and two pictures. template/bench/README.md describes the handlers and the method.
+ * `npm run --prefix template bench` runs the service's functions and other handlers in turn, and compares their cost.
+ * It prints a table of ratios, and writes template/bench/results.json and two pictures. template/bench/README.md
+ * describes the handlers and the method.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -54,8 +55,8 @@ const [measured = ''] = Object.entries(operations).flatMap(([id, { method, path 
 );
 
 /**
- * A target in template/bench/README.md: the figure of one bundle (`of`), divided by that of another (`against`), must be at most
- * `bound`, or at least `bound` if `isLeast` is set.
+ * A target in template/bench/README.md: the figure of one bundle (`of`), divided by that of another (`against`), must
+ * be at most `bound`, or at least `bound` if `isLeast` is set.
  */
 type Target = { what: string; measure: Measure; of: string; against: string; bound: number; isLeast?: true };
 const targets: Target[] = [

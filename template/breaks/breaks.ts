@@ -1,12 +1,16 @@
 /**
- * Small mistakes that a tired developer might make in the code. `npm run --prefix template breaks` checks that `npm test` notices each.
- * TypeScript and Biome would notice some of them, but do not run, because the breaks measure only the tests.
+ * Small mistakes that a tired developer might make in the code. `npm run --prefix template breaks` checks that `npm
+ * test` notices each. TypeScript and Biome would notice some of them, but do not run, because the breaks measure only
+ * the tests.
  *
  * Add one or two breaks with new code, and remove the breaks of code that you remove.
  */
 export type Break = {
   file: string;
-  /** Text that occurs exactly once in the file. `npm run --prefix template breaks` replaces it with the text in `broken`. */
+  /**
+   * Text that occurs exactly once in the file. `npm run --prefix template breaks` replaces it with the text in
+   * `broken`.
+   */
   code: string;
   broken: string;
   /** What goes wrong if the code is broken in this way, in one sentence. */

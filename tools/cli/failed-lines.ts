@@ -30,8 +30,8 @@ export class FailedLines {
   readonly earlier: number;
   #added = 0;
   /**
-   * Whether something other than an import made the file, such as the user: it is a symbolic link, a folder or the like,
-   * or has content that does not begin like a file of failed lines.
+   * Whether something other than an import made the file, such as the user: it is a symbolic link, a folder or the
+   * like, or has content that does not begin like a file of failed lines.
    */
   readonly isForeign: boolean;
 

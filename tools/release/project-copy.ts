@@ -118,8 +118,8 @@ const runIn = async (
 };
 
 /**
- * Starts a command in a copy of the project. `output` returns all that the command has printed so far. Aborting `signal`
- * ends the command and all processes that it has started, at once.
+ * Starts a command in a copy of the project. `output` returns all that the command has printed so far. Aborting
+ * `signal` ends the command and all processes that it has started, at once.
  */
 export const startIn = (
   { folder, temporary }: ProjectCopy,

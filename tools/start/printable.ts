@@ -1,8 +1,8 @@
 /** Makes text from elsewhere safe to print: what a server, a file or a file's name says. */
 
 /**
- * Escapes the control characters of a text, except tabs and line breaks. Otherwise they could, for example, clear the terminal,
- * change its title, or overwrite what was printed before.
+ * Escapes the control characters of a text, except tabs and line breaks. Otherwise they could, for example, clear the
+ * terminal, change its title, or overwrite what was printed before.
  * @example printable('\u001b[2J') === '\\u001b[2J'
  */
 export const printable = (text: string): string =>

@@ -1,4 +1,6 @@
-/** The settings of `npm start` that are environment variables. Its command-line options are in tools/start/options.ts. */
+/**
+ * The settings of `npm start` that are environment variables. Its command-line options are in tools/start/options.ts.
+ */
 import path from 'node:path';
 
 /** The folder for the local service's plants and session: DATA_DIR, or else .plant-store in the current folder. */

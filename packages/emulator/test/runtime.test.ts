@@ -1,4 +1,7 @@
-/** Tests what the Lambda runtime passes to a function, what it does with the result and the log, and how it finds the handler. */
+/**
+ * Tests what the Lambda runtime passes to a function, what it does with the result and the log, and how it finds the
+ * handler.
+ */
 import tls from 'node:tls';
 import { generate } from 'selfsigned';
 import { describe, expect, test, vi } from 'vitest';

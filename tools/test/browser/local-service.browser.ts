@@ -1,4 +1,6 @@
-/** Tests in a real browser, with the whole local service: its page at /docs, and the client in pages of other origins. */
+/**
+ * Tests in a real browser, with the whole local service: its page at /docs, and the client in pages of other origins.
+ */
 import { createServer } from 'node:http';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';

@@ -1,5 +1,6 @@
 /**
- * Runs `npm run diff` as a whole, in a copy of the project. The tests in tools/test/release/diff/ cover each kind of change.
+ * Runs `npm run diff` as a whole, in a copy of the project. The tests in tools/test/release/diff/ cover each kind of
+ * change.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -9,7 +9,9 @@ import { forSwaggerUi, referencePage } from '../../start/reference.ts';
 
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
 
-/** Serves the page in front of a gateway without routes. By default, the page's tokens are token-1, token-2 and so on. */
+/**
+ * Serves the page in front of a gateway without routes. By default, the page's tokens are token-1, token-2 and so on.
+ */
 const start = async (own: Partial<Parameters<typeof referencePage>[0]> = {}) => {
   let tokens = 0;
   const newToken = async () => `token-${++tokens}`;
