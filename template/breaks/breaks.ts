@@ -459,16 +459,15 @@ const byFile: Record<string, Row[]> = {
       'A resource that cannot be served is left out in silence.',
     ],
   ],
-  'packages/emulator/dynamodb/equal-documents.ts': [
+  'packages/emulator/dynamodb/dynalite-fixes.ts': [
+    ["toString('latin1')", 'toString()', 'The local store accepts text of more than 400 KB.'],
     ['if (!_condition && !Expected) return null;', '', 'An item of great depth can be neither replaced nor deleted.'],
     [
       "if (!['L', 'M'].includes(key)) return copy;",
       'if (key) return copy;',
       'A plant with a list cannot be sent again.',
     ],
-  ],
-  'packages/emulator/dynamodb/item-size.ts': [
-    ["toString('latin1')", 'toString()', 'The local store accepts text of more than 400 KB.'],
+    ['error === args[0] && !isInvalid(error)', 'false', 'The emulator goes on although its disk is full.'],
   ],
   'packages/emulator/stack-versions.ts': [
     [
@@ -497,20 +496,13 @@ const byFile: Record<string, Row[]> = {
   'packages/emulator/dynamodb/embedded-store.ts': [
     ['headers.host === host ?', 'headers.host ?', 'A website can point its name at the store, and call it.'],
   ],
-  'packages/emulator/dynamodb/failed-request.ts': [
-    ['error === args[0] && !isInvalid(error)', 'false', 'The emulator goes on although its disk is full.'],
-  ],
   'packages/emulator/dynamodb/guard.ts': [
     [
       'if (caller === undefined) return unrecognizedClient;',
       'if (!caller) return () => undefined;',
       'Anybody may use the store.',
     ],
-  ],
-  'packages/emulator/dynamodb/operations.ts': [
     ["['Query', tableOrIndex]", "['Query', table]", 'The permission for a table is enough to query its index.'],
-  ],
-  'packages/emulator/dynamodb/role.ts': [
     ["if (effects.includes('Deny')) return 'explicitly denied';", '', 'An Allow wins over a Deny.'],
   ],
   'packages/emulator/dynamodb/tables.ts': [

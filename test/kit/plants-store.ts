@@ -8,8 +8,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { listen } from '../../tools/start/listen.ts';
-import '../../packages/emulator/dynamodb/equal-documents.ts';
-import '../../packages/emulator/dynamodb/item-size.ts';
+import '../../packages/emulator/dynamodb/dynalite-fixes.ts';
 import { createTable } from '../../packages/emulator/dynamodb/tables.ts';
 import type { TableSpec } from '../../packages/emulator/served-stack.ts';
 import { keepingIdle } from './servers.ts';

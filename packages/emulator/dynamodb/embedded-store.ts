@@ -6,10 +6,8 @@ import { crc32 } from 'node:zlib';
 import dynalite from 'dynalite';
 import { listen } from '../listen.ts';
 import { readBody } from '../read-body.ts';
-import './equal-documents.ts';
-import './item-size.ts';
 import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
-import { handleRequest } from './failed-request.ts';
+import { handleRequest } from './dynalite-fixes.ts';
 import type { Guard, Refusal } from './guard.ts';
 
 /** A running dynalite (a DynamoDB emulator) that listens on 127.0.0.1. */

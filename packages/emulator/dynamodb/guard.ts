@@ -1,8 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { account } from '../account.ts';
-import type { FunctionSpec } from '../served-stack.ts';
-import { resourcesOf } from './operations.ts';
-import { type Role, readRole } from './role.ts';
+import { account, tableArn } from '../account.ts';
+import type { FunctionSpec, Statement } from '../served-stack.ts';
 
 /** The body of a response with status 400, with which DynamoDB refuses a request. */
 export type Refusal = { __type: string; message: string } | { __type: string; Message: string };
@@ -86,3 +84,90 @@ const unknownOperation = (operation: string): Refusal => ({
     `The embedded store (dynalite) does not support ${operation}. Use a DynamoDB that does, such as DynamoDB Local: ` +
     'pass `store: { endpoint }` (npm start: AWS_ENDPOINT_URL_DYNAMODB).',
 });
+
+/**
+ * The fields of a request to DynamoDB that name tables and indexes. Their values may have any type here: the embedded
+ * store checks the types.
+ */
+type Body = { TableName?: unknown; IndexName?: unknown; RequestItems?: unknown; ResourceArn?: unknown };
+
+const table = ({ TableName }: Body): string[] => (typeof TableName === 'string' ? [arnOf(TableName)] : []);
+
+const tableOrIndex = (body: Body): string[] =>
+  typeof body.IndexName === 'string' ? table(body).map((arn) => `${arn}/index/${body.IndexName}`) : table(body);
+
+const eachTable = ({ RequestItems }: Body): string[] => Object.keys(RequestItems ?? {}).map(arnOf);
+
+const resource = ({ ResourceArn }: Body): string[] => (typeof ResourceArn === 'string' ? [ResourceArn] : []);
+
+/** Returns the ARN of a table. In a request to DynamoDB, `name` may be either the table's name or its ARN. */
+const arnOf = (name: string): string => (name.startsWith('arn:') ? name : tableArn(name));
+
+/**
+ * The operations that dynalite supports, and the resources that IAM checks for each of them. An operation on several
+ * tables needs permission for all of those tables.
+ * https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
+ */
+const resourcesOf: ReadonlyMap<string, (body: Body) => string[]> = new Map([
+  ['BatchGetItem', eachTable],
+  ['BatchWriteItem', eachTable],
+  ['CreateTable', table],
+  ['DeleteItem', table],
+  ['DeleteTable', table],
+  ['DescribeTable', table],
+  ['DescribeTimeToLive', table],
+  ['GetItem', table],
+  ['ListTables', () => ['*']],
+  ['ListTagsOfResource', resource],
+  ['PutItem', table],
+  ['Query', tableOrIndex],
+  ['Scan', tableOrIndex],
+  ['TagResource', resource],
+  ['UntagResource', resource],
+  ['UpdateItem', table],
+  ['UpdateTable', table],
+]);
+
+/** What IAM decides about one action on one resource. */
+type Decision = 'allowed' | 'explicitly denied' | 'implicitly denied';
+
+/** Decides whether a role's policies allow an action (such as dynamodb:PutItem) on a resource (an ARN or `*`). */
+type Role = (action: string, resource: string) => Decision;
+
+/**
+ * Evaluates the statements of a role's policies as IAM does: a Deny wins over an Allow, and what no statement allows is
+ * denied. Actions are case-insensitive; resources are case-sensitive.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
+ */
+export const readRole = (statements: Statement[]): Role => {
+  const matchers = statements.map(({ effect, actions, resources }) => {
+    const actionPatterns = actions.map((action) => matcher(action, 'i'));
+    const resourcePatterns = resources.map((resource) => matcher(resource));
+    return {
+      effect,
+      covers: (action: string, resource: string): boolean =>
+        actionPatterns.some((pattern) => pattern.test(action)) &&
+        resourcePatterns.some((pattern) => pattern.test(resource)),
+    };
+  });
+  return (action, resource) => {
+    const effects = matchers.filter(({ covers }) => covers(action, resource)).map(({ effect }) => effect);
+    if (effects.includes('Deny')) return 'explicitly denied';
+    return effects.includes('Allow') ? 'allowed' : 'implicitly denied';
+  };
+};
+
+/**
+ * Turns an action or ARN pattern into a RegExp. A wildcard matches within one colon-separated segment; only a `*` at
+ * the end of a segment also matches colons.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_resource.html
+ */
+const matcher = (pattern: string, flags = ''): RegExp => {
+  const segments = pattern.split(':').map((segment) => translate(segment).replace(/\[\^:\]\*$/, '.*'));
+  return new RegExp(`^${segments.join(':')}$`, flags);
+};
+
+const translate = (segment: string): string =>
+  segment.replaceAll(/[*?.+^${}()|[\]\\]/g, (character) => wildcards[character] ?? `\\${character}`);
+
+const wildcards: Record<string, string> = { '*': '[^:]*', '?': '[^:]' };

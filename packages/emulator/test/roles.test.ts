@@ -2,8 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { account, tableArn } from '../account.ts';
-import { callerOf, makeGuard } from '../dynamodb/guard.ts';
-import { readRole } from '../dynamodb/role.ts';
+import { callerOf, makeGuard, readRole } from '../dynamodb/guard.ts';
 import type { Statement } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
 

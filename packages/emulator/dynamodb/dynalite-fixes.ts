@@ -1,10 +1,45 @@
-/**
- * Makes an error of dynalite end only the request that causes it. dynalite throws at some requests, for example if an
- * item lacks the upper bound of BETWEEN, and often in a callback of its database, where no caller can catch the error.
- */
+/** Corrects dynalite where it behaves unlike DynamoDB: replaces functions that dynalite finds in its own module. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import database, { type Callback, type Database, type Lock, type Method, type Release } from 'dynalite/db/index.js';
 import { isInvalid } from './data-folder.ts';
+
+const { itemSize, checkConditional, create } = database;
+
+/** Counts an item's text in UTF-8 bytes, as DynamoDB does. dynalite itself counts characters. */
+database.itemSize = (item, ...options) => itemSize(withOneCharacterPerByte(item), ...options);
+
+const withOneCharacterPerByte = (item: unknown): unknown =>
+  JSON.parse(Buffer.from(JSON.stringify(item)).toString('latin1'));
+
+/** Compares lists and maps in a condition by value, as DynamoDB does. dynalite itself compares references. */
+database.checkConditional = ({ _condition, Expected, ConditionalOperator }, item) => {
+  // dynalite accepts deeper items than can be copied.
+  if (!_condition && !Expected) return null;
+  const copy = withSharedDocuments({ data: { _condition, Expected, ConditionalOperator }, item });
+  return checkConditional(copy.data, copy.item);
+};
+
+/**
+ * Copies a value so that equal lists, and equal maps, are one object. Only whole lists are shared, not their elements,
+ * because dynalite would take lists of the same elements for equal in any order.
+ */
+const withSharedDocuments = <Value>(value: Value): Value => {
+  const shared = new Map<string, unknown>();
+  return JSON.parse(JSON.stringify(value), (key, inner) => {
+    const copy = sorted(key, inner);
+    if (!['L', 'M'].includes(key)) return copy;
+    const json = JSON.stringify(copy);
+    if (!shared.has(json)) shared.set(json, copy);
+    return shared.get(json);
+  });
+};
+
+/** Sorts what DynamoDB keeps in no order, so that equal values have the same JSON: sets, and the names in a map. */
+const sorted = (key: string, value: unknown): unknown => {
+  if (Array.isArray(value)) return ['SS', 'NS', 'BS'].includes(key) ? value.toSorted() : value;
+  if (!(value instanceof Object)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+};
 
 /** Ends a request that has failed. May be called several times. */
 type Fail = (error: unknown) => void;
@@ -70,8 +105,10 @@ const databaseWithCatching = (of: Database): Database => ({
 const streamWithCatching = (stream: NodeJS.EventEmitter) =>
   Object.assign(stream, { on: withCatching(stream.on.bind(stream) as Method) });
 
-const { create } = database;
-
+/**
+ * Makes an error of dynalite end only the request that causes it. dynalite throws at some requests, for example if an
+ * item lacks the upper bound of BETWEEN, and often in a callback of its database, where no caller can catch the error.
+ */
 database.create = (options) => {
   const store = create(options);
   return {
