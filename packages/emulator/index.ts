@@ -1,4 +1,178 @@
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import path from 'node:path';
+import { reason } from './dynamodb/data-folder.ts';
+import { openStore, type StoreLocation } from './dynamodb/store.ts';
+import { type AccessLogEntry, gateway } from './gateway/server.ts';
+import type { Outcome } from './lambda/functions.ts';
+import type { ServedStack } from './served-stack.ts';
+import { listen } from './servers.ts';
+import { StackVersions } from './stack-versions.ts';
+import { readTemplate, type Template } from './template/read-template.ts';
+
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';
-export type { AccessLogEntry } from './gateway/server.ts';
-export type { LogLine, Outcome } from './lambda/functions.ts';
-export { type Emulator, type ServeOptions, serve } from './serve.ts';
+export type { LogLine } from './lambda/functions.ts';
+export type { AccessLogEntry, Outcome };
+
+/**
+ * A CDK app, or any object with a `synth` method. `synth` returns the folder of the assets (`directory`), and the
+ * stacks with their templates.
+ */
+type App = { synth: () => { directory: string; stacks: { stackName: string; template: Template }[] } };
+
+/** The stack to serve: a stack of a CDK app, or a template and the folder of its assets. */
+type Source = { app: App; stack?: string } | { template: Template; assets: string };
+
+export type ServeOptions = Source & {
+  /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
+  store: StoreLocation;
+  /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
+  certificates?: string[];
+  /** The port on 127.0.0.1; 0 (the default) means any free port. */
+  port?: number;
+  /** Called after each request with its entry in the access log, which includes what the functions have logged. */
+  onRequest?: (entry: AccessLogEntry) => void;
+  /**
+   * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing.
+   */
+  intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Whether requests that exceed the stage's throttling limits get a 429, as on AWS. */
+  throttle?: boolean;
+  /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
+  debug?: boolean;
+};
+
+export type Emulator = {
+  url: string;
+  /** The keys of the API's routes, such as POST /orders. */
+  routeKeys: string[];
+  /** The name of each function: its FunctionName or, if the template gives none, its logical id. */
+  functionNames: string[];
+  /** A description of the store for people: the store's address, or "dynalite" and the data folder. */
+  store: string;
+  /**
+   * Whether the store enforces the functions' roles. The embedded store does; a DynamoDB that the caller runs does not.
+   */
+  enforcesRoles: boolean;
+  /** The latest 1,000 requests, oldest first. */
+  log: readonly AccessLogEntry[];
+  /** Invokes a function by its name, without the gateway. */
+  invoke: (functionName: string, event: unknown) => Promise<Outcome>;
+  /**
+   * Replaces a function's code with the code in `folder`. Requests in progress finish with the old code; later ones use
+   * the new code. Rejects with the reason if the new code cannot be loaded; the function then keeps the old code.
+   */
+  swap: (functionName: string, folder: string) => Promise<void>;
+  /**
+   * Serves a changed stack at the same address, with the same store. Unchanged functions keep running, and requests in
+   * progress finish with the old stack. Rejects, and serves the old stack, if the new stack cannot be served.
+   */
+  reload: (source: Source) => Promise<void>;
+  /** Waits up to two seconds for requests in progress, then stops everything that `serve` started. */
+  close: () => Promise<void>;
+};
+
+/** How many requests the `log` of an Emulator keeps. */
+const logLength = 1_000;
+
+/**
+ * Serves the HTTP API of a synthesized stack on 127.0.0.1, with its functions and tables.
+ * @throws Error with a message for the user if the emulator cannot serve the stack as AWS would
+ */
+export const serve = async (options: ServeOptions): Promise<Emulator> => {
+  const stack = readStack(options);
+  if (!options.store)
+    throw new Error('The store is missing: pass a folder for its data, or the endpoint of a DynamoDB.');
+
+  await using started = new AsyncDisposableStack();
+  const store = await openStore(options.store);
+  started.defer(store.close);
+
+  const { certificates = [], debug = false, throttle = false, port = 0, onRequest, intercept } = options;
+  const throttleClock = throttle ? () => performance.now() : undefined;
+  const versions = new StackVersions({ store, certificates, debug, throttleClock });
+  started.defer(() => versions.close());
+  await versions.add(stack);
+
+  const log: AccessLogEntry[] = [];
+  const server = gateway({
+    respond: versions.respond,
+    onRequest: (entry) => {
+      log.push(entry);
+      if (log.length > logLength) log.shift();
+      return onRequest?.(entry);
+    },
+    intercept,
+    debug,
+  });
+  const url = `http://127.0.0.1:${await listenOn(server, port)}`;
+  started.defer(async () => {
+    server.close();
+    const closeTimer = setTimeout(() => server.closeAllConnections(), 2_000);
+    await once(server, 'close');
+    clearTimeout(closeTimer);
+  });
+
+  const running = started.move();
+  return {
+    url,
+    get routeKeys() {
+      return versions.stack.api.routes.map(({ routeKey }) => routeKey);
+    },
+    get functionNames() {
+      return versions.stack.functions.map(({ name }) => name);
+    },
+    store: store.description,
+    enforcesRoles: store.enforcesRoles,
+    log,
+    invoke: (name, event) => versions.invoke(name, event),
+    swap: (name, folder) => versions.swap(name, folder),
+    reload: async (source) => versions.add(readStack(source)),
+    close: () => running.disposeAsync(),
+  };
+};
+
+/**
+ * Reads the stack to serve. @throws Error with a message for the user if the emulator cannot serve the stack as AWS
+ * would
+ */
+const readStack = (source: Source): ServedStack => {
+  const { template, assets } = 'app' in source ? synthesize(source.app, source.stack) : source;
+  if (!template?.Resources || !assets)
+    throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
+  const stack = readTemplate(template, assets);
+  if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
+  // On Lambda, no folder above a function's code has a package.json. Here, one of them may, and its module type would
+  // apply to the function. The empty package.json in the folder of the assets prevents that.
+  const packageJson = path.join(assets, 'package.json');
+  if (!existsSync(packageJson)) writeFileSync(packageJson, '{}');
+  return stack;
+};
+
+/**
+ * Synthesizes an app.
+ * @returns the stack called `name` or, without a name, the app's only stack
+ * @throws Error unless exactly one stack fits
+ */
+const synthesize = (app: App, name?: string): { template: Template; assets: string } => {
+  const { directory, stacks } = app.synth();
+  const [stack, ...others] = stacks.filter(({ stackName }) => name === undefined || stackName === name);
+  if (stack !== undefined && others.length === 0) return { template: stack.template, assets: directory };
+  const names = stacks.map(({ stackName }) => stackName).join(', ') || 'none';
+  throw new Error(
+    name === undefined
+      ? `The app must have one stack, but it has ${names}. Pass the name of one as \`stack\`. For a stack in a CDK Stage, pass its template and assets.`
+      : `The app has no stack ${name}. It has ${names}.`,
+  );
+};
+
+const listenOn = async (server: Server, port: number): Promise<number> => {
+  try {
+    return await listen(server, port);
+  } catch (error) {
+    throw new Error(`The port ${port} cannot be used (${reason(error)}). Choose another one, or 0 for any free port.`, {
+      cause: error,
+    });
+  }
+};

@@ -1,5 +1,18 @@
-/** The types that the emulator's folders share. They describe the API, the functions and the tables of a template. */
+/**
+ * What the emulator's folders share: the AWS account, and types that describe the API, the functions and the tables of
+ * a template.
+ */
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+
+/**
+ * The AWS account and region that the emulator pretends to run in. ARNs contain both. Functions find the region in
+ * AWS_REGION.
+ */
+export const account = { id: '000000000000', region: process.env['AWS_REGION'] || 'us-east-1' };
+
+export const functionArn = (name: string): string => `arn:aws:lambda:${account.region}:${account.id}:function:${name}`;
+
+export const tableArn = (name: string): string => `arn:aws:dynamodb:${account.region}:${account.id}:table/${name}`;
 
 /**
  * One Lambda function. `name` is its FunctionName or, if the template gives none, its logical id. `folder` contains its

@@ -1,6 +1,6 @@
 import type { Store } from './dynamodb/store.ts';
 import { HttpApi, type Respond } from './gateway/api.ts';
-import type { Clock } from './gateway/throttle.ts';
+import type { Clock } from './gateway/routes.ts';
 import { Functions, type Outcome } from './lambda/functions.ts';
 import type { ServedStack } from './served-stack.ts';
 

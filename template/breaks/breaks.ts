@@ -431,18 +431,16 @@ const byFile: Record<string, Row[]> = {
       'A token has more scopes than asked for.',
     ],
   ],
-  'packages/emulator/template/environment.ts': [
-    [
-      'if (reserved.has(name))',
-      'if (name === undefined)',
-      "A variable in the template takes another role's credentials.",
-    ],
-  ],
   'packages/emulator/template/functions.ts': [
     [
       ".filter((permission) => permission.text('Principal') === 'apigateway.amazonaws.com')",
       '',
       'A permission for another service is accepted as one for API Gateway.',
+    ],
+    [
+      'if (reserved.has(name))',
+      'if (name === undefined)',
+      "A variable in the template takes another role's credentials.",
     ],
   ],
   'packages/emulator/template/references.ts': [
@@ -489,7 +487,7 @@ const byFile: Record<string, Row[]> = {
     ],
     ['randomBytes(32)', "Buffer.from('local')", "Any user of the machine can read another user's store."],
   ],
-  'packages/emulator/read-body.ts': [
+  'packages/emulator/servers.ts': [
     ['if (end > limit) return undefined;', '', 'A request of any size is kept in memory.'],
     ['Math.max(end, 2 * length)', 'end', 'Each chunk of a body copies all chunks before it.'],
   ],

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { account, tableArn } from '../account.ts';
-import type { FunctionSpec, Statement } from '../served-stack.ts';
+import { account, type FunctionSpec, type Statement, tableArn } from '../served-stack.ts';
 
 /** The body of a response with status 400, with which DynamoDB refuses a request. */
 export type Refusal = { __type: string; message: string } | { __type: string; Message: string };

@@ -1,14 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { LogLine } from '../lambda/functions.ts';
 import type { ApiSpec, CorsSpec, RouteSpec } from '../served-stack.ts';
-import { authorize } from './authorizer.ts';
 import { applyCors, isPreflight } from './cors.ts';
 import { eventBody, requestEvent } from './event.ts';
-import { type Invoke, type Invoker, makeInvoker } from './invocation.ts';
+import { authorize, type Invoke, type Invoker, integrate, makeInvoker } from './invocation.ts';
 import { checkHead, readEventBody, readTarget } from './request.ts';
-import { type HttpResponse, Refused, responseOf, responses } from './response.ts';
-import { RouteTable } from './routes.ts';
-import { bucketsOf, type Clock, type TokenBucket } from './throttle.ts';
+import { type HttpResponse, Refused, responses } from './response.ts';
+import { bucketsOf, type Clock, RouteTable, type TokenBucket } from './routes.ts';
 
 /** The response to a request. `error` says why the gateway responded instead of a function. */
 export type Responded = { response: HttpResponse; error?: string };
@@ -62,19 +60,6 @@ export class HttpApi {
     return integrate(route, { ...event, requestContext, ...eventBody(body, event.headers['content-type']) }, invoke);
   }
 }
-
-/**
- * Calls the function of a route.
- * @returns the function's response
- * @throws Refused if the function returns no valid response
- */
-const integrate = async ({ target, timeout }: RouteSpec, event: object, invoke: Invoker): Promise<HttpResponse> => {
-  const result = await invoke(target, event, timeout);
-  if (result === undefined) throw new Refused(responses.unavailable, `${target.functionName}: no response in time`);
-  const response = responseOf(result);
-  if (response === undefined) throw new Refused(responses.serverError, `${target.functionName}: malformed response`);
-  return response;
-};
 
 const failed = (thrown: unknown): Responded => ({
   response: thrown instanceof Refused ? thrown.response : responses.serverError,

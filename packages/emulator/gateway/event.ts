@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { account } from '../account.ts';
+import { account } from '../served-stack.ts';
 import type { RequestTarget } from './request.ts';
 import type { Match } from './routes.ts';
 

@@ -1,7 +1,7 @@
 /** Checks a request before the gateway selects a route, and reads the request's target and body. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { readBody } from '../read-body.ts';
+import { readBody } from '../servers.ts';
 import { Refused, responses } from './response.ts';
 
 /** API Gateway's quotas in bytes: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */

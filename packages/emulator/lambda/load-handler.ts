@@ -9,13 +9,13 @@ import {
   ImportModuleError,
   MalformedHandlerNameError,
   UserCodeSyntaxError,
-} from './runtime-errors.ts';
+} from './reports.ts';
 
 export type Handler = (event: unknown, context: object) => unknown;
 
 /**
  * Loads the handler `name`, such as `index.handler` or `src/orders.create`, from a folder.
- * @throws one of the errors in runtime-errors.ts, or the error that the module threw
+ * @throws one of the errors in reports.ts, or the error that the module threw
  */
 export const loadHandler = async (folder: string, name: string): Promise<Handler> => {
   const { file, exportName } = parse(name);

@@ -6,9 +6,8 @@ import { flushCompileCache } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
-import { logError, patchConsole } from './console.ts';
 import { loadHandler } from './load-handler.ts';
-import { errorText, JSONStringifyError, UnhandledPromiseRejection } from './runtime-errors.ts';
+import { errorText, JSONStringifyError, logError, patchConsole, UnhandledPromiseRejection } from './reports.ts';
 
 /**
  * `certificates` are certificate authorities (PEM) that the function trusts besides Node's default ones. If `debug` is

@@ -2,8 +2,7 @@ import type { ServedStack } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import { readFunctions } from './functions.ts';
 import { aliasArn, functionName, tableName } from './references.ts';
-import type { Resource } from './resource.ts';
-import { Resources } from './resources.ts';
+import { type Resource, Resources } from './resources.ts';
 import { readTables } from './tables.ts';
 import type { Template } from './template.ts';
 

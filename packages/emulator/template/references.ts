@@ -1,8 +1,7 @@
-import { account, functionArn, tableArn } from '../account.ts';
-import type { LookUp } from './intrinsics.ts';
-import type { Resource } from './resource.ts';
+import { account, functionArn, tableArn } from '../served-stack.ts';
 import type { ServedType } from './resource-types.ts';
-import { type Named, named, own, refusal, type Template } from './template.ts';
+import type { Resource } from './resources.ts';
+import { type LookUp, type Named, named, own, refusal, type Template } from './template.ts';
 
 /**
  * Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator.

@@ -1,16 +1,16 @@
 import { makeLookUp } from './references.ts';
-import { Resource, removeProperty } from './resource.ts';
 import {
   invokeInstead,
   invokers,
   onlyFromApi,
+  type ReadProperty,
   refusedTypes,
   type ServedType,
   served,
   unknownType,
   withoutEffect,
 } from './resource-types.ts';
-import { named, own, refusal, type Template, type TemplateResource } from './template.ts';
+import { evaluate, type LookUp, named, own, refusal, type Template, type TemplateResource } from './template.ts';
 
 /** Those resources of a template that the emulator serves. */
 export class Resources {
@@ -87,3 +87,111 @@ const checkInvoker = (logicalId: string, { Type: type, Properties }: TemplateRes
   if (invoked === undefined) return [];
   return [refusal({ logicalId, type }, `it would invoke ${named(invoked)}, and ${onlyFromApi}`, invokeInstead)];
 };
+
+type Properties = Record<string, unknown>;
+
+/** The numbers that AWS accepts for a property: only whole numbers, unless `fractions` is set. */
+type NumberRange = { min: number; max?: number; fractions?: boolean };
+
+/**
+ * A resource of a type that the emulator serves. Its methods accept only the property names in the type's `read`
+ * list.
+ */
+export class Resource<T extends ServedType = ServedType> {
+  readonly logicalId: string;
+  readonly type: T;
+  readonly #properties: Properties;
+  readonly #lookUp: LookUp;
+
+  constructor(logicalId: string, type: T, properties: Properties, lookUp: LookUp) {
+    this.logicalId = logicalId;
+    this.type = type;
+    this.#properties = properties;
+    this.#lookUp = lookUp;
+  }
+
+  /**
+   * A property with its intrinsic functions evaluated; undefined if the property is not set. @throws Error if the
+   * evaluation fails
+   */
+  get(name: ReadProperty<T>): unknown {
+    return this.evaluate(name, this.raw(name));
+  }
+
+  /** A property as it is written in the template: its intrinsic functions are not evaluated. */
+  raw(name: ReadProperty<T>): unknown {
+    return this.#properties[name];
+  }
+
+  /** Evaluates the intrinsic functions in a part of a property. `path` names that part in error messages. */
+  evaluate(path: string, part: unknown): unknown {
+    return evaluate(part, { resource: this, path }, this.#lookUp);
+  }
+
+  /** A property that is a string. `otherwise` is the default; without a default, the property is required. */
+  text(name: ReadProperty<T>, otherwise?: string): string {
+    const value = this.get(name) ?? otherwise;
+    if (value === undefined) throw this.refuse(`it has no ${name}`, `Set its ${name}.`);
+    if (typeof value === 'object') throw this.refuse(`its ${name} is not a string`, 'Set it to a string.');
+    return String(value);
+  }
+
+  /** A property that is a number. `otherwise` is the default. */
+  number(name: ReadProperty<T>, otherwise: number, range: NumberRange): number {
+    return this.numberIn(name, this.get(name) ?? otherwise, range);
+  }
+
+  /** Checks that a value in a property is a number from `min` to `max`. `path` names the value in error messages. */
+  numberIn(path: string, value: unknown, { min, max, fractions = false }: NumberRange): number {
+    const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
+    const isInRange = number >= min && number <= (max ?? Number.MAX_VALUE);
+    if (isInRange && (fractions || Number.isInteger(number))) return number;
+    const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
+    const advice = `Set it to a ${fractions ? 'number' : 'whole number'} ${range}.`;
+    throw this.unsupported(path, value, advice);
+  }
+
+  /** A property that is a list; an empty list if the property is not set. */
+  list(name: ReadProperty<T>): unknown[] {
+    const value = this.get(name) ?? [];
+    if (!Array.isArray(value)) throw this.refuse(`its ${name} is not a list`, 'Set it to a list.');
+    return value;
+  }
+
+  /**
+   * Refuses a property unless its value is in `allowed`. Undefined in `allowed` means that the property may be absent.
+   */
+  mustBe(name: ReadProperty<T>, allowed: (string | number | boolean | undefined)[], advice: string): void {
+    const value = this.get(name);
+    // Compare as text, because CloudFormation converts between strings, numbers and booleans.
+    if (allowed.some((each) => String(each) === String(value))) return;
+    const supported = allowed.find((each) => each !== undefined);
+    const found = value === undefined ? `it has no ${name}` : `its ${name} is ${JSON.stringify(value)}`;
+    throw this.refuse(`${found}, and only ${JSON.stringify(supported)} is supported`, advice);
+  }
+
+  /**
+   * Returns the fields of `value`, an object inside a property of this resource. @throws Error if a field is not in
+   * `known`
+   * @param path names the object in the error message
+   */
+  fields<Field extends string>(path: string, value: unknown, known: readonly Field[]): Partial<Record<Field, unknown>> {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw this.refuse(`its ${path} is not an object`, 'Set it to an object.');
+    }
+    const others = Object.keys(value).filter((field) => !known.some((each) => each === field));
+    if (others.length > 0) throw this.refuse(`its ${path}.${others[0]} is not supported`, removeProperty);
+    return value;
+  }
+
+  refuse(reason: string, advice: string): Error {
+    return refusal(this, reason, advice);
+  }
+
+  /** An error for a value that AWS or the emulator does not accept. `path` names the value. */
+  unsupported(path: string, value: unknown, advice: string): Error {
+    return this.refuse(`its ${path} ${JSON.stringify(value)} is not supported`, advice);
+  }
+}
+
+export const removeProperty = 'Leave that property out of the template.';

@@ -1,8 +1,7 @@
 /** Reads from a template what a function's role allows in DynamoDB. */
 import type { FunctionSpec, Statement } from '../served-stack.ts';
 import { managedPolicyArn, roleArn, roleName } from './references.ts';
-import { type Resource, removeProperty } from './resource.ts';
-import type { Resources } from './resources.ts';
+import { type Resource, type Resources, removeProperty } from './resources.ts';
 
 type PolicyHolder = Resource<'AWS::IAM::Role' | 'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>;
 

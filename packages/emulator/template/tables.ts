@@ -1,7 +1,6 @@
 import type { TableSpec } from '../served-stack.ts';
 import { tableName } from './references.ts';
-import type { Resource } from './resource.ts';
-import type { Resources } from './resources.ts';
+import type { Resource, Resources } from './resources.ts';
 
 type Table = Resource<'AWS::DynamoDB::Table'> | Resource<'AWS::DynamoDB::GlobalTable'>;
 

@@ -1,7 +1,7 @@
 /** Tests which requests the gateway accepts, and the event that a function gets. */
 
 import { describe, expect, test, vi } from 'vitest';
-import { readBody } from '../read-body.ts';
+import { readBody } from '../servers.ts';
 import { exchange, json, openRoute, post, start, token } from './kit/gateway.ts';
 
 describe('a function gets an event in payload format 2.0', () => {

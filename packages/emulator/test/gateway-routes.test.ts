@@ -1,9 +1,8 @@
 /** Tests what happens before the function of a route is called: the routes, their authorizers and their throttles. */
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { account } from '../account.ts';
 import { RouteTable } from '../gateway/routes.ts';
-import type { RouteSpec } from '../served-stack.ts';
+import { account, type RouteSpec } from '../served-stack.ts';
 import { json, openRoute, post, route, send, start, targetOf, token } from './kit/gateway.ts';
 
 /** The key of the route that an API with the routes `routeKeys` selects for a request. */

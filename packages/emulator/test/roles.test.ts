@@ -1,9 +1,8 @@
 /** Tests which calls to the store a function's role allows. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { account, tableArn } from '../account.ts';
 import { callerOf, makeGuard, readRole } from '../dynamodb/guard.ts';
-import type { Statement } from '../served-stack.ts';
+import { account, type Statement, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
 
 const orders = tableArn('Orders');

@@ -6,9 +6,8 @@ import { text as readText } from 'node:stream/consumers';
 import database from 'dynalite/db/index.js';
 import { Level } from 'level';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { account, tableArn } from '../account.ts';
 import { openStore, type Store } from '../dynamodb/store.ts';
-import type { FunctionSpec, TableSpec } from '../served-stack.ts';
+import { account, type FunctionSpec, type TableSpec, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
 import { startSlowStore } from './kit/slow-store.ts';
 import { hash, key, number, range, text } from './kit/template-parts.ts';
@@ -321,5 +320,5 @@ describe('the embedded store', () => {
 test('the emulator uses the region in AWS_REGION', async () => {
   vi.stubEnv('AWS_REGION', 'eu-central-1');
   vi.resetModules();
-  expect((await import('../account.ts')).account.region).toBe('eu-central-1');
+  expect((await import('../served-stack.ts')).account.region).toBe('eu-central-1');
 });

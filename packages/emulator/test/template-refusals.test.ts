@@ -1,7 +1,7 @@
 /** Tests what readTemplate refuses. The cases about types and properties come from the lists in resource-types.ts. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of Fn::Sub
 import { describe, expect, test } from 'vitest';
-import { functionArn } from '../account.ts';
+import { functionArn } from '../served-stack.ts';
 import { readTemplate, type Template } from '../template/read-template.ts';
 import { invokeInstead, invokers, onlyFromApi, refusedTypes, served, unknownType } from '../template/resource-types.ts';
 import { type ChangedResource, ordersTemplate } from './kit/orders-template.ts';

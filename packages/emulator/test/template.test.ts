@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { account, functionArn, tableArn } from '../account.ts';
+import { account, functionArn, tableArn } from '../served-stack.ts';
 import { readTemplate } from '../template/read-template.ts';
 import { served, withoutEffect } from '../template/resource-types.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';

@@ -6,8 +6,8 @@ import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { Functions, type Outcome } from '../../lambda/functions.ts';
-import { listen } from '../../listen.ts';
 import type { FunctionSpec } from '../../served-stack.ts';
+import { listen } from '../../servers.ts';
 import { temporaryFolder } from './temporary.ts';
 
 /** A function whose role allows nothing in the store. It has no code, so it cannot be invoked. */

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { listen } from '../../listen.ts';
+import { listen } from '../../servers.ts';
 
 /** Creates an empty folder. @returns its path */
 export const temporaryFolder = async (): Promise<string> => {

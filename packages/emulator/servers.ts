@@ -1,4 +1,18 @@
+/** What the two servers of the emulator share: the gateway and the embedded store. */
+import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+
+/**
+ * Starts `server` on 127.0.0.1; port 0 means any free port.
+ * @returns the port
+ * @throws Error with the system's error code, such as EADDRINUSE
+ */
+export const listen = async (server: Server, port: number): Promise<number> => {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+};
 
 /**
  * Reads the body of a request, and keeps it in one buffer: one buffer for each chunk would need 200 bytes of memory for
