@@ -4,8 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type ServeOptions, serve } from '../index.ts';
 import type { Template } from '../template/read-template.ts';
 import { folderWith, returning, watchThreads } from './kit/one-function.ts';
-import { smallStack } from './kit/small-stack.ts';
-import { key, resource } from './kit/template-parts.ts';
+import { key, resource, smallStack } from './kit/template-parts.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
 
 /** Makes options that can be served, and a stand-in for a CDK app. Only the app's stack named Api can be served. */

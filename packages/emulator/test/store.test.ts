@@ -9,13 +9,37 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openStore, type Store } from '../dynamodb/store.ts';
 import { account, type FunctionSpec, type TableSpec, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
-import { startSlowStore } from './kit/slow-store.ts';
 import { hash, key, number, range, text } from './kit/template-parts.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
 
 afterEach(() => {
   vi.useRealTimers();
 });
+
+/**
+ * Starts a fake DynamoDB whose only table stays CREATING until the test sets `status` to ACTIVE. `described` counts the
+ * calls of DescribeTable.
+ */
+const startSlowStore = async () => {
+  const store: { endpoint: string; status?: 'CREATING' | 'ACTIVE'; described: number } = { endpoint: '', described: 0 };
+  const server = createServer(async (request, response) => {
+    await request.toArray();
+    const [, operation = ''] = String(request.headers['x-amz-target']).split('.');
+    response.setHeader('content-type', 'application/x-amz-json-1.0');
+    if (operation === 'ListTables') return response.end('{"TableNames":[]}');
+    if (operation === 'CreateTable') {
+      store.status = 'CREATING';
+      return response.end(JSON.stringify({ TableDescription: { ...key, TableStatus: store.status } }));
+    }
+    store.described += 1;
+    if (store.status !== undefined) {
+      return response.end(JSON.stringify({ Table: { ...key, TableStatus: store.status } }));
+    }
+    return response.writeHead(400).end('{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"}');
+  });
+  store.endpoint = `http://127.0.0.1:${await startServer(server)}`;
+  return store;
+};
 
 describe('the emulator with a store that the user runs', () => {
   test("is not ready until the store's table is active", async () => {
