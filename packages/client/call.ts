@@ -1,8 +1,12 @@
-/** Makes the typed function that calls an operation. Each call gets the access token, and then sends the request. */
-import { type Operation, requestOf } from './request.ts';
-import { type Outcome, send } from './send.ts';
-
-export type { Outcome };
+/**
+ * Makes the typed function that calls an operation. Each call gets the access token, sends the request, and retries it
+ * if a retry may help.
+ */
+// Unlike openapi-fetch, ky handles Retry-After, bounded retries, time-outs and abort. And openapi-typescript needs a
+// compiler API that TypeScript 7 lacks, so packages/contract/main.ts makes the types.
+import ky, { isHTTPError, isTimeoutError, type RetryOptions } from 'ky';
+import { isEqual, parseJson } from './json.ts';
+import { type HttpRequest, type Operation, requestOf } from './request.ts';
 
 /**
  * An access token, or a function that returns one. The client calls the function for every call of an operation, so the
@@ -24,6 +28,16 @@ export type Token = string | ((hint: { refused: boolean }) => string | Promise<s
  * const options: Options = { signal: AbortSignal.timeout(20_000) };
  */
 export type Options = { signal?: AbortSignal };
+
+/** The outcome of an operation. `Result` in plant-store-client.ts describes it. */
+export type Outcome<Body, ErrorCode> =
+  | { ok: true; status: number; headers: Headers; requestId: string | undefined; body: Body }
+  | Failure<ErrorCode>;
+
+type Failure<ErrorCode> =
+  | { ok: false; error: ErrorCode; status: number; requestId: string | undefined; message: string }
+  | { ok: false; error: 'gateway'; status: number; requestId: string | undefined; message: string }
+  | { ok: false; error: 'no answer'; requestId?: undefined; message: string; cause: unknown };
 
 /** The types of one operation's arguments and results. functions/generated/contract.ts has them for each operation. */
 type OperationTypes = { parameters: object; body: unknown; response: unknown; errorCode: number };
@@ -83,3 +97,133 @@ const untilAborted = async <T>(work: () => T | Promise<T>, signal: AbortSignal |
     void done.finally(() => signal.removeEventListener('abort', abort));
   });
 };
+
+const send = async (
+  operation: Operation,
+  { url, headers, body }: HttpRequest,
+  token: string,
+  signal: AbortSignal | undefined,
+): Promise<Outcome<unknown, number>> => {
+  // Check the token here, because fetch's error message would quote an invalid token, which is secret.
+  if (!/^[\x21-\x7e]*$/.test(token))
+    throw new TypeError('The access token contains a character that tokens cannot contain.');
+  try {
+    const response = await ky(url, {
+      method: operation.method,
+      headers: { ...headers, authorization: `Bearer ${token}` },
+      ...(body !== undefined && { body }),
+      // Do not follow redirects: a redirect could turn a POST into a GET, or send the token to another address.
+      redirect: 'manual',
+      fetch: fetchWhole,
+      retry: retry(operation),
+      ...(signal && { signal }),
+    });
+    return outcome(operation, response, await response.text(), body);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (isHTTPError(error)) return failure(operation, error.response, error.data);
+    if (error instanceof NoAnswer) return noAnswer(error.cause);
+    if (isTimeoutError(error)) return noAnswer(new DOMException('no answer within 10 seconds', 'TimeoutError'));
+    throw error;
+  }
+};
+
+/** Thrown if fetch failed or the response body ended too early. `cause` is what fetch threw. */
+class NoAnswer extends Error {}
+
+const retry = (operation: Operation): RetryOptions => ({
+  limit: 2,
+  // Retry any method, because every operation of the service is safe to send again.
+  methods: [operation.method.toLowerCase()],
+  statusCodes: [429, 500, 502, 503, 504],
+  afterStatusCodes: [429, 500, 502, 503, 504],
+  maxRetryAfter: 10_000,
+  retryOnTimeout: true,
+  jitter: true,
+  shouldRetry: ({ error }) => {
+    if (error instanceof NoAnswer) return true;
+    if (!isHTTPError(error) || error.response.status !== 500) return undefined;
+    // Do not retry a 500 that has an error number: it comes from a bug in the service, so the same request would fail
+    // again.
+    return failure(operation, error.response, error.data).error === 'gateway' ? undefined : false;
+  },
+});
+
+/** Like fetch, but waits for the whole response body, so that ky's time-out and retries cover the body too. */
+const fetchWhole: typeof fetch = async (...request) => {
+  try {
+    const response = await fetch(...request);
+    await response.clone().arrayBuffer();
+    return response;
+  } catch (cause) {
+    // ky recognizes network errors by their messages, but not all of Bun's. This class lets `shouldRetry` recognize
+    // them on every runtime.
+    throw new NoAnswer('no answer', { cause });
+  }
+};
+
+/**
+ * Returns the outcome of a response. A 2xx from another server, such as a captive portal, must not count as a success.
+ */
+const outcome = (operation: Operation, received: Response, text: string, sent = ''): Outcome<unknown, number> => {
+  const { status, headers } = received;
+  const body = parseJson(text);
+  const response = operation.responses.find((each) => each.status === status);
+  const { types = [], requires, repeats = [] } = response ?? {};
+  const sentFields = Object(parseJson(sent));
+  // A PATCH sends only the fields to change, so in the response, a field that was not sent may have any value.
+  const isFree = (field: string) => operation.method === 'PATCH' && !Object.hasOwn(sentFields, field);
+  const hasFields = () =>
+    body !== undefined &&
+    (types.length === 0 || types.some((type) => isOfType(type, body))) &&
+    requires?.every((field) => Object.hasOwn(Object(body), field)) &&
+    repeats.every(
+      (field) => isFree(field) || isEqual(Reflect.get(Object(body), field), Reflect.get(sentFields, field)),
+    );
+  const isSuccess = response && (requires === undefined ? text === '' : hasFields());
+  return isSuccess ? { ok: true, status, headers, ...idOf(received), body } : failure(operation, received, body);
+};
+
+/** Whether a value has the given JSON Schema type. `integer` accepts any number, even 1.5, as `number` does. */
+const isOfType = (type: string, value: unknown): boolean => {
+  if (type === 'array') return Array.isArray(value);
+  if (type === 'null') return value === null;
+  if (type === 'object') return value instanceof Object && !Array.isArray(value);
+  if (type === 'string' || type === 'boolean') return typeof value === type;
+  return typeof value === 'number' || typeof value === 'bigint';
+};
+
+/** `cause` must not be one of ky's own errors: they contain the request with its token, and callers may log them. */
+const noAnswer = (cause: unknown): Failure<number> => ({
+  ok: false,
+  error: 'no answer',
+  message: innermost(cause),
+  cause,
+});
+
+/** Returns the message of the innermost cause, because Node's own message is only "fetch failed". */
+const innermost = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause !== undefined) return innermost(error.cause);
+  // If Node.js tried several addresses, its error has an empty message, so return the error's code.
+  return error.message || ('code' in error ? String(error.code) : error.name);
+};
+
+const failure = ({ errorCodes }: Operation, received: Response, body: unknown): Failure<number> => {
+  const { status } = received;
+  const { error, message } = body instanceof Object ? (body as { error?: unknown; message?: unknown }) : {};
+  if (status < 400 || typeof message !== 'string') {
+    return {
+      ok: false,
+      error: 'gateway',
+      status,
+      ...idOf(received),
+      message: 'the response is not from the Plant Store',
+    };
+  }
+  const code = errorCodes.find((each) => each === error && Math.floor(each / 100) === status);
+  return { ok: false, error: code ?? 'gateway', status, ...idOf(received), message };
+};
+
+/** The gateway gives each request an id, by which the service's operators find the request in their logs. */
+const idOf = ({ headers }: Response) => ({ requestId: headers.get('apigw-requestid') ?? undefined });

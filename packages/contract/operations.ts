@@ -1,6 +1,5 @@
 /** Reads the operations of an OpenAPI document. Throws an error for anything that is not supported. */
-import { checkNumbers, checkSchema, isInherited } from './checks.ts';
-import { type Contract, resolve, type Schema } from './schemas.ts';
+import { type Contract, checkNumbers, checkSchema, isInherited, resolve, type Schema } from './schemas.ts';
 
 export type { Contract, Schema };
 

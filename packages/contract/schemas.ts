@@ -1,4 +1,7 @@
-/** Follows the references in an OpenAPI document, and finds or changes the schemas inside other schemas. */
+/**
+ * Follows the references in an OpenAPI document, finds or changes the schemas inside other schemas, and refuses schemas
+ * from which the contract's compiler would generate wrong validators or wrong types.
+ */
 
 export type Schema = { [keyword: string]: unknown };
 
@@ -63,3 +66,128 @@ export const mapSchema = (schema: Schema, change: (schema: Schema) => Schema): S
 /** Applies `change` to each schema in a map, and to every schema inside that schema, innermost first. */
 export const mapSchemas = (schemas: Record<string, Schema>, change: (schema: Schema) => Schema) =>
   mapValues(schemas, (schema) => mapSchema(schema as Schema, change)) as Record<string, Schema>;
+
+/** Keywords that only describe a value. */
+export const annotations = ['title', 'description', 'default', 'deprecated', 'example', 'examples'];
+
+const formats: Record<string, unknown[]> = {
+  integer: [undefined, 'int32', 'int64'],
+  number: [undefined, 'float', 'double'],
+};
+
+/**
+ * Checks that a schema, and every schema inside it, uses only what is supported. @throws Error that names what is not
+ */
+export const checkSchema = (contract: Contract, schema: Schema): void => {
+  mapSchema(schema, (each) => {
+    const { $ref, ...others } = each;
+    // Any other keyword beside a $ref would be missing from the generated types.
+    const sibling = Object.keys(others).find((keyword) => !annotations.includes(keyword));
+    if ($ref !== undefined && sibling !== undefined) throw notSupported(`${sibling} beside a $ref to ${$ref}`);
+    if ('nullable' in each) throw notSupported('nullable');
+    const { properties = {}, required, dependentRequired = {} } = each;
+    const names = [Object.keys(properties as object), required, Object.values(dependentRequired as object)].flat(2);
+    const inherited = names.map(String).find(isInherited);
+    if (inherited !== undefined) throw notSupported(`A field with the name ${inherited}`);
+    refuseCircle(contract, each);
+    const type = ['integer', 'number'].find((name) => [each['type']].flat().includes(name));
+    if (type !== undefined) checkNumber(each, type);
+    else refuseRounded(each, ['enum', 'const', 'default']);
+    return each;
+  });
+};
+
+/**
+ * Whether every JavaScript object inherits a property of this name, such as `constructor`: an object without its own
+ * would then seem to have it.
+ */
+export const isInherited = (name: string): boolean => name in Object.prototype;
+
+const checkNumber = (schema: Schema, type: string): void => {
+  const { format } = schema;
+  if (!formats[type]?.includes(format)) throw notSupported(`The format ${format} of type ${type}`);
+  const isInt64 = format === 'int64';
+  // Refuse `enum` and `const` for an int64: its value may be a number or a bigint, and a number is never strictly equal
+  // to a bigint.
+  const fixed = ['enum', 'const'].find((keyword) => keyword in schema);
+  if (isInt64 && fixed !== undefined) throw notSupported(`${fixed} of an int64`);
+  const limits = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
+  const wrong = limits.find((limit) => limit in schema && !Number.isFinite(schema[limit]));
+  if (wrong !== undefined) throw notSupported(`${wrong}: ${schema[wrong]}`);
+  // Refuse limits beyond ±(2^53 - 1): the YAML parser makes them doubles, so 9223372036854775806 would become 2^63.
+  if (type === 'integer') refuseRounded(schema, [...limits, 'enum', 'const', 'default']);
+};
+
+const refuseRounded = (schema: Schema, keywords: string[]): void => {
+  const rounded = keywords.find((keyword) => hasRounded(schema[keyword]));
+  if (rounded !== undefined) throw notSupported(`${rounded} with an integer beyond 2^53 - 1`);
+};
+
+/** Whether a value from the YAML file contains an integer that the YAML parser may have rounded. */
+const hasRounded = (value: unknown): boolean =>
+  numbersIn(value).some((number) => Number.isInteger(number) && !Number.isSafeInteger(number));
+
+const numbersIn = (value: unknown): number[] => {
+  if (typeof value === 'number') return [value];
+  return value instanceof Object ? Object.values(value).flatMap(numbersIn) : [];
+};
+
+/**
+ * Refuses a schema that refers to itself by references, `allOf`, `anyOf`, `oneOf` or lists, even by way of other
+ * schemas. Only the fields of an object may refer to the object's schema.
+ */
+const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = []): void => {
+  const { $ref, items, allOf, anyOf, oneOf } = schema;
+  if ($ref !== undefined && followed.includes($ref)) throw new Error(`${$ref} refers to itself.`);
+  const refs = $ref === undefined ? followed : [...followed, $ref];
+  const inside = $ref === undefined ? [items, allOf, anyOf, oneOf].flat() : [resolve(contract, schema)];
+  for (const inner of inside.filter(isSchema)) refuseCircle(contract, inner, refs);
+};
+
+/**
+ * Where a value is in an event. `*` in `path` stands for any name or index. With `isChoice`, the value need not match
+ * the schema, which is inside `anyOf`, `not`, `if`, `contains` or the like.
+ */
+type Place = { path: string[]; isChoice: boolean };
+
+type NumberPlace = Place & { isInt64: boolean };
+
+/**
+ * Refuses a schema in which a value may be a `number` and also an int64, and any `number` inside anyOf or the like: the
+ * validator turns a `number` into a double, which would round an int64.
+ */
+export const checkNumbers = (contract: Contract, schema: Schema): void => {
+  const numbers = numbersOf(contract, schema, { path: [], isChoice: false }, []);
+  const doubles = numbers.filter(({ isInt64 }) => !isInt64);
+  if (doubles.some(({ isChoice }) => isChoice))
+    throw notSupported('The type number inside anyOf, oneOf, not, if, contains or the like');
+  const isSame = (a: string[], b: string[]): boolean =>
+    a.length === b.length && a.every((name, index) => name === '*' || b[index] === '*' || name === b[index]);
+  const clash = doubles.find(({ path }) => numbers.some((other) => other.isInt64 && isSame(other.path, path)));
+  if (clash) throw notSupported(`The value ${clash.path.join('/')} with both type number and format int64`);
+};
+
+const numbersOf = (contract: Contract, schema: Schema, place: Place, followed: unknown[]): NumberPlace[] => {
+  const { $ref, type, format, ...others } = schema;
+  if ($ref !== undefined && followed.includes($ref)) return [];
+  const refs = $ref === undefined ? followed : [...followed, $ref];
+  const inside = $ref === undefined ? schemasIn(others, place) : [{ inner: resolve(contract, schema), place }];
+  const isInt64 = format === 'int64';
+  return [
+    ...(isInt64 || [type].flat().includes('number') ? [{ ...place, isInt64 }] : []),
+    ...inside.flatMap((each) => numbersOf(contract, each.inner, each.place, refs)),
+  ];
+};
+
+/** Lists the schemas inside a schema. The `place` of each says which values of the event it describes. */
+const schemasIn = (schema: Schema, { path, isChoice }: Place): { inner: Schema; place: Place }[] =>
+  Object.entries(schema).flatMap(([keyword, value]) =>
+    schemasOf(keyword, value).map(([name, inner]) => {
+      if (keyword === 'allOf') return { inner, place: { path, isChoice } };
+      if (inPlace.includes(keyword)) return { inner, place: { path, isChoice: true } };
+      const step = ['properties', 'prefixItems'].includes(keyword) ? name : '*';
+      return { inner, place: { path: [...path, step], isChoice: isChoice || keyword === 'contains' } };
+    }),
+  );
+
+const inPlace = ['anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas'];

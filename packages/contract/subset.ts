@@ -1,6 +1,5 @@
 /** Checks whether one schema accepts every value that another accepts. Knows the keywords that our contracts use. */
-import { annotations } from './checks.ts';
-import { type Contract, isSchema, resolve, type Schema } from './schemas.ts';
+import { annotations, type Contract, isSchema, resolve, type Schema } from './schemas.ts';
 import { integerLimits, safeIntegers } from './validators.ts';
 
 /** A schema, and the contract in which its references are looked up. */

@@ -5,9 +5,8 @@ import { _Code, type Name } from 'ajv/dist/compile/codegen/code.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import addFormats from 'ajv-formats';
 import { build } from 'esbuild';
-import { annotations } from './checks.ts';
 import { eventProperties, type Operation, parametersByPlace } from './operations.ts';
-import { type Contract, mapSchema, mapSchemas, notSupported, resolve, type Schema } from './schemas.ts';
+import { annotations, type Contract, mapSchema, mapSchemas, notSupported, resolve, type Schema } from './schemas.ts';
 
 /**
  * The value of our keyword `range`, which says what numbers are valid; `condition` is a JavaScript expression about the

@@ -531,11 +531,6 @@ const byFile: Record<string, Row[]> = {
       'void done;',
       'A long-lived signal keeps every call in memory.',
     ],
-  ],
-  'packages/client/request.ts': [
-    ["['', '.', '..'].includes(text)", "text === ''", 'A path parameter of two dots calls another operation.'],
-  ],
-  'packages/client/send.ts': [
     [
       'await response.clone().arrayBuffer();',
       'void response.clone().arrayBuffer();',
@@ -547,6 +542,9 @@ const byFile: Record<string, Row[]> = {
       "error: code ?? 'gateway', status",
       'No error has its request id.',
     ],
+  ],
+  'packages/client/request.ts': [
+    ["['', '.', '..'].includes(text)", "text === ''", 'A path parameter of two dots calls another operation.'],
   ],
   'tools/cli/restore-items.ts': [
     [
