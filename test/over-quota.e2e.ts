@@ -9,7 +9,7 @@ import { run } from './kit/local-service.ts';
 import { startPlantsStore } from './kit/plants-store.ts';
 import { startServer } from './kit/servers.ts';
 import { startTrialStack } from './kit/trial-stack.ts';
-import { until } from './kit/until.ts';
+import { until } from './kit/waiting.ts';
 
 /** The number of Lambda invocations that a new AWS account may run at a time. */
 const quota = 10;

@@ -9,9 +9,9 @@ import { fetchToken, readSession } from '../tools/start/session.ts';
 import { expectInContract } from './kit/contract.ts';
 import { dynamoDbError, type Faults, startFaultyStore } from './kit/faulty-store.ts';
 import { startLocalService, temporaryFolder } from './kit/local-service.ts';
-import { isOverQuota, isUnavailable, retryWhile } from './kit/over-quota.ts';
 import { readItem } from './kit/plants-store.ts';
 import { item, newId, type PlantRequest, type PlantService, testResponses } from './kit/responses.ts';
+import { isOverQuota, isUnavailable, retryWhile } from './kit/waiting.ts';
 
 type Reached = Pick<PlantService, 'read'> & { url: string; token: string; faults?: Faults };
 

@@ -8,7 +8,7 @@ import { type OperationId, operations } from '../../functions/generated/contract
 import { checksFor } from '../../functions/smoke-test/checks.ts';
 import { report } from '../../functions/smoke-test/deployment.ts';
 import { handler } from '../../functions/smoke-test.lambda.ts';
-import { type CodeDeploy, startCodeDeploy } from '../kit/code-deploy.ts';
+import { type CodeDeploy, startCodeDeploy } from '../kit/fake-aws.ts';
 import { lambdaContext } from '../kit/gateway-events.ts';
 import { startServer } from '../kit/servers.ts';
 

@@ -5,7 +5,7 @@ import { ManagedPolicy, Policy, PolicyStatement, type Role, ServicePrincipal } f
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, test } from 'vitest';
 import { grants } from '../../infra/grants.ts';
-import { changedOperation, deployedOver, withChange } from '../kit/deployment.ts';
+import { changedOperation, deployedOver, withChange } from '../kit/roll-out.ts';
 import { kinds, templateOf, withStack } from '../kit/stacks.ts';
 import { arn, type Resource, type Template } from '../kit/template.ts';
 

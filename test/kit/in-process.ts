@@ -6,10 +6,10 @@ import { errors } from '../../functions/http/errors.ts';
 import { parseJson } from '../../packages/client/json.ts';
 import { eventBody } from '../../packages/emulator/gateway/event.ts';
 import { expectInContract, operations } from './contract.ts';
-import { startEventLoopClock } from './event-loop-clock.ts';
 import { startFaultyStore } from './faulty-store.ts';
 import { lambdaContext, proxyEvent } from './gateway-events.ts';
 import type { FaultyService, PlantRequest, PlantResponse, PlantService } from './responses.ts';
+import { startEventLoopClock } from './waiting.ts';
 
 export type Line = { level: string; entry: unknown };
 
@@ -38,7 +38,7 @@ export const lambdaEnvironment = (endpoint: string) => ({
 });
 
 /**
- * Loads a function into this process for one test file, with a new store and with the clock of event-loop-clock.ts.
+ * Loads a function into this process for one test file, with a new store and with the clock of waiting.ts.
  * @param load returns a new instance of the function at each call, as a cold start does
  */
 export const startInProcess = async (load: () => Promise<LambdaModule>): Promise<InProcess> => {

@@ -1,3 +1,6 @@
+/** A store for plants, and random plants. */
+import dynalite from 'dynalite';
+import '../../packages/emulator/dynamodb/dynalite-fixes.ts';
 import {
   type AttributeValue,
   DynamoDBClient,
@@ -6,11 +9,10 @@ import {
   PutItemCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
-import dynalite from 'dynalite';
-import { listen } from '../../tools/start/listen.ts';
-import '../../packages/emulator/dynamodb/dynalite-fixes.ts';
+import fc from 'fast-check';
 import { createTable } from '../../packages/emulator/dynamodb/tables.ts';
 import type { TableSpec } from '../../packages/emulator/served-stack.ts';
+import { listen } from '../../tools/start/listen.ts';
 import { keepingIdle } from './servers.ts';
 
 export type PlantsStore = Awaited<ReturnType<typeof startPlantsStore>>;
@@ -57,3 +59,24 @@ export const plantsTable = (TableName: string): TableSpec => ({
 
 export const readItem = async (client: DynamoDBClient, table: string, id: string): Promise<Item | undefined> =>
   (await client.send(new GetItemCommand({ TableName: table, Key: { id: { N: id } }, ConsistentRead: true }))).Item;
+
+export type Plant = { id: bigint; name: string; tag?: string };
+
+export const [minId, maxId] = [-(2n ** 63n), 2n ** 63n - 1n];
+
+/** Any text without unpaired surrogates, at most 20 code points long. */
+export const texts = fc.string({ unit: 'binary', maxLength: 20 });
+
+export const plants: fc.Arbitrary<Plant> = fc.record(
+  { id: fc.bigInt({ min: minId, max: maxId }), name: texts, tag: texts },
+  { requiredKeys: ['id', 'name'] },
+);
+
+/** Returns random plants, each with a different id. The same seed gives the same plants. */
+export const somePlants = (count: number, seed: number): Plant[] => {
+  const distinct = fc.uniqueArray(plants, { selector: ({ id }) => id, minLength: count, maxLength: count });
+  return fc.sample(distinct, { seed, numRuns: 1 })[0] ?? [];
+};
+
+export const toJson = ({ id, ...texts }: Plant): string =>
+  `{"id":${id},${JSON.stringify(texts).slice(1)}`.replaceAll('\ufffd', '\\ufffd');

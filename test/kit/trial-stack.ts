@@ -1,22 +1,24 @@
 /** Serves the stack like `npm start` (template, bundles, gateway), with a store and an issuer that a trial controls. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, writeFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:https';
 import path from 'node:path';
 import { inject } from 'vitest';
 import { HttpApi } from '../../packages/emulator/gateway/api.ts';
 import { type AccessLogEntry, gateway } from '../../packages/emulator/gateway/server.ts';
 import { Functions, type Outcome } from '../../packages/emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
+import { makeCertificate } from '../../tools/start/certificate.ts';
 import { closeServer, listen } from '../../tools/start/listen.ts';
 import { referencePage } from '../../tools/start/reference.ts';
-import { audience, claims, sign } from './access-tokens.ts';
+import { audience, claims, makeKey, type SigningKey, sign } from './access-tokens.ts';
 import { expectInContract } from './contract.ts';
 import { temporaryFolder } from './local-service.ts';
-import { isUnavailable, retryWhile } from './over-quota.ts';
 import type { PlantResponse } from './responses.ts';
 import { seed } from './scale.ts';
-import { keepingIdle } from './servers.ts';
-import { startTrialIssuer } from './trial-issuer.ts';
+import { closedDuring, keepingIdle } from './servers.ts';
+import { isUnavailable, retryWhile } from './waiting.ts';
 
 export type Handler = (event: never, context: object) => unknown;
 
@@ -186,5 +188,51 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     /** Invokes a function directly, without the gateway. */
     invoke: (name: FunctionName, event: unknown) => functions.invokeByName(fullName(name), event),
     close,
+  };
+};
+
+export type TrialIssuer = Awaited<ReturnType<typeof startTrialIssuer>>;
+
+/** Starts a token issuer whose keys and responses a test controls. Its JWKS contains `key` at the start. */
+export const startTrialIssuer = async () => {
+  const [{ key: privateKey, certificate }, key] = await Promise.all([makeCertificate(), makeKey('ES256', 'trial')]);
+  const requests: string[] = [];
+  const showing =
+    (...keys: SigningKey[]): RequestListener =>
+    (_, response) =>
+      response.end(JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }));
+  let listener = showing(key);
+  const server = createServer({ key: privateKey, cert: certificate }, (request, response) => {
+    requests.push(request.url ?? '');
+    listener(request, response);
+  });
+  const port = await listen(server, 0);
+  const issuer = `https://127.0.0.1:${port}`;
+  return {
+    issuer,
+    jwksUri: `${issuer}/jwks`,
+    certificate,
+    key,
+    /** The path of every request that the issuer received. */
+    requests,
+    publish: (...keys: SigningKey[]) => {
+      listener = showing(...keys);
+    },
+    /** Responds to all later requests with `next`. */
+    answer: (next: RequestListener) => {
+      listener = next;
+    },
+    refuseConnections: <T>(during: () => Promise<T>) => closedDuring(server, port, during),
+    useUntrustedCertificate: async <T>(during: () => Promise<T>) => {
+      const other = await makeCertificate();
+      server.setSecureContext({ key: other.key, cert: other.certificate });
+      server.closeAllConnections();
+      try {
+        return await during();
+      } finally {
+        server.setSecureContext({ key: privateKey, cert: certificate });
+      }
+    },
+    close: () => closeServer(server),
   };
 };

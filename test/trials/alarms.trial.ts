@@ -8,9 +8,9 @@ import { matchesPattern, metricFilters, raisedAlarms, record, rollBackAlarms, va
 import { dynamoDbError, type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
-import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { newId } from '../kit/responses.ts';
 import { type FunctionName, longTimeout, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 let store: FaultyStore;
 let stack: TrialStack;

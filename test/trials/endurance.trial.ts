@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { claims, sign } from '../kit/access-tokens.ts';
 import { authorizerEvent, createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';
-import { retryWhile } from '../kit/over-quota.ts';
 import { progress, report, trialSize } from '../kit/scale.ts';
 import { startServer } from '../kit/servers.ts';
 import { type FunctionName, type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { retryWhile } from '../kit/waiting.ts';
 
 /** The resources that a function could leak, measured after a garbage collection. Memory is in bytes. */
 type Holdings = { heap: number; buffers: number; handles: Record<string, number>; listeners: number };

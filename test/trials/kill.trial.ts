@@ -2,9 +2,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { type LocalService, post, startLocalService, temporaryFolder } from '../kit/local-service.ts';
-import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
-import { type Plant, somePlants, toJson } from '../kit/plants.ts';
+import { type Plant, somePlants, toJson } from '../kit/plants-store.ts';
 import { mapConcurrently, report, seed, trialSize } from '../kit/scale.ts';
+import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 const rounds = trialSize(10, 1);
 

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPlantRoute } from '../kit/gateway-events.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
-import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { newId } from '../kit/responses.ts';
 import { longTimeout, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 let store: PlantsStore;
 let stack: TrialStack;

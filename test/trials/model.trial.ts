@@ -16,8 +16,7 @@ import {
   startFaultyStore,
   truncateResponse,
 } from '../kit/faulty-store.ts';
-import { type Plant, toJson } from '../kit/plants.ts';
-import type { Item } from '../kit/plants-store.ts';
+import { type Item, type Plant, toJson } from '../kit/plants-store.ts';
 import { item, newId } from '../kit/responses.ts';
 import { startRollOut } from '../kit/roll-out.ts';
 import { progress, seed, trialSize } from '../kit/scale.ts';

@@ -14,15 +14,14 @@ import { readTemplate, type Template } from '../../packages/emulator/template/re
 import { makeApp } from '../../tools/start/stack.ts';
 import { audience } from '../kit/access-tokens.ts';
 import { raisedAlarms, valuesOfLog } from '../kit/alarms.ts';
-import { startCodeDeploy } from '../kit/code-deploy.ts';
-import { changedOperation, deployedOver, withChange, withoutPauses } from '../kit/deployment.ts';
+import { startCodeDeploy } from '../kit/fake-aws.ts';
 import { featureFlags } from '../kit/feature-flags.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { newId } from '../kit/responses.ts';
+import { changedOperation, deployedOver, withChange, withoutPauses } from '../kit/roll-out.ts';
 import { kinds } from '../kit/stacks.ts';
-import { startTrialIssuer, type TrialIssuer } from '../kit/trial-issuer.ts';
-import { longTimeout, wrapHandler } from '../kit/trial-stack.ts';
+import { longTimeout, startTrialIssuer, type TrialIssuer, wrapHandler } from '../kit/trial-stack.ts';
 
 let folder: string;
 let store: Store;

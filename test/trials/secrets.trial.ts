@@ -11,9 +11,9 @@ import {
   loseResponse,
   startFaultyStore,
 } from '../kit/faulty-store.ts';
-import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { report } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 /** The mark in every secret, by which the test finds a secret in a log line or a response. */
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;

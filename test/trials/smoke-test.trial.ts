@@ -1,10 +1,10 @@
 /** Runs the bundle of the smoke test on the deployed bundles, and on broken versions of these bundles. */
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { Functions } from '../../packages/emulator/lambda/functions.ts';
-import { startCodeDeploy } from '../kit/code-deploy.ts';
-import { withoutPauses } from '../kit/deployment.ts';
+import { startCodeDeploy } from '../kit/fake-aws.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
+import { withoutPauses } from '../kit/roll-out.ts';
 import { type Changes, type FunctionName, type Handler, startTrialStack, wrapHandler } from '../kit/trial-stack.ts';
 
 const { functions, api } = inject('stack');

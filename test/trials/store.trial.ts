@@ -18,11 +18,11 @@ import {
   truncateResponse,
 } from '../kit/faulty-store.ts';
 import { createPlantRoute } from '../kit/gateway-events.ts';
-import { retryWhile } from '../kit/over-quota.ts';
-import { type Plant, somePlants, toJson } from '../kit/plants.ts';
+import { type Plant, somePlants, toJson } from '../kit/plants-store.ts';
 import { item, lastingFaults, newId, type PlantResponse } from '../kit/responses.ts';
 import { mapConcurrently, progress, report, seed, trialSize } from '../kit/scale.ts';
 import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { retryWhile } from '../kit/waiting.ts';
 
 /**
  * Makes the function fail if an event takes more than 2.5 s. Measures the time by the ticks of a timer in the thread of

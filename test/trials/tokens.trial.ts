@@ -5,11 +5,11 @@ import { listen } from '../../tools/start/listen.ts';
 import { claims, sign } from '../kit/access-tokens.ts';
 import { forgedTokens, makeTokenIssuer, type TokenIssuer, validTokens } from '../kit/forged-tokens.ts';
 import { authorizerEvent } from '../kit/gateway-events.ts';
-import { isUnavailable, retryWhile } from '../kit/over-quota.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
 import { newId } from '../kit/responses.ts';
 import { mapConcurrently, progress, seed, trialSize } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 let store: PlantsStore;
 let stack: TrialStack;

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
 import type { NewPlant } from '../../../functions/plants/plant.ts';
 import { addPlant, PlantConflict } from '../../../functions/plants/plant-table.ts';
-import { startEventLoopClock } from '../../kit/event-loop-clock.ts';
 import {
   captivePortal,
   clockAhead,
@@ -21,6 +20,7 @@ import {
 } from '../../kit/faulty-store.ts';
 import { anyCredentials } from '../../kit/plants-store.ts';
 import { newId } from '../../kit/responses.ts';
+import { startEventLoopClock } from '../../kit/waiting.ts';
 
 let store: FaultyStore;
 beforeAll(async () => {

@@ -1,13 +1,13 @@
 /**
  * Tests in a real browser, with the whole local service: its page at /docs, and the client in pages of other origins.
  */
+import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
-import type { Browser, Locator, Page } from 'playwright-core';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { errors } from '../../../functions/http/errors.ts';
-import { startChromium } from '../../../test/kit/chromium.ts';
 import { operations } from '../../../test/kit/contract.ts';
 import { type LocalService, startLocalService, temporaryFolder } from '../../../test/kit/local-service.ts';
 import { type PlantsStore, startPlantsStore } from '../../../test/kit/plants-store.ts';
@@ -64,6 +64,21 @@ afterEach(async () => {
 afterAll(async () => {
   for (const undo of cleanUp.reverse()) await undo();
 });
+
+/**
+ * Starts Chromium, and waits as long as the start takes. Runs the program that the environment variable CHROMIUM names
+ * or, if it is unset or empty, the first `chromium` in PATH. @throws Error if no such program is found
+ */
+const startChromium = async (proxy: string): Promise<Browser> => {
+  const found = spawnSync('sh', ['-c', 'command -v "$0"', process.env['CHROMIUM'] || 'chromium'], { encoding: 'utf8' });
+  const executablePath = found.stdout.trim();
+  if (executablePath === '') {
+    throw new Error(
+      'No chromium is on PATH. Install it (Debian: apt-get install chromium), or set CHROMIUM to its path.',
+    );
+  }
+  return chromium.launch({ executablePath, proxy: { server: proxy, bypass: '127.0.0.1' }, timeout: 0 });
+};
 
 /** Serves an empty page, and the client as /client.js. @returns the page's origin */
 const servePage = async (): Promise<string> => {

@@ -1,7 +1,7 @@
 /** Tests how `npm run token -- --stack` gets a token for a deployed stack. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
-import { startAccount } from '../../../test/kit/fake-account.ts';
+import { startAccount } from '../../../test/kit/fake-aws.ts';
 import { run } from '../../../test/kit/local-service.ts';
 import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
 

@@ -1,6 +1,6 @@
 /** Tests how `npm run request -- --stack` finds a request in the logs of a deployed stack. */
 import { describe, expect, test, vi } from 'vitest';
-import { startAccount } from '../../../test/kit/fake-account.ts';
+import { startAccount } from '../../../test/kit/fake-aws.ts';
 import { programs, run } from '../../../test/kit/local-service.ts';
 import { findDeployedRequest } from '../../cli/deployed-request.ts';
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createPlantStoreClient, type NewPlant, type Result } from '../../../packages/client/plant-store-client.ts';
-import { plants, toJson } from '../../../test/kit/plants.ts';
+import { plants, toJson } from '../../../test/kit/plants-store.ts';
 import { type Create, ImportEnded, type ImportedLine, importLines } from '../../cli/import-lines.ts';
 
 const requestId = 'QcNvjVNaC1t4m14=';

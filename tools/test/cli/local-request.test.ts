@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { dynamoDbError, type FaultyStore, startFaultyStore } from '../../../test/kit/faulty-store.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
-import { isUnavailable, retryWhile } from '../../../test/kit/over-quota.ts';
 import { newId } from '../../../test/kit/responses.ts';
 import { startTrialStack, type TrialStack } from '../../../test/kit/trial-stack.ts';
+import { isUnavailable, retryWhile } from '../../../test/kit/waiting.ts';
 import { findLocalRequest } from '../../cli/local-request.ts';
 import { describe } from '../../cli/traced-request.ts';
 import { writeSession } from '../../start/session.ts';

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dynamoDbError, type FaultyStore, startFaultyStore } from '../../../test/kit/faulty-store.ts';
 import { run, startLocalService, temporaryFolder } from '../../../test/kit/local-service.ts';
-import { retryWhile } from '../../../test/kit/over-quota.ts';
-import { maxId, somePlants, toJson } from '../../../test/kit/plants.ts';
+import { maxId, somePlants, toJson } from '../../../test/kit/plants-store.ts';
 import { item } from '../../../test/kit/responses.ts';
+import { retryWhile } from '../../../test/kit/waiting.ts';
 
 const cleanUp: (() => unknown)[] = [];
 

@@ -5,7 +5,7 @@ import tls from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
-import { until } from '../../../test/kit/until.ts';
+import { until } from '../../../test/kit/waiting.ts';
 import { explain } from '../../cli/connection.ts';
 import { writeSession } from '../../start/session.ts';
 

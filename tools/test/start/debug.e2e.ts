@@ -6,7 +6,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { attachDebugger } from '../../../test/kit/debugger.ts';
 import { post } from '../../../test/kit/local-service.ts';
 import { test } from '../../../test/kit/local-service-test.ts';
-import { until } from '../../../test/kit/until.ts';
+import { until } from '../../../test/kit/waiting.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 
 /**

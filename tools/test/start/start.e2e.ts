@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import { isRunning } from '../../../test/kit/local-service.ts';
 import { test } from '../../../test/kit/local-service-test.ts';
-import { until } from '../../../test/kit/until.ts';
+import { until } from '../../../test/kit/waiting.ts';
 
 const calm = expect.not.stringMatching(/error|warning/i);
 

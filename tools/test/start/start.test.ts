@@ -14,9 +14,9 @@ import {
   startLocalService,
   temporaryFolder,
 } from '../../../test/kit/local-service.ts';
-import { isUnavailable, retryWhile } from '../../../test/kit/over-quota.ts';
 import { newId } from '../../../test/kit/responses.ts';
 import { startServer } from '../../../test/kit/servers.ts';
+import { isUnavailable, retryWhile } from '../../../test/kit/waiting.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { type LocalService, programs, startLocalService, temporaryFolder } from '../../../../test/kit/local-service.ts';
 import { newId } from '../../../../test/kit/responses.ts';
-import { until } from '../../../../test/kit/until.ts';
+import { until } from '../../../../test/kit/waiting.ts';
 import { copyProject, type ProjectCopy } from '../../../release/project-copy.ts';
 import { fetchToken, readSession } from '../../../start/session.ts';
 

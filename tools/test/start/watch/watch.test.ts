@@ -2,7 +2,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/local-service.ts';
-import { until } from '../../../../test/kit/until.ts';
+import { until } from '../../../../test/kit/waiting.ts';
 import { watchSources } from '../../../start/watch/watch.ts';
 
 let write: (file: string) => Promise<void>;
