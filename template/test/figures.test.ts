@@ -1,4 +1,4 @@
-/** Tests that figures in documents are those of the code. cost.test.ts tests the figures of docs/cost.md. */
+/** Tests that figures in documents are those of the code. docs.test.ts tests the figures of docs/cost.md. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import type { Translation } from '../../functions/http/error-response.ts';
 import { type CatalogueEntry, errors } from '../../functions/http/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
 import { responses as gatewayResponses } from '../../packages/emulator/gateway/response.ts';
+import { advice } from '../../tools/release/diff/verdict.ts';
 import { compile, contract, examplesOf, type Operation, operations } from '../kit/contract.ts';
 
 test('schemas/openapi.yaml is a valid OpenAPI 3.1.0 document with the version in package.json', async () => {
@@ -12,6 +15,15 @@ test('schemas/openapi.yaml is a valid OpenAPI 3.1.0 document with the version in
   expect(await new Validator().validate(text)).toEqual({ valid: true });
   expect([contract.openapi, contract.info.version]).toEqual(['3.1.0', packageJson.version]);
 });
+
+const schemas = path.resolve(import.meta.dirname, '../../schemas');
+
+test.each(readReleases(path.join(schemas, 'released')))(
+  'the contract breaks no client of release $version',
+  ({ contract: released }) => {
+    expect(breaksOf(released, readContract(path.join(schemas, 'openapi.yaml'))), advice).toEqual([]);
+  },
+);
 
 test('a new plant must have an id and a name, and no field may be null', () => {
   const { requestBody } = operations.find(({ id }) => id === 'createPlant') as Operation;

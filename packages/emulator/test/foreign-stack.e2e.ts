@@ -7,7 +7,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { expect, onTestFinished, test } from 'vitest';
-import { serve } from '../index.ts';
+import { serve } from '../serve.ts';
 import { temporaryFolder } from './kit/temporary.ts';
 
 /** An app with three functions, an authorizer for one path, a table with an index, and CORS. */

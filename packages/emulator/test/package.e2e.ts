@@ -31,7 +31,7 @@ test('the packed emulator has the dependencies that it needs, includes types, an
   await mkdir(installed, { recursive: true });
   await run('tar', ['-xzf', await pack(folder), '-C', installed, '--strip-components=1']);
   const manifest = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8'));
-  expect(manifest).toMatchObject({ engines: { node: '>=24.5' }, exports: './dist/index.js' });
+  expect(manifest).toMatchObject({ engines: { node: '>=24.5' }, exports: './dist/serve.js' });
   // Nothing else is in this project's node_modules, so the emulator can import only what its manifest lists.
   for (const name of [...Object.keys(manifest.dependencies), 'aws-cdk-lib', 'constructs', '@types']) {
     await mkdir(path.dirname(path.join(project, 'node_modules', name)), { recursive: true });

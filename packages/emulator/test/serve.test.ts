@@ -1,7 +1,7 @@
 /** Tests the options of serve(), and `reload`. foreign-stack.e2e.ts sends requests to an API that serve() starts. */
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { type ServeOptions, serve } from '../index.ts';
+import { type ServeOptions, serve } from '../serve.ts';
 import type { Template } from '../template/read-template.ts';
 import { folderWith, returning, watchThreads } from './kit/one-function.ts';
 import { key, resource, smallStack } from './kit/template-parts.ts';
