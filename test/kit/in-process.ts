@@ -4,7 +4,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { expect } from 'vitest';
 import { errors } from '../../functions/http/errors.ts';
 import { parseJson } from '../../packages/client/json.ts';
-import { eventBody } from '../../packages/emulator/gateway/event.ts';
+import { eventBody } from '../../packages/emulator/gateway/request.ts';
 import { expectInContract, operations } from './contract.ts';
 import { startFaultyStore } from './faulty-store.ts';
 import { lambdaContext, proxyEvent } from './gateway-events.ts';

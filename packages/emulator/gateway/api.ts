@@ -2,9 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { LogLine } from '../lambda/functions.ts';
 import type { ApiSpec, CorsSpec, RouteSpec } from '../served-stack.ts';
 import { applyCors, isPreflight } from './cors.ts';
-import { eventBody, requestEvent } from './event.ts';
 import { authorize, type Invoke, type Invoker, integrate, makeInvoker } from './invocation.ts';
-import { checkHead, readEventBody, readTarget } from './request.ts';
+import { checkHead, eventBody, readEventBody, readTarget, requestEvent } from './request.ts';
 import { type HttpResponse, Refused, responses } from './response.ts';
 import { bucketsOf, type Clock, RouteTable, type TokenBucket } from './routes.ts';
 

@@ -1,7 +1,7 @@
 /** Invokes the functions of a route: its authorizer, and then the function of its integration. */
 import type { LogLine, Outcome } from '../lambda/functions.ts';
 import { type AuthorizerSpec, account, type RouteSpec, type Target } from '../served-stack.ts';
-import { apiId, type RequestEvent } from './event.ts';
+import { apiId, type RequestEvent } from './request.ts';
 import { type HttpResponse, Refused, responseOf, responses } from './response.ts';
 
 export type Invoke = (target: Target, event: unknown) => Promise<Outcome>;
