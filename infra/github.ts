@@ -2,7 +2,7 @@ import { Aws, CfnOutput, DefaultStackSynthesizer, Duration, Fn, RemovalPolicy, S
 import { OidcProviderNative, OpenIdConnectPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import type { Construct, Node } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { readContext, refused } from './context.ts';
+import { readContext, refused } from './settings.ts';
 
 /** A GitHub environment in .github/workflows/deploy.yml, named after the stage that its jobs deploy. */
 type Environment = 'dev' | 'prod';

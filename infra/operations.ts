@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { functions } from './bundling.ts';
-import { ConfigurationError } from './context.ts';
+import { ConfigurationError } from './settings.ts';
 
 /** The properties of an operation in functions/generated/contract.ts that the stack reads. */
 type Declared = {

@@ -1,5 +1,145 @@
+/** Reads the settings in the CDK context (`-c key=value`, or cdk.json). docs/deploy.md says what each of them means. */
 import type { Node } from 'constructs';
-import { type Context, defaultStage, readContext, refused } from './context.ts';
+import { z } from 'zod';
+
+/** An error that the person who deploys must fix in the settings or in the contract. Its message says how. */
+export class ConfigurationError extends Error {}
+
+/** Only whoever names `prod` changes production. */
+const defaultStage = 'dev';
+
+// A stage's name must be short, because CloudFormation makes it part of the names of functions and roles. Those names
+// have at most 64 characters, and must also say what each function or role is for.
+const stages = /^(prod|dev|dev-[a-z\d]([a-z\d-]{0,18}[a-z\d])?)$/;
+
+const fitting = (pattern: RegExp, error: string) => z.string().regex(pattern, error);
+
+// `-c audience=$AUDIENCE` passes an empty string if the variable is not set. That must not mean "no audience".
+const text = fitting(/^\S(.*\S)?$/, 'must not be empty or have spaces around it');
+
+const url = (start: RegExp, error: string) =>
+  z.string().refine((value) => start.test(value) && /^[^\s?#@]+$/.test(value) && URL.canParse(value), error);
+
+// On the command line, each number is a string.
+const wholeNumber = 'must be a whole number from 1 to 999999999';
+const count = z
+  .union([z.string(), z.number()], wholeNumber)
+  .transform(String)
+  .pipe(fitting(/^[1-9]\d{0,8}$/, wholeNumber))
+  .transform(Number);
+
+/** Origins as browsers spell them, because API Gateway compares strings. docs/deploy.md says why `*` is refused. */
+const origins = z
+  .string()
+  .transform((list) => list.split(','))
+  .refine(
+    (list) => list.every((each) => origin.test(each) && URL.parse(each)?.origin === each),
+    'must be origins such as https://shop.example or http://localhost:5173, separated by commas, without * or a path',
+  );
+const origin = /^(https:\/\/[^*]+|http:\/\/(localhost|127\.0\.0\.1)(:\d+)?)$/;
+
+const hostName = /^(?=.{1,253}$)([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/;
+const certificate = /^arn:aws[a-z-]*:acm:[a-z\d-]+:\d{12}:certificate\/[\w-]+$/;
+const repository = /^([\w-]+@\d+\/[\w.-]+@\d+|[\w-]+\/[\w.-]+)$/;
+
+const schema = z
+  .object({
+    stage: fitting(stages, 'must be prod, dev, or dev-<name>, with 1 to 20 lower-case letters, digits or inner dashes'),
+    // The issuer may have an http URL, because that URL is only compared with a token's `iss`.
+    issuer: url(
+      /^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/,
+      'must be an https:// URL, or an http:// URL on 127.0.0.1, without user, query or fragment',
+    ),
+    // Fetch keys by https only: over http, anyone on the network could replace the keys, and so decide who gets in.
+    jwksUri: url(/^https:\/\//, 'must be an https:// URL without user, query or fragment'),
+    audience: text,
+    scopeClaim: fitting(/^[^\s,]+(,[^\s,]+)*$/, 'must be names of claims, separated by commas without spaces'),
+    rateLimit: count,
+    burstLimit: count,
+    alarmEmail: fitting(/^(none|[^\s@,;]+@[^\s@,;]+)$/, 'must be one email address, or none if nobody wants mail'),
+    owner: fitting(/^[\p{L}\p{N} _.:/=+@-]{1,256}$/u, 'must be at most 256 letters, digits, spaces or _.:/=+-@'),
+    tracing: z.enum(['on', 'off'], 'must be on or off'),
+    allowOrigins: origins,
+    domainName: fitting(hostName, 'must be a host name in lower case, such as api.example.com'),
+    certificateArn: fitting(certificate, 'must be the ARN of an ACM certificate in the region of the stack'),
+    hostedZoneId: fitting(/^Z[A-Z\d]+$/, 'must be the id of a Route 53 zone, such as Z0123456789ABC'),
+    hostedZoneName: text,
+    github: fitting(
+      repository,
+      'must be <owner>@<id>/<repository>@<id>, or <owner>/<repository> if its tokens have no ids',
+    ),
+    githubProvider: z.literal('existing', 'must be existing, or not set'),
+  })
+  .partial();
+
+type Context = z.infer<typeof schema>;
+type Key = keyof Context;
+
+/** The settings that the CDK context may have. No other key can be read. */
+export const keys = Object.keys(schema.shape) as Key[];
+
+/** The keys with neither `@` nor `:` that the CDK itself reads or writes. */
+export const cdkKeys = ['acknowledged-issue-numbers', 'assets-ecr-repository-name', 'cdk-migrate', 'cli-telemetry'];
+
+/** For each setting, those that must be set together with it. */
+const needed: Partial<Record<Key, Key[]>> = {
+  // Demand an audience: without it, tokens for the issuer's other APIs would be accepted (RFC 8725 section 3.9).
+  issuer: ['audience'],
+  audience: ['issuer'],
+  jwksUri: ['issuer'],
+  scopeClaim: ['issuer'],
+  domainName: ['certificateArn'],
+  certificateArn: ['domainName'],
+  hostedZoneId: ['hostedZoneName', 'domainName'],
+  hostedZoneName: ['hostedZoneId', 'domainName'],
+  // Without `github`, `cdk deploy` would deploy the service instead of the stack for GitHub.
+  githubProvider: ['github'],
+};
+
+const together = schema.superRefine((context, { addIssue }) => {
+  for (const [key, others] of Object.entries(needed) as [Key, Key[]][]) {
+    const missing = others.find((other) => context[key] !== undefined && context[other] === undefined);
+    if (missing)
+      addIssue({
+        code: 'custom',
+        path: [missing],
+        message: `must be set together with ${key}, for the same stages; or leave out ${key}`,
+      });
+  }
+});
+
+/** @throws ConfigurationError whose message names the key, its value and what is allowed */
+export const readContext = (node: Node): Context => {
+  refuseUnknownKeys(node);
+  const { error, data } = together.safeParse(Object.fromEntries(keys.map((key) => [key, settingOf(node, key)])));
+  if (data) return data;
+  const { path: [key = ''] = [], message = '' } = error.issues[0] ?? {};
+  throw refused(key, settingOf(node, key as Key), message);
+};
+
+export const refused = (key: PropertyKey, value: unknown, message: string): ConfigurationError =>
+  new ConfigurationError(`The context value ${String(key)} is ${JSON.stringify(value) ?? 'not set'}: ${message}.`);
+
+/** Refuses a key that nothing reads: if somebody misspelt a setting, its default would be deployed instead. */
+const refuseUnknownKeys = (node: Node): void => {
+  const known: string[] = [...keys, ...cdkKeys];
+  const unknown = Object.keys(node.getAllContext()).find((key) => !/[@:]/.test(key) && !known.includes(key));
+  if (unknown === undefined) return;
+  throw new ConfigurationError(
+    `The CDK context (-c, cdk.json, cdk.context.json or ~/.cdk.json) has the key ${unknown}, which is not a setting. ` +
+      `The settings are ${keys.join(', ')}.`,
+  );
+};
+
+/** Returns a setting's value. In cdk.json, a setting may be an object that has a value per stage: `{ "prod": 50 }`. */
+const settingOf = (node: Node, key: Key): unknown => {
+  const value: unknown = node.tryGetContext(key);
+  if (key === 'stage' || Array.isArray(value) || !(value instanceof Object)) return value;
+  if (!Object.keys(value).every((stage) => stages.test(stage))) {
+    throw refused(key, value, 'must be one value, or an object that has a value for each of some stages');
+  }
+  return (value as Record<string, unknown>)[node.tryGetContext('stage') ?? defaultStage];
+};
 
 /** The OpenID Connect issuer whose access tokens the API accepts. */
 export type TrustedIssuer = {

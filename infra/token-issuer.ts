@@ -2,8 +2,8 @@ import { Aws, Duration, Fn, RemovalPolicy } from 'aws-cdk-lib';
 import { Mfa, OAuthScope, ResourceServerScope, UserPool } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { ConfigurationError } from './context.ts';
 import type { Stage, TrustedIssuer } from './settings.ts';
+import { ConfigurationError } from './settings.ts';
 
 /**
  * A Cognito user pool without users. Its one machine client gets tokens with the client_credentials grant. In `prod`, it

@@ -167,11 +167,6 @@ const byFile: Record<string, Row[]> = {
       'Nobody else can make the same bundle, because it names a folder of this machine.',
     ],
   ],
-  'infra/context.ts': [
-    ["defaultStage = 'dev'", "defaultStage = 'prod'", 'A bare cdk deploy changes production.'],
-    ['  refuseUnknownKeys(node);\n', '', 'A misspelt stage is ignored, so the default one is deployed.'],
-    ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],
-  ],
   'infra/github.ts': [
     [
       ':sub`]: `repo:',
@@ -239,6 +234,9 @@ const byFile: Record<string, Row[]> = {
     ['chmodSync(file, 0o644)', 'chmodSync(file, 0o666)', 'Any user of the machine may change what is deployed.'],
   ],
   'infra/settings.ts': [
+    ["defaultStage = 'dev'", "defaultStage = 'prod'", 'A bare cdk deploy changes production.'],
+    ['  refuseUnknownKeys(node);\n', '', 'A misspelt stage is ignored, so the default one is deployed.'],
+    ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],
     [
       "stage === 'prod' && alarmEmail",
       "stage !== 'prod' && alarmEmail",

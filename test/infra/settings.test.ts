@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { RootConstruct } from 'constructs';
 import { describe, expect, test } from 'vitest';
-import { cdkKeys, keys } from '../../infra/context.ts';
-import { readSettings } from '../../infra/settings.ts';
+import { cdkKeys, keys, readSettings } from '../../infra/settings.ts';
 import { named, zone } from '../kit/stacks.ts';
 
 type Context = Record<string, unknown>;
