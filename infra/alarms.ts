@@ -2,11 +2,11 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import { grants } from './grants.ts';
-import { faults, keysNotFetched } from './log-metrics.ts';
+import { grants } from './operations.ts';
 import type { PlantApi } from './plant-api.ts';
 import type { PlantsTable } from './plants-table.ts';
 import type { ServiceFunction } from './service-function.ts';
+import { faults, keysNotFetched } from './service-log.ts';
 
 type Timing = { period: Duration; evaluationPeriods: number };
 /** For alarms that must go off within the five minutes in which a roll-out tries a new version. */

@@ -7,10 +7,10 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import * as alarms from './alarms.ts';
-import { outcomes, refusals, storeAttempts, storeTimes } from './log-metrics.ts';
 import type { PlantApi } from './plant-api.ts';
 import type { PlantsTable } from './plants-table.ts';
 import type { ServiceFunction } from './service-function.ts';
+import { outcomes, refusals, storeAttempts, storeTimes } from './service-log.ts';
 
 type Parts = { api: PlantApi; operations: ServiceFunction[]; authorizer: ServiceFunction; table: PlantsTable };
 

@@ -1,8 +1,16 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
+import type { Operation as TableOperation } from 'aws-cdk-lib/aws-dynamodb';
+import type { OperationId } from '../functions/generated/contract.ts';
 import { functions } from './bundling.ts';
 import { ConfigurationError } from './settings.ts';
+
+/** The only DynamoDB operations that the function of each API operation may call on the table. */
+export const grants: Readonly<Record<OperationId, readonly `dynamodb:${TableOperation}`[]>> = {
+  // UpdateItem can change any item. Only the condition in createPlant's calls keeps it from changing a stored plant.
+  createPlant: ['dynamodb:UpdateItem'],
+};
 
 /** The properties of an operation in functions/generated/contract.ts that the stack reads. */
 type Declared = {

@@ -155,7 +155,7 @@ const byFile: Record<string, Row[]> = {
       'A new version that always answers 500 is not rolled back.',
     ],
   ],
-  'infra/log-metrics.ts': [
+  'infra/service-log.ts': [
     ['{ defaultValue: 0 }', '{}', 'A metric has gaps while nothing is logged.'],
     ['"smoke-test-*"', '"none"', 'A good new version is rolled back because its role needs a second until it works.'],
     [' && $.level = "ERROR"', '', 'A good new version is rolled back because the store does not answer.'],

@@ -1,7 +1,7 @@
 /** Tests when each CloudWatch alarm goes off, whom it notifies, and what operators read in it. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { grants } from '../../infra/grants.ts';
+import { grants } from '../../infra/operations.ts';
 import { raisedAlarms, type Value } from '../kit/alarms.ts';
 import { arn, functionNames, ofType, operationNames, prod, propertiesOf, ref } from '../kit/template.ts';
 

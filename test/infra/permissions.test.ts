@@ -1,6 +1,6 @@
 /** Tests all roles of the stack, and all permissions in their policies. */
 import { expect, test } from 'vitest';
-import { grants } from '../../infra/grants.ts';
+import { grants } from '../../infra/operations.ts';
 import { arn, byFunction, byOperation, functionNames, prod, propertiesOf, ref, resolve } from '../kit/template.ts';
 
 const assumedBy = (Service: string) => ({

@@ -4,7 +4,7 @@ import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import { ManagedPolicy, Policy, PolicyStatement, type Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, test } from 'vitest';
-import { grants } from '../../infra/grants.ts';
+import { grants } from '../../infra/operations.ts';
 import { changedOperation, deployedOver, withChange } from '../kit/roll-out.ts';
 import { kinds, templateOf, withStack } from '../kit/stacks.ts';
 import { arn, type Resource, type Template } from '../kit/template.ts';

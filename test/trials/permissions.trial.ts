@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { bundle } from '../../infra/bundling.ts';
-import { grants } from '../../infra/grants.ts';
+import { grants } from '../../infra/operations.ts';
 import { openStore, type Store } from '../../packages/emulator/dynamodb/store.ts';
 import { Functions, type LogLine } from '../../packages/emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';

@@ -46,7 +46,7 @@ test('if only the code of a function has changed, npm run diff names the functio
 });
 
 test('npm run diff fails if a change adds a permission, breaks clients and leaves Cognito, and reports all three, even with --allow route, which permits none', async () => {
-  await edit('infra/grants.ts', /: \['/, ": ['dynamodb:DeleteItem', '");
+  await edit('infra/operations.ts', /: \['/, ": ['dynamodb:DeleteItem', '");
   await edit('schemas/openapi.yaml', /"409":/, '"410":');
   const own = ['-c', 'stage=dev', '-c', 'issuer=https://new.example', '-c', 'audience=urn:new'];
   const { code, output } = await diff('--allow', 'route', ...own, '--deployed', 'stage=dev', 'HEAD');

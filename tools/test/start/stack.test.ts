@@ -1,7 +1,7 @@
 /** Tests that the emulator can read every stack of ours that makes a token issuer, whatever its settings. */
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
-import { grants } from '../../../infra/grants.ts';
+import { grants } from '../../../infra/operations.ts';
 import { readTemplate } from '../../../packages/emulator/template/read-template.ts';
 import { combinations, kinds, templateOf } from '../../../test/kit/stacks.ts';
 import { operationNames } from '../../../test/kit/template.ts';

@@ -119,7 +119,7 @@ test("npm start -- --watch serves a new operation as soon as all its files exist
   expect((await post('{}', '/echoes')).status).toBe(404);
   expect((await post('{}')).status).toBe(400);
 
-  await edit('infra/grants.ts', (source) => source.replace(/createPlant: .*/, '$& addEcho: [],'));
+  await edit('infra/operations.ts', (source) => source.replace(/createPlant: .*/, '$& addEcho: [],'));
   const entry = (await read('functions/create-plant.lambda.ts')).replace('/create-plant.js', '/add-echo.js');
   await editUntil(
     /^Reloaded the stack, which serves .*POST \/echoes/m,
