@@ -1,4 +1,7 @@
-/** Reads the settings in the CDK context (`-c key=value`, or cdk.json). docs/deploy.md says what each of them means. */
+/**
+ * Reads everything that a deployment can configure from the CDK context (`-c key=value`, or cdk.json). docs/deploy.md
+ * says what each setting means.
+ */
 import type { Node } from 'constructs';
 import { z } from 'zod';
 
@@ -6,7 +9,7 @@ import { z } from 'zod';
 export class ConfigurationError extends Error {}
 
 /** Only whoever names `prod` changes production. */
-const defaultStage = 'dev';
+export const defaultStage = 'dev';
 
 // A stage's name must be short, because CloudFormation makes it part of the names of functions and roles. Those names
 // have at most 64 characters, and must also say what each function or role is for.
@@ -96,25 +99,20 @@ const needed: Partial<Record<Key, Key[]>> = {
   githubProvider: ['github'],
 };
 
-const together = schema.superRefine((context, { addIssue }) => {
-  for (const [key, others] of Object.entries(needed) as [Key, Key[]][]) {
-    const missing = others.find((other) => context[key] !== undefined && context[other] === undefined);
-    if (missing)
-      addIssue({
-        code: 'custom',
-        path: [missing],
-        message: `must be set together with ${key}, for the same stages; or leave out ${key}`,
-      });
-  }
-});
-
 /** @throws ConfigurationError whose message names the key, its value and what is allowed */
 export const readContext = (node: Node): Context => {
   refuseUnknownKeys(node);
-  const { error, data } = together.safeParse(Object.fromEntries(keys.map((key) => [key, settingOf(node, key)])));
-  if (data) return data;
-  const { path: [key = ''] = [], message = '' } = error.issues[0] ?? {};
-  throw refused(key, settingOf(node, key as Key), message);
+  const { error, data: context } = schema.safeParse(Object.fromEntries(keys.map((key) => [key, settingOf(node, key)])));
+  if (error) {
+    const { path: [key = ''] = [], message = '' } = error.issues[0] ?? {};
+    throw refused(key, settingOf(node, key as Key), message);
+  }
+  for (const [key, others] of Object.entries(needed) as [Key, Key[]][]) {
+    const missing = others.find((other) => context[key] !== undefined && context[other] === undefined);
+    const message = `must be set together with ${key}, for the same stages; or leave out ${key}`;
+    if (missing) throw refused(missing, undefined, message);
+  }
+  return context;
 };
 
 export const refused = (key: PropertyKey, value: unknown, message: string): ConfigurationError =>
@@ -141,52 +139,22 @@ const settingOf = (node: Node, key: Key): unknown => {
   return (value as Record<string, unknown>)[node.tryGetContext('stage') ?? defaultStage];
 };
 
-/** The OpenID Connect issuer whose access tokens the API accepts. */
-export type TrustedIssuer = {
-  issuer: string;
-  jwksUri: string;
-  /** The `aud` that a token must have. `none` turns the check off, so the issuer's tokens for other APIs pass. */
-  audience: string;
-  /** The names of the claims that can contain scopes, as a list separated by commas, such as `scope,roles`. */
-  scopeClaim: string;
-};
-
 /**
  * `prod` rolls out in steps, and keeps its data even if the stack is deleted. Other stages roll out at once, and their
  * data is deleted with their stack.
  */
 export type Stage = 'prod' | 'dev' | `dev-${string}`;
 
-export type Domain = {
-  domainName: string;
-  /** An ACM certificate for the domain name, in the region of the stack. */
-  certificateArn: string;
-  /** The Route 53 zone that gets the DNS record of the domain. If absent, somebody must add the record by hand. */
-  zone?: { hostedZoneId: string; zoneName: string };
-};
+export type Settings = ReturnType<typeof readSettings>;
 
-/** Everything that a deployment can configure, through CDK context (`npx cdk deploy -c key=value`, or cdk.json). */
-export type Settings = {
-  stage: Stage;
-  /** The issuer of the tokens. If absent, the stack creates a Cognito user pool as the issuer. */
-  externalIssuer?: TrustedIssuer;
-  /** The limits above which API Gateway answers 429: requests per second (rate), and requests in a burst. */
-  throttle: { rateLimit: number; burstLimit: number };
-  /** The origins whose pages may call the API from a browser (CORS). */
-  allowOrigins: string[];
-  domain?: Domain;
-  /** Who gets the mail of alarms. If absent, nobody does. */
-  alarmEmail?: string | undefined;
-  /** The team that owns the stack: the tag `owner` of its resources. If absent, they do not get this tag. */
-  owner?: string | undefined;
-  /** Whether X-Ray traces the functions. docs/decisions/stack.md says why the default is off. */
-  tracing: boolean;
-};
+/** The OpenID Connect issuer whose access tokens the API accepts. */
+export type TrustedIssuer = NonNullable<Settings['externalIssuer']>;
 
-export const readSettings = (node: Node): Settings => {
+export type Domain = NonNullable<Settings['domain']>;
+
+export const readSettings = (node: Node) => {
   const context = readContext(node);
   const stage = (context.stage ?? defaultStage) as Stage;
-  const [externalIssuer, domain] = [issuerOf(context), domainOf(context)];
   const { alarmEmail, rateLimit = 500, burstLimit = 1_000, allowOrigins = [], owner, tracing } = context;
   // A deployment without the address would end the subscription, and nobody would notice until an outage.
   if (stage === 'prod' && alarmEmail === undefined) {
@@ -194,17 +162,24 @@ export const readSettings = (node: Node): Settings => {
   }
   return {
     stage,
-    ...(externalIssuer && { externalIssuer }),
+    /** If undefined, the stack creates a Cognito user pool as the issuer. */
+    externalIssuer: issuerOf(context),
+    /** The limits above which API Gateway answers 429: requests per second (rate), and requests in a burst. */
     throttle: { rateLimit, burstLimit },
+    /** The origins whose pages may call the API from a browser (CORS). */
     allowOrigins,
-    ...(domain && { domain }),
+    domain: domainOf(context),
+    /** Who gets the mail of alarms. If undefined, nobody does. */
     alarmEmail: alarmEmail === 'none' ? undefined : alarmEmail,
+    /** The team that owns the stack: the tag `owner` of its resources. If undefined, they do not get this tag. */
     owner,
+    /** Whether X-Ray traces the functions. docs/decisions/stack.md says why the default is off. */
     tracing: tracing === 'on',
   };
 };
 
-const issuerOf = ({ issuer, audience, jwksUri, scopeClaim = 'scope' }: Context): TrustedIssuer | undefined => {
+/** An `audience` of `none` turns the check of `aud` off, so the issuer's tokens for other APIs pass. */
+const issuerOf = ({ issuer, audience, jwksUri, scopeClaim = 'scope' }: Context) => {
   if (issuer === undefined || audience === undefined) return undefined;
   if (jwksUri === undefined && !issuer.startsWith('https:')) {
     throw refused('jwksUri', jwksUri, 'must be set to an https:// URL, because the issuer has none');
@@ -212,7 +187,8 @@ const issuerOf = ({ issuer, audience, jwksUri, scopeClaim = 'scope' }: Context):
   return { issuer, jwksUri: jwksUri ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`, audience, scopeClaim };
 };
 
-const domainOf = ({ domainName, certificateArn, hostedZoneId, hostedZoneName }: Context): Domain | undefined => {
+/** Without a Route 53 zone, somebody must add the DNS record of the domain by hand. */
+const domainOf = ({ domainName, certificateArn, hostedZoneId, hostedZoneName }: Context) => {
   if (domainName === undefined || certificateArn === undefined) return undefined;
   if (hostedZoneId === undefined || hostedZoneName === undefined) return { domainName, certificateArn };
   if (!`.${domainName}`.endsWith(`.${hostedZoneName}`)) {
