@@ -53,11 +53,9 @@ export const ofOperation = (operation: ServiceFunction): Alarms => ({
 const ofFunction = ({ live, timeout }: ServiceFunction): Alarms => {
   const duration = live.metricDuration(maximum);
   const tooLong = 0.8 * timeout.toMilliseconds();
+  const errors = above(0, live.metricErrors(sum), atOnce, 'The function threw, crashed or timed out.');
   return {
-    Errors: {
-      ...above(0, live.metricErrors(sum), atOnce, 'The function threw, crashed or timed out.'),
-      rollsBack: true,
-    },
+    Errors: { ...errors, rollsBack: true },
     Throttles: above(0, live.metricThrottles(sum), soon, 'Lambda could not run another instance of the function.'),
     Duration: above(tooLong, duration, soon, 'An invocation took more than 80 % of the time-out.'),
   };

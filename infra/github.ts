@@ -86,13 +86,7 @@ export class GitHubStack extends Stack {
  * Allows actions on all resources whose names match a pattern, and that have the tags if any are given: the exact names
  * are unknown, because AWS generates parts of them.
  */
-const allow = (
-  role: Role,
-  actions: string[],
-  service: string,
-  pattern: string,
-  tags?: Record<string, string>,
-): void => {
+const allow = (role: Role, actions: string[], service: string, pattern: string, tags?: Record<string, string>) => {
   const arn = (partition: string, region: string, account: string) =>
     `arn:${partition}:${service}:${region}:${account}:${pattern}`;
   const resources = [arn(Aws.PARTITION, Aws.REGION, Aws.ACCOUNT_ID)];

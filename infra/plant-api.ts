@@ -1,15 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
-import {
-  ApiMapping,
-  CorsHttpMethod,
-  type CorsPreflightOptions,
-  DomainName,
-  HttpApi,
-  HttpStage,
-  LogGroupLogDestination,
-  SecurityPolicy,
-} from 'aws-cdk-lib/aws-apigatewayv2';
+import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
@@ -24,8 +15,9 @@ import type { Domain, Settings } from './settings.ts';
 type PlantApiProps = { authorizer: IFunction; operations: Operation<string>[] } & Settings;
 
 /** The HTTP API, at first without routes. Its authorizer guards every route that is added. */
-export class PlantApi extends HttpApi {
-  readonly outputs: ApiDomain['outputs'];
+export class PlantApi extends apigateway.HttpApi {
+  /** Outputs of the stack. Without a DNS record, make one that points from the domain name to `DomainTarget`. */
+  readonly outputs: { ApiUrl: string; DomainTarget?: string };
 
   constructor(scope: Construct, id: string, props: PlantApiProps) {
     const { authorizer, operations, stage, throttle, allowOrigins, domain } = props;
@@ -47,54 +39,43 @@ export class PlantApi extends HttpApi {
     // entry. In `prod`, AWS generates the name: a log group outlives its stack, and would block a fixed name.
     const logGroupName = `/aws/vendedlogs/${stackName}-AccessLog`;
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
-    const apiStage = new HttpStage(this, 'Stage', {
+    const apiStage = new apigateway.HttpStage(this, 'Stage', {
       httpApi: this,
       stageName: '$default',
       autoDeploy: true,
       throttle,
       detailedMetricsEnabled: true,
-      accessLogSettings: { destination: new LogGroupLogDestination(accessLog), format: accessLogFormat },
+      accessLogSettings: { destination: new apigateway.LogGroupLogDestination(accessLog), format: accessLogFormat },
     });
-    if (domain === undefined) {
-      this.outputs = { ApiUrl: this.apiEndpoint };
-    } else {
-      const domainName = new ApiDomain(this, 'Domain', domain);
-      new ApiMapping(this, 'Mapping', { api: this, domainName, stage: apiStage });
-      this.outputs = domainName.outputs;
-    }
+    this.outputs = domain ? this.#addDomain(domain, apiStage) : { ApiUrl: this.apiEndpoint };
   }
-}
 
-/** The API's custom domain name, for TLS 1.2 or newer, with a DNS record if the settings name the DNS zone. */
-class ApiDomain extends DomainName {
-  /** Outputs of the stack. Without a DNS record, make one that points from the domain name to `DomainTarget`. */
-  readonly outputs: { ApiUrl: string; DomainTarget?: string };
-
-  constructor(scope: Construct, id: string, { domainName, certificateArn, zone }: Domain) {
-    super(scope, id, {
-      domainName,
-      certificate: Certificate.fromCertificateArn(scope, `${id}Certificate`, certificateArn),
-      securityPolicy: SecurityPolicy.TLS_1_2,
+  /** Adds a custom domain name, for TLS 1.2 or newer, with a DNS record if the settings name the DNS zone. */
+  #addDomain({ domainName: name, certificateArn, zone }: Domain, stage: apigateway.HttpStage) {
+    const domainName = new apigateway.DomainName(this, 'Domain', {
+      domainName: name,
+      certificate: Certificate.fromCertificateArn(this, 'DomainCertificate', certificateArn),
+      securityPolicy: apigateway.SecurityPolicy.TLS_1_2,
     });
-    const ApiUrl = `https://${domainName}`;
-    this.outputs = zone ? { ApiUrl } : { ApiUrl, DomainTarget: this.regionalDomainName };
-    if (zone === undefined) return;
-    new ARecord(this, 'Record', {
-      zone: HostedZone.fromHostedZoneAttributes(this, 'Zone', zone),
-      recordName: domainName,
-      target: RecordTarget.fromAlias(
-        new ApiGatewayv2DomainProperties(this.regionalDomainName, this.regionalHostedZoneId),
-      ),
+    new apigateway.ApiMapping(this, 'Mapping', { api: this, domainName, stage });
+    const { regionalDomainName, regionalHostedZoneId } = domainName;
+    const ApiUrl = `https://${name}`;
+    if (zone === undefined) return { ApiUrl, DomainTarget: regionalDomainName };
+    new ARecord(domainName, 'Record', {
+      zone: HostedZone.fromHostedZoneAttributes(domainName, 'Zone', zone),
+      recordName: name,
+      target: RecordTarget.fromAlias(new ApiGatewayv2DomainProperties(regionalDomainName, regionalHostedZoneId)),
     });
+    return { ApiUrl };
   }
 }
 
 /** Returns CORS settings for the contract's methods and headers. Cookies are not allowed: tokens are in a header. */
-export const corsFor = (operations: Operation<string>[], allowOrigins: string[]): CorsPreflightOptions => {
+export const corsFor = (operations: Operation<string>[], allowOrigins: string[]): apigateway.CorsPreflightOptions => {
   const parameters = operations.flatMap((operation) => operation.parameters.filter((each) => each.in === 'header'));
   return {
     allowOrigins,
-    allowMethods: [...new Set(operations.map(({ method }) => CorsHttpMethod[method]))],
+    allowMethods: [...new Set(operations.map(({ method }) => apigateway.CorsHttpMethod[method]))],
     allowHeaders: [...new Set(['authorization', 'content-type', ...parameters.map(({ name }) => name)])],
     exposeHeaders: [...responseHeaders],
     // How long a browser may cache the answer to a CORS preflight request. Chromium caches it for at most two hours.

@@ -28,17 +28,13 @@ export class PlantStoreStack extends Stack {
     const table = new PlantsTable(this, 'Plants', stage);
 
     const addPool = () => new TokenIssuer(this, 'TokenIssuer', scopes, stage);
-    const issuer = externalIssuer ?? addPool();
+    const trusted = externalIssuer ?? addPool();
+    const { issuer, jwksUri, audience, scopeClaim } = trusted;
     // In `prod`, keep the pool while another issuer is trusted: docs/decisions/stack.md.
     if (externalIssuer && stage === 'prod' && resourceOf(scopes) !== undefined) addPool();
     const authorizer = new ServiceFunction(this, 'Authorizer', {
       entry: 'authorizer.lambda.ts',
-      environment: {
-        ISSUER: issuer.issuer,
-        JWKS_URI: issuer.jwksUri,
-        AUDIENCE: issuer.audience,
-        SCOPE_CLAIM: issuer.scopeClaim,
-      },
+      environment: { ISSUER: issuer, JWKS_URI: jwksUri, AUDIENCE: audience, SCOPE_CLAIM: scopeClaim },
       // API Gateway waits 10 s for an authorizer, and fetching the issuer's keys takes at most 3 s of that time.
       timeout: Duration.seconds(9),
       stage,
@@ -65,7 +61,7 @@ export class PlantStoreStack extends Stack {
     const monitoring = new Monitoring(this, 'Monitoring', watched, alarmEmail);
     if (stage === 'prod') {
       const functions = { ...ofOperations, authorizer };
-      const smokeTest = new SmokeTest(this, 'SmokeTest', { functions, issuer: issuer.issuer, stage, tracing });
+      const smokeTest = new SmokeTest(this, 'SmokeTest', { functions, issuer, stage, tracing });
       for (const [each, alarms] of monitoring.rollBackAlarms) each.rollOutInSteps(alarms, smokeTest);
     }
 
@@ -75,7 +71,7 @@ export class PlantStoreStack extends Stack {
       // As in the `scope` of a token request (RFC 6749 section 3.3).
       Scope: scopes.join(' '),
       DashboardUrl: monitoring.dashboardUrl,
-      ...(issuer instanceof TokenIssuer ? issuer.outputs : { Issuer: issuer.issuer }),
+      ...(trusted instanceof TokenIssuer ? trusted.outputs : { Issuer: issuer }),
     };
     for (const [name, value] of Object.entries(outputs)) new CfnOutput(this, name, { value });
   }

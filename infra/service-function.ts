@@ -13,14 +13,13 @@ import { ServiceLog } from './service-log.ts';
 import type { Settings } from './settings.ts';
 import { VersionRole } from './version-role.ts';
 
-type ServiceFunctionProps = {
+type BundledFunctionProps = Pick<Settings, 'stage' | 'tracing'> & {
   entry: string;
   environment: Record<string, string>;
   timeout: Duration;
-} & Pick<Settings, 'stage' | 'tracing'>;
-
-/** CDK's default role could write to every log group. */
-type BundledFunctionProps = ServiceFunctionProps & { role: IRole };
+  /** CDK's default role could write to every log group. */
+  role: IRole;
+};
 
 /** A Lambda function of this stack. All functions are built and run with the same options. */
 export class BundledFunction extends lambda.Function {
@@ -34,7 +33,7 @@ export class BundledFunction extends lambda.Function {
     const log = new ServiceLog(scope, `${id}Logs`, stage);
     log.grantWrite(role);
     super(scope, id, {
-      code: lambda.Code.fromAsset(writeBundle(entry, path.join(outputOf(scope), 'bundles', id))),
+      code: lambda.Code.fromAsset(writeBundle(entry, path.join((Stage.of(scope) as Stage).outdir, 'bundles', id))),
       handler: 'index.handler',
       runtime: lambda.Runtime.NODEJS_24_X,
       architecture: lambda.Architecture.ARM_64,
@@ -77,7 +76,7 @@ export class ServiceFunction extends BundledFunction {
   /** The alias that callers invoke. It points to the current version or, during a roll-out, to the old and the new. */
   readonly live: lambda.IFunction;
 
-  constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
+  constructor(scope: Construct, id: string, props: Omit<BundledFunctionProps, 'role'>) {
     const role = new VersionRole(scope, `${id}Role`, props.stage);
     super(scope, id, { ...props, role });
     // cdk-nag looks for this only in permissions that are inline.
@@ -101,12 +100,8 @@ export class ServiceFunction extends BundledFunction {
     const liveArn = `${this.functionArn}:live`;
     const role = new Role(this, 'RollOutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
     // AWS's policy AWSCodeDeployRoleForLambdaLimited covers all functions, this one only this function.
-    role.addToPolicy(
-      new PolicyStatement({
-        actions: ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
-        resources: [this.functionArn, liveArn],
-      }),
-    );
+    const actions = ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'];
+    role.addToPolicy(new PolicyStatement({ actions, resources: [this.functionArn, liveArn] }));
     // Allow the role to invoke the smoke test. CDK does that, too, but `withoutPolicyUpdates` below undoes it.
     role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [smokeTest.functionArn] }));
     role.addToPolicy(new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }));
@@ -127,8 +122,6 @@ export class ServiceFunction extends BundledFunction {
     this.live.node.addDependency(role, smokeTest);
   }
 }
-
-const outputOf = (scope: Construct): string => (Stage.of(scope) as Stage).outdir;
 
 /** @returns `folder` */
 const writeBundle = (entry: string, folder: string): string => {
