@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command } from 'commander';
 import { copyProject, type ProjectCopy, startIn } from '../tools/release/project-copy.ts';
-import { messageOf } from '../tools/start/printable.ts';
+import { messageOf } from '../tools/start/terminal.ts';
 import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from './guide/blocks.ts';
 
 const command = new Command('npm run guide --')

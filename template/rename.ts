@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
-import { messageOf } from '../tools/start/printable.ts';
+import { messageOf } from '../tools/start/terminal.ts';
 import { removeTemplate } from './remove.ts';
 import { refuseCollisions } from './rename/collisions.ts';
 import { type ProjectFile, renamedPath, renamedSource } from './rename/files.ts';

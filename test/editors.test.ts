@@ -58,7 +58,7 @@ describe('the dev container', () => {
     vi.stubEnv('PORT', '');
     const [service, debug, ...others] = devContainer.forwardPorts;
     expect([service, ...others]).toEqual([readPort()]);
-    expect(readFileSync(path.join(root, 'tools/start/options.ts'), 'utf8')).toContain(`on port ${debug} unless`);
+    expect(readFileSync(path.join(root, 'tools/start/settings.ts'), 'utf8')).toContain(`on port ${debug} unless`);
     expect(devContainer.otherPortsAttributes).toEqual({ onAutoForward: 'ignore' });
     // /docs refuses a Host header with another port.
     expect(devContainer.portsAttributes['3000'].requireLocalPort).toBe(true);

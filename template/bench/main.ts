@@ -13,7 +13,7 @@ import { operations } from '../../functions/generated/contract.ts';
 import lock from '../../package-lock.json' with { type: 'json' };
 import { audience, claims, makeKey, type SigningKey, sign } from '../../test/kit/access-tokens.ts';
 import { authorizerEvent, proxyEvent } from '../../test/kit/gateway-events.ts';
-import { makeCertificate } from '../../tools/start/certificate.ts';
+import { makeCertificate } from '../../tools/start/issuer.ts';
 import { listen } from '../../tools/start/listen.ts';
 import { type Answer, check, plant } from './answers.ts';
 import { bars } from './bars.ts';

@@ -312,9 +312,7 @@ const byFile: Record<string, Row[]> = {
   'template/guide/blocks.ts': [
     [', start + 1)', ', whole.length)', 'A block of the guide changes one of two places, perhaps the wrong one.'],
   ],
-  'tools/start/certificate.ts': [
-    ['randomUUID()', "''", 'A process that trusts one local issuer rejects the next one.'],
-  ],
+  'tools/start/issuer.ts': [['randomUUID()', "''", 'A process that trusts one local issuer rejects the next one.']],
   'packages/emulator/lambda/instance.ts': [
     [
       'env: { ...spec.environment,',
@@ -345,27 +343,29 @@ const byFile: Record<string, Row[]> = {
   'tools/start/listen.ts': [
     ["port, '127.0.0.1'", "port, '0.0.0.0'", 'Other machines in the network may add plants and get tokens.'],
   ],
-  'tools/start/lines.ts': [
+  'tools/start/contract.ts': [
     [
       'text.replaceAll("\'", "\'\\\\\'\'")',
       'text',
       'The printed command fails in a folder whose name has an apostrophe.',
     ],
-    [".replaceAll(/^/gm, '    ')", '', 'A line of a stack trace can pass for the line of a request.'],
   ],
   'tools/start/request-log.ts': [
+    [".replaceAll(/^/gm, '    ')", '', 'A line of a stack trace can pass for the line of a request.'],
     [
       '(entry.status < 500 || second.failures > failureLines)',
       'entry.status < 500',
       'In an outage, the stack traces of hundreds of requests fill the terminal each second.',
     ],
   ],
-  'tools/start/stack-traces.ts': [
+  'tools/start/bundles.ts': [
     ['originalLine + 1', 'originalLine', 'A stack trace names the line above the one that threw.'],
     ["sourcemap: 'external'", "sourcemap: 'linked'", 'The bundle with a source map is not the one that is deployed.'],
-  ],
-  'tools/start/prebuild.ts': [
-    ['each.sha256 === sha256', 'true', 'The stack trace of one function names lines of another.'],
+    [
+      'maps.values().find((each) => each.sha256 === sha256)',
+      'maps.values().find(() => true)',
+      'The stack trace of one function names lines of another.',
+    ],
   ],
   'tools/start/main.ts': [
     [
@@ -405,16 +405,14 @@ const byFile: Record<string, Row[]> = {
       'Who stops the import of a file of failed lines loses the lines that are not imported yet.',
     ],
   ],
-  'tools/start/watch/reload-queue.ts': [
+  'tools/start/watch/watch.ts': [
+    ['const quietTime = 60', 'const quietTime = 30', 'A reload begins before all files are saved.'],
+    ["['functions/generated', ", '[', 'The files that a reload generates cause the next reload.'],
     [
       'for (const file of files) this.#files.add(file);',
       '',
       'After an error in the contract is fixed, only the file of the fix is reloaded.',
     ],
-    ['const quietTime = 60', 'const quietTime = 30', 'A reload begins before all files are saved.'],
-  ],
-  'tools/start/watch/watch.ts': [
-    ["['functions/generated', ", '[', 'The files that a reload generates cause the next reload.'],
   ],
   'tools/start/reference.ts': [
     ["data.replaceAll('<', '\\\\u003c')", 'data', 'Text in the contract can end the script element.'],

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { TestProject } from 'vitest/node';
 import type { ServedStack } from '../../packages/emulator/served-stack.ts';
 import { readTemplate } from '../../packages/emulator/template/read-template.ts';
-import { prebuildBundles } from '../../tools/start/prebuild.ts';
+import { prebuildBundles } from '../../tools/start/bundles.ts';
 import { featureFlags } from './feature-flags.ts';
 
 export default async ({ provide }: TestProject) => {

@@ -9,7 +9,7 @@ import { HttpApi } from '../../packages/emulator/gateway/api.ts';
 import { type AccessLogEntry, gateway } from '../../packages/emulator/gateway/server.ts';
 import { Functions, type Outcome } from '../../packages/emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
-import { makeCertificate } from '../../tools/start/certificate.ts';
+import { makeCertificate } from '../../tools/start/issuer.ts';
 import { closeServer, listen } from '../../tools/start/listen.ts';
 import { referencePage } from '../../tools/start/reference.ts';
 import { audience, claims, makeKey, type SigningKey, sign } from './access-tokens.ts';

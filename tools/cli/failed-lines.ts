@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, createWriteStream, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { printable } from '../start/printable.ts';
+import { printable } from '../start/terminal.ts';
 import type { Failure } from './import-lines.ts';
 
 /** A line that an import could not store. `source` is the imported file's name, `number` the number of the line. */

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { printable } from '../start/printable.ts';
+import { printable } from '../start/terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
 import { FailedLines } from './failed-lines.ts';
 import { type Create, ImportEnded, importLines } from './import-lines.ts';

@@ -5,7 +5,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { toJson } from '../../packages/client/json.ts';
 import type { NewPlant } from '../../packages/client/plant-store-client.ts';
-import { messageOf, printable } from '../start/printable.ts';
+import { messageOf, printable } from '../start/terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
 import { importPlants, Stopped } from './import-plants.ts';
 

@@ -3,7 +3,7 @@
  * the command prints what the logs of that deployed stack say about the request.
  */
 import { Command, InvalidArgumentError } from 'commander';
-import { messageOf } from '../start/printable.ts';
+import { messageOf } from '../start/terminal.ts';
 import { findDeployedRequest } from './deployed-request.ts';
 import { findLocalRequest } from './local-request.ts';
 import { describe } from './traced-request.ts';

@@ -4,7 +4,7 @@
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command, InvalidArgumentError } from 'commander';
-import { messageOf, printable } from '../start/printable.ts';
+import { messageOf, printable } from '../start/terminal.ts';
 import { explain } from './aws.ts';
 import { Progress } from './progress.ts';
 import { checkTables, restoreItems, type Tables } from './restore-items.ts';

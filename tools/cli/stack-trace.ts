@@ -3,8 +3,8 @@
  */
 import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError } from 'commander';
-import { messageOf, printable } from '../start/printable.ts';
-import { hasPlaces, OtherBundle, StackTraces, takeStacks } from '../start/stack-traces.ts';
+import { hasPlaces, OtherBundle, StackTraces, takeStacks } from '../start/bundles.ts';
+import { messageOf, printable } from '../start/terminal.ts';
 
 const hash = (given: string): string => {
   if (!/^[0-9a-f]{64}$/.test(given))

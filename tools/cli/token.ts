@@ -3,9 +3,9 @@
  * With `--stack PlantStore`, the command prints a token for that deployed stack.
  */
 import { Command } from 'commander';
-import { messageOf, printable } from '../start/printable.ts';
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
+import { messageOf, printable } from '../start/terminal.ts';
 import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
 
 const { stack, scope } = new Command('npm run -s token --')

@@ -1,5 +1,5 @@
 /** Formats, as text, what the logs say about one request to a running local service or to a deployed stack. */
-import { printable } from '../start/printable.ts';
+import { printable } from '../start/terminal.ts';
 
 /** A log line of the request, written by a function or by Lambda. `who` is the function's name, such as Authorizer. */
 export type LoggedLine = { who: string; level: string; message: unknown };

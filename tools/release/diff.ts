@@ -8,7 +8,7 @@ import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { Command, InvalidArgumentError } from 'commander';
 import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
-import { messageOf, printable } from '../start/printable.ts';
+import { messageOf, printable } from '../start/terminal.ts';
 import { type Stacks, synthesize } from './diff/assembly.ts';
 import { findLosses } from './diff/loss.ts';
 import { findPermissions } from './diff/permissions.ts';

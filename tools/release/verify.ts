@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { Command } from 'commander';
 import { bundle, listDevEntries, listEntries } from '../../infra/bundling.ts';
 import { type DeployedFunction, type DeployedVersion, downloadLive, listFunctions } from '../cli/deployed-code.ts';
-import { messageOf, printable } from '../start/printable.ts';
-import { sha256Of } from '../start/stack-traces.ts';
+import { sha256Of } from '../start/bundles.ts';
+import { messageOf, printable } from '../start/terminal.ts';
 
 const { stack } = new Command('npm run -s verify --')
   .description(

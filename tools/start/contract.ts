@@ -1,6 +1,7 @@
 /** Reads the contract for the API reference page, the token issuer, and the example command that `npm start` prints. */
 import { readFile } from 'node:fs/promises';
 import { scopes } from '../../functions/generated/contract.ts';
+import { dataFolder } from './settings.ts';
 
 /** Every scope of the contract, separated by spaces. */
 export const allScopes = [...new Set(Object.values(scopes).flat())].join(' ');
@@ -81,4 +82,18 @@ const resolve = <T extends Reference>(contract: Contract, value: T): T => {
   if (value.$ref === undefined) return value;
   const keys = value.$ref.split('/').slice(1);
   return resolve(contract, keys.reduce<unknown>((part, key) => Reflect.get(Object(part), key), contract) as T);
+};
+
+/** Returns a curl command that sends the request. It works in POSIX shells and zsh on this machine, in any folder. */
+export const curlLine = (url: string, { method, path, body }: ExampleRequest): string => {
+  const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+  const dataDir = process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : '';
+  // -X is needed only if the method is not curl's default, which is POST with a body and GET without one.
+  const isUsual = method === (body === undefined ? 'GET' : 'POST');
+  const address = /[^\w/:.%-]/.test(path) ? quote(url + path) : url + path;
+  return [
+    `curl -sSi${isUsual ? '' : ` -X ${method}`} ${address}`,
+    `-H "authorization: Bearer $(${dataDir}npm --prefix ${quote(process.cwd())} run -s token)"`,
+    ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quote(body)}`]),
+  ].join(' \\\n  ');
 };

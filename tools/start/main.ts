@@ -6,16 +6,14 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { type Emulator, FolderError, lockFolder, serve } from 'http-api-emulator';
 import { listDevEntries } from '../../infra/bundling.ts';
-import { type Contract, exampleRequest, readContract } from './contract.ts';
-import { accessLine, curlLine } from './lines.ts';
+import { prebuildBundles } from './bundles.ts';
+import { type Contract, curlLine, exampleRequest, readContract } from './contract.ts';
 import { closeServer, listen } from './listen.ts';
-import { readOptions } from './options.ts';
-import { prebuildBundles } from './prebuild.ts';
-import { printable } from './printable.ts';
 import { referencePage } from './reference.ts';
-import { RequestLog } from './request-log.ts';
+import { accessLine, RequestLog } from './request-log.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
-import { dataFolder, readPort } from './settings.ts';
+import { dataFolder, readOptions, readPort } from './settings.ts';
+import { printable } from './terminal.ts';
 
 const say = (line: string): void => console.log(printable(line));
 /** Prints the line of a request, which may have colours, and in which `accessLine` has escaped all else. */

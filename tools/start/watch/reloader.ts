@@ -4,11 +4,10 @@ import path from 'node:path';
 import type { App } from 'aws-cdk-lib';
 import type { Emulator } from 'http-api-emulator';
 import { bundle, listDevEntries } from '../../../infra/bundling.ts';
-import { title } from '../lines.ts';
-import { keepMap } from '../prebuild.ts';
-import { printable } from '../printable.ts';
+import { type Bundle, Bundler, keepMap } from '../bundles.ts';
+import { title } from '../request-log.ts';
 import { entriesOf } from '../stack.ts';
-import { type Bundle, Bundler } from './bundler.ts';
+import { printable } from '../terminal.ts';
 import type { Synthesis, Synthesized } from './synthesize.ts';
 
 export const root = path.resolve(import.meta.dirname, '../../..');

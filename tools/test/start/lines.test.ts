@@ -5,8 +5,9 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
-import { accessLine, curlLine } from '../../start/lines.ts';
-import { prebuildBundles } from '../../start/prebuild.ts';
+import { prebuildBundles } from '../../start/bundles.ts';
+import { curlLine } from '../../start/contract.ts';
+import { accessLine } from '../../start/request-log.ts';
 
 const entry = { method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
 

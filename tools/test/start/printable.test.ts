@@ -2,8 +2,8 @@ import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
-import { printable } from '../../start/printable.ts';
 import { writeSession } from '../../start/session.ts';
+import { printable } from '../../start/terminal.ts';
 
 test.each([
   ['\u0000\r\u001b[2J\u007f\u009b', '\\u0000\\u000d\\u001b[2J\\u007f\\u009b'],

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { esbuildOptions } from '../../../infra/bundling.ts';
-import { hasPlaces, StackTraces, takeStacks } from '../../start/stack-traces.ts';
+import { hasPlaces, StackTraces, takeStacks } from '../../start/bundles.ts';
 
 const authorizer = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'));
 const sha256 = authorizer?.environment['BUNDLE_SHA256'] ?? '';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { ReloadQueue } from '../../../start/watch/reload-queue.ts';
+import { ReloadQueue } from '../../../start/watch/watch.ts';
 
 /**
  * The files of each reload that has begun. `last` is the promise of the latest reload: a test resolves or rejects this
