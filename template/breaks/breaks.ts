@@ -280,19 +280,6 @@ const byFile: Record<string, Row[]> = {
       "Cognito is asked for a user pool with the client's id.",
     ],
   ],
-  'tools/cli/deployed-request.ts': [
-    ['days * 24 * 60 * 60', 'days * 60 * 60', 'npm run request -- --days 7 searches the logs of seven hours.'],
-  ],
-  'tools/cli/failed-lines.ts': [
-    [
-      'this.#added += added.length',
-      'this.#added += added.toString().length',
-      'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',
-    ],
-    ['found.size > 0 && !comment.test(buffer.toString())', 'false', "An import deletes the user's own file."],
-    [' | constants.O_NOFOLLOW', '', 'A symbolic link makes an import write a start-up file of the shell.'],
-    ['buffer[0] === newline', 'true', 'A comment is appended to the last line that the user fixed.'],
-  ],
   'packages/emulator/gateway/server.ts': [
     ['    count(request.socket, -1);\n', '', 'A bad request on a connection that was used before gets no response.'],
     [
@@ -394,6 +381,14 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'tools/cli/import-plants.ts': [
+    [
+      'this.#added += added.length',
+      'this.#added += added.toString().length',
+      'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',
+    ],
+    ['found.size > 0 && !comment.test(buffer.toString())', 'false', "An import deletes the user's own file."],
+    [' | constants.O_NOFOLLOW', '', 'A symbolic link makes an import write a start-up file of the shell.'],
+    ['buffer[0] === newline', 'true', 'A comment is appended to the last line that the user fixed.'],
     [
       'if (!isFailedLines) return undefined;',
       '',
@@ -552,6 +547,7 @@ const byFile: Record<string, Row[]> = {
     ['ConsistentRead: true', 'ConsistentRead: false', 'A restore leaves out items that were written shortly before.'],
   ],
   'tools/cli/traced-request.ts': [
+    ['days * 24 * 60 * 60', 'days * 60 * 60', 'npm run request -- --days 7 searches the logs of seven hours.'],
     [
       'lines.length > 0 ? undefined : beforeFunctions[status]',
       'beforeFunctions[status]',
@@ -616,17 +612,15 @@ const byFile: Record<string, Row[]> = {
       'A pull request may cut backups to one day.',
     ],
   ],
-  'tools/release/diff/permissions.ts': [
-    ["(wide.condition === '' || wide.condition === narrow.condition)", 'true', 'A condition may go without a label.'],
-    ['matches(wide.resource, narrow.resource) &&', '', 'A permission may cover more resources without a label.'],
-    ['return [...own, ...byRole];', 'return own;', 'A function may take the role of another one without a label.'],
-  ],
-  'tools/release/diff/routes.ts': [
+  'tools/release/diff/access.ts': [
     [
       'if (!isNew && then.get(name) === guard) return [];',
       'if (!isNew) return [];',
       'A route may lose its authorizer without a finding.',
     ],
+    ["(wide.condition === '' || wide.condition === narrow.condition)", 'true', 'A condition may go without a label.'],
+    ['matches(wide.resource, narrow.resource) &&', '', 'A permission may cover more resources without a label.'],
+    ['return [...own, ...byRole];', 'return own;', 'A function may take the role of another one without a label.'],
   ],
   'tools/release/diff/verdict.ts': [
     [

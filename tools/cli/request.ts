@@ -4,9 +4,7 @@
  */
 import { Command, InvalidArgumentError } from 'commander';
 import { messageOf } from '../start/terminal.ts';
-import { findDeployedRequest } from './deployed-request.ts';
-import { findLocalRequest } from './local-request.ts';
-import { describe } from './traced-request.ts';
+import { describe, findDeployedRequest, findLocalRequest } from './traced-request.ts';
 
 const requestId = (text: string): string => {
   if (!/^[\w+/=-]+$/.test(text))

@@ -1,5 +1,15 @@
-/** Formats, as text, what the logs say about one request to a running local service or to a deployed stack. */
+/** Finds what the logs say about one request to the running local service or to a deployed stack, and formats it. */
+import {
+  CloudWatchLogsClient,
+  GetQueryResultsCommand,
+  type ResultField,
+  StartQueryCommand,
+} from '@aws-sdk/client-cloudwatch-logs';
+import type { AccessLogEntry } from 'http-api-emulator';
+import { readSession } from '../start/session.ts';
+import { dataFolder } from '../start/settings.ts';
 import { printable } from '../start/terminal.ts';
+import { listResources, orExplain } from './aws.ts';
 
 /** A log line of the request, written by a function or by Lambda. `who` is the function's name, such as Authorizer. */
 export type LoggedLine = { who: string; level: string; message: unknown };
@@ -51,3 +61,115 @@ const readable = (message: unknown): string => {
  */
 const showLineBreaks = (json: string): string =>
   json.replaceAll(/\\./g, (escaped) => (escaped === '\\n' ? '\n' : escaped));
+
+/**
+ * Asks the running local service what it did with a request.
+ * @throws Error with a one-sentence message for the user if no service runs, or if the service does not know the
+ *   request
+ */
+export const findLocalRequest = async (id: string): Promise<TracedRequest> => {
+  const { url } = readSession(dataFolder());
+  const response = await fetch(`${url}/docs/requests.json`).catch((cause: unknown) => {
+    throw new Error(`The local service at ${url} does not answer; it was probably killed. Start it: npm start`, {
+      cause,
+    });
+  });
+  const entries = (await response.json()) as AccessLogEntry[];
+  const found = entries.find(({ requestId }) => requestId === id);
+  if (found === undefined) {
+    throw new Error(
+      `The local service at ${url} has no request ${id}. It keeps its latest 1,000 requests until it stops; for a deployment, add --stack <name>.`,
+    );
+  }
+  const { method, path, status, milliseconds, error, log } = found;
+  return {
+    summary: { method, path, status, milliseconds: Math.round(milliseconds) },
+    errors: error ? [error] : [],
+    lines: log.map(({ functionName, ...line }) => ({ who: functionName.replace(/[0-9A-F]{8}$/, ''), ...line })),
+  };
+};
+
+/** A line from the access log, from a function (has `message`), or from Lambda about an invocation (has `record`). */
+type Line = Record<string, unknown> & { requestId?: string; integrationRequestId?: string };
+
+/** A log line that a query found. `who` is the function whose log has the line, or undefined for the access log. */
+type Found = { who: string | undefined; line: Line };
+
+/**
+ * Finds a request in a deployed stack's logs with two queries of CloudWatch Logs Insights. The first finds lines with
+ * the gateway's request id; the second adds lines of the same invocations that have only Lambda's id.
+ * @param days how many days back to search; AWS charges for the amount of data that a query scans
+ */
+export const findDeployedRequest = async (id: string, stack: string, days: number): Promise<TracedRequest> => {
+  const logs = await readLogGroups(stack);
+  const query = (filter: string) => runQuery(logs, filter, days);
+  const withId = `requestId = "${id}" or message.gatewayRequestId = "${id}"`;
+  const ofGateway = await query(withId);
+  if (ofGateway.length === 0) {
+    throw new Error(
+      `The logs of the stack ${stack} have no request ${id} in the last ${days === 1 ? 'day' : `${days} days`}. Lines arrive some seconds after a request: try again, or search further back with --days.`,
+    );
+  }
+  const summary = ofGateway.find(({ who }) => who === undefined)?.line;
+  const invocations = ofGateway.map(({ who, line }) =>
+    who === undefined ? line.integrationRequestId : line.requestId,
+  );
+  const ids = JSON.stringify([...new Set(invocations)].filter((each) => /^[\da-f-]{36}$/.test(each ?? '')));
+  const failed = `record.requestId in ${ids} and record.status in ["error","failure","timeout"]`;
+  const all = ids === '[]' ? ofGateway : await query(`${withId} or requestId in ${ids} or (${failed})`);
+  return {
+    ...(summary && { summary: summaryOf(summary) }),
+    errors: [summary?.['authorizerError'], summary?.['integrationError'], summary?.['gatewayError']]
+      // In the access log, `-` stands for a variable without a value.
+      .filter((error): error is string => typeof error === 'string' && error !== '-'),
+    lines: all.flatMap(({ who, line }) => (who === undefined ? [] : [loggedLine(who, line)])),
+  };
+};
+
+const summaryOf = ({ method, route, status, latency }: Line): Required<TracedRequest>['summary'] => {
+  // The route is a method and a path, or `-` if the API has no route for the request.
+  const path = String(route).replace(/^\S+ /, '');
+  return { method: String(method), path, status: Number(status), milliseconds: Number(latency) };
+};
+
+const loggedLine = (who: string, { level, message, type, record }: Line): LoggedLine =>
+  type === undefined ? { who, level: String(level), message } : { who, level: String(type), message: record };
+
+/** Lists a stack's log groups, each with the function that writes to it, or with undefined for the access log. */
+const readLogGroups = async (stack: string): Promise<Map<string, string | undefined>> => {
+  const groups = new Map<string, string | undefined>();
+  for (const { ResourceType, LogicalResourceId = '', PhysicalResourceId = '' } of await listResources(stack)) {
+    if (ResourceType !== 'AWS::Logs::LogGroup') continue;
+    groups.set(PhysicalResourceId, /^(.+)Logs[0-9A-F]{8}$/.exec(LogicalResourceId)?.[1]);
+  }
+  if (groups.size === 0) throw new Error(`The stack ${stack} does not have the logs of a Plant Store.`);
+  return groups;
+};
+
+const runQuery = (groups: Map<string, string | undefined>, filter: string, days: number): Promise<Found[]> =>
+  orExplain('The logs cannot be searched', async () => {
+    const client = new CloudWatchLogsClient();
+    const now = Math.ceil(Date.now() / 1000);
+    const { queryId } = await client.send(
+      new StartQueryCommand({
+        logGroupNames: [...groups.keys()],
+        startTime: now - days * 24 * 60 * 60,
+        endTime: now,
+        queryString: `fields @log, @message | filter ${filter} | sort @timestamp asc | limit 100`,
+      }),
+    );
+    for (;;) {
+      const { status, results = [] } = await client.send(new GetQueryResultsCommand({ queryId }));
+      if (status === 'Complete') return results.map((row) => foundIn(row, groups));
+      if (status !== 'Running' && status !== 'Scheduled') throw new Error(`the query ended with the status ${status}`);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  });
+
+const foundIn = (row: ResultField[], groups: Map<string, string | undefined>): Found => {
+  const { '@log': log = '', '@message': message = '{}' } = Object.fromEntries(
+    row.map(({ field, value }) => [field, value]),
+  );
+  // The field @log has the account id, a colon and the name of the log group.
+  return { who: groups.get(log.slice(log.indexOf(':') + 1)), line: JSON.parse(message) };
+};

@@ -9,11 +9,16 @@ import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { Command, InvalidArgumentError } from 'commander';
 import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
 import { messageOf, printable } from '../start/terminal.ts';
-import { type Stacks, synthesize } from './diff/assembly.ts';
+import { findPermissions, findRoutes } from './diff/access.ts';
 import { findLosses } from './diff/loss.ts';
-import { findPermissions } from './diff/permissions.ts';
-import { findRoutes } from './diff/routes.ts';
-import { type Finding, functionsWithNewCode, type StackTemplate, withoutHashes } from './diff/template.ts';
+import {
+  type Finding,
+  functionsWithNewCode,
+  type Stacks,
+  type StackTemplate,
+  synthesize,
+  withoutHashes,
+} from './diff/template.ts';
 import { allowable, verdictOn } from './diff/verdict.ts';
 import { checkOut, sharedWithMain } from './project-copy.ts';
 

@@ -1,3 +1,9 @@
+/** Synthesizes the stacks that `npm run diff` compares, and reads their templates. */
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CloudAssembly } from 'aws-cdk-lib/cx-api';
+import { type ProjectCopy, startIn } from '../project-copy.ts';
+
 /** The parts of a CloudFormation resource that `npm run diff` reads. */
 export type Resource = {
   Type: string;
@@ -52,4 +58,43 @@ export const textOf = (value: unknown): string => {
   if (Array.isArray(attribute)) return attribute.join('.');
   if (!Array.isArray(joined) || !Array.isArray(joined[1])) return JSON.stringify(value);
   return joined[1].map((part) => (typeof part === 'string' ? part : `\${${textOf(part)}}`)).join(textOf(joined[0]));
+};
+
+/** The stacks of a cloud assembly (the output of `cdk synth`), by name. */
+export type Stacks = Map<string, StackTemplate>;
+
+/**
+ * Synthesizes a project as `cdk synth` does, but does not check the templates, because CI checks them separately.
+ * @param name is what the error message, which ends with `hint`, calls the project
+ * @param context has settings such as `stage=dev`, in addition to those of the project's cdk.json
+ */
+export const synthesize = async (
+  name: string,
+  project: ProjectCopy,
+  context: string[],
+  signal: AbortSignal,
+  hint = '',
+): Promise<Stacks> => {
+  const cdk = JSON.parse(await readFile(path.join(project.folder, 'cdk.json'), 'utf8'));
+  const more = context.map((setting) => [setting.replace(/=.*/s, ''), setting.replace(/^[^=]*=/, '')]);
+  await mkdir(project.temporary, { recursive: true });
+  const assembly = path.join(project.temporary, 'cdk.out');
+  const environment = {
+    CDK_OUTDIR: assembly,
+    CDK_CONTEXT_JSON: JSON.stringify({ ...cdk.context, ...Object.fromEntries(more) }),
+    CDK_VALIDATION: 'false',
+  };
+  const { ended, output } = startIn(project, ['sh', '-c', cdk.app], signal, environment);
+  const code = await ended;
+  signal.throwIfAborted();
+  // Leave out long lines: if the CDK crashes, Node.js prints a line of the CDK's minified code, which may be a whole
+  // file.
+  if (code !== 0)
+    throw new Error(`${name} cannot be synthesized:\n${output().replaceAll(/^.{1000,}\n/gm, '')}\n${hint}`);
+  return new Map(
+    new CloudAssembly(assembly).stacks.map(({ stackName, template, terminationProtection = false }) => [
+      stackName,
+      { template: template as Template, isProtected: terminationProtection },
+    ]),
+  );
 };

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
 import { programs, run } from '../../../test/kit/local-service.ts';
-import { findDeployedRequest } from '../../cli/deployed-request.ts';
+import { findDeployedRequest } from '../../cli/traced-request.ts';
 
 const id = 'JKJaXmPLvHcESHA=';
 const [authorizing, creating] = ['5b7e1f0a-0000-4000-8000-000000000001', '5b7e1f0a-0000-4000-8000-000000000002'];

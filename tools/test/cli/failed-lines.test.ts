@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
-import { FailedLines } from '../../cli/failed-lines.ts';
+import { FailedLines } from '../../cli/import-plants.ts';
 
 const failedLine = (number: number) => {
   const failure = { error: 40901, message: 'vergeben für immer' };

@@ -5,8 +5,7 @@ import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { newId } from '../../../test/kit/responses.ts';
 import { startTrialStack, type TrialStack } from '../../../test/kit/trial-stack.ts';
 import { isUnavailable, retryWhile } from '../../../test/kit/waiting.ts';
-import { findLocalRequest } from '../../cli/local-request.ts';
-import { describe } from '../../cli/traced-request.ts';
+import { describe, findLocalRequest } from '../../cli/traced-request.ts';
 import { writeSession } from '../../start/session.ts';
 
 let store: FaultyStore;

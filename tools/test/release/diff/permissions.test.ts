@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findPermissions } from '../../../release/diff/permissions.ts';
+import { findPermissions } from '../../../release/diff/access.ts';
 import { type Template, withoutHashes } from '../../../release/diff/template.ts';
 
 type Resources = Template['Resources'];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findRoutes } from '../../../release/diff/routes.ts';
+import { findRoutes } from '../../../release/diff/access.ts';
 import type { Resource, Template } from '../../../release/diff/template.ts';
 
 const route = (RouteKey: string, more: object): Resource => ({
