@@ -4,7 +4,7 @@
  */
 import { Command, InvalidArgumentError } from 'commander';
 import { messageOf } from '../start/terminal.ts';
-import { describe, findDeployedRequest, findLocalRequest } from './traced-request.ts';
+import { describeRequest, findDeployedRequest, findLocalRequest } from './traced-request.ts';
 
 const requestId = (text: string): string => {
   if (!/^[\w+/=-]+$/.test(text))
@@ -33,7 +33,9 @@ const command = new Command('npm run -s request --')
 try {
   const [id = ''] = command.processedArgs as [string];
   const { stack, days } = command.opts<{ stack?: string; days: number }>();
-  console.log(describe(stack === undefined ? await findLocalRequest(id) : await findDeployedRequest(id, stack, days)));
+  console.log(
+    describeRequest(stack === undefined ? await findLocalRequest(id) : await findDeployedRequest(id, stack, days)),
+  );
 } catch (error) {
   console.error(messageOf(error));
   process.exit(1);

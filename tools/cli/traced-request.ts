@@ -35,7 +35,7 @@ const beforeFunctions: Record<number, string> = {
   431: 'the request line and headers are over 10,240 bytes',
 };
 
-export const describe = ({ summary, errors, lines }: TracedRequest): string => {
+export const describeRequest = ({ summary, errors, lines }: TracedRequest): string => {
   const { method, path, status = 0, milliseconds } = summary ?? {};
   const known = lines.length > 0 ? undefined : beforeFunctions[status];
   const text = [

@@ -1,6 +1,87 @@
-/** Tests `npm run stack-trace` as a user runs it. stack-traces.test.ts tests how stack traces are translated. */
-import { expect, inject, test } from 'vitest';
+/** Tests how stack traces are found in logs and translated, and `npm run stack-trace` as a user runs it. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { buildSync } from 'esbuild';
+import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { esbuildOptions } from '../../../infra/bundling.ts';
 import { run } from '../../../test/kit/local-service.ts';
+import { hasPlaces, StackTraces, takeStacks } from '../../start/bundles.ts';
+
+const authorizer = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'));
+const sha256 = authorizer?.environment['BUNDLE_SHA256'] ?? '';
+const traces = new StackTraces();
+
+/** Returns the line of source code to which a stack frame points. */
+const sourceLine = (frame = ''): string | undefined => {
+  const [, file = '', line] = /([\w./-]+\.ts):(\d+):\d+\)?$/.exec(frame) ?? [];
+  return readFileSync(file, 'utf8').split('\n')[Number(line) - 1];
+};
+
+test('a bundle built with a source map is byte for byte the same as the deployed bundle', () => {
+  const [deployed] = buildSync(esbuildOptions('authorizer.lambda.ts')).outputFiles;
+  const served = readFileSync(path.join(authorizer?.folder ?? '', 'index.js'));
+  expect(served.equals(deployed?.contents ?? Buffer.of())).toBe(true);
+});
+
+describe('the stack trace of a bundle', () => {
+  let stack: string;
+  beforeAll(() => {
+    vi.stubEnv('JWKS_URI', undefined);
+    try {
+      createRequire(import.meta.url)(path.join(authorizer?.folder ?? '', 'index.js'));
+    } catch (error) {
+      stack = error instanceof Error ? (error.stack ?? '') : '';
+    }
+  });
+
+  test('is translated, so that it names the source line that throws the error, and the source line that calls the throwing function', () => {
+    const [message, thrown, called] = traces.toSources(stack, sha256).split('\n');
+    expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
+    expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);
+    expect(sourceLine(thrown)).toContain('throw new Error');
+    expect(called).toMatch(/^ {4}at Object\.<anonymous> \(functions\/authorizer\.lambda\.ts:\d+:\d+\)$/);
+    expect(sourceLine(called)).toContain("fromEnvironment('JWKS_URI')");
+  });
+
+  test('is translated to source lines, whatever folder the bundle ran in; minified function names are left out, and others are kept', () => {
+    const [, , called = ''] = stack.split('\n');
+    const frame = called.replace(/\(.*\//, '(/var/task/');
+    const place = /functions\/.*(?=\))/.exec(traces.toSources(frame, sha256))?.[0];
+    const named = (name: string) => traces.toSources(frame.replace('Object.<anonymous>', name), sha256).trim();
+    expect(named('async cache.fetch')).toBe(`at async cache.fetch (${place})`);
+    expect(named('async $a')).toBe(`at async ${place}`);
+    expect(named('new $ab')).toBe(`at ${place}`);
+  });
+});
+
+test('the search for stack traces is fast in a long text', () => {
+  for (const text of ['x', '/index.js', '\n', ' ']) {
+    expect(hasPlaces(text.repeat(200_000))).toBe(false);
+    expect(takeStacks({ stack: text.repeat(200_000) }).stacks).toEqual([]);
+  }
+});
+
+describe('stack traces in a log line', () => {
+  const [inner, outer] = ['TypeError: inner\n    at a', 'Error: outer\n    at b'];
+
+  test("are extracted together with the bundle's hash, the outermost error first", () => {
+    const cause = { name: 'Error', stack: outer, cause: { stack: inner } };
+    expect(takeStacks({ message: { outcome: 'failed', cause, bundle: sha256 } })).toEqual({
+      rest: '{"message":{"outcome":"failed","cause":{"name":"Error","cause":{}}}}',
+      stacks: [outer, inner],
+      sha256,
+    });
+  });
+
+  test.each([
+    [{ stack: 'PlantStore', bundle: 'roses' }, '{"stack":"PlantStore","bundle":"roses"}'],
+    [{ stackTrace: [] }, '{"stackTrace":[]}'],
+    ['Error: x\n    at a', '"Error: x\\n    at a"'],
+  ])('are not extracted from a log message that only looks like an error: %j', (line, rest) => {
+    expect(takeStacks(line)).toEqual({ rest, stacks: [] });
+  });
+});
 
 const read = (input: string, ...args: string[]) => {
   const { child, ended } = run(process.execPath, ['tools/cli/stack-trace.ts', ...args]);

@@ -1,7 +1,10 @@
-/** Tests `npm run token` with the local service; deployed-issuer.test.ts tests its option --stack. */
+/** Tests how `npm run token` gets a token for the local service and, with --stack, for a deployed stack. */
 import { decodeJwt } from 'jose';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
+import { startAccount } from '../../../test/kit/fake-aws.ts';
 import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
 import { startIssuer } from '../../start/issuer.ts';
 import { writeSession } from '../../start/session.ts';
 
@@ -20,4 +23,116 @@ test('npm run token prints only a token or, if no local service is running, only
   end();
   const sentence = `No local service is running with its data in ${folder}. Start it (npm start), or set DATA_DIR to its data folder.\n`;
   expect(await token(folder)).toEqual({ code: 1, stdout: '', stderr: sentence });
+});
+
+const source = {
+  tokenUrl: 'https://plants.auth.example/oauth2/token',
+  clientId: 'client',
+  clientSecret: 'shh',
+  scope: 'plants/create',
+};
+const outputs = { TokenUrl: source.tokenUrl, ClientId: 'client', UserPoolId: 'pool', Scope: 'plants/create' };
+const secret = () => ({ body: { UserPoolClient: { ClientSecret: 'shh' } } });
+
+test("npm run token -- --stack prints only the token to stdout, and says on stderr that it waits for the issuer's new domain", async () => {
+  const { baseUrl, received } = await startScriptedService(answer(404, {}), answer(200, { access_token: 'a.b.c' }));
+  const { calls, environment } = await startAccount({ outputs: { ...outputs, TokenUrl: baseUrl } }, secret);
+  const args = ['run', '-s', 'token', '--', '--stack', 'PlantStore', '--scope', 'plants/read'];
+  const { code, stdout, stderr } = await run('npm', args, environment).ended;
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
+  expect(stderr).toMatch(/^The token issuer at \S+ refused: 404\. .*up to a minute.*\n$/);
+  expect(calls).toMatchObject([
+    { operation: 'DescribeStacks', input: { StackName: 'PlantStore' } },
+    { operation: 'DescribeUserPoolClient', input: { UserPoolId: 'pool', ClientId: 'client' } },
+  ]);
+  const request = {
+    authorization: `Basic ${btoa('client:shh')}`,
+    body: 'grant_type=client_credentials&scope=plants%2Fread',
+  };
+  expect(received).toEqual([request, request]);
+});
+
+describe('reading the issuer of a deployed stack', () => {
+  const read = (environment: Record<string, string | undefined>, stack = 'PlantStore') => {
+    const mine = Object.keys(process.env).filter((name) => name.startsWith('AWS_'));
+    const nowhere = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
+    const clean = { ...Object.fromEntries(mine.map((name) => [name, undefined])), ...nowhere };
+    const all = { ...clean, AWS_EC2_METADATA_DISABLED: 'true', ...environment };
+    for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
+    return readDeployedIssuer(stack);
+  };
+
+  test.each<[what: string, given: Record<string, string>, sentence: string]>([
+    [
+      'trusts another issuer',
+      { Scope: 'plants/create', Issuer: 'https://issuer.example' },
+      'The stack PlantStore accepts tokens from https://issuer.example: get one there, with the scope plants/create.',
+    ],
+    ['has no client', { ...outputs, ClientId: '' }, 'The stack PlantStore does not have the outputs of a Plant Store.'],
+  ])('says so if the stack %s', async (_, given, sentence) => {
+    const { environment } = await startAccount({ outputs: given }, secret);
+    await expect(read(environment)).rejects.toThrow(new Error(sentence));
+  });
+
+  test('gives the reason of AWS if the stack or the secret cannot be read', async () => {
+    const denied = { __type: 'AccessDeniedException', message: 'not authorized' };
+    const { environment } = await startAccount({ outputs }, () => ({ status: 400, body: denied }));
+    const ofStack = 'The stack Other cannot be read: Stack with id Other does not exist';
+    await expect(read(environment, 'Other')).rejects.toThrow(new Error(ofStack));
+    await expect(read(environment)).rejects.toThrow(/^The secret of the client \w+ cannot be read: not authorized$/);
+  });
+
+  const key = { AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' };
+  test.each<[what: string, environment: Record<string, string>, sentence: string]>([
+    ['no region', key, 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1'],
+    ['no credentials', { AWS_REGION: 'eu-central-1' }, 'no AWS credentials were found; set AWS_PROFILE'],
+  ])('says which variable to set if the environment has %s', async (_, environment, sentence) => {
+    await expect(read(environment)).rejects.toThrow(`The stack PlantStore cannot be read: ${sentence}`);
+  });
+});
+
+describe('fetching a token for a deployed stack', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  const noConnection = () => Promise.reject(new TypeError('fetch failed'));
+  const page = (status: number) => async () => new Response('<html>Not ready.</html>', { status });
+  const json = (status: number, body: unknown) => async () => Response.json(body, { status });
+  const token = json(200, { access_token: 'a.b.c' });
+
+  /** Fetches a token from a fake issuer, which gives each response of `atFirst` once, and then always `then`. */
+  const ask = async (atFirst: (() => Promise<Response>)[], then: () => Promise<Response>) => {
+    const answers = [...atFirst];
+    const fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(() => (answers.shift() ?? then)());
+    const said: string[] = [];
+    const started = performance.now();
+    const outcome = fetchDeployedToken(source, (line) => said.push(line)).catch(({ message }: Error) => message);
+    await vi.runAllTimersAsync();
+    const seconds = (performance.now() - started) / 1000;
+    return { outcome: await outcome, said, tries: fetch.mock.calls.length, seconds };
+  };
+
+  test.each<[what: string, notReady: () => Promise<Response>]>([
+    ['cannot be reached', noConnection],
+    ['answers 404 with JSON', json(404, { message: 'Not Found' })],
+    ['answers 200 with a page', page(200)],
+  ])('is retried, with only one message to the user, while the domain of the issuer %s', async (_, notReady) => {
+    const { outcome, said, tries } = await ask([notReady, notReady], token);
+    expect({ outcome, tries }).toEqual({ outcome: 'a.b.c', tries: 3 });
+    expect(said).toEqual([expect.stringMatching(/^The token issuer .*plants\.auth\.example.*up to a minute/)]);
+  });
+
+  test('gives up if no token has arrived within a minute', async () => {
+    const { outcome, said, tries, seconds } = await ask([], page(404));
+    expect(outcome).toBe(`The token issuer at ${source.tokenUrl} refused: 404`);
+    expect(said, 'messages').toHaveLength(1);
+    expect(tries, 'tries').toBeGreaterThan(10);
+    expect(seconds, 'seconds').toBeLessThanOrEqual(60);
+  });
+
+  test('is not retried if the issuer refuses', async () => {
+    const { outcome, said, tries } = await ask([json(400, { error: 'invalid_client' })], token);
+    expect(outcome).toBe(`The token issuer at ${source.tokenUrl} refused: invalid_client`);
+    expect({ said, tries }).toEqual({ said: [], tries: 1 });
+  });
 });

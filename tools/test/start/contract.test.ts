@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
-import { type Contract, exampleRequest, readContract } from '../../start/contract.ts';
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test, vi } from 'vitest';
+import { responses } from '../../../packages/emulator/gateway/response.ts';
+import { expectInContract, operations } from '../../../test/kit/contract.ts';
+import { type Contract, curlLine, exampleRequest, readContract } from '../../start/contract.ts';
 
 test('the example request sends the first example of a plant in the contract', async () => {
   expect(exampleRequest(await readContract())).toEqual({
@@ -44,4 +47,53 @@ test.each<[what: string, item: object]>([
   ['there is no operation', { summary: 'One plant.' }],
 ])('there is no example request if %s', (_, item) => {
   expect(exampleRequest({ paths: { '/plants/{id}': item } } as Contract)).toBeUndefined();
+});
+
+describe('the curl command that npm start prints', () => {
+  /**
+   * Runs `line` in a shell in which `curl` and `npm` only print their arguments. @returns the arguments that `curl` got
+   */
+  const words = (line: string): string[] => {
+    const print = `curl() { printf '%s\\n' "$@"; }; npm() { printf 'DATA_DIR=%s %s' "$DATA_DIR" "$*"; }\n`;
+    const env = { PATH: process.env['PATH'] };
+    return execFileSync('sh', ['-c', print + line], { env, encoding: 'utf8' })
+      .trimEnd()
+      .split('\n');
+  };
+
+  const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
+
+  test.each([undefined, "/srv/Tom's plants"])('sets DATA_DIR for npm if the local service has it: %s', (folder) => {
+    vi.stubEnv('DATA_DIR', folder);
+    vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");
+    const [, , , authorization, ...others] = words(curlLine('http://127.0.0.1:3000', moss));
+    expect(authorization).toBe(`authorization: Bearer DATA_DIR=${folder ?? ''} --prefix /home/it's me run -s token`);
+    expect(others).toEqual(['-H', 'content-type: application/json', '-d', moss.body]);
+  });
+
+  test('has each option on a separate line, and quotes the query of a request without a body', () => {
+    const line = curlLine('http://127.0.0.1:3000', { method: 'DELETE', path: "/plants?tag=a&tag=it's" });
+    expect(line.split(' \\\n')).toHaveLength(2);
+    const authorization = expect.stringMatching(/^authorization: Bearer /);
+    const address = "http://127.0.0.1:3000/plants?tag=a&tag=it's";
+    expect(words(line)).toEqual(['-sSi', '-X', 'DELETE', address, '-H', authorization]);
+  });
+});
+
+/**
+ * The gateway's responses that no operation documents: the path or method is unknown, the HTTP is malformed, the Expect
+ * header is not supported, or the request is a preflight.
+ */
+const ofOtherRequests = ['badRequest', 'notFound', 'noContent', 'expectationFailed'];
+
+describe.each(operations)('the contract of $routeKey', ({ routeKey, requestBody }) => {
+  // An operation without a request body need not document `bodyTooLarge`, because only an unexpected body leads to it.
+  const others = [...ofOtherRequests, ...(requestBody ? [] : ['bodyTooLarge'])];
+
+  test.each(Object.entries(responses).filter(([name]) => !others.includes(name)))(
+    'documents the response %s, which the gateway may send instead of a response of the function',
+    (_, { status, headers, body }) => {
+      expectInContract(status, String(headers['content-type']), String(body), routeKey);
+    },
+  );
 });

@@ -1,8 +1,89 @@
 /**
- * Tests which requests `npm start` prints when many arrive. The tests call `endSecond` instead of waiting for a second.
+ * Tests the line that `npm start` prints for a request, and which requests get one when many arrive. The tests call
+ * `endSecond` instead of waiting for a second.
  */
-import { beforeEach, expect, test } from 'vitest';
-import { RequestLog } from '../../start/request-log.ts';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { prebuildBundles } from '../../start/bundles.ts';
+import { accessLine, RequestLog } from '../../start/request-log.ts';
+
+const entry = { method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
+
+const logging = (message: object) => ({ ...entry, log: [{ functionName: 'Worker', level: 'ERROR', message }] });
+
+describe('the line that npm start prints for a request', () => {
+  test('has the method, path, status, duration and request id, and what the functions logged', () => {
+    const log = [
+      { functionName: 'Authorizer0123ABCD', level: 'INFO', message: { outcome: 'allowed', gatewayRequestId: 'aBc=' } },
+      { functionName: 'CreatePlant89EF4567', level: 'ERROR', message: 'two\nlines' },
+    ];
+    expect(accessLine({ ...entry, log })).toBe(
+      'POST /plants 200 2 ms aBc= | Authorizer INFO {"outcome":"allowed"} | CreatePlant ERROR "two\\nlines"',
+    );
+  });
+
+  describe('is followed by the stack traces that the functions logged', () => {
+    const [{ folder = '', environment = {} } = {}] = inject('stack').functions;
+    const bundle = environment['BUNDLE_SHA256'];
+    const trace = (file: string): string => `TypeError: oops\n    at start (${file}:1:2000)`;
+    beforeAll(() => prebuildBundles());
+
+    test('translated to the files and lines of the TypeScript sources', () => {
+      const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { stack: trace(`${folder}/index.js`) } };
+      const [line, ...below] = accessLine(logging({ outcome: 'failed', cause, bundle })).split('\n');
+      expect(line).toBe(
+        'POST /plants 200 2 ms aBc= | Worker ERROR {"outcome":"failed","cause":{"name":"Error","cause":{}}}',
+      );
+      expect(below).toEqual([
+        '    Error: outer',
+        '        at a',
+        '    TypeError: oops',
+        expect.stringMatching(/^ {8}at start \((?!\/)\S+:\d+:\d+\)$/),
+      ]);
+    });
+
+    test('unchanged if the files that they name are not bundles that the service runs, whatever the hash in the log says', async () => {
+      const { folder: other, remove } = await temporaryFolder();
+      onTestFinished(remove);
+      const changed = path.join(other, 'index.js');
+      await writeFile(changed, 'changed();');
+      for (const file of [changed, '/none/index.js'])
+        expect(accessLine(logging({ stack: trace(file), bundle }))).toContain(`at start (${file}:1:2000)`);
+    });
+  });
+
+  test('includes an error that a function logged together with other values', () => {
+    const error = { errorType: 'TypeError', errorMessage: 'oops', stackTrace: ['TypeError: oops', '    at a'] };
+    expect(
+      accessLine({ ...entry, log: [{ functionName: 'Worker', level: 'WARN', message: 'Tried:', ...error }] }),
+    ).toBe(
+      'POST /plants 200 2 ms aBc= | Worker WARN {"message":"Tried:","errorType":"TypeError","errorMessage":"oops"}\n' +
+        '    TypeError: oops\n        at a',
+    );
+  });
+
+  test('cannot be forged by text in a stack trace, and control characters are escaped in all its parts', () => {
+    const stack = 'Error: \x1b[2Jx\rPOST /plants 200\nPOST /plants 200\n    at a';
+    const forged = { ...logging({ name: '\x9b', stack }), path: '/\x9b', error: 'no\x1b[2J\n  more' };
+    expect(accessLine(forged).split('\n')).toEqual([
+      'POST /\\u009b 200 2 ms aBc= | Worker ERROR {"name":"\\u009b"} | no\\u001b[2J more',
+      '    Error: \\u001b[2Jx\\u000dPOST /plants 200',
+      '    POST /plants 200',
+      '        at a',
+    ]);
+  });
+
+  test('is aligned in columns on a terminal', () => {
+    const terminal = Object.assign(new PassThrough(), { isTTY: true });
+    const plain = (line: string) => stripVTControlCharacters(line);
+    expect(plain(accessLine({ ...entry, path: '/long' }, terminal))).toBe('POST /long     200    2 ms aBc=');
+    expect(plain(accessLine({ ...entry, path: '/' }, terminal))).toBe('POST /         200    2 ms aBc=');
+  });
+});
 
 let lines: string[];
 let log: RequestLog;

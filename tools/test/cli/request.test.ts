@@ -1,8 +1,105 @@
-/** Tests how `npm run request -- --stack` finds a request in the logs of a deployed stack. */
-import { describe, expect, test, vi } from 'vitest';
+/** Tests what `npm run request` finds and prints; the real bundles behind the local gateway log the local requests. */
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
-import { programs, run } from '../../../test/kit/local-service.ts';
-import { findDeployedRequest } from '../../cli/traced-request.ts';
+import { dynamoDbError, type FaultyStore, startFaultyStore } from '../../../test/kit/faulty-store.ts';
+import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { newId } from '../../../test/kit/responses.ts';
+import { startTrialStack, type TrialStack } from '../../../test/kit/trial-stack.ts';
+import { isUnavailable, retryWhile } from '../../../test/kit/waiting.ts';
+import { describeRequest, findDeployedRequest, findLocalRequest } from '../../cli/traced-request.ts';
+import { writeSession } from '../../start/session.ts';
+
+test('the text that describes a request shows a stack trace line by line, and escapes control characters in log lines', () => {
+  const summary = { method: 'POST', path: '/plants', status: 500, milliseconds: 7 };
+  const message = { outcome: 'failed', cause: { name: '\u001b[2J', stack: 'Error: no\n    at put (index.js:1:2)' } };
+  expect(describeRequest({ summary, errors: [], lines: [{ who: 'CreatePlant', level: 'ERROR', message }] })).toBe(
+    [
+      'POST /plants 500 7 ms',
+      'CreatePlant ERROR {',
+      '  "outcome": "failed",',
+      '  "cause": {',
+      '    "name": "\\u001b[2J",',
+      '    "stack": "Error: no',
+      '    at put (index.js:1:2)"',
+      '  }',
+      '}',
+    ].join('\n'),
+  );
+});
+
+test.each<[message: unknown, text: string]>([
+  [undefined, ''],
+  [{ folder: 'C:\\new' }, '{"folder":"C:\\\\new"}'],
+])('npm run request shows the log message %j as %j', (message, text) => {
+  const description = describeRequest({
+    errors: ['no\u009b2J'],
+    lines: [{ who: 'Authorizer', level: 'INFO', message }],
+  });
+  expect(description.split('\n').slice(1)).toEqual([`Authorizer INFO ${text}`, 'Gateway: no\\u009b2J']);
+});
+
+test("npm run request shows the gateway's reason for refusing a request, but only if the gateway called no function for it", () => {
+  const summary = { method: 'POST', path: '/plants', status: 413, milliseconds: 7 };
+  expect(describeRequest({ summary, errors: [], lines: [] })).toContain('Gateway: the body is over 10 MB');
+  const lines = [{ who: 'CreatePlant', level: 'INFO', message: { outcome: 'refused', error: 41301 } }];
+  expect(describeRequest({ summary, errors: [], lines })).not.toContain('Gateway');
+});
+
+describe('npm run request, with the local service,', () => {
+  let store: FaultyStore;
+  let stack: TrialStack;
+  beforeAll(async () => {
+    store = await startFaultyStore('plants');
+    stack = await startTrialStack(store.endpoint);
+  });
+  afterAll(async () => {
+    await stack.close();
+    await store.close();
+  });
+
+  /** Writes a session file, so that the commands treat the service at `url` as the running local service. */
+  const makeLocal = async (url: string): Promise<void> => {
+    const { folder, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    const unused = { tokenUrl: 'x', clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
+    writeSession(folder, { url, ...unused });
+    vi.stubEnv('DATA_DIR', folder);
+  };
+  beforeEach(() => makeLocal(stack.url));
+
+  const denied = newId();
+  const moss = (id = newId()): string => `{"id":${id},"name":"Moss"}`;
+
+  type Sent = { body?: string; path?: string; headers?: Record<string, string> };
+
+  test.each<[status: number, sent: Sent, cause: RegExp]>([
+    [400, { body: '{' }, /^POST \/plants 400 \d+ ms\nAuthorizer INFO .*\nCreatePlant INFO .*"outcome":"refused"/],
+    [403, { headers: { authorization: 'Bearer a.b.c' } }, /^Authorizer INFO .*"reason":"malformed"/m],
+    [400, { path: '/%' }, /^Gateway: the path has an invalid escape sequence$/m],
+    [404, { path: '/shrubs' }, /^POST \/shrubs 404 .*\nGateway: the API has no route/],
+    [500, { body: moss(denied) }, /^CreatePlant ERROR (?=.*"error": ?50001\b).*"AccessDeniedException"/ms],
+  ])('shows the cause of the status %i: %j', async (status, sent, cause) => {
+    store.fail(denied, dynamoDbError(400, 'AccessDeniedException'));
+    const { body = moss(), path = '/plants', headers = {} } = sent;
+    const all = { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', ...headers };
+    // On a busy machine, the service may run out of time, and respond with 503.
+    const response = await retryWhile(
+      () => fetch(stack.url + path, { method: 'POST', headers: all, body }),
+      (each) => isUnavailable(each.status),
+    );
+    expect(response.status).toBe(status);
+    expect(describeRequest(await findLocalRequest(String(response.headers.get('apigw-requestid'))))).toMatch(cause);
+  });
+
+  test('says, for the id of a request that the service does not know, how many requests the service keeps', async () => {
+    await expect(findLocalRequest('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
+  });
+
+  test('says that the service was probably killed if it does not answer', async () => {
+    await makeLocal('http://127.0.0.1:9');
+    await expect(findLocalRequest('x')).rejects.toThrow(/does not answer; it was probably killed/);
+  });
+});
 
 const id = 'JKJaXmPLvHcESHA=';
 const [authorizing, creating] = ['5b7e1f0a-0000-4000-8000-000000000001', '5b7e1f0a-0000-4000-8000-000000000002'];
