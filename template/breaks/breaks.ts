@@ -340,7 +340,7 @@ const byFile: Record<string, Row[]> = {
   'tools/start/request-log.ts': [
     [".replaceAll(/^/gm, '    ')", '', 'A line of a stack trace can pass for the line of a request.'],
     [
-      '(entry.status < 500 || second.failures > failureLines)',
+      '(entry.status < 500 || this.#failures > failureLines)',
       'entry.status < 500',
       'In an outage, the stack traces of hundreds of requests fill the terminal each second.',
     ],
@@ -348,11 +348,7 @@ const byFile: Record<string, Row[]> = {
   'tools/start/bundles.ts': [
     ['originalLine + 1', 'originalLine', 'A stack trace names the line above the one that threw.'],
     ["sourcemap: 'external'", "sourcemap: 'linked'", 'The bundle with a source map is not the one that is deployed.'],
-    [
-      'maps.values().find((each) => each.sha256 === sha256)',
-      'maps.values().find(() => true)',
-      'The stack trace of one function names lines of another.',
-    ],
+    ['each.sha256 === sha256', 'true', 'The stack trace of one function names lines of another.'],
   ],
   'tools/start/main.ts': [
     [
@@ -362,7 +358,7 @@ const byFile: Record<string, Row[]> = {
     ],
     ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
     [
-      'cleanUps.push(() => removeSession())',
+      'cleanUps.defer(() => removeSession())',
       'void removeSession',
       'The session file, which has a secret, stays after a stop.',
     ],
@@ -415,7 +411,11 @@ const byFile: Record<string, Row[]> = {
   ],
   'tools/start/session.ts': [
     ["mode: 0o600, flag: 'wx'", "flag: 'wx'", "Other users may read the client's secret."],
-    ['if (readText(file) === text) rmSync(file)', 'rmSync(file)', "A stop removes a file of the user's."],
+    [
+      'if (isDeepStrictEqual(parseSession(file), session)) rmSync(file)',
+      'rmSync(file)',
+      "A stop removes a file of the user's.",
+    ],
     [
       "'client_credentials', scope }",
       "'client_credentials', scope: source.scope }",

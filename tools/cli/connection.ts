@@ -33,31 +33,25 @@ const readToken = (target: Target): string => {
   return token;
 };
 
-type Failed = Result<'createPlant'> & { ok: false };
+export type Failed = Result<'createPlant'> & { ok: false };
 
 /** Says in one sentence why a request failed, with advice if there is any, and adds the request's id if it is known. */
 export const explain = (result: Failed, url: string): string =>
   `${advice(result, url)}${result.requestId === undefined ? '' : ` [request ${result.requestId}]`}`;
+
+/** Statuses of the gateway's error responses after which the same request may succeed later. */
+export const temporary = [429, 500, 502, 503, 504];
 
 const advice = (result: Failed, url: string): string => {
   const { error, message } = result;
   if (error === 'no answer')
     return `Nothing answers at ${url} (${message}): check --url, or start the service: npm start`;
   if (error !== 'gateway') return `The plant is not stored (${error}): ${message}`;
-  switch (result.status) {
-    case 401:
-    case 403:
-    case 431:
-      return `The token was refused at ${url} (${result.status}): get another one with npm run -s token (for a deployment: npm run -s token -- --stack PlantStore)`;
-    case 413:
-      return `The plant is too large (413: ${message}).`;
-    case 429:
-    case 500:
-    case 502:
-    case 503:
-    case 504:
-      return `The plant is not stored (${result.status}: ${message}): try again later, which is safe.`;
-    default:
-      return `No Plant Store answers at ${url} (${result.status}): check --url.`;
-  }
+  const { status } = result;
+  if ([401, 403, 431].includes(status))
+    return `The token was refused at ${url} (${status}): get another one with npm run -s token (for a deployment: npm run -s token -- --stack PlantStore)`;
+  if (status === 413) return `The plant is too large (413: ${message}).`;
+  if (temporary.includes(status))
+    return `The plant is not stored (${status}: ${message}): try again later, which is safe.`;
+  return `No Plant Store answers at ${url} (${status}): check --url.`;
 };

@@ -1,6 +1,7 @@
 /** Sends the plants in a file (NDJSON: one JSON text per line) to the service. */
 import { pMapIterable } from 'p-map';
 import type { NewPlant, Result } from '../../packages/client/plant-store-client.ts';
+import { type Failed, temporary } from './connection.ts';
 
 /** A line of the file. `number` counts from 1; `end` is the byte offset after the line and its line break. */
 type Line = { number: number; end: number; bytes: Buffer };
@@ -32,14 +33,13 @@ const [newline, space, hash] = [0x0a, 0x20, 0x23];
  * Statuses of the gateway's error responses that concern one request only. If a gateway error has any other status,
  * every further line would fail in the same way, so the import ends.
  */
-const perRequest = new Set([413, 429, 500, 502, 503, 504]);
+const perRequest = [413, ...temporary];
 
 /** Thrown to end an import if all remaining lines would fail for the same reason. */
 export class ImportEnded extends Error {
-  override readonly name = 'ImportEnded';
-  readonly result: Result<'createPlant'> & { ok: false };
+  readonly result: Failed;
 
-  constructor(result: Result<'createPlant'> & { ok: false }) {
+  constructor(result: Failed) {
     super(result.message);
     this.result = result;
   }
@@ -67,7 +67,7 @@ export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 
         return { ...line, outcome: isRepeated ? 'already there' : 'new' };
       }
       const { error, message, requestId } = result;
-      if (error === 'no answer' || (error === 'gateway' && !perRequest.has(result.status)))
+      if (error === 'no answer' || (error === 'gateway' && !perRequest.includes(result.status)))
         throw new ImportEnded(result);
       return failed({ error, message, requestId });
     },

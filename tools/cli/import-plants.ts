@@ -10,9 +10,7 @@ import { connect, explain, type Target } from './connection.ts';
 import { type Create, type Failure, ImportEnded, importLines } from './import-lines.ts';
 import { Progress } from './progress.ts';
 
-export class Stopped extends Error {
-  override readonly name = 'Stopped';
-}
+export class Stopped extends Error {}
 
 type Options = Target & { from?: number };
 

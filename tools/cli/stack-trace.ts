@@ -3,7 +3,7 @@
  */
 import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError } from 'commander';
-import { hasPlaces, OtherBundle, StackTraces, takeStacks } from '../start/bundles.ts';
+import { hasPlaces, listMaps, mapOf, prebuildBundles, takeStacks, toSources } from '../start/bundles.ts';
 import { messageOf, printable } from '../start/terminal.ts';
 
 const hash = (given: string): string => {
@@ -21,8 +21,6 @@ const { bundle } = new Command('npm run -s stack-trace --')
   .parse()
   .opts<{ bundle?: string }>();
 
-const traces = new StackTraces();
-
 /** Parses the JSON object in a log line; `before` is the text before the object, such as a time. */
 const parse = (input: string): { before: string; value: unknown } | undefined => {
   const start = input.indexOf('{');
@@ -35,9 +33,15 @@ const parse = (input: string): { before: string; value: unknown } | undefined =>
 
 const inSources = (stack: string, sha256 = bundle): string => {
   if (!hasPlaces(stack)) return stack;
-  if (sha256 !== undefined) return traces.toSources(stack, sha256);
+  if (sha256 === undefined) {
+    throw new Error(
+      `The input does not say which bundle ran. Name it with --bundle: the function's variable BUNDLE_SHA256 has it. The files in this folder make ${listMaps()}.`,
+    );
+  }
+  const map = mapOf(sha256);
+  if (map !== undefined) return toSources(stack, () => map);
   throw new Error(
-    `The input does not say which bundle ran. Name it with --bundle: the function's variable BUNDLE_SHA256 has it. The files in this folder make ${traces.describe()}.`,
+    `The bundle ${sha256} ran, but the files in this folder make ${listMaps()}.\nCheck out the commit that was deployed when the line was logged (on GitHub, see the runs of the workflow Deploy), run npm ci, and try again.`,
   );
 };
 
@@ -53,15 +57,10 @@ if (process.stdin.isTTY) console.error('Paste lines of a log, or a stack trace. 
 const input = (await text(process.stdin)).trimEnd();
 try {
   if (!hasPlaces(input)) throw new Error('The input has no line of a stack trace such as /var/task/index.js:25:26897.');
+  await prebuildBundles();
   // First try to read the whole input as one record, because CloudWatch's console shows a record as several lines.
   console.log(printable(unfold(input) ?? input.replaceAll(/^.*$/gm, (line) => unfold(line) ?? inSources(line))));
 } catch (error) {
-  if (!(error instanceof Error)) throw error;
   console.error(messageOf(error));
-  if (error instanceof OtherBundle) {
-    console.error(
-      'Check out the commit that was deployed when the line was logged (on GitHub, see the runs of the workflow Deploy), run npm ci, and try again.',
-    );
-  }
   process.exitCode = 1;
 }

@@ -1,33 +1,21 @@
 /** Makes the bundles of the functions, keeps their source maps, and translates stack traces with them. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type BuildContext, type BuildOptions, build, buildSync, context, type OutputFile, stop } from 'esbuild';
+import { type BuildContext, type BuildOptions, build, context, type OutputFile, stop } from 'esbuild';
 import { esbuildOptions, functions, listDevEntries, listEntries, setBundle } from '../../infra/bundling.ts';
 
 /**
  * esbuild's options for a separate source map, with paths relative to the project's folder. The bundle stays the same
  * as the deployed one, and the map is not deployed.
  */
-export const mapOptions = {
+const mapOptions = {
   sourcemap: 'external',
   sourcesContent: false,
   outfile: path.resolve(import.meta.dirname, '../../index.js'),
 } satisfies BuildOptions;
-
-/**
- * Finds the bundle and the source map in esbuild's output for an entry file. `map` is undefined if `code` contains it.
- */
-export const splitOutput = (entry: string, files: OutputFile[]): { code: OutputFile; map: OutputFile | undefined } => {
-  const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
-  const code = files.find((file) => !isMap(file));
-  if (code === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
-  return { code, map: files.find(isMap) };
-};
-
-export const sha256Of = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
 
 /**
  * esbuild's options for debugging: readable code and a source map. The paths in the map are absolute, because the CDK
@@ -44,59 +32,29 @@ const debugOptions = {
  * esbuild's options for an entry. With `debug`, a debugger can show the sources, but the bundle differs from the one
  * that would be deployed.
  */
-export const bundleOptions = (entry: string, debug: boolean) => ({
+const bundleOptions = (entry: string, debug: boolean) => ({
   ...esbuildOptions(entry),
   ...(debug ? debugOptions : mapOptions),
 });
 
+/** A function's bundle. `map` is the source map as JSON, or undefined if `code` contains the source map. */
+export type Bundle = { code: Uint8Array; map: string | undefined };
+
+const bundleIn = (files: OutputFile[] = []): Bundle => {
+  const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
+  const code = files.find((file) => !isMap(file));
+  if (code === undefined) throw new Error('esbuild produced no output.');
+  return { code: code.contents, map: files.find(isMap)?.text };
+};
+
 /** Bundles entries in esbuild's own process, so that this process can do other work, such as loading CDK. */
 export const prebuildBundles = async ({ debug = false, entries = listEntries() } = {}): Promise<void> => {
-  const make = async (entry: string): Promise<void> => {
-    const { code, map } = splitOutput(entry, (await build(bundleOptions(entry, debug))).outputFiles);
-    setBundle(entry, code.contents);
-    if (map !== undefined) keepMap(entry, code.contents, map.text);
-  };
+  const make = async (entry: string): Promise<void> =>
+    keepBundle(entry, bundleIn((await build(bundleOptions(entry, debug))).outputFiles));
   await Promise.all(entries.map(make));
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();
 };
-
-type KeptMap = { sha256: string; text: string; parsed?: SourceMap };
-
-/**
- * The source map of each entry file's newest bundle. Older maps are dropped, because a service that reloads for days
- * would collect thousands of them.
- */
-const maps = new Map<string, KeptMap>();
-
-export const keepMap = (entry: string, code: Uint8Array, map: string): void =>
-  void maps.set(entry, { sha256: sha256Of(code), text: map });
-
-/**
- * Finds the source map of a bundle by the hash of the bundle's file. Returns undefined if the service runs no bundle
- * with that hash.
- */
-export const mapOf = (file: string): SourceMap | undefined => {
-  const sha256 = hashOf(file);
-  const kept = maps.values().find((each) => each.sha256 === sha256);
-  if (kept !== undefined) kept.parsed ??= new SourceMap(JSON.parse(kept.text));
-  return kept?.parsed;
-};
-
-/**
- * Hashes a file. Returns undefined if the file does not exist, which may happen because the path is from a logged stack
- * trace, and a function may log any text.
- */
-const hashOf = (file: string): string | undefined => {
-  try {
-    return sha256Of(readFileSync(file));
-  } catch {
-    return undefined;
-  }
-};
-
-/** A function's bundle. `map` is the source map as JSON, or undefined if `code` contains the source map. */
-export type Bundle = { code: Buffer; map: string | undefined };
 
 /**
  * Bundles the functions again and again. esbuild keeps the files that it has parsed, so each further run takes a third
@@ -112,78 +70,72 @@ export class Bundler {
 
   /** Bundles every entry file. @returns the bundles by entry file @throws Error with the file and line of each error */
   async bundle(): Promise<Map<string, Bundle>> {
-    const results = await Promise.allSettled(listDevEntries().map((entry) => this.#bundle(entry)));
-    return new Map(
-      results.map((result) => {
-        if (result.status === 'rejected') throw result.reason;
-        return result.value;
-      }),
-    );
+    const bundling = listDevEntries().map(async (entry) => [entry, await this.#bundle(entry)] as const);
+    // Wait for all, so that none is still in progress when the next run begins.
+    await Promise.allSettled(bundling);
+    return new Map(await Promise.all(bundling));
   }
 
   async close(): Promise<void> {
     await Promise.allSettled([...this.#contexts.values()].map(async (each) => (await each).dispose()));
   }
 
-  async #bundle(entry: string): Promise<[entry: string, bundle: Bundle]> {
+  async #bundle(entry: string): Promise<Bundle> {
     const created = this.#contexts.get(entry) ?? context({ ...bundleOptions(entry, this.#debug), logLevel: 'silent' });
     this.#contexts.set(entry, created);
-    const { code, map } = splitOutput(entry, (await (await created).rebuild()).outputFiles ?? []);
-    return [entry, { code: Buffer.from(code.contents), map: map?.text }];
+    return bundleIn((await (await created).rebuild()).outputFiles);
   }
 }
+
+type KeptMap = { sha256: string; text: string; parsed?: SourceMap };
 
 /**
- * Thrown if the bundle to which a stack trace refers was not built from the files in the project's folder but, for
- * example, from another commit.
+ * The source map of each entry file's newest bundle. Older maps are dropped, because a service that reloads for days
+ * would collect thousands of them.
  */
-export class OtherBundle extends Error {
-  override readonly name = 'OtherBundle';
-}
+const maps = new Map<string, KeptMap>();
+
+export const sha256Of = (code: Uint8Array): string => hash('sha256', code);
+
+/** Makes a bundle the one that is synthesized for its entry file, and keeps its source map. */
+export const keepBundle = (entry: string, { code, map }: Bundle): void => {
+  setBundle(entry, code);
+  if (map !== undefined) maps.set(entry, { sha256: sha256Of(code), text: map });
+};
+
+/** Lists the hashes of the bundles whose source maps are kept, each with its entry file. */
+export const listMaps = (): string =>
+  [...maps].map(([entry, { sha256 }]) => `${sha256} (functions/${entry})`).join(', ');
+
+/** Returns the source map of the bundle with a hash, or undefined if no bundle with that hash was made. */
+export const mapOf = (sha256: string | undefined): SourceMap | undefined => {
+  const kept = maps.values().find((each) => each.sha256 === sha256);
+  if (kept !== undefined) kept.parsed ??= new SourceMap(JSON.parse(kept.text));
+  return kept?.parsed;
+};
 
 /**
- * Translates a stack trace to lines of the source files if the bundle that ran is the same as one built from the
- * project's folder. Builds all bundles once, when they are first needed.
+ * Hashes a file. Returns undefined if the file does not exist, which may happen because the path is from a logged stack
+ * trace, and a function may log any text.
  */
-export class StackTraces {
-  #built: { entry: string; sha256: string; map: SourceMap }[] | undefined;
-
-  describe(): string {
-    return this.#bundles.map(({ entry, sha256 }) => `${sha256} (functions/${entry})`).join(', ');
+export const hashOf = (file: string): string | undefined => {
+  try {
+    return sha256Of(readFileSync(file));
+  } catch {
+    return undefined;
   }
-
-  /**
-   * Replaces the positions in a stack trace with positions in the source files.
-   * @param sha256 is the hash of the bundle that ran
-   * @throws OtherBundle if the files in the project's folder do not make that bundle
-   */
-  toSources(stack: string, sha256: string): string {
-    const map = this.#bundles.find((each) => each.sha256 === sha256)?.map;
-    if (map === undefined)
-      throw new OtherBundle(`The bundle ${sha256} ran, but the files in this folder make ${this.describe()}.`);
-    return toSources(stack, () => map);
-  }
-
-  get #bundles() {
-    this.#built ??= listEntries().map((entry) => {
-      const options = { ...esbuildOptions(entry), ...mapOptions, logLevel: 'silent' } as const;
-      const { code, map } = splitOutput(entry, buildSync(options).outputFiles);
-      return { entry, sha256: sha256Of(code.contents), map: new SourceMap(JSON.parse(map?.text ?? '')) };
-    });
-    return this.#built;
-  }
-}
+};
 
 /** Matches a position in a bundle, such as /var/task/index.js:25:26897, and any minified function name before it. */
 const place = /((?<=\bat (?:async )?)(?:new )?[\w$]{1,3} \()?(?<![^\s"'()])([^\s"'()]*\/index\.js):(\d+):(\d+)(\)?)/g;
 
 /**
  * Replaces each position in a bundle, such as /var/task/index.js:25:26897, by its source file, line and column.
- * @param mapOf returns the source map of the bundle at a path; if it returns undefined, the position is kept
+ * @param mapAt returns the source map of the bundle at a path; if it returns undefined, the position is kept
  */
-export const toSources = (stack: string, mapOf: (bundle: string) => SourceMap | undefined): string =>
+export const toSources = (stack: string, mapAt: (bundle: string) => SourceMap | undefined): string =>
   stack.replaceAll(place, (found, minified = '', bundle: string, line: string, column: string, end: string) => {
-    const origin = mapOf(bundle)?.findEntry(Number(line) - 1, Number(column) - 1);
+    const origin = mapAt(bundle)?.findEntry(Number(line) - 1, Number(column) - 1);
     if (origin === undefined || !('originalSource' in origin)) return found;
     const { originalSource, originalLine, originalColumn } = origin;
     return `${originalSource}:${originalLine + 1}:${originalColumn + 1}${minified === '' ? end : ''}`;

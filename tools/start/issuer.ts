@@ -6,23 +6,8 @@ import { generate } from 'selfsigned';
 import { allScopes } from './contract.ts';
 import { closeServer, listen } from './listen.ts';
 
-/**
- * What a client needs to get a token, and what the stack needs to verify the token. `scope` has all scopes that the
- * client may ask for, separated by spaces; `certificate` (PEM) is self-signed.
- */
-export type LocalIssuer = {
-  issuer: string;
-  jwksUri: string;
-  audience: string;
-  scope: string;
-  tokenUrl: string;
-  clientId: string;
-  clientSecret: string;
-  certificate: string;
-  /** Changes the scopes that the client may ask for. Issued tokens, keys and the client's secret stay valid. */
-  setScope: (scope: string) => void;
-  close: () => Promise<void>;
-};
+/** What a client needs to get a token, and what the stack needs to verify the token. */
+export type LocalIssuer = Awaited<ReturnType<typeof startIssuer>>;
 
 const audience = 'urn:plant-store';
 const clientId = 'local-client';
@@ -35,7 +20,7 @@ const tokenLifetime = 3_600;
  * uses https, because the authorizer fetches keys only by https. Key, secret and certificate are new at each start.
  * @param scope the scopes that the client may ask for, separated by spaces
  */
-export const startIssuer = async (scope = allScopes): Promise<LocalIssuer> => {
+export const startIssuer = async (scope = allScopes) => {
   const { key, certificate } = await makeCertificate();
   const server = createServer({ key, cert: certificate });
   const issuer = `https://127.0.0.1:${await listen(server, 0)}`;
@@ -80,11 +65,14 @@ export const startIssuer = async (scope = allScopes): Promise<LocalIssuer> => {
     issuer,
     jwksUri: `${issuer}/jwks`,
     audience,
+    /** All scopes that the client may ask for, separated by spaces. */
     scope,
     tokenUrl: `${issuer}/token`,
     clientId,
     clientSecret,
+    /** The self-signed certificate of the issuer, in PEM. */
     certificate,
+    /** Changes the scopes that the client may ask for. Issued tokens, keys and the client's secret stay valid. */
     setScope: (changed: string) => {
       local.scope = changed;
       server.removeAllListeners('request').on('request', providerOf(changed).callback());

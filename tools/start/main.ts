@@ -22,17 +22,7 @@ const sayRequest = (line: string): void => console.log(line);
 const { debug, verbose, watch } = readOptions();
 
 /** Clean-up steps, run in reverse order when the service stops or its start fails half-way. */
-const cleanUps: (() => unknown)[] = [];
-
-const stop = async (): Promise<void> => {
-  for (let last = cleanUps.pop(); last !== undefined; last = cleanUps.pop()) {
-    try {
-      await last();
-    } catch (error) {
-      console.error(printable(`Error while stopping: ${inspect(error)}`));
-    }
-  }
-};
+const cleanUps = new AsyncDisposableStack();
 
 /** Creates a folder that only this user can open. It is removed however this process ends, except by `kill -9`. */
 const temporaryFolder = (): string => {
@@ -57,7 +47,7 @@ const start = async (): Promise<void> => {
   await closeServer(portProbe);
 
   say('Opening the data folder ...');
-  cleanUps.push(await lockFolder(dataFolder()));
+  cleanUps.defer(await lockFolder(dataFolder()));
   removeStaleSession(dataFolder());
 
   // Importing issuer.ts and stack.ts takes half of the start-up time, so import them while esbuild bundles the
@@ -71,7 +61,7 @@ const start = async (): Promise<void> => {
 
   say('Starting a token issuer ...');
   const issuer = await startIssuer();
-  cleanUps.push(issuer.close);
+  cleanUps.defer(issuer.close);
 
   say('Serving the stack ...');
   const { issuer: issuerUrl, audience, jwksUri } = issuer;
@@ -83,7 +73,7 @@ const start = async (): Promise<void> => {
   const app = makeApp(assets, { ...readCdkJson(), ...context });
   const requestLog = new RequestLog(sayRequest);
   setInterval(() => requestLog.endSecond(), 1_000).unref();
-  cleanUps.push(() => requestLog.endSecond());
+  cleanUps.defer(() => requestLog.endSecond());
   const emulator = await serve({
     app,
     store: endpoint ? { endpoint } : { folder: dataFolder() },
@@ -97,14 +87,14 @@ const start = async (): Promise<void> => {
       routeKeys: () => emulator.routeKeys,
     }),
   });
-  cleanUps.push(emulator.close);
+  cleanUps.defer(emulator.close);
   const { url } = emulator;
 
   const { tokenUrl, clientId, clientSecret, certificate } = issuer;
   const shareSession = (scope: string): (() => void) =>
     writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate });
   let removeSession = shareSession(issuer.scope);
-  cleanUps.push(() => removeSession());
+  cleanUps.defer(() => removeSession());
 
   if (watch) {
     const { startWatching } = await import('./watch/watch.ts');
@@ -113,7 +103,7 @@ const start = async (): Promise<void> => {
       removeSession();
       removeSession = shareSession(scope);
     };
-    cleanUps.push(await startWatching({ debug: debug !== undefined, emulator, app, assets, context, onScope }));
+    cleanUps.defer(await startWatching({ debug: debug !== undefined, emulator, app, assets, context, onScope }));
   }
 
   announce(emulator, contract);
@@ -137,7 +127,9 @@ const end = async (exitCode: number): Promise<void> => {
   stopping = true;
   setTimeout(() => process.exit(1), 10_000).unref();
   if (debug !== undefined) await (await import('./inspector.ts')).closeInspector();
-  await stop();
+  await cleanUps.disposeAsync().catch((error) => {
+    console.error(printable(`Error while stopping: ${inspect(error)}`));
+  });
   process.exit(exitCode);
 };
 

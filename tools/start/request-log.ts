@@ -1,7 +1,7 @@
 /** Prints a line for each request to the local service, or a summary if there are many. */
 import { styleText } from 'node:util';
 import type { AccessLogEntry, LogLine } from 'http-api-emulator';
-import { mapOf, takeStacks, toSources } from './bundles.ts';
+import { hashOf, mapOf, takeStacks, toSources } from './bundles.ts';
 import { printable } from './terminal.ts';
 
 /**
@@ -15,26 +15,13 @@ const readable = 20;
  */
 const failureLines = 3;
 
-/** Counts the requests of the current second. `unprinted` has, by status, those that were not printed. */
-class Second {
-  requests = 0;
-  failures = 0;
-  readonly unprinted = new Map<number, number>();
-
-  /** Sums up, in one line, the requests that were not printed. Returns undefined if all were printed. */
-  summary(): string | undefined {
-    if (this.unprinted.size === 0) return undefined;
-    const statuses = [...this.unprinted].sort(([one], [other]) => one - other);
-    const count = statuses.reduce((sum, [, each]) => sum + each, 0);
-    const counts = statuses.map(([status, each]) => `${each} × ${status}`).join(', ');
-    return `${count} more requests (--verbose prints each): ${counts}`;
-  }
-}
-
 /** Prints a line for each request. In a second with many requests, one summary line replaces most of these lines. */
 export class RequestLog {
   readonly #print: (line: string) => void;
-  #second = new Second();
+  /** The requests and the failures of the current second, and the status of each request that was not printed. */
+  #requests = 0;
+  #failures = 0;
+  #unprinted: number[] = [];
   /**
    * Whether the previous second had more requests than `readable`, so that nobody could read a line for each. If so,
    * only the first failures of the current second get a log line.
@@ -46,13 +33,11 @@ export class RequestLog {
   }
 
   add(entry: AccessLogEntry): void {
-    const second = this.#second;
-    second.requests += 1;
-    const isBusy = this.#wasBusy || second.requests > readable;
-    if (isBusy && entry.status >= 500) second.failures += 1;
-    if (isBusy && (entry.status < 500 || second.failures > failureLines)) {
-      second.unprinted.set(entry.status, (second.unprinted.get(entry.status) ?? 0) + 1);
-    } else this.#print(accessLine(entry));
+    this.#requests += 1;
+    const isBusy = this.#wasBusy || this.#requests > readable;
+    if (isBusy && entry.status >= 500) this.#failures += 1;
+    if (isBusy && (entry.status < 500 || this.#failures > failureLines)) this.#unprinted.push(entry.status);
+    else this.#print(accessLine(entry));
   }
 
   /**
@@ -60,10 +45,14 @@ export class RequestLog {
    * summary of them. Must be called once a second.
    */
   endSecond(): void {
-    const summary = this.#second.summary();
-    if (summary !== undefined) this.#print(summary);
-    this.#wasBusy = this.#second.requests > readable;
-    this.#second = new Second();
+    // An object lists keys that are numbers in ascending order.
+    const byStatus = Object.entries(Object.groupBy(this.#unprinted, (status) => status));
+    const counts = byStatus.map(([status, each = []]) => `${each.length} × ${status}`).join(', ');
+    if (counts !== '') this.#print(`${this.#unprinted.length} more requests (--verbose prints each): ${counts}`);
+    this.#wasBusy = this.#requests > readable;
+    this.#requests = 0;
+    this.#failures = 0;
+    this.#unprinted = [];
   }
 }
 
@@ -115,4 +104,4 @@ const contentOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): u
 const stackLines = (stack: string): string =>
   // Find the source map by the bundle's own hash, not by the hash in the log: the service logs the hash of the code
   // with which it started, even if that code has since been replaced.
-  toSources(printable(stack), mapOf).replaceAll(/^/gm, '    ');
+  toSources(printable(stack), (file) => mapOf(hashOf(file))).replaceAll(/^/gm, '    ');

@@ -2,9 +2,10 @@
  * The session file tells other commands how to reach the running local service. The service deletes the file when it
  * stops.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import tls from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import type { LocalIssuer } from './issuer.ts';
 
 export type Session = { url: string } & TokenSource;
@@ -21,7 +22,7 @@ const sessionFile = (folder: string): string => path.join(folder, 'session.json'
 
 /** Reads the session file in a data folder. @throws Error with a one-sentence message if no service uses that folder */
 export const readSession = (folder: string): Session => {
-  const session = parseSession(readText(sessionFile(folder)) ?? '');
+  const session = parseSession(sessionFile(folder));
   if (session !== undefined) return session;
   throw new Error(
     `No local service is running with its data in ${folder}. Start it (npm start), or set DATA_DIR to its data folder.`,
@@ -35,9 +36,8 @@ export const readSession = (folder: string): Session => {
  */
 export const removeStaleSession = (folder: string): void => {
   const file = sessionFile(folder);
-  const text = readText(file);
-  if (text === undefined) return;
-  if (parseSession(text) === undefined) {
+  if (!existsSync(file)) return;
+  if (parseSession(file) === undefined) {
     throw new Error(
       `${file} was not made by the local service. Move it away, or choose another data folder: DATA_DIR=... npm start`,
     );
@@ -52,42 +52,31 @@ export const removeStaleSession = (folder: string): void => {
  */
 export const writeSession = (folder: string, session: Session): (() => void) => {
   const file = sessionFile(folder);
-  const text = JSON.stringify(session);
-  writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+  writeFileSync(file, JSON.stringify(session), { mode: 0o600, flag: 'wx' });
   return () => {
-    if (readText(file) === text) rmSync(file);
+    if (isDeepStrictEqual(parseSession(file), session)) rmSync(file);
   };
-};
-
-/** The text of a file: undefined if the file does not exist, empty if it cannot be read. */
-const readText = (file: string): string | undefined => {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? undefined : '';
-  }
 };
 
 const fields = ['url', 'tokenUrl', 'clientId', 'clientSecret', 'scope', 'certificate'];
 
-const parseSession = (text: string): Session | undefined => {
+const isSession = (value: unknown): value is Session =>
+  value instanceof Object && fields.every((field) => typeof Reflect.get(value, field) === 'string');
+
+/** Returns undefined if the file does not exist, cannot be read, or is not a session file. */
+const parseSession = (file: string): Session | undefined => {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
     return isSession(value) ? value : undefined;
   } catch {
     return undefined;
   }
 };
 
-const isSession = (value: unknown): value is Session =>
-  value instanceof Object && fields.every((field) => typeof Reflect.get(value, field) === 'string');
-
 /**
  * Thrown if nothing responds at a token URL, or if the response is not that of a token endpoint (RFC 6749 section 5).
  */
-export class NoTokenEndpoint extends Error {
-  override readonly name = 'NoTokenEndpoint';
-}
+export class NoTokenEndpoint extends Error {}
 
 /**
  * Gets an access token by OAuth 2.0 client credentials (RFC 6749 section 4.4), with HTTP Basic authentication. If

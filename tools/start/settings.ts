@@ -2,22 +2,17 @@
 import path from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 
-export type StartOptions = {
-  debug?: number;
-  watch?: true;
-  verbose?: true;
-};
+const isPort = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= 65_535;
 
 const inspectorPort = (text: string): number => {
-  if (!/^\d+$/.test(text) || Number(text) > 65_535)
-    throw new InvalidArgumentError('It must be a number from 0 (any free port) to 65535.');
+  if (!isPort(text)) throw new InvalidArgumentError('It must be a number from 0 (any free port) to 65535.');
   return Number(text);
 };
 
 /**
  * Reads the command line. With `--help`, or if the command line is invalid, prints help or an error message, and exits.
  */
-export const readOptions = (): StartOptions => {
+export const readOptions = () => {
   const command = new Command('npm start --')
     .description('Serves the stack on this machine.')
     .option('--debug [port]', 'accept a debugger, on port 9229 unless another is given', inspectorPort)
@@ -34,7 +29,7 @@ Settings are environment variables, as in PORT=3001 npm start:
     .showHelpAfterError('See: npm start -- --help')
     .parse();
   const { debug, ...others } = command.opts<{ debug?: number | true; watch?: true; verbose?: true }>();
-  return { ...others, ...(debug !== undefined && { debug: debug === true ? 9229 : debug }) };
+  return { ...others, debug: debug === true ? 9229 : debug };
 };
 
 /** The folder for the local service's plants and session: DATA_DIR, or else .plant-store in the current folder. */
@@ -43,9 +38,7 @@ export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || 
 /** Reads the variable PORT, in which 0 means any free port. */
 export const readPort = (): number => {
   const text = process.env['PORT'] || '3000';
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) {
+  if (!isPort(text))
     throw new Error(`PORT is ${JSON.stringify(text)}, but it must be a number from 0 (any free port) to 65535.`);
-  }
-  return port;
+  return Number(text);
 };

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { App, type aws_lambda, Stack } from 'aws-cdk-lib';
+import { App, type CfnElement, Stack } from 'aws-cdk-lib';
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { ServiceFunction } from '../../infra/service-function.ts';
 import { readSettings } from '../../infra/settings.ts';
@@ -23,15 +23,11 @@ export const makeApp = (folder: string, context: Record<string, unknown>): App =
   return app;
 };
 
-/** Returns the entry file of each function in an app, by the function's name in the emulator. */
+/** Returns the entry file of each function in an app, by the function's logical id, which is its name in the emulator. */
 export const entriesOf = (app: App): Record<string, string> =>
   Object.fromEntries(
     app.node
       .findAll()
       .filter((construct) => construct instanceof ServiceFunction)
-      .map((each) => {
-        const resource = each.node.defaultChild as aws_lambda.CfnFunction;
-        const stack = Stack.of(each);
-        return [stack.resolve(resource.functionName) ?? stack.getLogicalId(resource), each.entry];
-      }),
+      .map((each) => [Stack.of(each).getLogicalId(each.node.defaultChild as CfnElement), each.entry]),
   );

@@ -3,8 +3,8 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { App } from 'aws-cdk-lib';
 import type { Emulator } from 'http-api-emulator';
-import { bundle, listDevEntries } from '../../../infra/bundling.ts';
-import { type Bundle, Bundler, keepMap } from '../bundles.ts';
+import { bundle } from '../../../infra/bundling.ts';
+import { type Bundle, Bundler, keepBundle } from '../bundles.ts';
 import { title } from '../request-log.ts';
 import { entriesOf } from '../stack.ts';
 import { printable } from '../terminal.ts';
@@ -26,7 +26,6 @@ export class Reloader {
   readonly #bundler: Bundler;
   readonly #stop = new AbortController();
   #entries: Record<string, string>;
-  readonly #served: Map<string, Buffer>;
   /**
    * Whether infra/bundling.ts has changed. If so, this process still has the old esbuild options, so from then on, each
    * reload bundles in a new child process, which has the new options.
@@ -37,7 +36,6 @@ export class Reloader {
     this.#service = service;
     this.#bundler = new Bundler(service.debug);
     this.#entries = entriesOf(service.app);
-    this.#served = new Map(listDevEntries().map((entry) => [entry, Buffer.from(bundle(entry))]));
   }
 
   /**
@@ -69,31 +67,26 @@ export class Reloader {
     await emulator.reload({ template, assets });
     onScope(scope);
     this.#entries = entries;
-    for (const [entry, bundle] of bundles) this.#setServed(entry, bundle);
+    for (const [entry, made] of bundles) keepBundle(entry, made);
     return `the stack, which serves ${emulator.routeKeys.join(', ')}`;
   }
 
   async #swapFunctions(bundles: Map<string, Bundle>): Promise<string> {
     const changed = Object.entries(this.#entries).flatMap(([name, entry]) => {
-      const bundle = bundles.get(entry);
-      return bundle === undefined || this.#served.get(entry)?.equals(bundle.code) ? [] : [{ name, entry, bundle }];
+      const made = bundles.get(entry);
+      return made === undefined || Buffer.compare(bundle(entry), made.code) === 0 ? [] : [{ name, entry, made }];
     });
     const swaps = await Promise.allSettled(
-      changed.map(async ({ name, entry, bundle }) => {
+      changed.map(async ({ name, entry, made }) => {
         const folder = await mkdtemp(path.join(this.#service.assets, 'bundle-'));
-        await writeFile(path.join(folder, 'index.js'), bundle.code);
+        await writeFile(path.join(folder, 'index.js'), made.code);
         await this.#service.emulator.swap(name, folder);
-        this.#setServed(entry, bundle);
+        keepBundle(entry, made);
       }),
     );
     const reasons = swaps.flatMap((swap) => (swap.status === 'rejected' ? [String(swap.reason.message)] : []));
     if (reasons.length > 0) throw new Error(reasons.join('\n'));
     return changed.map(({ name }) => title(name)).join(', ') || 'nothing, because no bundle changed';
-  }
-
-  #setServed(entry: string, { code, map }: Bundle): void {
-    this.#served.set(entry, code);
-    if (map !== undefined) keepMap(entry, code, map);
   }
 
   /**

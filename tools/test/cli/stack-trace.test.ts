@@ -6,11 +6,11 @@ import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { esbuildOptions } from '../../../infra/bundling.ts';
 import { run } from '../../../test/kit/local-service.ts';
-import { hasPlaces, StackTraces, takeStacks } from '../../start/bundles.ts';
+import { hasPlaces, mapOf, prebuildBundles, takeStacks, toSources } from '../../start/bundles.ts';
 
 const authorizer = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'));
 const sha256 = authorizer?.environment['BUNDLE_SHA256'] ?? '';
-const traces = new StackTraces();
+const translated = (trace: string): string => toSources(trace, () => mapOf(sha256));
 
 /** Returns the line of source code to which a stack frame points. */
 const sourceLine = (frame = ''): string | undefined => {
@@ -26,7 +26,8 @@ test('a bundle built with a source map is byte for byte the same as the deployed
 
 describe('the stack trace of a bundle', () => {
   let stack: string;
-  beforeAll(() => {
+  beforeAll(async () => {
+    await prebuildBundles();
     vi.stubEnv('JWKS_URI', undefined);
     try {
       createRequire(import.meta.url)(path.join(authorizer?.folder ?? '', 'index.js'));
@@ -36,7 +37,7 @@ describe('the stack trace of a bundle', () => {
   });
 
   test('is translated, so that it names the source line that throws the error, and the source line that calls the throwing function', () => {
-    const [message, thrown, called] = traces.toSources(stack, sha256).split('\n');
+    const [message, thrown, called] = translated(stack).split('\n');
     expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
     expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);
     expect(sourceLine(thrown)).toContain('throw new Error');
@@ -47,8 +48,8 @@ describe('the stack trace of a bundle', () => {
   test('is translated to source lines, whatever folder the bundle ran in; minified function names are left out, and others are kept', () => {
     const [, , called = ''] = stack.split('\n');
     const frame = called.replace(/\(.*\//, '(/var/task/');
-    const place = /functions\/.*(?=\))/.exec(traces.toSources(frame, sha256))?.[0];
-    const named = (name: string) => traces.toSources(frame.replace('Object.<anonymous>', name), sha256).trim();
+    const place = /functions\/.*(?=\))/.exec(translated(frame))?.[0];
+    const named = (name: string) => translated(frame.replace('Object.<anonymous>', name)).trim();
     expect(named('async cache.fetch')).toBe(`at async cache.fetch (${place})`);
     expect(named('async $a')).toBe(`at async ${place}`);
     expect(named('new $ab')).toBe(`at ${place}`);
