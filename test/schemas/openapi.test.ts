@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import type { Translation } from '../../functions/http/error-response.ts';
 import { type CatalogueEntry, errors } from '../../functions/http/errors.ts';
@@ -10,9 +8,7 @@ import { responses as gatewayResponses } from '../../packages/emulator/gateway/r
 import { advice } from '../../tools/release/diff/verdict.ts';
 import { compile, contract, examplesOf, type Operation, operations } from '../kit/contract.ts';
 
-test('schemas/openapi.yaml is a valid OpenAPI 3.1.0 document with the version in package.json', async () => {
-  const text = readFileSync('schemas/openapi.yaml', 'utf8');
-  expect(await new Validator().validate(text)).toEqual({ valid: true });
+test('schemas/openapi.yaml is an OpenAPI 3.1.0 document with the version in package.json', () => {
   expect([contract.openapi, contract.info.version]).toEqual(['3.1.0', packageJson.version]);
 });
 
