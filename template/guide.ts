@@ -23,21 +23,18 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 /** Tests that do not run on the copy with the guide's changes, because these changes do not affect what they test. */
 const unaffected = [
   'packages/{contract,emulator}/**',
-  'tools/test/{cli,release}/**',
+  'tools/test/{cli,release,start/watch}/**',
   'test/functions/auth/**',
   'test/infra/reproducible.test.ts',
   'test/functions/create-plant*',
   '**/*.fuzz.ts',
 ];
 
-const browser = ['npx', 'vitest', 'run', '--config', 'tools/test/browser/vitest.config.ts'] as const;
-
 const checks: [string, ...string[]][] = [
   ['npm', 'run', 'lint'],
   ['npm', 'run', 'typecheck', '--', '--singleThreaded'],
   ['npx', 'cdk', 'synth', '--quiet', '--no-validation', '-c', 'stage=prod', '-c', 'alarmEmail=none'],
   ['npm', 'test', '--', ...unaffected.flatMap((files) => ['--exclude', files])],
-  [...browser, 'local-service', '--testNamePattern', 'every operation|light mode|, for '],
 ];
 
 const guide = path.resolve(command.args[0] ?? 'docs/add-an-operation.md');
