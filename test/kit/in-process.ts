@@ -11,7 +11,7 @@ import { lambdaContext, proxyEvent } from './gateway-events.ts';
 import type { FaultyService, PlantRequest, PlantResponse, PlantService } from './responses.ts';
 import { startEventLoopClock } from './waiting.ts';
 
-export type Line = { level: string; entry: unknown };
+type Line = { level: string; entry: unknown };
 
 /**
  * Sends an event to the function. @returns the response, and the lines that the function logged. In the response's

@@ -14,7 +14,7 @@ export const programs = Object.fromEntries(
   commands.map((script) => [script, packageJson.scripts[script].split(' ').at(-1)]),
 ) as Record<(typeof commands)[number], string>;
 
-export type CommandResult = { code: number | null; stdout: string; stderr: string };
+type CommandResult = { code: number | null; stdout: string; stderr: string };
 
 /**
  * A shell script that runs a command and a guard. When the test's process ends, even by SIGKILL, file descriptor 3

@@ -42,7 +42,7 @@ type Change = { wrapper?: Wrapper; environment?: Record<string, string> };
 
 export type TrialStack = Awaited<ReturnType<typeof startTrialStack>>;
 
-export type Invocation = { functionName: string; outcome: Outcome };
+type Invocation = { functionName: string; outcome: Outcome };
 
 type Send = (body: string, headers?: Record<string, string>) => Promise<PlantResponse>;
 

@@ -71,7 +71,7 @@ const headBytes = ({ method, url, httpVersion, rawHeaders }: IncomingMessage): n
 /**
  * A request target: the decoded path, the decoded segments between its slashes, and the query string as it was sent.
  */
-export type RequestTarget = { rawPath: string; segments: string[]; rawQueryString: string };
+type RequestTarget = { rawPath: string; segments: string[]; rawQueryString: string };
 
 /** Reads the path and the query string of a request. @throws Refused if the path has an invalid %-escape */
 export const readTarget = ({ url = '/' }: IncomingMessage): RequestTarget => {

@@ -11,7 +11,7 @@ import {
   UserCodeSyntaxError,
 } from './reports.ts';
 
-export type Handler = (event: unknown, context: object) => unknown;
+type Handler = (event: unknown, context: object) => unknown;
 
 /**
  * Loads the handler `name`, such as `index.handler` or `src/orders.create`, from a folder.

@@ -125,10 +125,7 @@ const readSettings = (
 type Integration = { target: Target; timeout: number };
 
 /** Reads the routes of the API. @param throttleOf returns the throttle that the stage sets for a route key */
-export const readRoutes = (
-  resources: Resources,
-  throttleOf: (routeKey: string) => Throttle | undefined,
-): RouteSpec[] => {
+const readRoutes = (resources: Resources, throttleOf: (routeKey: string) => Throttle | undefined): RouteSpec[] => {
   const invocables = new Invocables(resources);
   const integrations = new Map(
     resources

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 type Received = { authorization: string | undefined; body: string };
 
-export type Respond = (response: ServerResponse, request: IncomingMessage) => unknown;
+type Respond = (response: ServerResponse, request: IncomingMessage) => unknown;
 
 export const answer =
   (status: number, body: unknown, headers: Record<string, string> = {}): Respond =>
