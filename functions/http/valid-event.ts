@@ -6,15 +6,14 @@ import { type EventParameter, parseParameters } from './parameters.ts';
 
 export type Validator<Event> = { (event: unknown): event is Event; errors?: ErrorObject[] | null };
 
+type Contract<Event> = { validate: Validator<Event>; parameters: readonly EventParameter[] };
+
 /**
  * Checks an event's parameters and parsed body against the contract. The argument is a module of functions/generated/.
  * @throws CatalogueError notValid, whose message names at most ten invalid fields, with the rules that they break
  * @example .use(validEvent(contract))
  */
-export const validEvent = <Event>(contract: {
-  validate: Validator<Event>;
-  parameters: readonly EventParameter[];
-}): MiddlewareObj<Event> => {
+export const validEvent = <Event>(contract: Contract<Event>): MiddlewareObj<Event> => {
   // @middy/validator's types demand an Ajv instance, but its documentation and its code use a compiled validator.
   const { before } = validator({ eventSchema: contract.validate as unknown as Ajv });
   return {

@@ -1,12 +1,5 @@
-import {
-  type $Command,
-  ConditionalCheckFailedException,
-  DynamoDBClient,
-  type DynamoDBClientConfig,
-  type DynamoDBClientResolvedConfig,
-  type ServiceInputTypes,
-  type ServiceOutputTypes,
-} from '@aws-sdk/client-dynamodb';
+import type * as sdk from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { fromEnvironment } from '../environment.ts';
 
@@ -28,7 +21,7 @@ export const storeLimits = {
     requestTimeout: 700,
     throwOnRequestTimeout: true,
   },
-} satisfies DynamoDBClientConfig;
+} satisfies sdk.DynamoDBClientConfig;
 
 /** @example openTable(fromEnvironment('TABLE_NAME')) */
 export const openTable = (name: string): Table => ({
@@ -50,10 +43,10 @@ export type OngoingRequest = {
  * @throws StoreUnavailable if DynamoDB does not respond or the error is temporary; else the SDK's error
  * @example await callStore(request, client, new UpdateItemCommand(...))
  */
-export const callStore = async <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
+export const callStore = async <Input extends sdk.ServiceInputTypes, Output extends sdk.ServiceOutputTypes>(
   { signal, storeCalls }: OngoingRequest,
   client: DynamoDBClient,
-  command: $Command<Input, Output, DynamoDBClientResolvedConfig, ServiceInputTypes, ServiceOutputTypes>,
+  command: sdk.$Command<Input, Output, sdk.DynamoDBClientResolvedConfig, sdk.ServiceInputTypes, sdk.ServiceOutputTypes>,
 ): Promise<Output> => {
   const call: OngoingRequest['storeCalls'][number] = { startedAt: performance.now() };
   storeCalls.push(call);
@@ -82,7 +75,7 @@ export const callStore = async <Input extends ServiceInputTypes, Output extends 
 };
 
 /** A response without a request id is not from DynamoDB, and proves nothing about the item. */
-const assertDynamoDB = ({ $metadata }: ServiceOutputTypes): void => {
+const assertDynamoDB = ({ $metadata }: sdk.ServiceOutputTypes): void => {
   if ($metadata.requestId === undefined) throw notDynamoDB();
 };
 

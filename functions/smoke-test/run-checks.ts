@@ -8,17 +8,15 @@ import { authorizerEvent, forgedToken, operationEvent } from './events.ts';
 /** For each function, the ARN of the version to test. */
 export type Versions = Record<OperationId | 'authorizer', string>;
 
+/** Returns what is wrong with an answer, or undefined. */
+type ProblemOf = (answer: Answer) => string | undefined;
+
 type Run = { versions: Versions; issuer: string; requestId: string; invoke: Invoke };
 
 /** Runs all checks, one after the other, and logs a line for each. @returns whether the versions passed all checks */
 export const runChecks = async ({ versions, issuer, requestId, invoke }: Run): Promise<boolean> => {
   const problems: (string | undefined)[] = [];
-  const run = async (
-    of: keyof Versions,
-    check: string,
-    event: object,
-    problemOf: (answer: Answer) => string | undefined,
-  ): Promise<void> => {
+  const run = async (of: keyof Versions, check: string, event: object, problemOf: ProblemOf) => {
     const answer = await invoke(versions[of], event).catch((error: Error) => error);
     const problem = answer instanceof Error ? `Lambda did not run it: ${answer.name}` : problemOf(answer);
     problems.push(problem);
@@ -76,7 +74,7 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
   return isExpected ? undefined : 'the body is not as expected';
 };
 
-const problemOfRefusal = ({ result, failure, log }: Answer): string | undefined => {
+const problemOfRefusal: ProblemOf = ({ result, failure, log }) => {
   if (failure !== undefined) return `it failed: ${failure}`;
   if (result['isAuthorized'] !== false) return 'it does not refuse';
   // An authorizer that refuses every token would log a different reason. Lambda may return no log.
