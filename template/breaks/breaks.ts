@@ -147,14 +147,6 @@ const byFile: Record<string, Row[]> = {
     ["isSame.join(' AND ')", 'isSame[0]', 'A plant without a tag overwrites one that has a tag.'],
     ['/item size.*exceeded/i', '/item.*too large/i', 'A plant over 400 KB counts as a fault of ours.'],
   ],
-  'infra/alarms.ts': [
-    ["terms.join(' + ')", "terms.join(' * ')", 'Throttled writes set off no alarm unless reads are throttled, too.'],
-    [
-      "'The function returned a 500.'), rollsBack: true",
-      "'The function returned a 500.'), rollsBack: false",
-      'A new version that always answers 500 is not rolled back.',
-    ],
-  ],
   'infra/service-log.ts': [
     ['{ defaultValue: 0 }', '{}', 'A metric has gaps while nothing is logged.'],
     ['"smoke-test-*"', '"none"', 'A good new version is rolled back because its role needs a second until it works.'],
@@ -178,6 +170,12 @@ const byFile: Record<string, Row[]> = {
     ['-Plants*`', '-*`', 'The role for dev may read the tables of other dev stages.'],
   ],
   'infra/monitoring.ts': [
+    ["terms.join(' + ')", "terms.join(' * ')", 'Throttled writes set off no alarm unless reads are throttled, too.'],
+    [
+      "'The function returned a 500.'), rollsBack: true",
+      "'The function returned a 500.'), rollsBack: false",
+      'A new version that always answers 500 is not rolled back.',
+    ],
     [
       "{ StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } }",
       '{}',
