@@ -33,7 +33,6 @@ export const esbuildOptions = (entry: string) =>
     // Prefer a library's ES modules: esbuild removes unused code from them, but not from CommonJS. This saves 195 KB.
     mainFields: ['module', 'main'],
     alias: stubs,
-    logLevel: 'warning',
     write: false,
   }) satisfies BuildOptions;
 

@@ -193,16 +193,12 @@ const byOperation = (table: PlantsTable, metric: string, statistic: string, matc
 };
 
 /** A metric without data counts as 0. */
-const total = (usingMetrics: Record<string, cloudwatch.Metric>): cloudwatch.MathExpression => {
+const total = (usingMetrics: Record<string, cloudwatch.Metric>) => {
   const terms = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`);
   return new cloudwatch.MathExpression({ expression: terms.join(' + '), usingMetrics });
 };
 
-const percentage = (
-  some: cloudwatch.Metric,
-  all: cloudwatch.Metric | cloudwatch.MathExpression,
-): cloudwatch.MathExpression =>
-  new cloudwatch.MathExpression({
-    expression: 'IF(all > 0, 100 * FILL(some, 0) / all, 0)',
-    usingMetrics: { some, all },
-  });
+const percentage = (some: cloudwatch.Metric, all: Watched) => {
+  const expression = 'IF(all > 0, 100 * FILL(some, 0) / all, 0)';
+  return new cloudwatch.MathExpression({ expression, usingMetrics: { some, all } });
+};

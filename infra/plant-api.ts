@@ -32,7 +32,6 @@ export class PlantApi extends apigateway.HttpApi {
         responseTypes: [HttpLambdaResponseType.SIMPLE],
         // A cached authorizer result could outlive its token: docs/decisions/stack.md.
         resultsCacheTtl: Duration.seconds(0),
-        identitySource: ['$request.header.Authorization'],
       }),
     });
     // API Gateway adds log groups to a policy of limited size and never removes them; names with this prefix share one
@@ -41,7 +40,6 @@ export class PlantApi extends apigateway.HttpApi {
     const accessLog = new ServiceLog(this, 'AccessLog', stage, stage === 'prod' ? {} : { logGroupName });
     const apiStage = new apigateway.HttpStage(this, 'Stage', {
       httpApi: this,
-      stageName: '$default',
       autoDeploy: true,
       throttle,
       detailedMetricsEnabled: true,

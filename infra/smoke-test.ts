@@ -5,29 +5,29 @@ import { acknowledge } from './acknowledge.ts';
 import { BundledFunction, type ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 
-type SmokeTestProps = {
-  /** The functions to test, by the names that functions/smoke-test/ uses for them. */
+type SmokeTestProps = Pick<Settings, 'stage' | 'tracing'> & {
   functions: Record<string, ServiceFunction>;
-  /** The issuer that the authorizer trusts. */
   issuer: string;
-} & Pick<Settings, 'stage' | 'tracing'>;
+};
 
-/** Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. */
+/**
+ * Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. `functions` has
+ * the functions by the names that functions/smoke-test/ uses for them, and `issuer` is the issuer that they trust.
+ */
 export class SmokeTest extends BundledFunction {
   constructor(scope: Construct, id: string, { functions, issuer, stage, tracing }: SmokeTestProps) {
-    const versions = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion] as const);
-    const arns = Object.fromEntries(versions.map(([name, { functionArn }]) => [name, functionArn]));
+    const arns = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion.functionArn]);
     super(scope, id, {
       entry: 'smoke-test.lambda.ts',
       // CodeDeploy's event does not say which versions to test, so pass the versions in the function's environment.
-      environment: { ISSUER: issuer, VERSIONS: Stack.of(scope).toJsonString(arns) },
+      environment: { ISSUER: issuer, VERSIONS: Stack.of(scope).toJsonString(Object.fromEntries(arns)) },
       timeout: Duration.minutes(2),
       stage,
       tracing,
       // Callers invoke no version of this function, so its permissions may change in place.
       role: new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') }),
     });
-    for (const [, version] of versions) version.grantInvoke(this);
+    for (const { currentVersion } of Object.values(functions)) currentVersion.grantInvoke(this);
     acknowledge(
       this,
       'Serverless-LambdaDLQ',
