@@ -59,9 +59,8 @@ export const bundle = (entry: string): Uint8Array => {
 /** Lists the source files and packages (as keys of package-lock.json) that contribute code to an entry's bundle. */
 export const bundleInputs = (entry: string): { files: string[]; packages: string[] } => {
   const { metafile } = buildSync({ ...esbuildOptions(entry), metafile: true });
-  const files = Object.values(metafile.outputs).flatMap((output) =>
-    Object.entries(output.inputs).flatMap(([input, { bytesInOutput }]) => (bytesInOutput > 0 ? [input] : [])),
-  );
+  const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs));
+  const files = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([file]) => file);
   const packageOf = (file: string): string[] => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [];
   return {
     files: files.filter((file) => packageOf(file).length === 0).sort(),

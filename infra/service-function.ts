@@ -13,7 +13,9 @@ import { ServiceLog } from './service-log.ts';
 import type { Settings } from './settings.ts';
 import { VersionRole } from './version-role.ts';
 
-type BundledFunctionProps = Pick<Settings, 'stage' | 'tracing'> & {
+type FunctionSettings = Pick<Settings, 'stage' | 'tracing'>;
+
+type BundledFunctionProps = FunctionSettings & {
   entry: string;
   environment: Record<string, string>;
   timeout: Duration;
@@ -123,10 +125,7 @@ export class ServiceFunction extends BundledFunction {
   }
 }
 
-type SmokeTestProps = Pick<Settings, 'stage' | 'tracing'> & {
-  functions: Record<string, ServiceFunction>;
-  issuer: string;
-};
+type SmokeTestProps = FunctionSettings & { functions: Record<string, ServiceFunction>; issuer: string };
 
 /**
  * Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. `functions` has

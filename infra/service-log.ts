@@ -1,23 +1,17 @@
 /** The logs, and metrics made from the lines that the functions write. docs/operate/runbook.md lists these lines. */
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, type Metric, Stats, Unit } from 'aws-cdk-lib/aws-cloudwatch';
-import {
-  FilterPattern,
-  LogGroup,
-  type LogGroupProps,
-  type MetricFilterOptions,
-  RetentionDays,
-} from 'aws-cdk-lib/aws-logs';
+import * as logs from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { ServiceFunction } from './service-function.ts';
 import type { Stage } from './settings.ts';
 
 /** A log group. In `prod`, it keeps lines for three months and outlives the stack. Elsewhere, it keeps them a week. */
-export class ServiceLog extends LogGroup {
-  constructor(scope: Construct, id: string, stage: Stage, props: LogGroupProps = {}) {
+export class ServiceLog extends logs.LogGroup {
+  constructor(scope: Construct, id: string, stage: Stage, props: logs.LogGroupProps = {}) {
     super(scope, id, {
       ...props,
-      retention: stage === 'prod' ? RetentionDays.THREE_MONTHS : RetentionDays.ONE_WEEK,
+      retention: stage === 'prod' ? logs.RetentionDays.THREE_MONTHS : logs.RetentionDays.ONE_WEEK,
       removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
   }
@@ -66,12 +60,12 @@ export const storeAttempts = (operation: ServiceFunction): Metric => {
   return attempts.with({ statistic: Stats.AVERAGE, label: operation.node.id });
 };
 
-const count = ({ log, node }: ServiceFunction, kind: string, lines: string, more?: Partial<MetricFilterOptions>) =>
+const count = ({ log, node }: ServiceFunction, kind: string, lines: string, more?: Partial<logs.MetricFilterOptions>) =>
   log
     .addMetricFilter(kind, {
       metricNamespace: Stack.of(log).stackName,
       metricName: `${node.id}${kind}`,
-      filterPattern: FilterPattern.literal(`{ ${lines} }`),
+      filterPattern: logs.FilterPattern.literal(`{ ${lines} }`),
       ...(more ?? { defaultValue: 0 }),
     })
     .metric({ statistic: Stats.SUM });

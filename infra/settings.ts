@@ -27,8 +27,7 @@ const url = (start: RegExp, error: string) =>
 const wholeNumber = 'must be a whole number from 1 to 999999999';
 const count = z
   .union([z.string(), z.number()], wholeNumber)
-  .transform(String)
-  .pipe(fitting(/^[1-9]\d{0,8}$/, wholeNumber))
+  .refine((value) => /^[1-9]\d{0,8}$/.test(String(value)), wholeNumber)
   .transform(Number);
 
 /** Origins as browsers spell them, because API Gateway compares strings. docs/deploy.md says why `*` is refused. */

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import { operations as contract } from '../../functions/generated/contract.ts';
 import { bundle, setBundle } from '../../infra/bundling.ts';
-import { grants, listOperations } from '../../infra/operations.ts';
+import { grants, listOperations, type Operation } from '../../infra/operations.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
 import { readTemplate, type Template } from '../../packages/emulator/template/read-template.ts';
 import { checkOut, sharedWithMain, startIn } from '../../tools/release/project-copy.ts';
@@ -115,9 +115,7 @@ export const startRollOut = async (storeEndpoint: string, changes: Changes = {})
 type Resources = Record<string, Template['Resources'][string] & { DeletionPolicy?: string }>;
 
 /** The operation whose grants and code the tests change: the contract's first. */
-export const [changedOperation] = listOperations(contract) as [
-  ReturnType<typeof listOperations<keyof typeof grants>>[0],
-];
+export const [changedOperation] = listOperations(contract) as [Operation];
 
 /** Makes a stack while the function of `changedOperation` has these grants and, if given, this code (CommonJS). */
 export const withChange = <T>(change: { actions: readonly string[]; code?: string }, make: () => T): T => {
