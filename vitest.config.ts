@@ -34,7 +34,7 @@ const folders = ['test', 'tools/test', 'packages/*/test'];
  * (end-to-end).
  */
 const include = {
-  // Vitest compares !(…) with the beginning of the name only. Without the dot, it would leave out store-time.test.ts.
+  // Vitest compares !(…) with the beginning of the name only. Without the dot, it would leave out a file store-x, too.
   shared: folders.map((folder) => `${folder}/**/!(@(${alone}).*).{test,fuzz,trial,e2e}.ts`),
   isolated: folders.flatMap((folder) => [
     `${folder}/**/@(${alone}).{test,fuzz,trial,e2e}.ts`,
