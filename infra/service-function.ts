@@ -129,7 +129,7 @@ type SmokeTestProps = FunctionSettings & { functions: Record<string, ServiceFunc
 
 /**
  * Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. `functions` has
- * the functions by the names that functions/smoke-test/ uses for them, and `issuer` is the issuer that they trust.
+ * the functions by the names that functions/smoke-test/ uses for them; the authorizer trusts `issuer`.
  */
 export class SmokeTest extends BundledFunction {
   constructor(scope: Construct, id: string, { functions, issuer, stage, tracing }: SmokeTestProps) {

@@ -5,6 +5,7 @@ import { grants } from '../../infra/operations.ts';
 import { raisedAlarms, type Value } from '../kit/alarms.ts';
 import { arn, functionNames, ofType, operationNames, prod, propertiesOf, ref } from '../kit/template.ts';
 
+const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
 const alarms = propertiesOf('AWS::CloudWatch::Alarm');
 const nameOf = (alarm: (typeof alarms)[string]): string => String(alarm['AlarmName']).replace('PlantStore-', '');
 
@@ -84,7 +85,6 @@ test('every alarm notifies the topic when it goes off and when it ends, and need
 const kindOf = (name: string): string => name.replace(new RegExp(`^(${functionNames.join('|')})`), '');
 
 test('the runbook has one section for each kind of alarm, and its first table links to each of these sections', () => {
-  const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
   const [, section = ''] = /^## The alarms$(.*?)^## /ms.exec(runbook) ?? [];
   const sections = [...section.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
   expect(sections.sort()).toEqual([...new Set(rows.map(([name]) => kindOf(name)))].sort());
@@ -165,7 +165,6 @@ test('a log metric is 0 without lines only if it counts lines and has no dimensi
 });
 
 test('the runbook names every outcome that a log metric counts', () => {
-  const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
   const rows = filters.flatMap(({ LogGroupName, FilterPattern }) =>
     [...FilterPattern.matchAll(/outcome = "([\w ]+)"/g)].map(([, outcome]) => {
       const who = LogGroupName.Ref === 'AuthorizerLogs' ? 'Authorizer' : 'an operation';
