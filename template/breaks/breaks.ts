@@ -366,7 +366,9 @@ const byFile: Record<string, Row[]> = {
       'If the terminal is closed, the service leaves files behind.',
     ],
   ],
-  'tools/cli/plant.ts': [['return BigInt(text);', 'return BigInt(Number(text));', 'A large id is rounded.']],
+  'tools/cli/plant.ts': [
+    ["integer.', BigInt)", "integer.', (text) => BigInt(Number(text)))", 'A large id is rounded.'],
+  ],
   'tools/cli/connection.ts': [
     [
       'cachedToken === undefined || refused',

@@ -1,6 +1,6 @@
 /** `plant import`: adds the plants in a file, shows its progress, and keeps the lines that fail in another file. */
 import { randomUUID } from 'node:crypto';
-import { constants, createReadStream, createWriteStream, type Stats } from 'node:fs';
+import { constants, createReadStream, createWriteStream, lstatSync, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
@@ -147,7 +147,7 @@ export class FailedLines {
 
   /** Opens a file of failed lines, which need not exist yet. @throws file system errors, as the other methods do */
   static async in(file: string): Promise<FailedLines> {
-    const found = await lookUp(file);
+    const found = lookUp(file);
     if (found === undefined) return new FailedLines(file, 0, false);
     if (!found.isFile()) return new FailedLines(file, 0, true);
     await using handle = await open(file);
@@ -177,7 +177,7 @@ export class FailedLines {
   async remove(first: number): Promise<void> {
     // If somebody else, such as the user or another import, has changed the file of failed lines since this import
     // began, remove nothing from it.
-    if (first === 0 || !(await this.#isUnchanged())) return;
+    if (first === 0 || lookUp(this.file)?.size !== this.earlier + this.#added) return;
     if (first === this.earlier + this.#added) return rm(this.file);
     // Keep the permissions, which may be restricted.
     const { mode } = await lstat(this.file);
@@ -189,12 +189,10 @@ export class FailedLines {
       await rm(rest, { force: true });
     }
   }
-
-  /** Returns whether the file still has the expected size. If it does not, somebody else has changed the file. */
-  async #isUnchanged(): Promise<boolean> {
-    return ((await lookUp(this.file))?.size ?? 0) === this.earlier + this.#added;
-  }
 }
+
+/** Returns undefined if the file does not exist. */
+const lookUp = (file: string): Stats | undefined => lstatSync(file, { throwIfNoEntry: false });
 
 const newline = 0x0a;
 
@@ -204,13 +202,4 @@ const endsInLineBreak = async (handle: FileHandle): Promise<boolean> => {
   if (size === 0) return true;
   const { buffer } = await handle.read({ buffer: Buffer.alloc(1), position: size - 1 });
   return buffer[0] === newline;
-};
-
-const lookUp = async (file: string): Promise<Stats | undefined> => {
-  try {
-    return await lstat(file);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
 };

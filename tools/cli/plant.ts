@@ -5,7 +5,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { toJson } from '../../packages/client/json.ts';
 import type { NewPlant } from '../../packages/client/plant-store-client.ts';
-import { messageOf, printable } from '../start/terminal.ts';
+import { matching, messageOf, printable } from '../start/terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
 import { importPlants, Stopped } from './import-plants.ts';
 
@@ -17,15 +17,8 @@ const add = async ({ url: service, token, ...plant }: Target & NewPlant) => {
   console.log(printable(toJson({ id: plant.id, ...result.body }) ?? ''));
 };
 
-const integer = (text: string): bigint => {
-  if (!/^-?\d+$/.test(text)) throw new InvalidArgumentError('It must be an integer.');
-  return BigInt(text);
-};
-
-const lineNumber = (text: string): number => {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be the number of a line, from 1.');
-  return Number(text);
-};
+const integer = matching(/^-?\d+$/, 'It must be an integer.', BigInt);
+const lineNumber = matching(/^[1-9]\d{0,14}$/, 'It must be the number of a line, from 1.', Number);
 
 const httpUrl = (text: string): string => {
   const protocol = URL.parse(text)?.protocol ?? '';

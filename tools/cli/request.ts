@@ -2,21 +2,16 @@
  * `npm run -s request -- <id>` prints what the running local service did with one request. With `--stack PlantStore`,
  * the command prints what the logs of that deployed stack say about the request.
  */
-import { Command, InvalidArgumentError } from 'commander';
-import { messageOf } from '../start/terminal.ts';
+import { Command } from 'commander';
+import { matching, runCommand } from '../start/terminal.ts';
 import { describeRequest, findDeployedRequest, findLocalRequest } from './traced-request.ts';
 
-const requestId = (text: string): string => {
-  if (!/^[\w+/=-]+$/.test(text))
-    throw new InvalidArgumentError('The id must be the value of the header apigw-requestid of a response.');
-  return text;
-};
-
-const positive = (text: string): number => {
-  if (!/^[1-9]\d{0,3}$/.test(text))
-    throw new InvalidArgumentError('The number of days must be a whole number from 1 to 9999.');
-  return Number(text);
-};
+const requestId = matching(
+  /^[\w+/=-]+$/,
+  'The id must be the value of the header apigw-requestid of a response.',
+  String,
+);
+const days = matching(/^[1-9]\d{0,3}$/, 'The number of days must be a whole number from 1 to 9999.', Number);
 
 const command = new Command('npm run -s request --')
   .description('Prints what is known of one request: its response, and what was logged for it.')
@@ -26,17 +21,13 @@ const command = new Command('npm run -s request --')
     requestId,
   )
   .option('--stack <name>', 'the name of a deployed stack, such as PlantStore, instead of the local service')
-  .option('--days <number>', 'how far back to search the logs of the stack; AWS bills what it scans', positive, 1)
+  .option('--days <number>', 'how far back to search the logs of the stack; AWS bills what it scans', days, 1)
   .showHelpAfterError('See: npm run -s request -- --help')
   .parse();
 
-try {
+await runCommand(async () => {
   const [id = ''] = command.processedArgs as [string];
   const { stack, days } = command.opts<{ stack?: string; days: number }>();
-  console.log(
-    describeRequest(stack === undefined ? await findLocalRequest(id) : await findDeployedRequest(id, stack, days)),
-  );
-} catch (error) {
-  console.error(messageOf(error));
-  process.exit(1);
-}
+  const found = stack === undefined ? findLocalRequest(id) : findDeployedRequest(id, stack, days);
+  console.log(describeRequest(await found));
+});

@@ -3,16 +3,13 @@
  * <TableName>. Items that <TableName> already has stay unchanged.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { Command, InvalidArgumentError } from 'commander';
-import { messageOf, printable } from '../start/terminal.ts';
+import { Command } from 'commander';
+import { matching, runCommand } from '../start/terminal.ts';
 import { explain } from './aws.ts';
 import { Progress } from './progress.ts';
 import { checkTables, restoreItems, type Tables } from './restore-items.ts';
 
-const tableName = (text: string): string => {
-  if (!/^[\w.-]{3,255}$/.test(text)) throw new InvalidArgumentError('It must be the name of a table.');
-  return text;
-};
+const tableName = matching(/^[\w.-]{3,255}$/, 'It must be the name of a table.', String);
 
 const command: Command = new Command('npm run -s restore --')
   .description(
@@ -31,11 +28,7 @@ if (from === to) command.error('error: --from and --to are the same table');
 
 const again = 'Run the same command again: it skips what is already there.';
 
-/**
- * Copies the items of the table `from` that the table `to` lacks, and shows the user the progress and the result.
- * @returns the exit code
- */
-const restore = async (tables: Tables): Promise<number> => {
+await runCommand(async () => {
   const client = new DynamoDBClient({
     // In the adaptive mode, the SDK sends fewer requests while DynamoDB throttles them.
     retryMode: 'adaptive',
@@ -43,9 +36,8 @@ const restore = async (tables: Tables): Promise<number> => {
     // Time limits in milliseconds. By default, the SDK waits forever.
     requestHandler: { connectionTimeout: 5_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
   });
-  const { partitionKey, itemCount } = await checkTables(client, tables);
+  const { partitionKey, itemCount } = await checkTables(client, { from, to });
   const progress = new Progress({ restored: 0, 'already there': 0, failed: 0 }, itemCount);
-  let reason: string | undefined;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       progress.stop();
@@ -53,25 +45,17 @@ const restore = async (tables: Tables): Promise<number> => {
       process.exit(130);
     });
   }
+  let reason: string | undefined;
   try {
-    for await (const item of restoreItems(client, tables, partitionKey)) {
+    for await (const item of restoreItems(client, { from, to }, partitionKey)) {
       progress.add(item.outcome, progress.sum + 1);
       if (item.outcome === 'failed') reason ??= item.reason;
     }
   } catch (error) {
-    progress.stop();
     throw new Error(`${explain(error)}\n${progress} so far. ${again}`, { cause: error });
+  } finally {
+    progress.stop();
   }
-  progress.stop();
   console.log(String(progress));
-  if (reason === undefined) return 0;
-  console.error(printable(`Not complete: ${reason}\n${again}`));
-  return 1;
-};
-
-try {
-  process.exit(await restore({ from, to }));
-} catch (error) {
-  console.error(messageOf(error));
-  process.exit(1);
-}
+  if (reason !== undefined) throw new Error(`Not complete: ${reason}\n${again}`);
+});

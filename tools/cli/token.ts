@@ -5,7 +5,7 @@
 import { Command } from 'commander';
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
-import { messageOf, printable } from '../start/terminal.ts';
+import { printable, runCommand } from '../start/terminal.ts';
 import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
 
 const { stack, scope } = new Command('npm run -s token --')
@@ -16,12 +16,9 @@ const { stack, scope } = new Command('npm run -s token --')
   .parse()
   .opts<{ stack?: string; scope?: string }>();
 
-try {
+await runCommand(async () => {
   const source = stack === undefined ? readSession(dataFolder()) : await readDeployedIssuer(stack);
   const asked = { ...source, ...(scope !== undefined && { scope }) };
   const say = (line: string): void => console.error(printable(line));
   console.log(printable(stack === undefined ? await fetchToken(asked) : await fetchDeployedToken(asked, say)));
-} catch (error) {
-  console.error(messageOf(error));
-  process.exit(1);
-}
+});

@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
-import { messageOf, printable } from '../start/terminal.ts';
+import { matching, messageOf, printable } from '../start/terminal.ts';
 import { findPermissions, findRoutes } from './diff/access.ts';
 import { findLosses } from './diff/loss.ts';
 import {
@@ -24,12 +24,10 @@ import { checkOut, sharedWithMain } from './project-copy.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-const collect =
-  (pattern: RegExp, form: string) =>
-  (text: string, others: string[] = []): string[] => {
-    if (!pattern.test(text)) throw new InvalidArgumentError(`It must be ${form}.`);
-    return [...others, text];
-  };
+const collect = (pattern: RegExp, form: string) => {
+  const parse = matching(pattern, `It must be ${form}.`, String);
+  return (text: string, others: string[] = []): string[] => [...others, parse(text)];
+};
 const rule = collect(new RegExp(`^(?:${allowable.join('|')})$`), allowable.join(' or '));
 const setting = collect(/^[^=]+=/, 'a key and a value, such as stage=dev');
 

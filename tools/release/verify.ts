@@ -6,7 +6,7 @@ import { unzipSync } from 'fflate';
 import { bundle, listDevEntries, listEntries } from '../../infra/bundling.ts';
 import { explain, listResources, orExplain } from '../cli/aws.ts';
 import { sha256Of } from '../start/bundles.ts';
-import { messageOf, printable } from '../start/terminal.ts';
+import { printable, runCommand } from '../start/terminal.ts';
 
 const { stack } = new Command('npm run -s verify --')
   .description(
@@ -20,75 +20,43 @@ const { stack } = new Command('npm run -s verify --')
 /** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is its alias's name, if any. */
 type DeployedFunction = { id: string; name: string; live: string | undefined };
 
-/**
- * `version` is a number or $LATEST; `share` (from 0 to 1) is the share of a function's calls that this version gets.
- * `declared` is the bundle's SHA-256 according to the environment variable BUNDLE_SHA256; `files` has the content of
- * index.js and the names of all files in the version's code.
- */
-type DeployedVersion = {
-  version: string;
-  share: number;
-  declared: string | undefined;
-  files: { code: Uint8Array | undefined; names: string[] };
-};
-
 /** Lists the functions of a stack, with their aliases. */
 const listFunctions = async (stack: string): Promise<DeployedFunction[]> => {
-  const functions: Record<string, string> = {};
-  const aliases: string[] = [];
-  for (const { ResourceType, LogicalResourceId = '', PhysicalResourceId = '' } of await listResources(stack)) {
-    if (ResourceType === 'AWS::Lambda::Function') functions[LogicalResourceId] = PhysicalResourceId;
-    // An alias's physical id is its ARN, which ends with the names of the function and of the alias.
-    if (ResourceType === 'AWS::Lambda::Alias') aliases.push(PhysicalResourceId);
-  }
-  const found = Object.entries(functions).map(([id, name]) => {
-    const alias = aliases.find((arn) => arn.split(':').at(-2) === name);
-    return { id, name, live: alias?.split(':').at(-1) };
+  const resources = await listResources(stack);
+  const named = (type: string) => resources.filter(({ ResourceType }) => ResourceType === type);
+  // An alias's physical id is its ARN, which ends with the names of the function and of the alias.
+  const aliases = named('AWS::Lambda::Alias').map(({ PhysicalResourceId = '' }) => PhysicalResourceId.split(':'));
+  const found = named('AWS::Lambda::Function').map(({ LogicalResourceId: id = '', PhysicalResourceId: name = '' }) => {
+    return { id, name, live: aliases.find((arn) => arn.at(-2) === name)?.at(-1) };
   });
   if (found.length === 0) throw new Error(`The stack ${stack} has no functions.`);
   return found;
 };
 
-/** Downloads the code that callers of a function reach: one version, or two while a deployment shifts the calls. */
-const downloadLive = ({ id, name, live }: DeployedFunction): Promise<DeployedVersion[]> =>
-  orExplain(`The code of ${id} cannot be read`, async () => {
-    const client = new LambdaClient();
-    const shares = live === undefined ? { $LATEST: 1 } : await readShares(client, name, live);
-    return Promise.all(
-      Object.entries(shares).map(async ([version, share]) => ({ ...(await download(client, name, version)), share })),
-    );
-  });
-
-/** Returns the share of the calls (0 to 1) that each version behind an alias gets. */
-const readShares = async (client: LambdaClient, name: string, alias: string): Promise<Record<string, number>> => {
-  const { FunctionVersion = '', RoutingConfig } = await client.send(
-    new GetAliasCommand({ FunctionName: name, Name: alias }),
-  );
-  const added = RoutingConfig?.AdditionalVersionWeights ?? {};
+/** Returns the share of a function's calls (0 to 1) that each version gets: two, while a deployment shifts the calls. */
+const readShares = async (client: LambdaClient, { name, live }: DeployedFunction): Promise<Record<string, number>> => {
+  if (live === undefined) return { $LATEST: 1 };
+  const alias = await client.send(new GetAliasCommand({ FunctionName: name, Name: live }));
+  const added = alias.RoutingConfig?.AdditionalVersionWeights ?? {};
   const sum = Object.values(added).reduce((total, weight) => total + weight, 0);
-  return { [FunctionVersion]: 1 - sum, ...added };
+  return { [alias.FunctionVersion ?? '']: 1 - sum, ...added };
 };
 
-const download = async (
-  client: LambdaClient,
-  name: string,
-  version: string,
-): Promise<Omit<DeployedVersion, 'share'>> => {
+/**
+ * Downloads a version of a function. `declared` is the bundle's SHA-256 according to the variable BUNDLE_SHA256, `code`
+ * the content of index.js, and `names` has the names of all files in the version's code.
+ */
+const download = async (client: LambdaClient, name: string, version: string) => {
   const { Code, Configuration } = await client.send(new GetFunctionCommand({ FunctionName: name, Qualifier: version }));
   // `Code.Location` is a link to S3 that works for ten minutes, without credentials.
   const response = await fetch(Code?.Location ?? '').catch((error: Error) => {
     throw new Error(`version ${version} cannot be downloaded: ${explain(error.cause ?? error)}`);
   });
   if (!response.ok) throw new Error(`version ${version} cannot be downloaded: S3 responded with ${response.status}`);
-  const declared = Configuration?.Environment?.Variables?.['BUNDLE_SHA256'];
-  return { version, declared, files: unzip(await response.bytes()) };
-};
-
-const unzip = (zip: Uint8Array): DeployedVersion['files'] => {
   // A zip file may contain two files with the same name. `unzipSync` returns only the last one, so list all names here.
   const names: string[] = [];
-  const files = unzipSync(zip, { filter: ({ name }) => names.push(name) > 0 });
-  return { code: files['index.js'], names };
+  const files = unzipSync(await response.bytes(), { filter: ({ name }) => names.push(name) > 0 });
+  return { declared: Configuration?.Environment?.Variables?.['BUNDLE_SHA256'], code: files['index.js'], names };
 };
 
 /** Names the commit that is checked out, and says if files have changed since. */
@@ -114,7 +82,7 @@ const entryOf = ({ id }: DeployedFunction): string | undefined =>
     .sort((a, b) => b.length - a.length)[0];
 
 /** `built` is the SHA-256 of this folder's bundle. @returns the difference, or undefined */
-const difference = ({ declared, files: { code, names } }: DeployedVersion, built: string): string | undefined => {
+const difference = ({ declared, code, names }: Awaited<ReturnType<typeof download>>, built: string) => {
   if (code === undefined || names.length > 1) return `the files ${names.join(', ')} run, not index.js alone`;
   const runs = sha256Of(code);
   if (runs === built) return undefined;
@@ -126,16 +94,20 @@ const compare = async (found: DeployedFunction): Promise<{ line: string; matches
   const entry = entryOf(found);
   if (entry === undefined) return [{ line: `${found.id} differs: functions/ has no entry for it`, matches: false }];
   const built = sha256Of(bundle(entry));
-  const versions = await downloadLive(found);
-  return versions.map((each) => {
-    const share = versions.length > 1 ? ` (${Math.round(each.share * 100)} % of the calls, in a roll-out)` : '';
-    const different = difference(each, built);
-    const verdict = different === undefined ? `matches: ${built}` : `differs: ${different}`;
-    return { line: `${found.id} version ${each.version}${share} ${verdict}`, matches: different === undefined };
+  return orExplain(`The code of ${found.id} cannot be read`, async () => {
+    const client = new LambdaClient();
+    const shares = Object.entries(await readShares(client, found));
+    const lines = shares.map(async ([version, share]) => {
+      const different = difference(await download(client, found.name, version), built);
+      const part = shares.length > 1 ? ` (${Math.round(share * 100)} % of the calls, in a roll-out)` : '';
+      const verdict = different === undefined ? `matches: ${built}` : `differs: ${different}`;
+      return { line: `${found.id} version ${version}${part} ${verdict}`, matches: different === undefined };
+    });
+    return Promise.all(lines);
   });
 };
 
-try {
+await runCommand(async () => {
   console.log(`The stack ${stack}, compared with ${describeFolder()}:`);
   const functions = await listFunctions(stack);
   const rows = (await Promise.all(functions.map(compare))).flat();
@@ -143,13 +115,8 @@ try {
   const missing = entries.filter((entry) => !functions.some((each) => entryOf(each) === entry));
   for (const { line } of rows) console.log(printable(line));
   for (const entry of missing) console.log(`The stack has no function for functions/${entry}.`);
-  if (missing.length > 0 || rows.some(({ matches }) => !matches)) {
-    console.error(
-      'This is not what runs. Check out the commit that was deployed, run npm ci, and try again; docs/deploy.md says how to find it.',
-    );
-    process.exitCode = 1;
-  }
-} catch (error) {
-  console.error(messageOf(error));
-  process.exitCode = 1;
-}
+  if (missing.length === 0 && rows.every(({ matches }) => matches)) return;
+  throw new Error(
+    'This is not what runs. Check out the commit that was deployed, run npm ci, and try again; docs/deploy.md says how to find it.',
+  );
+});

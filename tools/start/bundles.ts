@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type BuildContext, type BuildOptions, build, context, type OutputFile, stop } from 'esbuild';
+import { type BuildContext, type BuildOptions, type BuildResult, build, context, type OutputFile, stop } from 'esbuild';
 import { esbuildOptions, functions, listDevEntries, listEntries, setBundle } from '../../infra/bundling.ts';
 
 /**
@@ -40,7 +40,7 @@ const bundleOptions = (entry: string, debug: boolean) => ({
 /** A function's bundle. `map` is the source map as JSON, or undefined if `code` contains the source map. */
 export type Bundle = { code: Uint8Array; map: string | undefined };
 
-const bundleIn = (files: OutputFile[] = []): Bundle => {
+const bundleIn = ({ outputFiles: files = [] }: BuildResult): Bundle => {
   const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
   const code = files.find((file) => !isMap(file));
   if (code === undefined) throw new Error('esbuild produced no output.');
@@ -49,9 +49,8 @@ const bundleIn = (files: OutputFile[] = []): Bundle => {
 
 /** Bundles entries in esbuild's own process, so that this process can do other work, such as loading CDK. */
 export const prebuildBundles = async ({ debug = false, entries = listEntries() } = {}): Promise<void> => {
-  const make = async (entry: string): Promise<void> =>
-    keepBundle(entry, bundleIn((await build(bundleOptions(entry, debug))).outputFiles));
-  await Promise.all(entries.map(make));
+  const bundling = entries.map(async (entry) => [entry, bundleIn(await build(bundleOptions(entry, debug)))] as const);
+  for (const [entry, bundle] of await Promise.all(bundling)) keepBundle(entry, bundle);
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();
 };
@@ -83,7 +82,7 @@ export class Bundler {
   async #bundle(entry: string): Promise<Bundle> {
     const created = this.#contexts.get(entry) ?? context({ ...bundleOptions(entry, this.#debug), logLevel: 'silent' });
     this.#contexts.set(entry, created);
-    return bundleIn((await (await created).rebuild()).outputFiles);
+    return bundleIn(await (await created).rebuild());
   }
 }
 

@@ -1,7 +1,9 @@
-/** Makes text from elsewhere safe to print: what a server, a file or a file's name says. */
+/** What the commands share: they check their arguments, make text safe to print, and say why they fail. */
+import { InvalidArgumentError } from 'commander';
 
 /**
- * Escapes the control characters of a text, except tabs and line breaks. Otherwise they could, for example, clear the
+ * Escapes the control characters of a text, except tabs and line breaks: the text may come from a server, a file or a
+ * file's name. Otherwise they could, for example, clear the
  * terminal, change its title, or overwrite what was printed before.
  * @example printable('\u001b[2J') === '\\u001b[2J'
  */
@@ -10,3 +12,21 @@ export const printable = (text: string): string =>
 
 /** Returns the message of an error that ends a command, ready to be printed. */
 export const messageOf = (error: unknown): string => printable(error instanceof Error ? error.message : String(error));
+
+/** Runs a command to its end. If it fails, prints why, and exits with code 1. */
+export const runCommand = async (command: () => Promise<void>): Promise<void> => {
+  try {
+    await command();
+  } catch (error) {
+    console.error(messageOf(error));
+    process.exit(1);
+  }
+};
+
+/** Returns a function that parses an argument: Commander prints `message` if the text does not match the pattern. */
+export const matching =
+  <T>(pattern: RegExp, message: string, parse: (text: string) => T) =>
+  (text: string): T => {
+    if (!pattern.test(text)) throw new InvalidArgumentError(message);
+    return parse(text);
+  };
