@@ -5,7 +5,7 @@ import { type FileHandle, lstat, open, rename, rm, stat } from 'node:fs/promises
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { printable } from '../start/terminal.ts';
+import { messageOf, printable } from '../start/terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
 import { type Create, type Failure, ImportEnded, importLines } from './import-lines.ts';
 import { Progress } from './progress.ts';
@@ -76,9 +76,7 @@ export const importPlants = async (given: string, options: Options): Promise<voi
     progress.stop();
     const soFar = `${progress} so far. ${(await removeDone(input, last.end)) ?? howToGoOn(input, last.number)}`;
     if (stop.signal.aborted) throw new Stopped(`Stopped: ${soFar}`);
-    const reason =
-      error instanceof ImportEnded ? explain(error.result, url) : error instanceof Error ? error.message : error;
-    throw new Error(`${reason}\n${soFar}`);
+    throw new Error(`${error instanceof ImportEnded ? explain(error.result, url) : messageOf(error)}\n${soFar}`);
   }
   progress.stop();
   const problem = await removeDone(input, input.failures.earlier);
@@ -98,8 +96,7 @@ const removeDone = async ({ isFailedLines, failures }: Input, end: number): Prom
     await failures.remove(end);
     return undefined;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : error;
-    return `The lines that are done are still in ${failures.file} (${reason}). Make sure that you can write to its folder, and import the file again: no plant is stored twice.`;
+    return `The lines that are done are still in ${failures.file} (${messageOf(error)}). Make sure that you can write to its folder, and import the file again: no plant is stored twice.`;
   }
 };
 

@@ -89,11 +89,11 @@ export const findLocalRequest = async (id: string): Promise<TracedRequest> => {
   };
 };
 
-/** A line from the access log, from a function (has `message`), or from Lambda about an invocation (has `record`). */
-type Line = Record<string, unknown> & { requestId?: string; integrationRequestId?: string };
-
-/** A log line that a query found. `who` is the function whose log has the line, or undefined for the access log. */
-type Found = { who: string | undefined; line: Line };
+/**
+ * A line from the access log, from a function (has `message`), or from Lambda about an invocation (has `record`). `who`
+ * is the function whose log has the line, or undefined for the access log.
+ */
+type Line = Record<string, unknown> & { who: string | undefined; requestId?: string; integrationRequestId?: string };
 
 /**
  * Finds a request in a deployed stack's logs with two queries of CloudWatch Logs Insights. The first finds lines with
@@ -110,19 +110,22 @@ export const findDeployedRequest = async (id: string, stack: string, days: numbe
       `The logs of the stack ${stack} have no request ${id} in the last ${days === 1 ? 'day' : `${days} days`}. Lines arrive some seconds after a request: try again, or search further back with --days.`,
     );
   }
-  const summary = ofGateway.find(({ who }) => who === undefined)?.line;
-  const invocations = ofGateway.map(({ who, line }) =>
-    who === undefined ? line.integrationRequestId : line.requestId,
-  );
+  const invocations = ofGateway.map((line) => (line.who === undefined ? line.integrationRequestId : line.requestId));
   const ids = JSON.stringify([...new Set(invocations)].filter((each) => /^[\da-f-]{36}$/.test(each ?? '')));
   const failed = `record.requestId in ${ids} and record.status in ["error","failure","timeout"]`;
   const all = ids === '[]' ? ofGateway : await query(`${withId} or requestId in ${ids} or (${failed})`);
+  const access = ofGateway.find(({ who }) => who === undefined);
   return {
-    ...(summary && { summary: summaryOf(summary) }),
-    errors: [summary?.['authorizerError'], summary?.['integrationError'], summary?.['gatewayError']]
+    ...(access && { summary: summaryOf(access) }),
+    errors: [access?.['authorizerError'], access?.['integrationError'], access?.['gatewayError']]
       // In the access log, `-` stands for a variable without a value.
       .filter((error): error is string => typeof error === 'string' && error !== '-'),
-    lines: all.flatMap(({ who, line }) => (who === undefined ? [] : [loggedLine(who, line)])),
+    lines: all.flatMap(({ who, level, message, type, record }) => {
+      if (who === undefined) return [];
+      return [
+        type === undefined ? { who, level: String(level), message } : { who, level: String(type), message: record },
+      ];
+    }),
   };
 };
 
@@ -132,21 +135,16 @@ const summaryOf = ({ method, route, status, latency }: Line): Required<TracedReq
   return { method: String(method), path, status: Number(status), milliseconds: Number(latency) };
 };
 
-const loggedLine = (who: string, { level, message, type, record }: Line): LoggedLine =>
-  type === undefined ? { who, level: String(level), message } : { who, level: String(type), message: record };
-
 /** Lists a stack's log groups, each with the function that writes to it, or with undefined for the access log. */
 const readLogGroups = async (stack: string): Promise<Map<string, string | undefined>> => {
-  const groups = new Map<string, string | undefined>();
-  for (const { ResourceType, LogicalResourceId = '', PhysicalResourceId = '' } of await listResources(stack)) {
-    if (ResourceType !== 'AWS::Logs::LogGroup') continue;
-    groups.set(PhysicalResourceId, /^(.+)Logs[0-9A-F]{8}$/.exec(LogicalResourceId)?.[1]);
-  }
-  if (groups.size === 0) throw new Error(`The stack ${stack} does not have the logs of a Plant Store.`);
-  return groups;
+  const resources = await listResources(stack);
+  const groups = resources.filter(({ ResourceType }) => ResourceType === 'AWS::Logs::LogGroup');
+  if (groups.length === 0) throw new Error(`The stack ${stack} does not have the logs of a Plant Store.`);
+  const functionOf = (id = ''): string | undefined => /^(.+)Logs[0-9A-F]{8}$/.exec(id)?.[1];
+  return new Map(groups.map((each) => [each.PhysicalResourceId ?? '', functionOf(each.LogicalResourceId)]));
 };
 
-const runQuery = (groups: Map<string, string | undefined>, filter: string, days: number): Promise<Found[]> =>
+const runQuery = (groups: Map<string, string | undefined>, filter: string, days: number): Promise<Line[]> =>
   orExplain('The logs cannot be searched', async () => {
     const client = new CloudWatchLogsClient();
     const now = Math.ceil(Date.now() / 1000);
@@ -160,16 +158,15 @@ const runQuery = (groups: Map<string, string | undefined>, filter: string, days:
     );
     for (;;) {
       const { status, results = [] } = await client.send(new GetQueryResultsCommand({ queryId }));
-      if (status === 'Complete') return results.map((row) => foundIn(row, groups));
+      if (status === 'Complete') return results.map((row) => lineIn(row, groups));
       if (status !== 'Running' && status !== 'Scheduled') throw new Error(`the query ended with the status ${status}`);
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
   });
 
-const foundIn = (row: ResultField[], groups: Map<string, string | undefined>): Found => {
-  const { '@log': log = '', '@message': message = '{}' } = Object.fromEntries(
-    row.map(({ field, value }) => [field, value]),
-  );
+const lineIn = (row: ResultField[], groups: Map<string, string | undefined>): Line => {
+  const values = Object.fromEntries(row.map(({ field, value }) => [field, value]));
+  const { '@log': log = '', '@message': message = '{}' } = values;
   // The field @log has the account id, a colon and the name of the log group.
-  return { who: groups.get(log.slice(log.indexOf(':') + 1)), line: JSON.parse(message) };
+  return { ...JSON.parse(message), who: groups.get(log.slice(log.indexOf(':') + 1)) };
 };

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type BuildContext, type BuildOptions, type BuildResult, build, context, type OutputFile, stop } from 'esbuild';
-import { esbuildOptions, functions, listDevEntries, listEntries, setBundle } from '../../infra/bundling.ts';
+import { type BuildOptions, type BuildResult, build, type OutputFile, stop } from 'esbuild';
+import { esbuildOptions, functions, listEntries, setBundle } from '../../infra/bundling.ts';
 
 /**
  * esbuild's options for a separate source map, with paths relative to the project's folder. The bundle stays the same
@@ -32,7 +32,7 @@ const debugOptions = {
  * esbuild's options for an entry. With `debug`, a debugger can show the sources, but the bundle differs from the one
  * that would be deployed.
  */
-const bundleOptions = (entry: string, debug: boolean) => ({
+export const bundleOptions = (entry: string, debug: boolean) => ({
   ...esbuildOptions(entry),
   ...(debug ? debugOptions : mapOptions),
 });
@@ -40,7 +40,8 @@ const bundleOptions = (entry: string, debug: boolean) => ({
 /** A function's bundle. `map` is the source map as JSON, or undefined if `code` contains the source map. */
 export type Bundle = { code: Uint8Array; map: string | undefined };
 
-const bundleIn = ({ outputFiles: files = [] }: BuildResult): Bundle => {
+/** Finds an entry's bundle in the output of esbuild. */
+export const bundleIn = ({ outputFiles: files = [] }: BuildResult): Bundle => {
   const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
   const code = files.find((file) => !isMap(file));
   if (code === undefined) throw new Error('esbuild produced no output.');
@@ -54,37 +55,6 @@ export const prebuildBundles = async ({ debug = false, entries = listEntries() }
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();
 };
-
-/**
- * Bundles the functions again and again. esbuild keeps the files that it has parsed, so each further run takes a third
- * of the time that the first run takes.
- */
-export class Bundler {
-  readonly #debug: boolean;
-  readonly #contexts = new Map<string, Promise<BuildContext>>();
-
-  constructor(debug: boolean) {
-    this.#debug = debug;
-  }
-
-  /** Bundles every entry file. @returns the bundles by entry file @throws Error with the file and line of each error */
-  async bundle(): Promise<Map<string, Bundle>> {
-    const bundling = listDevEntries().map(async (entry) => [entry, await this.#bundle(entry)] as const);
-    // Wait for all, so that none is still in progress when the next run begins.
-    await Promise.allSettled(bundling);
-    return new Map(await Promise.all(bundling));
-  }
-
-  async close(): Promise<void> {
-    await Promise.allSettled([...this.#contexts.values()].map(async (each) => (await each).dispose()));
-  }
-
-  async #bundle(entry: string): Promise<Bundle> {
-    const created = this.#contexts.get(entry) ?? context({ ...bundleOptions(entry, this.#debug), logLevel: 'silent' });
-    this.#contexts.set(entry, created);
-    return bundleIn(await (await created).rebuild());
-  }
-}
 
 type KeptMap = { sha256: string; text: string; parsed?: SourceMap };
 

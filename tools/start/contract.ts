@@ -37,38 +37,28 @@ export type ExampleRequest = { method: string; path: string; body?: string };
  * an example is missing, or if the request needs a query parameter or a header.
  */
 export const exampleRequest = (contract: Contract): ExampleRequest | undefined => {
-  const operations = operationsOf(contract);
+  const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(isOperation)
+      .map(([method, operation]) => ({ ...operation, path, method, shared: item['parameters'] ?? [] })),
+  );
   const chosen = operations.find(({ requestBody }) => requestBody !== undefined) ?? operations[0];
   if (chosen === undefined) return undefined;
-  const inPath = chosen.parameters.filter((each) => each.in === 'path');
+  const { path, method, shared, parameters: own = [], requestBody } = chosen;
+  const parameters = [...(shared as Parameter[]), ...own].map((each) => resolve(contract, each));
+  const inPath = parameters.filter((each) => each.in === 'path');
   const values = Object.fromEntries(inPath.map((each) => [each.name, exampleOf(contract, each)]));
-  const body = chosen.requestBody && exampleOf(contract, chosen.requestBody.content['application/json'] ?? {});
-  const needsMore = chosen.parameters.some((each) => each.required && each.in !== 'path');
+  const content = requestBody && resolve(contract, requestBody).content['application/json'];
+  const body = content && exampleOf(contract, content);
+  const needsMore = parameters.some((each) => each.required && each.in !== 'path');
   if (needsMore || Object.values(values).includes(undefined)) return undefined;
-  if (chosen.requestBody && body === undefined) return undefined;
+  if (requestBody && body === undefined) return undefined;
   return {
-    method: chosen.method.toUpperCase(),
-    path: chosen.path.replaceAll(/\{(.*?)\}/g, (_, name) => encodeURIComponent(String(values[name]))),
+    method: method.toUpperCase(),
+    path: path.replaceAll(/\{(.*?)\}/g, (_, name) => encodeURIComponent(String(values[name]))),
     ...(body !== undefined && { body: toJson(body) }),
   };
 };
-
-/** Lists the contract's operations, each with the parameters of its path before its own. */
-const operationsOf = (contract: Contract) =>
-  Object.entries(contract.paths).flatMap(([path, item]) =>
-    Object.entries(item)
-      .filter(isOperation)
-      .map(([method, operation]) => {
-        const shared = (item['parameters'] ?? []) as Parameter[];
-        const parameters = [...shared, ...(operation.parameters ?? [])].map((each) => resolve(contract, each));
-        return {
-          path,
-          method,
-          parameters,
-          requestBody: operation.requestBody && resolve(contract, operation.requestBody),
-        };
-      }),
-  );
 
 /** Tells operations from the other keys of a path item, such as `summary`. */
 const isOperation = (entry: [string, unknown]): entry is [string, Operation] => 'responses' in Object(entry[1]);

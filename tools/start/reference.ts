@@ -84,25 +84,16 @@ const page: Source = async (origin, { newToken }) => {
   return { type: 'text/html', body: html.replace('"DATA"', () => data.replaceAll('<', '\\u003c')) };
 };
 
-const latestRequests: Source = async (_, { requests }) => ({
-  type: 'application/json',
-  body: JSON.stringify(requests()),
-});
-
-const openapi: Source = async (origin) => ({ type: 'application/json', body: toJson(await contractOf(origin)) });
-
-const start: Source = async () => ({ type: 'text/plain', body: '', location: '/docs' });
-
 /** Every path that this module serves. The list is fixed, so that no request can make the service read another file. */
 const sources = new Map<string, Source>([
-  ['/', start],
+  ['/', async () => ({ type: 'text/plain', body: '', location: '/docs' })],
   ['/docs', page],
   ['/docs/page.css', file('text/css', 'reference/page.css')],
   ['/docs/page.js', file('text/javascript', 'reference/page.js')],
   ['/docs/swagger-ui.css', file('text/css', '../../node_modules/swagger-ui-dist/swagger-ui.css')],
   ['/docs/swagger-ui-bundle.js', file('text/javascript', '../../node_modules/swagger-ui-dist/swagger-ui-bundle.js')],
-  ['/docs/requests.json', latestRequests],
-  ['/openapi.json', openapi],
+  ['/docs/requests.json', async (_, { requests }) => ({ type: 'application/json', body: JSON.stringify(requests()) })],
+  ['/openapi.json', async (origin) => ({ type: 'application/json', body: toJson(await contractOf(origin)) })],
 ]);
 
 const contractOf = async (origin: string): Promise<Contract & { servers: object[] }> => ({
