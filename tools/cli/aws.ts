@@ -1,9 +1,5 @@
 /** What the commands that call AWS share: AWS's errors in words, and the resources of a stack. */
-import {
-  CloudFormationClient,
-  paginateListStackResources,
-  type StackResourceSummary,
-} from '@aws-sdk/client-cloudformation';
+import { CloudFormation, type StackResourceSummary } from '@aws-sdk/client-cloudformation';
 
 /** AWS SDK error messages that do not say what to do, each with the message to show instead. */
 const advice = new Map([
@@ -33,7 +29,7 @@ export const orExplain = async <T>(failure: string, call: () => Promise<T>): Pro
 export const listResources = (stack: string): Promise<StackResourceSummary[]> =>
   orExplain(`The stack ${stack} cannot be read`, async () => {
     const found: StackResourceSummary[] = [];
-    const pages = paginateListStackResources({ client: new CloudFormationClient() }, { StackName: stack });
+    const pages = new CloudFormation().paginateListStackResources({ StackName: stack });
     for await (const { StackResourceSummaries = [] } of pages) found.push(...StackResourceSummaries);
     return found;
   });

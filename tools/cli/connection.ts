@@ -1,17 +1,12 @@
 /** Connects to the service at `--url`, or to the running local service, and explains failed requests to the user. */
-import {
-  createPlantStoreClient,
-  type PlantStoreClient,
-  type Result,
-  type Token,
-} from '../../packages/client/plant-store-client.ts';
+import { createPlantStoreClient, type Result, type Token } from '../../packages/client/plant-store-client.ts';
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
 
 export type Target = { url?: string | undefined; token?: string | undefined };
 
 /** Makes a client for the service at `--url`, or without `--url` for the running local service. */
-export const connect = async (target: Target): Promise<PlantStoreClient & { url: string }> => {
+export const connect = async (target: Target) => {
   const { url } = target;
   if (url !== undefined) return { url, ...createPlantStoreClient({ baseUrl: url, token: readToken(target) }) };
   if (target.token !== undefined) throw new Error('--token also needs --url, the service that the token is for.');

@@ -1,8 +1,5 @@
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import {
-  CognitoIdentityProviderClient,
-  DescribeUserPoolClientCommand,
-} from '@aws-sdk/client-cognito-identity-provider';
+import { CloudFormation } from '@aws-sdk/client-cloudformation';
+import { CognitoIdentityProvider } from '@aws-sdk/client-cognito-identity-provider';
 import { fetchToken, NoTokenEndpoint, type TokenSource } from '../start/session.ts';
 import { orExplain } from './aws.ts';
 
@@ -51,14 +48,13 @@ export const fetchDeployedToken = async (source: TokenSource, say: (line: string
 
 const readOutputs = (stackName: string): Promise<Record<string, string>> =>
   orExplain(`The stack ${stackName} cannot be read`, async () => {
-    const client = new CloudFormationClient();
-    const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName: stackName }));
+    const { Stacks: [stack] = [] } = await new CloudFormation().describeStacks({ StackName: stackName });
     return Object.fromEntries((stack?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
   });
 
 const readClientSecret = (userPoolId: string, clientId: string): Promise<string> =>
   orExplain(`The secret of the client ${clientId} cannot be read`, async () => {
-    const describe = new DescribeUserPoolClientCommand({ UserPoolId: userPoolId, ClientId: clientId });
-    const { UserPoolClient } = await new CognitoIdentityProviderClient().send(describe);
-    return UserPoolClient?.ClientSecret ?? '';
+    const cognito = new CognitoIdentityProvider();
+    const found = await cognito.describeUserPoolClient({ UserPoolId: userPoolId, ClientId: clientId });
+    return found.UserPoolClient?.ClientSecret ?? '';
   });

@@ -7,9 +7,7 @@ import { type Failed, temporary } from './connection.ts';
 type Line = { number: number; end: number; bytes: Buffer };
 
 /** What happened to a line. `already there` means that the service had stored the same plant before. */
-export type Outcome = 'new' | 'already there' | 'failed';
-
-export type ImportedLine = Line & ({ outcome: Exclude<Outcome, 'failed'> } | { outcome: 'failed'; failure: Failure });
+export type ImportedLine = Line & ({ outcome: 'new' | 'already there' } | { outcome: 'failed'; failure: Failure });
 
 /**
  * Why a line failed. `error` is the service's error number, `gateway` for any other error response, or `not sent` if
@@ -35,14 +33,9 @@ const [newline, space, hash] = [0x0a, 0x20, 0x23];
  */
 const perRequest = [413, ...temporary];
 
-/** Thrown to end an import if all remaining lines would fail for the same reason. */
+/** Thrown to end an import if all remaining lines would fail for the same reason, which is the `cause`. */
 export class ImportEnded extends Error {
-  readonly result: Failed;
-
-  constructor(result: Failed) {
-    super(result.message);
-    this.result = result;
-  }
+  declare readonly cause: Failed;
 }
 
 /**
@@ -68,7 +61,7 @@ export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 
       }
       const { error, message, requestId } = result;
       if (error === 'no answer' || (error === 'gateway' && !perRequest.includes(result.status)))
-        throw new ImportEnded(result);
+        throw new ImportEnded(message, { cause: result });
       return failed({ error, message, requestId });
     },
     { concurrency, backpressure },

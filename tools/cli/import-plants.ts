@@ -1,16 +1,14 @@
 /** `plant import`: adds the plants in a file, shows its progress, and keeps the lines that fail in another file. */
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, createWriteStream, lstatSync, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { messageOf, printable } from '../start/terminal.ts';
+import { messageOf, printable, Stopped } from '../start/terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
 import { type Create, type Failure, ImportEnded, importLines } from './import-lines.ts';
 import { Progress } from './progress.ts';
-
-export class Stopped extends Error {}
 
 type Options = Target & { from?: number };
 
@@ -76,7 +74,7 @@ export const importPlants = async (given: string, options: Options): Promise<voi
     progress.stop();
     const soFar = `${progress} so far. ${(await removeDone(input, last.end)) ?? howToGoOn(input, last.number)}`;
     if (stop.signal.aborted) throw new Stopped(`Stopped: ${soFar}`);
-    throw new Error(`${error instanceof ImportEnded ? explain(error.result, url) : messageOf(error)}\n${soFar}`);
+    throw new Error(`${error instanceof ImportEnded ? explain(error.cause, url) : messageOf(error)}\n${soFar}`);
   }
   progress.stop();
   const problem = await removeDone(input, input.failures.earlier);
@@ -174,13 +172,14 @@ export class FailedLines {
   async remove(first: number): Promise<void> {
     // If somebody else, such as the user or another import, has changed the file of failed lines since this import
     // began, remove nothing from it.
-    if (first === 0 || lookUp(this.file)?.size !== this.earlier + this.#added) return;
-    if (first === this.earlier + this.#added) return rm(this.file);
-    // Keep the permissions, which may be restricted.
-    const { mode } = await lstat(this.file);
+    const found = lookUp(this.file);
+    if (first === 0 || found?.size !== this.earlier + this.#added) return;
+    if (first === found.size) return rm(this.file);
     const rest = `${this.file}.${randomUUID()}`;
+    // Keep the permissions, which may be restricted.
+    const created = { mode: found.mode, flags: 'wx' };
     try {
-      await pipeline(createReadStream(this.file, { start: first }), createWriteStream(rest, { mode, flags: 'wx' }));
+      await pipeline(createReadStream(this.file, { start: first }), createWriteStream(rest, created));
       await rename(rest, this.file);
     } finally {
       await rm(rest, { force: true });

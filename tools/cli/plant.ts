@@ -5,9 +5,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { toJson } from '../../packages/client/json.ts';
 import type { NewPlant } from '../../packages/client/plant-store-client.ts';
-import { matching, messageOf, printable } from '../start/terminal.ts';
+import { matching, printable, runCommand } from '../start/terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
-import { importPlants, Stopped } from './import-plants.ts';
+import { importPlants } from './import-plants.ts';
 
 const add = async ({ url: service, token, ...plant }: Target & NewPlant) => {
   const { url, createPlant } = await connect({ url: service, token });
@@ -61,9 +61,4 @@ with the reason. Fix them there, and import that file: the lines that are stored
   )
   .action(importPlants);
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  console.error(messageOf(error));
-  process.exit(error instanceof Stopped ? 130 : 1);
-}
+await runCommand(() => program.parseAsync());

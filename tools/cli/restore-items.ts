@@ -1,12 +1,8 @@
 /** Copies the items that one DynamoDB table has and another lacks, which is the last step of restoring a table. */
 import {
-  type AttributeValue,
   ConditionalCheckFailedException,
-  DescribeTableCommand,
-  type DynamoDBClient,
+  type DynamoDB,
   DynamoDBServiceException,
-  PutItemCommand,
-  paginateScan,
   type TableDescription,
 } from '@aws-sdk/client-dynamodb';
 import { pMapIterable } from 'p-map';
@@ -29,7 +25,7 @@ const concurrency = 32;
  * @returns the name of the tables' partition key, and the approximate number of items in the table to copy from
  * (DynamoDB updates this number every six hours)
  */
-export const checkTables = async (client: DynamoDBClient, { from, to }: Tables) => {
+export const checkTables = async (client: DynamoDB, { from, to }: Tables) => {
   const source = await describe(client, from);
   const target = await describe(client, to);
   if (source.TableStatus === 'CREATING')
@@ -48,23 +44,17 @@ export const checkTables = async (client: DynamoDBClient, { from, to }: Tables) 
  * ever overwritten or deleted, so repeating a copy is safe.
  * @throws the SDK's error if all remaining items would fail for the same reason
  */
-export const restoreItems = (
-  client: DynamoDBClient,
-  { from, to }: Tables,
-  partitionKey: string,
-): AsyncIterable<Restored> =>
+export const restoreItems = (client: DynamoDB, { from, to }: Tables, partitionKey: string): AsyncIterable<Restored> =>
   pMapIterable(
     itemsOf(client, from),
     async (Item): Promise<Restored> => {
       try {
-        await client.send(
-          new PutItemCommand({
-            TableName: to,
-            Item,
-            ConditionExpression: 'attribute_not_exists(#key)',
-            ExpressionAttributeNames: { '#key': partitionKey },
-          }),
-        );
+        await client.putItem({
+          TableName: to,
+          Item,
+          ConditionExpression: 'attribute_not_exists(#key)',
+          ExpressionAttributeNames: { '#key': partitionKey },
+        });
         return { outcome: 'restored' };
       } catch (error) {
         if (error instanceof ConditionalCheckFailedException) return { outcome: 'already there' };
@@ -76,8 +66,9 @@ export const restoreItems = (
   );
 
 /** Yields the items of a table. The SDK represents numbers as text, so a copy keeps all their digits (up to 38). */
-async function* itemsOf(client: DynamoDBClient, table: string): AsyncGenerator<Record<string, AttributeValue>> {
-  for await (const { Items = [] } of paginateScan({ client }, { TableName: table, ConsistentRead: true })) yield* Items;
+async function* itemsOf(client: DynamoDB, table: string) {
+  const pages = client.paginateScan({ TableName: table, ConsistentRead: true });
+  for await (const { Items = [] } of pages) yield* Items;
 }
 
 /** DynamoDB's client errors (status 400) after which other items may still succeed. */
@@ -93,9 +84,9 @@ const concernsOneItem = (error: unknown): boolean =>
   error instanceof DynamoDBServiceException &&
   (perItem.has(error.name) || (error.$metadata.httpStatusCode ?? 0) >= 500);
 
-const describe = (client: DynamoDBClient, name: string): Promise<TableDescription> =>
+const describe = (client: DynamoDB, name: string): Promise<TableDescription> =>
   orExplain(`The table ${name} cannot be read`, async () => {
-    const { Table = {} } = await client.send(new DescribeTableCommand({ TableName: name }));
+    const { Table = {} } = await client.describeTable({ TableName: name });
     return Table;
   });
 

@@ -2,7 +2,7 @@
  * `npm run -s restore -- --from restored --to <TableName>` copies missing items from the table `restored` to the table
  * <TableName>. Items that <TableName> already has stay unchanged.
  */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { Command } from 'commander';
 import { matching, runCommand } from '../start/terminal.ts';
 import { explain } from './aws.ts';
@@ -29,7 +29,7 @@ if (from === to) command.error('error: --from and --to are the same table');
 const again = 'Run the same command again: it skips what is already there.';
 
 await runCommand(async () => {
-  const client = new DynamoDBClient({
+  const client = new DynamoDB({
     // In the adaptive mode, the SDK sends fewer requests while DynamoDB throttles them.
     retryMode: 'adaptive',
     maxAttempts: 10,

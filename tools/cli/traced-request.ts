@@ -1,10 +1,5 @@
 /** Finds what the logs say about one request to the running local service or to a deployed stack, and formats it. */
-import {
-  CloudWatchLogsClient,
-  GetQueryResultsCommand,
-  type ResultField,
-  StartQueryCommand,
-} from '@aws-sdk/client-cloudwatch-logs';
+import { CloudWatchLogs, type ResultField } from '@aws-sdk/client-cloudwatch-logs';
 import type { AccessLogEntry } from 'http-api-emulator';
 import { readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
@@ -120,20 +115,20 @@ export const findDeployedRequest = async (id: string, stack: string, days: numbe
     errors: [access?.['authorizerError'], access?.['integrationError'], access?.['gatewayError']]
       // In the access log, `-` stands for a variable without a value.
       .filter((error): error is string => typeof error === 'string' && error !== '-'),
-    lines: all.flatMap(({ who, level, message, type, record }) => {
-      if (who === undefined) return [];
-      return [
-        type === undefined ? { who, level: String(level), message } : { who, level: String(type), message: record },
-      ];
-    }),
+    // A line from Lambda has `type` and `record` instead of `level` and `message`.
+    lines: all.flatMap(({ who, level, message, type = level, record = message }) =>
+      who === undefined ? [] : [{ who, level: String(type), message: record }],
+    ),
   };
 };
 
-const summaryOf = ({ method, route, status, latency }: Line): Required<TracedRequest>['summary'] => {
+const summaryOf = ({ method, route, status, latency }: Line): Required<TracedRequest>['summary'] => ({
+  method: String(method),
   // The route is a method and a path, or `-` if the API has no route for the request.
-  const path = String(route).replace(/^\S+ /, '');
-  return { method: String(method), path, status: Number(status), milliseconds: Number(latency) };
-};
+  path: String(route).replace(/^\S+ /, ''),
+  status: Number(status),
+  milliseconds: Number(latency),
+});
 
 /** Lists a stack's log groups, each with the function that writes to it, or with undefined for the access log. */
 const readLogGroups = async (stack: string): Promise<Map<string, string | undefined>> => {
@@ -146,18 +141,16 @@ const readLogGroups = async (stack: string): Promise<Map<string, string | undefi
 
 const runQuery = (groups: Map<string, string | undefined>, filter: string, days: number): Promise<Line[]> =>
   orExplain('The logs cannot be searched', async () => {
-    const client = new CloudWatchLogsClient();
+    const client = new CloudWatchLogs();
     const now = Math.ceil(Date.now() / 1000);
-    const { queryId } = await client.send(
-      new StartQueryCommand({
-        logGroupNames: [...groups.keys()],
-        startTime: now - days * 24 * 60 * 60,
-        endTime: now,
-        queryString: `fields @log, @message | filter ${filter} | sort @timestamp asc | limit 100`,
-      }),
-    );
+    const { queryId } = await client.startQuery({
+      logGroupNames: [...groups.keys()],
+      startTime: now - days * 24 * 60 * 60,
+      endTime: now,
+      queryString: `fields @log, @message | filter ${filter} | sort @timestamp asc | limit 100`,
+    });
     for (;;) {
-      const { status, results = [] } = await client.send(new GetQueryResultsCommand({ queryId }));
+      const { status, results = [] } = await client.getQueryResults({ queryId });
       if (status === 'Complete') return results.map((row) => lineIn(row, groups));
       if (status !== 'Running' && status !== 'Scheduled') throw new Error(`the query ended with the status ${status}`);
       await new Promise((resolve) => setTimeout(resolve, 500));

@@ -1,6 +1,6 @@
 /** `npm run -s verify -- --stack PlantStore` says whether a deployed stack's functions run the code in this folder. */
 import { execFileSync } from 'node:child_process';
-import { GetAliasCommand, GetFunctionCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { Lambda } from '@aws-sdk/client-lambda';
 import { Command } from 'commander';
 import { unzipSync } from 'fflate';
 import { bundle, listDevEntries, listEntries } from '../../infra/bundling.ts';
@@ -34,9 +34,9 @@ const listFunctions = async (stack: string): Promise<DeployedFunction[]> => {
 };
 
 /** Returns the share of a function's calls (0 to 1) that each version gets: two, while a deployment shifts the calls. */
-const readShares = async (client: LambdaClient, { name, live }: DeployedFunction): Promise<Record<string, number>> => {
+const readShares = async (client: Lambda, { name, live }: DeployedFunction): Promise<Record<string, number>> => {
   if (live === undefined) return { $LATEST: 1 };
-  const alias = await client.send(new GetAliasCommand({ FunctionName: name, Name: live }));
+  const alias = await client.getAlias({ FunctionName: name, Name: live });
   const added = alias.RoutingConfig?.AdditionalVersionWeights ?? {};
   const sum = Object.values(added).reduce((total, weight) => total + weight, 0);
   return { [alias.FunctionVersion ?? '']: 1 - sum, ...added };
@@ -46,8 +46,8 @@ const readShares = async (client: LambdaClient, { name, live }: DeployedFunction
  * Downloads a version of a function. `declared` is the bundle's SHA-256 according to the variable BUNDLE_SHA256, `code`
  * the content of index.js, and `names` has the names of all files in the version's code.
  */
-const download = async (client: LambdaClient, name: string, version: string) => {
-  const { Code, Configuration } = await client.send(new GetFunctionCommand({ FunctionName: name, Qualifier: version }));
+const download = async (client: Lambda, name: string, version: string) => {
+  const { Code, Configuration } = await client.getFunction({ FunctionName: name, Qualifier: version });
   // `Code.Location` is a link to S3 that works for ten minutes, without credentials.
   const response = await fetch(Code?.Location ?? '').catch((error: Error) => {
     throw new Error(`version ${version} cannot be downloaded: ${explain(error.cause ?? error)}`);
@@ -95,7 +95,7 @@ const compare = async (found: DeployedFunction): Promise<{ line: string; matches
   if (entry === undefined) return [{ line: `${found.id} differs: functions/ has no entry for it`, matches: false }];
   const built = sha256Of(bundle(entry));
   return orExplain(`The code of ${found.id} cannot be read`, async () => {
-    const client = new LambdaClient();
+    const client = new Lambda();
     const shares = Object.entries(await readShares(client, found));
     const lines = shares.map(async ([version, share]) => {
       const different = difference(await download(client, found.name, version), built);

@@ -60,14 +60,11 @@ export const writeSession = (folder: string, session: Session): (() => void) => 
 
 const fields = ['url', 'tokenUrl', 'clientId', 'clientSecret', 'scope', 'certificate'];
 
-const isSession = (value: unknown): value is Session =>
-  value instanceof Object && fields.every((field) => typeof Reflect.get(value, field) === 'string');
-
 /** Returns undefined if the file does not exist, cannot be read, or is not a session file. */
 const parseSession = (file: string): Session | undefined => {
   try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    return isSession(value) ? value : undefined;
+    const value = JSON.parse(readFileSync(file, 'utf8'));
+    return fields.every((field) => typeof value[field] === 'string') ? value : undefined;
   } catch {
     return undefined;
   }

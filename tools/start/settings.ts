@@ -13,7 +13,7 @@ const inspectorPort = (text: string): number => {
  * Reads the command line. With `--help`, or if the command line is invalid, prints help or an error message, and exits.
  */
 export const readOptions = () => {
-  const command = new Command('npm start --')
+  const { debug, ...others } = new Command('npm start --')
     .description('Serves the stack on this machine.')
     .option('--debug [port]', 'accept a debugger, on port 9229 unless another is given', inspectorPort)
     .option('--watch', 'serve changes of the source files without a restart')
@@ -27,8 +27,8 @@ Settings are environment variables, as in PORT=3001 npm start:
   AWS_ENDPOINT_URL_DYNAMODB  the store to use instead of the built-in one`,
     )
     .showHelpAfterError('See: npm start -- --help')
-    .parse();
-  const { debug, ...others } = command.opts<{ debug?: number | true; watch?: true; verbose?: true }>();
+    .parse()
+    .opts<{ debug?: number | true; watch?: true; verbose?: true }>();
   return { ...others, debug: debug === true ? 9229 : debug };
 };
 

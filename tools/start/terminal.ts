@@ -13,13 +13,16 @@ export const printable = (text: string): string =>
 /** Returns the message of an error that ends a command, ready to be printed. */
 export const messageOf = (error: unknown): string => printable(error instanceof Error ? error.message : String(error));
 
-/** Runs a command to its end. If it fails, prints why, and exits with code 1. */
-export const runCommand = async (command: () => Promise<void>): Promise<void> => {
+/** Thrown by a command that the user has stopped. */
+export class Stopped extends Error {}
+
+/** Runs a command to its end. If it fails, prints why, and exits with code 1, or with 130 if the user has stopped it. */
+export const runCommand = async (command: () => Promise<unknown>): Promise<void> => {
   try {
     await command();
   } catch (error) {
     console.error(messageOf(error));
-    process.exit(1);
+    process.exit(error instanceof Stopped ? 130 : 1);
   }
 };
 

@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { App } from 'aws-cdk-lib';
@@ -118,7 +119,7 @@ export class Reloader {
     let message: unknown;
     child.stderr?.on('data', (chunk) => (stderr += chunk));
     child.on('message', (sent) => (message = sent));
-    const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
+    const [code] = await once(child, 'close');
     if (code !== 0) throw new Error(stderr.trimEnd() || `${script} ended with code ${code}`);
     if (stderr !== '') console.error(printable(stderr.trimEnd()));
     return message;

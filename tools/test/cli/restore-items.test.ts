@@ -1,6 +1,6 @@
 import {
   type AttributeValue,
-  DynamoDBClient,
+  DynamoDB,
   type KeySchemaElement,
   PutItemCommand,
   ScanCommand,
@@ -14,10 +14,10 @@ import { checkTables, type Restored, restoreItems } from '../../cli/restore-item
 const tables = { from: 'restored', to: 'live' };
 
 let store: FaultyStore;
-let client: DynamoDBClient;
+let client: DynamoDB;
 beforeEach(async () => {
   store = await startFaultyStore(tables.to);
-  client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint, maxAttempts: 2 });
+  client = new DynamoDB({ ...anyCredentials, endpoint: store.endpoint, maxAttempts: 2 });
   onTestFinished(async () => {
     client.destroy();
     await store.close();
