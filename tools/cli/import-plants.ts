@@ -33,15 +33,14 @@ const openInput = async (given: string, { from }: Options): Promise<Input> => {
   const found = await stat(file).catch(() => undefined);
   if (!found?.isFile())
     throw new Error(`There is no file ${file}: name a file that has one plant in JSON per line, or - for stdin.`);
-  const opened = { name: path.basename(file), size: found.size };
+  const own = await FailedLines.in(file);
+  const isFailedLines = file.endsWith(suffix) && !own.isForeign;
+  if (isFailedLines && from !== undefined)
+    throw new Error(`--from is not for ${given}: lines that are stored leave this file, so import all of it.`);
+  const failures = isFailedLines ? own : await openFailures(`${file}${suffix}`);
   // Read only what the file has now: while a file of failed lines is imported, lines that fail again are added to it.
   const read = () => createReadStream(file, { end: Math.max(found.size - 1, 0) });
-  const own = await FailedLines.in(file);
-  if (!file.endsWith(suffix) || own.isForeign)
-    return { ...opened, read, failures: await openFailures(`${file}${suffix}`), isFailedLines: false };
-  if (from !== undefined)
-    throw new Error(`--from is not for ${given}: lines that are stored leave this file, so import all of it.`);
-  return { ...opened, read, failures: own, isFailedLines: true };
+  return { name: path.basename(file), size: found.size, read, failures, isFailedLines };
 };
 
 const openFailures = async (given: string): Promise<FailedLines> => {

@@ -93,8 +93,7 @@ export const fetchToken = async (source: TokenSource, scope = source.scope): Pro
     const advice = certificate === undefined ? '' : '; the local service was probably killed. Start it: npm start';
     throw new NoTokenEndpoint(`The token issuer at ${tokenUrl} does not answer${advice}`, { cause });
   });
-  const answer: { access_token?: unknown; error?: unknown } = Object(await response.json().catch(() => ({})));
-  const { access_token: token, error } = answer;
+  const { access_token: token, error } = Object(await response.json().catch(() => ({})));
   if (typeof token === 'string') return token;
   const refused = `The token issuer at ${tokenUrl} refused`;
   if (typeof error === 'string') throw new Error(`${refused}: ${error}`);

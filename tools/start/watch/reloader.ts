@@ -74,8 +74,8 @@ export class Reloader {
 
   async #reloadStack(bundles: Map<string, Bundle>): Promise<string> {
     const { debug, emulator, assets, context, onScope } = this.#service;
-    const synthesis: Synthesis = { assets, context, debug };
-    const synthesized = await this.#run('tools/start/watch/synthesize.ts', JSON.stringify(synthesis));
+    const synthesis = JSON.stringify({ assets, context, debug } satisfies Synthesis);
+    const synthesized = await this.#run('tools/start/watch/synthesize.ts', synthesis);
     const { template, entries, scope } = synthesized as Synthesized;
     await emulator.reload({ template, assets });
     onScope(scope);

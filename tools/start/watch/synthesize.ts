@@ -30,5 +30,4 @@ const [{ makeApp, entriesOf, readCdkJson }] = await Promise.all([
 ]);
 const app = makeApp(assets, { ...readCdkJson(), ...context });
 const [stack] = app.synth().stacks;
-const synthesized: Synthesized = { template: stack?.template, entries: entriesOf(app), scope: allScopes };
-process.send?.(synthesized);
+process.send?.({ template: stack?.template, entries: entriesOf(app), scope: allScopes } satisfies Synthesized);
