@@ -2,9 +2,8 @@
 import { InvalidArgumentError } from 'commander';
 
 /**
- * Escapes the control characters of a text, except tabs and line breaks: the text may come from a server, a file or a
- * file's name. Otherwise they could, for example, clear the
- * terminal, change its title, or overwrite what was printed before.
+ * Escapes the control characters of a text from elsewhere, such as a server or a file's name, except tabs and line
+ * breaks. Otherwise they could, for example, clear the terminal, change its title, or overwrite what was printed before.
  * @example printable('\u001b[2J') === '\\u001b[2J'
  */
 export const printable = (text: string): string =>
