@@ -91,6 +91,7 @@ const whats = (before: Resources, after: Resources): string[] =>
 
 test.each<[what: string, before: Resources, after: Resources, says: string]>([
   ['an action', policy(get), policy(get, put), mayPut('Role')],
+  ['all resources', policy(allow('s3:GetObject', 'arn:bucket/a')), policy(read), mayRead('Role')],
   ['a call without a condition', policy({ ...read, ...onlyOwn }), policy(read), mayRead('Role')],
   ['all but an action', {}, policy(allBut('iam:PassRole')), 'Role may now all but "iam:PassRole" on *.'],
   ['what was denied', policy(get, deny('s3:*')), policy(get), 'Role would no longer be denied s3:* on *.'],
