@@ -8,11 +8,11 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import { faults, keysNotFetched, outcomes, refusals, storeAttempts, storeTimes } from './log-metrics.ts';
 import { grants } from './operations.ts';
 import type { PlantApi } from './plant-api.ts';
 import type { PlantsTable } from './plants-table.ts';
 import type { ServiceFunction } from './service-function.ts';
-import { faults, keysNotFetched, outcomes, refusals, storeAttempts, storeTimes } from './service-log.ts';
 
 type Parts = { api: PlantApi; operations: ServiceFunction[]; authorizer: ServiceFunction; table: PlantsTable };
 

@@ -1,3 +1,4 @@
+/** The operations of the contract, as the stack needs them, and what each may do to the table. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
@@ -21,14 +22,14 @@ type Declared = {
 };
 
 /** `name` is the id of the function's construct, and `entry` the function's entry file, relative to functions/. */
-export type Operation = Declared & { id: OperationId; name: string; entry: string };
+export type Operation<Id extends string = OperationId> = Declared & { id: Id; name: string; entry: string };
 
 /** Lists the operations in the contract's order. @throws ConfigurationError that names a missing entry file */
-export const listOperations = (contract: Readonly<Record<string, Declared>>): Operation[] =>
-  Object.entries(contract).map(([id, declared]) => {
+export const listOperations = <Id extends string>(contract: Readonly<Record<Id, Declared>>): Operation<Id>[] =>
+  (Object.entries(contract) as [Id, Declared][]).map(([id, declared]) => {
     const entry = `${id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.lambda.ts`;
     if (!existsSync(path.join(functions, entry))) {
       throw new ConfigurationError(`The contract has the operation ${id}, but functions/${entry} does not exist.`);
     }
-    return { id: id as OperationId, name: id.charAt(0).toUpperCase() + id.slice(1), entry, ...declared };
+    return { id, name: id.charAt(0).toUpperCase() + id.slice(1), entry, ...declared };
   });

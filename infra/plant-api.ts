@@ -12,7 +12,7 @@ import type { Operation } from './operations.ts';
 import { ServiceLog } from './service-log.ts';
 import type { Domain, Settings } from './settings.ts';
 
-type PlantApiProps = { authorizer: IFunction; operations: Operation[] } & Settings;
+type PlantApiProps = { authorizer: IFunction; operations: Operation<string>[] } & Settings;
 
 /** The HTTP API, at first without routes. Its authorizer guards every route that is added. */
 export class PlantApi extends apigateway.HttpApi {
@@ -69,7 +69,7 @@ export class PlantApi extends apigateway.HttpApi {
 }
 
 /** Returns CORS settings for the contract's methods and headers. Cookies are not allowed: tokens are in a header. */
-export const corsFor = (operations: Operation[], allowOrigins: string[]): apigateway.CorsPreflightOptions => {
+export const corsFor = (operations: Operation<string>[], allowOrigins: string[]): apigateway.CorsPreflightOptions => {
   const parameters = operations.flatMap((operation) => operation.parameters.filter((each) => each.in === 'header'));
   return {
     allowOrigins,

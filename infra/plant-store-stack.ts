@@ -7,8 +7,9 @@ import { Monitoring } from './monitoring.ts';
 import { grants, listOperations } from './operations.ts';
 import { PlantApi } from './plant-api.ts';
 import { PlantsTable } from './plants-table.ts';
-import { ServiceFunction, SmokeTest } from './service-function.ts';
+import { ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
+import { SmokeTest } from './smoke-test.ts';
 import { resourceOf, TokenIssuer } from './token-issuer.ts';
 
 /** The whole service: an API with an authorizer, a function for each operation, a table, alarms and a dashboard. */

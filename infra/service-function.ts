@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Duration, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
+import { type Duration, RemovalPolicy, Stage } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -13,9 +13,7 @@ import { ServiceLog } from './service-log.ts';
 import type { Settings } from './settings.ts';
 import { VersionRole } from './version-role.ts';
 
-type FunctionSettings = Pick<Settings, 'stage' | 'tracing'>;
-
-type BundledFunctionProps = FunctionSettings & {
+type BundledFunctionProps = Pick<Settings, 'stage' | 'tracing'> & {
   entry: string;
   environment: Record<string, string>;
   timeout: Duration;
@@ -24,7 +22,7 @@ type BundledFunctionProps = FunctionSettings & {
 };
 
 /** A Lambda function of this stack. All functions are built and run with the same options. */
-class BundledFunction extends lambda.Function {
+export class BundledFunction extends lambda.Function {
   readonly log: ServiceLog;
   readonly entry: string;
   /** CDK declares the time-out as optional, but this class always sets it. */
@@ -34,8 +32,9 @@ class BundledFunction extends lambda.Function {
     const { entry, environment, timeout, stage, tracing, role } = props;
     const log = new ServiceLog(scope, `${id}Logs`, stage);
     log.grantWrite(role);
+    const { outdir } = Stage.of(scope) as Stage;
     super(scope, id, {
-      code: lambda.Code.fromAsset(writeBundle(entry, path.join((Stage.of(scope) as Stage).outdir, 'bundles', id))),
+      code: lambda.Code.fromAsset(writeBundle(entry, path.join(outdir, 'bundles', id))),
       handler: 'index.handler',
       runtime: lambda.Runtime.NODEJS_24_X,
       architecture: lambda.Architecture.ARM_64,
@@ -122,34 +121,6 @@ export class ServiceFunction extends BundledFunction {
     });
     // CodeDeploy uses both of these to shift the alias, so deploy them before the alias changes.
     this.live.node.addDependency(role, smokeTest);
-  }
-}
-
-type SmokeTestProps = FunctionSettings & { functions: Record<string, ServiceFunction>; issuer: string };
-
-/**
- * Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. `functions` has
- * the functions by the names that functions/smoke-test/ uses for them; the authorizer trusts `issuer`.
- */
-export class SmokeTest extends BundledFunction {
-  constructor(scope: Construct, id: string, { functions, issuer, stage, tracing }: SmokeTestProps) {
-    const arns = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion.functionArn]);
-    super(scope, id, {
-      entry: 'smoke-test.lambda.ts',
-      // CodeDeploy's event does not say which versions to test, so pass the versions in the function's environment.
-      environment: { ISSUER: issuer, VERSIONS: Stack.of(scope).toJsonString(Object.fromEntries(arns)) },
-      timeout: Duration.minutes(2),
-      stage,
-      tracing,
-      // Callers invoke no version of this function, so its permissions may change in place.
-      role: new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') }),
-    });
-    for (const { currentVersion } of Object.values(functions)) currentVersion.grantInvoke(this);
-    acknowledge(
-      this,
-      'Serverless-LambdaDLQ',
-      'Nobody would read a queue of lost events: CodeDeploy fails a deployment whose hook does not report.',
-    );
   }
 }
 

@@ -1,5 +1,12 @@
-import type * as sdk from '@aws-sdk/client-dynamodb';
-import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  type $Command,
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  type DynamoDBClientResolvedConfig,
+  type ServiceInputTypes,
+  type ServiceOutputTypes,
+} from '@aws-sdk/client-dynamodb';
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { fromEnvironment } from '../environment.ts';
 
@@ -21,7 +28,7 @@ export const storeLimits = {
     requestTimeout: 700,
     throwOnRequestTimeout: true,
   },
-} satisfies sdk.DynamoDBClientConfig;
+} satisfies DynamoDBClientConfig;
 
 /** @example openTable(fromEnvironment('TABLE_NAME')) */
 export const openTable = (name: string): Table => ({
@@ -43,10 +50,10 @@ export type OngoingRequest = {
  * @throws StoreUnavailable if DynamoDB does not respond or the error is temporary; else the SDK's error
  * @example await callStore(request, client, new UpdateItemCommand(...))
  */
-export const callStore = async <Input extends sdk.ServiceInputTypes, Output extends sdk.ServiceOutputTypes>(
+export const callStore = async <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
   { signal, storeCalls }: OngoingRequest,
   client: DynamoDBClient,
-  command: sdk.$Command<Input, Output, sdk.DynamoDBClientResolvedConfig, sdk.ServiceInputTypes, sdk.ServiceOutputTypes>,
+  command: $Command<Input, Output, DynamoDBClientResolvedConfig, ServiceInputTypes, ServiceOutputTypes>,
 ): Promise<Output> => {
   const call: OngoingRequest['storeCalls'][number] = { startedAt: performance.now() };
   storeCalls.push(call);
@@ -75,7 +82,7 @@ export const callStore = async <Input extends sdk.ServiceInputTypes, Output exte
 };
 
 /** A response without a request id is not from DynamoDB, and proves nothing about the item. */
-const assertDynamoDB = ({ $metadata }: sdk.ServiceOutputTypes): void => {
+const assertDynamoDB = ({ $metadata }: ServiceOutputTypes): void => {
   if ($metadata.requestId === undefined) throw notDynamoDB();
 };
 

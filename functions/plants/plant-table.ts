@@ -1,4 +1,9 @@
-import { type AttributeValue, ConditionalCheckFailedException, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  type AttributeValue,
+  ConditionalCheckFailedException,
+  UpdateItemCommand,
+  type UpdateItemCommandInput,
+} from '@aws-sdk/client-dynamodb';
 import { callStore, type OngoingRequest, type Table } from './dynamodb.ts';
 import { assertStorable } from './number-range.ts';
 import type { NewPlant } from './plant.ts';
@@ -49,7 +54,7 @@ export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
  * Returns the input of one atomic, repeatable call: it succeeds if the id is free or belongs to this same plant, and
  * never changes a different plant, or attributes that are not in the contract.
  */
-export const addUnlessOther = ({ id, ...content }: PlantItem) => {
+export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCommandInput, 'TableName'> => {
   const given = Object.entries(content).flatMap(([field, value]) => (value === undefined ? [] : [{ field, value }]));
   const equations = given.map(({ field }) => `#${field} = :${field}`);
   const absent = Object.entries(content).filter(([, value]) => value === undefined);
@@ -64,6 +69,6 @@ export const addUnlessOther = ({ id, ...content }: PlantItem) => {
     ConditionExpression: `attribute_not_exists(id) OR (${isSame.join(' AND ')})`,
     ExpressionAttributeNames: Object.fromEntries(Object.keys(content).map((field) => [`#${field}`, field])),
     // The old attributes show whether the plant was already stored. Returning them consumes no read capacity.
-    ReturnValues: 'ALL_OLD' as const,
+    ReturnValues: 'ALL_OLD',
   };
 };

@@ -7,7 +7,12 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
  * The answer of a function version. `failure` names the error if the function threw, crashed or timed out. `log` is the
  * end of its log, if Lambda returned one.
  */
-export type Answer = { result: Record<string, unknown>; failure?: string; log: string; requestId?: string | undefined };
+export type Answer = {
+  result: Record<string, unknown>;
+  failure?: string;
+  log: string;
+  requestId?: string | undefined;
+};
 
 /** Invokes a version by its ARN. @throws the SDK's error if Lambda returns no result before the deadline */
 export type Invoke = (version: string, event: object) => Promise<Answer>;
@@ -28,7 +33,12 @@ export const invoker = (deadline: AbortSignal): Invoke => {
   };
 };
 
-const invoke = async (client: LambdaClient, version: string, event: object, abortSignal: AbortSignal) => {
+const invoke = async (
+  client: LambdaClient,
+  version: string,
+  event: object,
+  abortSignal: AbortSignal,
+): Promise<Answer> => {
   const command = new InvokeCommand({ FunctionName: version, Payload: JSON.stringify(event), LogType: 'Tail' });
   const { FunctionError, Payload, LogResult = '', $metadata } = await client.send(command, { abortSignal });
   const result: Answer['result'] = Object(JSON.parse(Payload?.transformToString() || 'null'));

@@ -147,7 +147,7 @@ const byFile: Record<string, Row[]> = {
     ["isSame.join(' AND ')", 'isSame[0]', 'A plant without a tag overwrites one that has a tag.'],
     ['/item size.*exceeded/i', '/item.*too large/i', 'A plant over 400 KB counts as a fault of ours.'],
   ],
-  'infra/service-log.ts': [
+  'infra/log-metrics.ts': [
     ['{ defaultValue: 0 }', '{}', 'A metric has gaps while nothing is logged.'],
     ['"smoke-test-*"', '"none"', 'A good new version is rolled back because its role needs a second until it works.'],
     [' && $.level = "ERROR"', '', 'A good new version is rolled back because the store does not answer.'],
@@ -325,9 +325,6 @@ const byFile: Record<string, Row[]> = {
   'packages/emulator/gateway/invocation.ts': [
     ['debug ? invoked : ', '', 'The gateway gives up a request while a debugger pauses its function.'],
   ],
-  'tools/start/listen.ts': [
-    ["port, '127.0.0.1'", "port, '0.0.0.0'", 'Other machines in the network may add plants and get tokens.'],
-  ],
   'tools/start/contract.ts': [
     [
       'text.replaceAll("\'", "\'\\\\\'\'")',
@@ -356,7 +353,7 @@ const byFile: Record<string, Row[]> = {
     ],
     ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
     [
-      'cleanUps.defer(() => removeSession())',
+      'cleanUps.push(() => removeSession())',
       'void removeSession',
       'The session file, which has a secret, stays after a stop.',
     ],
@@ -481,6 +478,7 @@ const byFile: Record<string, Row[]> = {
   'packages/emulator/servers.ts': [
     ['if (end > limit) return undefined;', '', 'A request of any size is kept in memory.'],
     ['Math.max(end, 2 * length)', 'end', 'Each chunk of a body copies all chunks before it.'],
+    ["port, '127.0.0.1'", "port, '0.0.0.0'", 'Other machines in the network may add plants and get tokens.'],
   ],
   'packages/emulator/dynamodb/embedded-store.ts': [
     ['headers.host === host ?', 'headers.host ?', 'A website can point its name at the store, and call it.'],

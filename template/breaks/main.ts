@@ -8,7 +8,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { Command } from 'commander';
-import { copyProject, type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
+import { copyProject } from '../../test/kit/copy-project.ts';
+import { type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
 import { type Break, breaks } from './breaks.ts';
 
 const command = new Command('npm run --prefix template breaks --')

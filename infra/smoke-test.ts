@@ -1,0 +1,37 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
+import { BundledFunction, type ServiceFunction } from './service-function.ts';
+import type { Settings } from './settings.ts';
+
+type SmokeTestProps = Pick<Settings, 'stage' | 'tracing'> & {
+  functions: Record<string, ServiceFunction>;
+  issuer: string;
+};
+
+/**
+ * Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. `functions` has
+ * the functions by the names that functions/smoke-test/ uses for them; the authorizer trusts `issuer`.
+ */
+export class SmokeTest extends BundledFunction {
+  constructor(scope: Construct, id: string, { functions, issuer, stage, tracing }: SmokeTestProps) {
+    const arns = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion.functionArn]);
+    super(scope, id, {
+      entry: 'smoke-test.lambda.ts',
+      // CodeDeploy's event does not say which versions to test, so pass the versions in the function's environment.
+      environment: { ISSUER: issuer, VERSIONS: Stack.of(scope).toJsonString(Object.fromEntries(arns)) },
+      timeout: Duration.minutes(2),
+      stage,
+      tracing,
+      // Callers invoke no version of this function, so its permissions may change in place.
+      role: new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') }),
+    });
+    for (const { currentVersion } of Object.values(functions)) currentVersion.grantInvoke(this);
+    acknowledge(
+      this,
+      'Serverless-LambdaDLQ',
+      'Nobody would read a queue of lost events: CodeDeploy fails a deployment whose hook does not report.',
+    );
+  }
+}
