@@ -158,6 +158,12 @@ describe('the rules on which file may import which', () => {
     }
   });
 
+  test('let nothing outside template/ import it', () => {
+    const rooms = '{.ci,docs,functions,infra,packages,test,tools}/**/*.{ts,cjs}';
+    const all = globSync(rooms, { cwd: root, exclude: ['**/node_modules', '**/dist'] });
+    expect(all.filter((file) => importsOf(file).some((target) => /^template\//.test(target)))).toEqual([]);
+  });
+
   test("let a package's tests import only that package, and the client's also generated/", () => {
     const outside = readdirSync(path.join(root, 'packages')).flatMap((name) =>
       globSync(`packages/${name}/test/**/*.ts`, { cwd: root }).flatMap((file) =>

@@ -1,7 +1,7 @@
 /**
- * Tests what documents say: that each file, npm script and heading that they name exists (and each file that a comment
- * or a configuration names); that CONTRIBUTING lists every npm script; that no document gets too long; and
- * that docs/cost.md adds up its costs correctly, with the functions' memory size, and README.md has the same sums.
+ * Tests that each file, npm script and heading that a document names exists (and each file that a comment or a
+ * configuration names), and that no document gets too long. CONTRIBUTING must list every npm script. The costs in
+ * docs/cost.md must add up.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-/** What the two servers of the emulator share: the gateway and the embedded store. */
+/** What the servers on this machine share: the gateway, the embedded store, and those of other programs here. */
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 
 /**
@@ -12,6 +12,12 @@ export const listen = async (server: Server, port: number): Promise<number> => {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
+};
+
+/** Closes an HTTP server and all its connections at once, even if requests are in progress. */
+export const closeServer = (server: HttpServer): Promise<void> => {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
 };
 
 /**

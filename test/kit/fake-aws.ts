@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import type { Outcome } from '../../packages/emulator/lambda/functions.ts';
-import { closeServer, listen } from '../../tools/start/listen.ts';
+import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { startServer } from './servers.ts';
 
 type Stack = { outputs?: Record<string, string>; logGroups?: Record<string, string> };

@@ -1,6 +1,6 @@
 /** A DynamoDB emulator behind a proxy, which can inject faults into the calls for chosen plants. */
 import { createServer, type ServerResponse } from 'node:http';
-import { closeServer, listen } from '../../tools/start/listen.ts';
+import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 import { closedDuring, keepingIdle } from './servers.ts';
 

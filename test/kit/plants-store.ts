@@ -12,7 +12,7 @@ import {
 import fc from 'fast-check';
 import { createTable } from '../../packages/emulator/dynamodb/tables.ts';
 import type { TableSpec } from '../../packages/emulator/served-stack.ts';
-import { listen } from '../../tools/start/listen.ts';
+import { listen } from '../../packages/emulator/servers.ts';
 import { keepingIdle } from './servers.ts';
 
 export type PlantsStore = Awaited<ReturnType<typeof startPlantsStore>>;

@@ -8,7 +8,7 @@ import { responses as gatewayResponses } from '../../packages/emulator/gateway/r
 import { advice } from '../../tools/release/diff/verdict.ts';
 import { compile, contract, examplesOf, type Operation, operations } from '../kit/contract.ts';
 
-test('schemas/openapi.yaml is an OpenAPI 3.1.0 document with the version in package.json', () => {
+test('schemas/openapi.yaml declares OpenAPI 3.1.0, and the version in package.json', () => {
   expect([contract.openapi, contract.info.version]).toEqual(['3.1.0', packageJson.version]);
 });
 

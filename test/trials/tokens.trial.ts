@@ -1,7 +1,7 @@
 /** Sends forged, damaged and unusual tokens to the deployed authorizer, and tokens in the wrong places to the gateway. */
 import { connect, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listen } from '../../tools/start/listen.ts';
+import { listen } from '../../packages/emulator/servers.ts';
 import { claims, sign } from '../kit/access-tokens.ts';
 import { forgedTokens, makeTokenIssuer, type TokenIssuer, validTokens } from '../kit/forged-tokens.ts';
 import { authorizerEvent } from '../kit/gateway-events.ts';

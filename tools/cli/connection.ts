@@ -35,7 +35,7 @@ export const explain = (result: Failed, url: string): string =>
   `${advice(result, url)}${result.requestId === undefined ? '' : ` [request ${result.requestId}]`}`;
 
 /** Statuses of the gateway's error responses after which the same request may succeed later. */
-export const temporary = [429, 500, 502, 503, 504];
+export const retryableStatuses = [429, 500, 502, 503, 504];
 
 const advice = (result: Failed, url: string): string => {
   const { error, message } = result;
@@ -46,7 +46,7 @@ const advice = (result: Failed, url: string): string => {
   if ([401, 403, 431].includes(status))
     return `The token was refused at ${url} (${status}): get another one with npm run -s token (for a deployment: npm run -s token -- --stack PlantStore)`;
   if (status === 413) return `The plant is too large (413: ${message}).`;
-  if (temporary.includes(status))
+  if (retryableStatuses.includes(status))
     return `The plant is not stored (${status}: ${message}): try again later, which is safe.`;
   return `No Plant Store answers at ${url} (${status}): check --url.`;
 };

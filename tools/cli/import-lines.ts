@@ -1,7 +1,7 @@
 /** Sends the plants in a file (NDJSON: one JSON text per line) to the service. */
 import { pMapIterable } from 'p-map';
 import type { NewPlant, Result } from '../../packages/client/plant-store-client.ts';
-import { type Failed, temporary } from './connection.ts';
+import { type Failed, retryableStatuses } from './connection.ts';
 
 /** A line of the file. `number` counts from 1; `end` is the byte offset after the line and its line break. */
 type Line = { number: number; end: number; bytes: Buffer };
@@ -31,7 +31,7 @@ const [newline, space, hash] = [0x0a, 0x20, 0x23];
  * Statuses of the gateway's error responses that concern one request only. If a gateway error has any other status,
  * every further line would fail in the same way, so the import ends.
  */
-const perRequest = [413, ...temporary];
+const perRequest = [413, ...retryableStatuses];
 
 /** Thrown to end an import if all remaining lines would fail for the same reason, which is the `cause`. */
 export class ImportEnded extends Error {

@@ -6,18 +6,22 @@ import { Command } from 'commander';
 import { matching, runCommand } from '../start/terminal.ts';
 import { describeRequest, findDeployedRequest, findLocalRequest } from './traced-request.ts';
 
-const id = matching(/^[\w+/=-]+$/, 'The id must be the value of the header apigw-requestid of a response.', String);
-const days = matching(/^[1-9]\d{0,3}$/, 'The number of days must be a whole number from 1 to 9999.', Number);
+const requestId = matching(
+  /^[\w+/=-]+$/,
+  'The id must be the value of the header apigw-requestid of a response.',
+  String,
+);
+const dayCount = matching(/^[1-9]\d{0,3}$/, 'The number of days must be a whole number from 1 to 9999.', Number);
 
 const command = new Command('npm run -s request --')
   .description('Prints what is known of one request: its response, and what was logged for it.')
   .argument(
     '<id>',
     'the header apigw-requestid of the response, such as QcNvjVNaC1t4m14=; write -- before an id that begins with -',
-    id,
+    requestId,
   )
   .option('--stack <name>', 'the name of a deployed stack, such as PlantStore, instead of the local service')
-  .option('--days <number>', 'how far back to search the logs of the stack; AWS bills what it scans', days, 1)
+  .option('--days <number>', 'how far back to search the logs of the stack; AWS bills what it scans', dayCount, 1)
   .showHelpAfterError('See: npm run -s request -- --help')
   .parse();
 

@@ -3,7 +3,7 @@ import { CloudWatchLogs, type ResultField } from '@aws-sdk/client-cloudwatch-log
 import type { AccessLogEntry } from 'http-api-emulator';
 import { readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
-import { printable } from '../start/terminal.ts';
+import { printable, withoutHash } from '../start/terminal.ts';
 import { listResources, orExplain } from './aws.ts';
 
 /** A log line of the request, written by a function or by Lambda. `who` is the function's name, such as Authorizer. */
@@ -80,7 +80,7 @@ export const findLocalRequest = async (id: string): Promise<TracedRequest> => {
   return {
     summary: { method, path, status, milliseconds: Math.round(milliseconds) },
     errors: error ? [error] : [],
-    lines: log.map(({ functionName, ...line }) => ({ who: functionName.replace(/[0-9A-F]{8}$/, ''), ...line })),
+    lines: log.map(({ functionName, ...line }) => ({ who: withoutHash(functionName), ...line })),
   };
 };
 

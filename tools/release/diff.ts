@@ -17,6 +17,7 @@ import {
   type Stacks,
   type StackTemplate,
   synthesize,
+  type Template,
   withoutHashes,
 } from './diff/template.ts';
 import { allowable, verdictOn } from './diff/verdict.ts';
@@ -49,12 +50,16 @@ const { allow, context, deployed = context } = command.opts<Options>();
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
+/** Makes the text in a template printable, because CDK prints it as it is. */
+const printableIn = (template: Template): Template =>
+  JSON.parse(JSON.stringify(template), (_, value) => (typeof value === 'string' ? printable(value) : value));
+
 /** Prints CDK's diff of a stack. @returns the changes that `npm run diff` forbids unless --allow names their rule */
 const compareStack = (name: string, before: StackTemplate, after: StackTemplate): Finding[] => {
   const then = { ...before, template: withoutHashes(before.template) };
   const now = { ...after, template: withoutHashes(after.template) };
   console.log(`Stack ${name}`);
-  const difference = fullDiff(then.template, now.template);
+  const difference = fullDiff(printableIn(then.template), printableIn(now.template));
   if (difference.isEmpty) console.log('No differences.');
   else formatDifferences(process.stdout, difference);
   const code = functionsWithNewCode(before.template, after.template);

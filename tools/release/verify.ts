@@ -6,7 +6,7 @@ import { unzipSync } from 'fflate';
 import { bundle, listDevEntries, listEntries } from '../../infra/bundling.ts';
 import { explain, listResources, orExplain } from '../cli/aws.ts';
 import { sha256Of } from '../start/bundles.ts';
-import { printable, runCommand } from '../start/terminal.ts';
+import { printable, runCommand, withoutHash } from '../start/terminal.ts';
 
 const { stack } = new Command('npm run -s verify --')
   .description(
@@ -78,7 +78,7 @@ const functionOf = (entry: string): string =>
 /** A logical id consists of the ids of the parent constructs, the function's construct id, and a hash. */
 const entryOf = ({ id }: DeployedFunction): string | undefined =>
   listEntries()
-    .filter((entry) => id.replace(/[0-9A-F]{8}$/, '').endsWith(functionOf(entry)))
+    .filter((entry) => withoutHash(id).endsWith(functionOf(entry)))
     .sort((a, b) => b.length - a.length)[0];
 
 /** `built` is the SHA-256 of this folder's bundle. @returns the difference, or undefined */

@@ -35,23 +35,26 @@ const debugOptions = {
 export const bundleOptions = (entry: string, debug: boolean) => ({
   ...esbuildOptions(entry),
   ...(debug ? debugOptions : mapOptions),
+  // Whoever bundles prints the errors.
+  logLevel: 'silent' as const,
 });
 
 /** A function's bundle. `map` is the source map as JSON, or undefined if `code` contains the source map. */
 export type Bundle = { code: Uint8Array; map: string | undefined };
 
 /** Finds an entry's bundle in the output of esbuild. */
-export const bundleIn = ({ outputFiles: files = [] }: BuildResult): Bundle => {
+export const bundleIn = (entry: string, { outputFiles: files = [] }: BuildResult): Bundle => {
   const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
   const code = files.find((file) => !isMap(file));
-  if (code === undefined) throw new Error('esbuild produced no output.');
+  if (code === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
   return { code: code.contents, map: files.find(isMap)?.text };
 };
 
 /** Bundles entries in esbuild's own process, so that this process can do other work, such as loading CDK. */
 export const prebuildBundles = async ({ debug = false, entries = listEntries() } = {}): Promise<void> => {
-  const bundling = entries.map(async (entry) => [entry, bundleIn(await build(bundleOptions(entry, debug)))] as const);
-  for (const [entry, bundle] of await Promise.all(bundling)) keepBundle(entry, bundle);
+  const make = async (entry: string) => bundleIn(entry, await build(bundleOptions(entry, debug)));
+  const bundles = await Promise.all(entries.map(async (entry) => [entry, await make(entry)] as const));
+  for (const [entry, bundle] of bundles) keepBundle(entry, bundle);
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();
 };

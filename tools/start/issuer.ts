@@ -3,8 +3,8 @@ import { createServer } from 'node:https';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
 import { generate } from 'selfsigned';
+import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { allScopes } from './contract.ts';
-import { closeServer, listen } from './listen.ts';
 
 /** What a client needs to get a token, and what the stack needs to verify the token. */
 export type LocalIssuer = Awaited<ReturnType<typeof startIssuer>>;

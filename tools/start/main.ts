@@ -6,9 +6,9 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { type Emulator, FolderError, lockFolder, serve } from 'http-api-emulator';
 import { listDevEntries } from '../../infra/bundling.ts';
+import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { prebuildBundles } from './bundles.ts';
 import { type Contract, curlLine, exampleRequest, readContract } from './contract.ts';
-import { closeServer, listen } from './listen.ts';
 import { referencePage } from './reference.ts';
 import { accessLine, RequestLog } from './request-log.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
@@ -22,7 +22,7 @@ const sayRequest = (line: string): void => console.log(line);
 const { debug, verbose, watch } = readOptions();
 
 /** Clean-up steps, run in reverse order when the service stops or its start fails half-way. */
-const cleanUps = new AsyncDisposableStack();
+const cleanUps: (() => unknown)[] = [];
 
 /** Creates a folder that only this user can open. It is removed however this process ends, except by `kill -9`. */
 const temporaryFolder = (): string => {
@@ -47,7 +47,7 @@ const start = async (): Promise<void> => {
   await closeServer(portProbe);
 
   say('Opening the data folder ...');
-  cleanUps.defer(await lockFolder(dataFolder()));
+  cleanUps.push(await lockFolder(dataFolder()));
   removeStaleSession(dataFolder());
 
   // Importing issuer.ts and stack.ts takes half of the start-up time, so import them while esbuild bundles the
@@ -61,7 +61,7 @@ const start = async (): Promise<void> => {
 
   say('Starting a token issuer ...');
   const issuer = await startIssuer();
-  cleanUps.defer(issuer.close);
+  cleanUps.push(issuer.close);
 
   say('Serving the stack ...');
   const { issuer: issuerUrl, audience, jwksUri } = issuer;
@@ -73,7 +73,7 @@ const start = async (): Promise<void> => {
   const app = makeApp(assets, { ...readCdkJson(), ...context });
   const requestLog = new RequestLog(sayRequest);
   setInterval(() => requestLog.endSecond(), 1_000).unref();
-  cleanUps.defer(() => requestLog.endSecond());
+  cleanUps.push(() => requestLog.endSecond());
   const emulator = await serve({
     app,
     store: endpoint ? { endpoint } : { folder: dataFolder() },
@@ -87,14 +87,14 @@ const start = async (): Promise<void> => {
       routeKeys: () => emulator.routeKeys,
     }),
   });
-  cleanUps.defer(emulator.close);
+  cleanUps.push(emulator.close);
   const { url } = emulator;
 
   const { tokenUrl, clientId, clientSecret, certificate } = issuer;
   const shareSession = (scope: string): (() => void) =>
     writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate });
   let removeSession = shareSession(issuer.scope);
-  cleanUps.defer(() => removeSession());
+  cleanUps.push(() => removeSession());
 
   if (watch) {
     const { startWatching } = await import('./watch/watch.ts');
@@ -103,7 +103,7 @@ const start = async (): Promise<void> => {
       removeSession();
       removeSession = shareSession(scope);
     };
-    cleanUps.defer(await startWatching({ debug: debug !== undefined, emulator, app, assets, context, onScope }));
+    cleanUps.push(await startWatching({ debug: debug !== undefined, emulator, app, assets, context, onScope }));
   }
 
   announce(emulator, contract);
@@ -127,9 +127,13 @@ const end = async (exitCode: number): Promise<void> => {
   stopping = true;
   setTimeout(() => process.exit(1), 10_000).unref();
   if (debug !== undefined) await (await import('./inspector.ts')).closeInspector();
-  await cleanUps.disposeAsync().catch((error) => {
-    console.error(printable(`Error while stopping: ${inspect(error)}`));
-  });
+  for (let last = cleanUps.pop(); last !== undefined; last = cleanUps.pop()) {
+    try {
+      await last();
+    } catch (error) {
+      console.error(printable(`Error while stopping: ${inspect(error)}`));
+    }
+  }
   process.exit(exitCode);
 };
 

@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 import type { AccessLogEntry, LogLine } from 'http-api-emulator';
 import { hashOf, mapOf, takeStacks, toSources } from './bundles.ts';
-import { printable } from './terminal.ts';
+import { printable, withoutHash } from './terminal.ts';
 
 /**
  * How many requests per second get a line each. A second with more requests is called busy: its remaining requests
@@ -58,9 +58,6 @@ export class RequestLog {
 
 type Output = NodeJS.WritableStream & { isTTY?: boolean };
 
-/** Returns a logical id without the hash that CDK appends to it. */
-export const title = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');
-
 /**
  * Describes a request in one line, even if the functions logged line breaks. Stack traces follow below, indented. On a
  * terminal, the line has columns, and colours unless NO_COLOR is set.
@@ -83,7 +80,7 @@ export const accessLine = (entry: AccessLogEntry, output: Output = process.stdou
     columns,
     ...logged.map(
       ({ functionName, level, rest }) =>
-        `${title(functionName)} ${paint(colourOf(level), level)} ${printable(`${rest}`)}`,
+        `${withoutHash(functionName)} ${paint(colourOf(level), level)} ${printable(`${rest}`)}`,
     ),
     ...(error ? [paint('red', printable(error.replaceAll(/\s+/g, ' ')))] : []),
   ].join(paint('dim', ' | '));

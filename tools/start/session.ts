@@ -63,12 +63,15 @@ const fields = ['url', 'tokenUrl', 'clientId', 'clientSecret', 'scope', 'certifi
 /** Returns undefined if the file does not exist, cannot be read, or is not a session file. */
 const parseSession = (file: string): Session | undefined => {
   try {
-    const value = JSON.parse(readFileSync(file, 'utf8'));
-    return fields.every((field) => typeof value[field] === 'string') ? value : undefined;
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return isSession(value) ? value : undefined;
   } catch {
     return undefined;
   }
 };
+
+const isSession = (value: unknown): value is Session =>
+  value instanceof Object && fields.every((field) => typeof Reflect.get(value, field) === 'string');
 
 /**
  * Thrown if nothing responds at a token URL, or if the response is not that of a token endpoint (RFC 6749 section 5).
@@ -93,7 +96,8 @@ export const fetchToken = async (source: TokenSource, scope = source.scope): Pro
     const advice = certificate === undefined ? '' : '; the local service was probably killed. Start it: npm start';
     throw new NoTokenEndpoint(`The token issuer at ${tokenUrl} does not answer${advice}`, { cause });
   });
-  const { access_token: token, error } = Object(await response.json().catch(() => ({})));
+  const answer: { access_token?: unknown; error?: unknown } = Object(await response.json().catch(() => ({})));
+  const { access_token: token, error } = answer;
   if (typeof token === 'string') return token;
   const refused = `The token issuer at ${tokenUrl} refused`;
   if (typeof error === 'string') throw new Error(`${refused}: ${error}`);

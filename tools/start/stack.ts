@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { App, type CfnElement, Stack } from 'aws-cdk-lib';
+import { App } from 'aws-cdk-lib';
+import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { ServiceFunction } from '../../infra/service-function.ts';
 import { readSettings } from '../../infra/settings.ts';
@@ -23,11 +24,14 @@ export const makeApp = (folder: string, context: Record<string, unknown>): App =
   return app;
 };
 
-/** Returns the entry file of each function in an app, by the function's logical id, which is its name in the emulator. */
+/** Returns the entry file of each function in an app, by the function's name in the emulator. */
 export const entriesOf = (app: App): Record<string, string> =>
   Object.fromEntries(
     app.node
       .findAll()
       .filter((construct) => construct instanceof ServiceFunction)
-      .map((each) => [Stack.of(each).getLogicalId(each.node.defaultChild as CfnElement), each.entry]),
+      .map((each) => {
+        const resource = each.node.defaultChild as CfnFunction;
+        return [each.stack.resolve(resource.functionName) ?? each.stack.getLogicalId(resource), each.entry];
+      }),
   );

@@ -9,6 +9,9 @@ import { InvalidArgumentError } from 'commander';
 export const printable = (text: string): string =>
   text.replaceAll(/[^\P{Cc}\n\t]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
+/** Returns a logical id without the hash that CDK appends to it. */
+export const withoutHash = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');
+
 /** Returns the message of an error that ends a command, ready to be printed. */
 export const messageOf = (error: unknown): string => printable(error instanceof Error ? error.message : String(error));
 

@@ -2,7 +2,6 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CloudAssembly } from 'aws-cdk-lib/cx-api';
-import { printable } from '../../start/terminal.ts';
 import { type ProjectCopy, startIn } from '../project-copy.ts';
 
 /** The parts of a CloudFormation resource that `npm run diff` reads. */
@@ -23,7 +22,7 @@ export type Finding = { rule: 'loss' | 'iam' | 'route' | 'open-route' | 'contrac
 
 /**
  * Removes the hashes that change with the code, because they would fill most of a diff. Also removes the hash of its
- * permissions from a role's id, so that a diff shows a changed grant as the change of one role. Makes texts printable.
+ * permissions from a role's id, so that a diff shows a changed grant as the change of one role.
  */
 export const withoutHashes = (template: Template): Template => {
   const shortOf = (id: string) =>
@@ -35,8 +34,6 @@ export const withoutHashes = (template: Template): Template => {
       .replaceAll(/\b[\da-f]{64}\b/g, '(hash)')
       .replaceAll(/(?<=CurrentVersion[\dA-F]{8})[\da-f]{32}\b/g, '')
       .replaceAll(/\w+/g, (word) => (idsByShort.get(shortOf(word))?.length === 1 ? shortOf(word) : word)),
-    // CDK prints a text as it is.
-    (_, value) => (typeof value === 'string' ? printable(value) : value),
   );
 };
 

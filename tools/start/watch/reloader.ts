@@ -7,9 +7,8 @@ import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
 import { bundle, listDevEntries } from '../../../infra/bundling.ts';
 import { type Bundle, bundleIn, bundleOptions, keepBundle } from '../bundles.ts';
-import { title } from '../request-log.ts';
 import { entriesOf } from '../stack.ts';
-import { printable } from '../terminal.ts';
+import { printable, withoutHash } from '../terminal.ts';
 import type { Synthesis, Synthesized } from './synthesize.ts';
 
 export const root = path.resolve(import.meta.dirname, '../../..');
@@ -66,10 +65,9 @@ export class Reloader {
 
   /** @throws Error with the file and line of each error */
   async #bundle(entry: string): Promise<Bundle> {
-    const options = { ...bundleOptions(entry, this.#service.debug), logLevel: 'silent' } as const;
-    const build = this.#builds.get(entry) ?? prepareBuild(options);
+    const build = this.#builds.get(entry) ?? prepareBuild(bundleOptions(entry, this.#service.debug));
     this.#builds.set(entry, build);
-    return bundleIn(await (await build).rebuild());
+    return bundleIn(entry, await (await build).rebuild());
   }
 
   async #reloadStack(bundles: Map<string, Bundle>): Promise<string> {
@@ -99,7 +97,7 @@ export class Reloader {
     );
     const reasons = swaps.flatMap((swap) => (swap.status === 'rejected' ? [String(swap.reason.message)] : []));
     if (reasons.length > 0) throw new Error(reasons.join('\n'));
-    return changed.map(({ name }) => title(name)).join(', ') || 'nothing, because no bundle changed';
+    return changed.map(({ name }) => withoutHash(name)).join(', ') || 'nothing, because no bundle changed';
   }
 
   /**

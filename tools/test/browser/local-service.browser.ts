@@ -8,11 +8,11 @@ import { build } from 'esbuild';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { errors } from '../../../functions/http/errors.ts';
+import { closeServer, listen } from '../../../packages/emulator/servers.ts';
 import { operations } from '../../../test/kit/contract.ts';
 import { type LocalService, startLocalService, temporaryFolder } from '../../../test/kit/local-service.ts';
 import { type PlantsStore, startPlantsStore } from '../../../test/kit/plants-store.ts';
 import { item } from '../../../test/kit/responses.ts';
-import { closeServer, listen } from '../../start/listen.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 
 const desktop = { width: 1280, height: 800 };

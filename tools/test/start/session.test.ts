@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { listen } from '../../../packages/emulator/servers.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
-import { listen } from '../../start/listen.ts';
 import { readSession, removeStaleSession, writeSession } from '../../start/session.ts';
 import { dataFolder, readPort } from '../../start/settings.ts';
 

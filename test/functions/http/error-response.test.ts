@@ -1,0 +1,121 @@
+import middy from '@middy/core';
+import { expect, test, vi } from 'vitest';
+import { errorResponse, type HttpEvent } from '../../../functions/http/error-response.ts';
+import { CatalogueError, errors } from '../../../functions/http/errors.ts';
+import type { OperationContext } from '../../../functions/http/store-time.ts';
+import { expectInContract } from '../../kit/contract.ts';
+import { lambdaContext } from '../../kit/gateway-events.ts';
+
+class Taken extends Error {
+  override readonly name = 'Taken';
+}
+
+class Busy extends Error {}
+
+/** Returns the response of a function whose handler throws `thrown`, and what the function logs. */
+const responseTo = async (thrown: unknown, event: unknown = {}, storeCalls: OperationContext['storeCalls'] = []) => {
+  const logged: unknown[] = [];
+  for (const level of ['info', 'warn', 'error'] as const) {
+    vi.spyOn(console, level).mockImplementation((entry) => {
+      logged.push([level, entry]);
+    });
+  }
+  const handler = middy()
+    .use(
+      errorResponse([
+        [Taken, errors.tooLarge],
+        [Busy, errors.storeUnavailable],
+      ]),
+    )
+    .handler(() => {
+      throw thrown;
+    });
+  const { statusCode, headers, body } = await handler(event as HttpEvent, { ...lambdaContext, storeCalls });
+  expectInContract(statusCode, headers['content-type'], body);
+  return { status: statusCode, headers, error: JSON.parse(body).error, logged };
+};
+
+test.each([undefined, 'text', {}])('errorResponse responds with the error 50001 if %j is thrown', async (thrown) => {
+  expect(await responseTo(thrown)).toMatchObject({
+    status: 500,
+    error: 50001,
+    logged: [['error', { outcome: 'failed', error: 50001, cause: { name: typeof thrown } }]],
+  });
+});
+
+test('errorResponse maps an error class and its subclasses to one entry of the error catalogue', async () => {
+  class TakenTwice extends Taken {}
+  expect(await responseTo(new TakenTwice())).toMatchObject({ status: 413, error: 41301 });
+  expect(await responseTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });
+});
+
+test('errorResponse logs at most three levels of causes, even if the causes lead back to the error itself', async () => {
+  const first = new Error('first');
+  first.cause = new Error('second', { cause: first });
+  const { logged } = await responseTo(first);
+  expect(JSON.stringify(logged).match(/"name"/g)?.length, 'errors in the log line').toBe(4);
+});
+
+test('errorResponse logs the hash of the bundle for a failure, but not for a refused request', async () => {
+  vi.stubEnv('BUNDLE_SHA256', 'hash');
+  expect((await responseTo(new Error('fault'))).logged).toMatchObject([['error', { bundle: 'hash' }]]);
+  expect((await responseTo(new CatalogueError(errors.notJson))).logged).toEqual([
+    ['info', { outcome: 'refused', error: errors.notJson.error }],
+  ]);
+});
+
+test("errorResponse logs the gateway's request id if the event has one", async () => {
+  const requestContext = { requestId: 'JKJaXmPLvHcESHA=' };
+  const entry = { gatewayRequestId: 'JKJaXmPLvHcESHA=' };
+  expect((await responseTo(new Taken(), { requestContext })).logged).toEqual([
+    ['info', { outcome: 'refused', error: 41301, ...entry }],
+  ]);
+  expect((await responseTo(new Error(), { requestContext })).logged).toMatchObject([['error', entry]]);
+  for (const event of [undefined, null, {}]) expect((await responseTo(new Taken(), event)).status).toBe(413);
+});
+
+test('errorResponse logs how long the store took, if the request called the store', async () => {
+  const call = { startedAt: 1_000, endedAt: 1_007, attempts: 1 };
+  const store = { milliseconds: 7, attempts: 1 };
+  expect((await responseTo(new Busy(), {}, [call])).logged).toMatchObject([['warn', { store }]]);
+  expect(JSON.stringify((await responseTo(new Taken())).logged)).not.toContain('store');
+});
+
+const id = 'A1'.repeat(26);
+
+test.each<[field: string, good: string[], bad: unknown[]]>([
+  [
+    'name',
+    ['Error', 'TypeError', 'StoreUnavailable', 'ThrottlingException', 'InternalFailure', 'RequestLimitExceeded'],
+    ['Moss', 'errorError', 'a TypeError', 'TypeError of Moss', `A${'a'.repeat(61)}Error`, ['Error']],
+  ],
+  ['code', ['ECONNREFUSED', 'HPE_INVALID_VERSION', 'E2BIG'], ['Moss', 'a ECONN', 'ECONN of Moss', '7E', 7, ['EPIPE']]],
+  ['requestId', [id], [`${id}A`, `a${id}`, id.toLowerCase(), [id]]],
+])('errorResponse logs the %s of an error only if that value has the expected form', async (field, good, bad) => {
+  const loggedOf = async (value: unknown): Promise<unknown> => {
+    const own = field === 'requestId' ? { $metadata: { requestId: value } } : { [field]: value };
+    const { logged } = await responseTo(Object.assign(new Error('no'), own));
+    const [[, { cause }]] = logged as [[string, { cause: Record<string, unknown> & { $metadata?: object } }]];
+    return { ...cause, ...cause.$metadata }[field];
+  };
+  expect(await Promise.all(good.map(loggedOf))).toEqual(good);
+  expect(await Promise.all(bad.map(loggedOf))).toEqual(bad.map(() => undefined));
+});
+
+test('errorResponse logs the status, the number of attempts and the request id of an AWS SDK error', async () => {
+  const $metadata = { httpStatusCode: 400, attempts: 2, requestId: id };
+  const { logged } = await responseTo(Object.assign(new Error('no'), { $metadata: { ...$metadata, cfId: 'x' } }));
+  expect(logged).toEqual([['error', expect.objectContaining({ cause: expect.objectContaining({ $metadata }) })]]);
+});
+
+test('errorResponse logs the stack of an error, but no text that came over the network', async () => {
+  const quoting = Object.defineProperty(new Error('secret'), '$response', { value: {}, enumerable: false });
+  Object.assign(quoting, { name: 'a secret name', code: 'a secret code' });
+  Object.assign(quoting, { $metadata: { requestId: 'a secret id', cfId: 'secret', extendedRequestId: 'secret' } });
+  const unparsed = new SyntaxError('"secret" is not valid JSON');
+  for (const thrown of [quoting, unparsed]) {
+    const { logged } = await responseTo(new Error('ours', { cause: thrown }));
+    expect(logged).toMatchObject([['error', { cause: { stack: expect.stringMatching(/^Error: ours\n +at /) } }]]);
+    expect(JSON.stringify(logged)).not.toContain('secret');
+  }
+});
