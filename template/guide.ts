@@ -7,7 +7,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command } from 'commander';
-import { copyProject, type ProjectCopy, startIn } from '../tools/release/project-copy.ts';
+import { copyProject } from '../test/kit/copy-project.ts';
+import { type ProjectCopy, startIn } from '../tools/release/project-copy.ts';
 import { messageOf } from '../tools/start/terminal.ts';
 import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from './guide/blocks.ts';
 
@@ -30,11 +31,14 @@ const unaffected = [
   '**/*.fuzz.ts',
 ];
 
+const browser = ['npx', 'vitest', 'run', '--config', 'tools/test/browser/vitest.config.ts'] as const;
+
 const checks: [string, ...string[]][] = [
   ['npm', 'run', 'lint'],
   ['npm', 'run', 'typecheck', '--', '--singleThreaded'],
   ['npx', 'cdk', 'synth', '--quiet', '--no-validation', '-c', 'stage=prod', '-c', 'alarmEmail=none'],
   ['npm', 'test', '--', ...unaffected.flatMap((files) => ['--exclude', files])],
+  [...browser, '--testNamePattern', 'every operation|, for '],
 ];
 
 const guide = path.resolve(command.args[0] ?? 'docs/add-an-operation.md');

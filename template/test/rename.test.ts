@@ -139,7 +139,7 @@ describe('npm run rename', () => {
     const scripts = { plant: 'node tool/plant.ts', rename: 'node template/rename.ts' };
     await commit('package.json', JSON.stringify({ scripts }));
     await commit('template/rename.ts', '');
-    await commit('.ci/run', 'first\n  if [ -e template ]; then step template/run; fi\nlast\n');
+    await commit('.ci/run', 'first\nif [ -e template ]; then step template/run > log 2>&1 & fi\nlast\n');
     for (const file of ['README.md', '.github/CONTRIBUTING.md'])
       await commit(file, '# A\n\n<!-- template -->\n## B\n\n[B](template)\n<!-- /template -->\n\n## C\n');
     expect(await rename('order')).toMatchObject({ code: 0, stderr: '' });

@@ -1,4 +1,4 @@
-/** Makes copies of the project, as it is now or was at an earlier commit, and runs commands in them. */
+/** Checks out the project at an earlier commit, and runs commands in a copy of the project. */
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,25 +15,10 @@ export type ProjectCopy = { folder: string; temporary: string };
 /** The project at a commit. `hasSamePackages` is true if its package-lock.json is that of the working tree. */
 export type Checkout = ProjectCopy & { commit: string; hasSamePackages: boolean };
 
-const makeFolders = async (parent: string): Promise<ProjectCopy> => {
+/** Makes the folders of a copy in `parent`. */
+export const makeFolders = async (parent: string): Promise<ProjectCopy> => {
   const copy = { folder: path.join(parent, 'project'), temporary: path.join(parent, 'tmp') };
   for (const folder of Object.values(copy)) await mkdir(folder, { recursive: true });
-  return copy;
-};
-
-/**
- * Copies all files that git does not ignore, and node_modules without its caches. The copy is a git repository, because
- * some tests ask git for the project's files. A link to node_modules is not enough: bundling tests compare real paths.
- * Hard links take 2 s, copies up to 40 s; npm replaces a package's files instead of changing them.
- */
-const copying = `
-git ls-files -coz --exclude-standard | tar -c --null -T - | tar -x -C "$0" && git init --quiet "$0" &&
-  { cp -al node_modules "$0" 2> /dev/null || cp -a node_modules "$0"; } && cd "$0/node_modules" && rm -rf .cache .vite*`;
-
-/** Copies the project into `parent`, so that commands can run in the copy. */
-export const copyProject = async (parent: string, signal: AbortSignal): Promise<ProjectCopy> => {
-  const copy = await makeFolders(parent);
-  await runIn({ ...copy, folder: root }, ['sh', '-c', copying, copy.folder], 'The project cannot be copied', signal);
   return copy;
 };
 

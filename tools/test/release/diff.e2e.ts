@@ -5,9 +5,10 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { copyProject } from '../../../test/kit/copy-project.ts';
 import { commitAll } from '../../../test/kit/git.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
-import { copyProject, type ProjectCopy, startIn } from '../../release/project-copy.ts';
+import { type ProjectCopy, startIn } from '../../release/project-copy.ts';
 
 const never = new AbortController().signal;
 let copy: ProjectCopy;

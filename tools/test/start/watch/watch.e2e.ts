@@ -6,10 +6,11 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
+import { copyProject } from '../../../../test/kit/copy-project.ts';
 import { type LocalService, programs, startLocalService, temporaryFolder } from '../../../../test/kit/local-service.ts';
 import { newId } from '../../../../test/kit/responses.ts';
 import { until } from '../../../../test/kit/waiting.ts';
-import { copyProject, type ProjectCopy } from '../../../release/project-copy.ts';
+import type { ProjectCopy } from '../../../release/project-copy.ts';
 import { fetchToken, readSession } from '../../../start/session.ts';
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
