@@ -37,7 +37,7 @@ const checks: [string, ...string[]][] = [
   ['npm', 'run', 'lint'],
   ['npm', 'run', 'typecheck', '--', '--singleThreaded'],
   ['npx', 'cdk', 'synth', '--quiet', '--no-validation', '-c', 'stage=prod', '-c', 'alarmEmail=none'],
-  ['npm', 'test', '--', ...unaffected.flatMap((files) => ['--exclude', files])],
+  ['npm', 'test', '--', '--maxWorkers=1', ...unaffected.flatMap((files) => ['--exclude', files])],
   [...browser, '--testNamePattern', 'every operation|, for '],
 ];
 
