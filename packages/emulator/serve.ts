@@ -6,7 +6,7 @@ import { reason } from './dynamodb/data-folder.ts';
 import { openStore, type StoreLocation } from './dynamodb/store.ts';
 import { type AccessLogEntry, gateway } from './gateway/server.ts';
 import type { Outcome } from './lambda/functions.ts';
-import type { ServedStack } from './served-stack.ts';
+import type { LeftOut, ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
 import { readTemplate, type Template } from './template/read-template.ts';
@@ -37,6 +37,11 @@ export type ServeOptions = Source & {
    * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing.
    */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /**
+   * Whether to leave out resources of types that are not served, such as queues, instead of refusing the stack. Functions
+   * get made-up ARNs and URLs for them. A function that no route needs is left out, too, if it cannot run here.
+   */
+  leaveOut?: boolean;
   /** Whether requests that exceed the stage's throttling limits get a 429, as on AWS. */
   throttle?: boolean;
   /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
@@ -47,6 +52,8 @@ export type Emulator = {
   url: string;
   /** The keys of the API's routes, such as POST /orders. */
   routeKeys: string[];
+  /** What `leaveOut` has left out, and why. */
+  leftOut: readonly LeftOut[];
   /** The name of each function: its FunctionName or, if the template gives none, its logical id. */
   functionNames: string[];
   /** A description of the store for people: the store's address, or "dynalite" and the data folder. */
@@ -81,7 +88,7 @@ const logLength = 1_000;
  * @throws Error with a message for the user if the emulator cannot serve the stack as AWS would
  */
 export const serve = async (options: ServeOptions): Promise<Emulator> => {
-  const stack = readStack(options);
+  const stack = readStack(options, options);
   if (!options.store)
     throw new Error('The store is missing: pass a folder for its data, or the endpoint of a DynamoDB.');
 
@@ -120,6 +127,9 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     get routeKeys() {
       return versions.stack.api.routes.map(({ routeKey }) => routeKey);
     },
+    get leftOut() {
+      return versions.stack.leftOut;
+    },
     get functionNames() {
       return versions.stack.functions.map(({ name }) => name);
     },
@@ -128,7 +138,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     log,
     invoke: (name, event) => versions.invoke(name, event),
     swap: (name, folder) => versions.swap(name, folder),
-    reload: async (source) => versions.add(readStack(source)),
+    reload: async (source) => versions.add(readStack(source, options)),
     close: () => running.disposeAsync(),
   };
 };
@@ -137,11 +147,11 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
  * Reads the stack to serve. @throws Error with a message for the user if the emulator cannot serve the stack as AWS
  * would
  */
-const readStack = (source: Source): ServedStack => {
+const readStack = (source: Source, { leaveOut = false }: Pick<ServeOptions, 'leaveOut'>): ServedStack => {
   const { template, assets } = 'app' in source ? synthesize(source.app, source.stack) : source;
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
-  const stack = readTemplate(template, assets);
+  const stack = readTemplate(template, assets, { leaveOut });
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
   // On Lambda, no folder above a function's code has a package.json. Here, one of them may, and its module type would
   // apply to the function. The empty package.json in the folder of the assets prevents that.

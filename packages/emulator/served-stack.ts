@@ -75,4 +75,7 @@ export type ApiSpec = { routes: RouteSpec[]; cors?: CorsSpec };
 export type TableSpec = Required<Pick<CreateTableCommandInput, 'TableName' | 'KeySchema' | 'AttributeDefinitions'>> &
   Pick<CreateTableCommandInput, 'GlobalSecondaryIndexes' | 'LocalSecondaryIndexes'>;
 
-export type ServedStack = { api: ApiSpec; functions: FunctionSpec[]; tables: TableSpec[] };
+/** A resource (or one of its values) that the emulator leaves out, such as Jobs (AWS::SQS::Queue), and why. */
+export type LeftOut = { resource: string; reason: string };
+
+export type ServedStack = { api: ApiSpec; functions: FunctionSpec[]; tables: TableSpec[]; leftOut: LeftOut[] };

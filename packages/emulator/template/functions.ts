@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type FunctionSpec, functionArn, type LogLevel, type Target } from '../served-stack.ts';
+import { type ApiSpec, type FunctionSpec, functionArn, type LogLevel, type Target } from '../served-stack.ts';
 import { aliasArn, functionName, functionNameIn, onlyVersion, versionArn } from './references.ts';
 import type { Resource, Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';
@@ -7,28 +7,36 @@ import { readPolicies } from './roles.ts';
 type FunctionResource = Resource<'AWS::Lambda::Function'>;
 
 /**
- * Reads the functions of a template. Numbers, such as the timeout, must be in Lambda's ranges:
+ * Reads a function of a template. Numbers, such as the timeout, must be in Lambda's ranges:
  * https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
  * @param assets is the folder of the CDK's assets
  */
-export const readFunctions = (resources: Resources, assets: string): FunctionSpec[] =>
-  resources.ofType('AWS::Lambda::Function').map((fn) => {
-    fn.mustBe('PackageType', ['Zip', undefined], 'Deploy the code as a folder or a zip file.');
-    const runtime = fn.text('Runtime');
-    if (!/^nodejs\d+\.x$/.test(runtime))
-      throw fn.unsupported('Runtime', runtime, 'Use a Node.js runtime, such as nodejs24.x.');
-    fn.number('ReservedConcurrentExecutions', 1, { min: 1 });
-    return {
-      name: functionName(fn),
-      folder: path.join(assets, codeFolder(fn)),
-      handler: fn.text('Handler'),
-      environment: readEnvironment(fn),
-      timeout: 1000 * fn.number('Timeout', 3, { min: 1, max: 900 }),
-      memoryMegabytes: fn.number('MemorySize', 128, { min: 128, max: 10_240 }),
-      logLevel: readLogLevel(fn),
-      ...readPolicies(fn, resources),
-    };
+const readFunction = (fn: FunctionResource, resources: Resources, assets: string): FunctionSpec => {
+  fn.mustBe('PackageType', ['Zip', undefined], 'Deploy the code as a folder or a zip file.');
+  const runtime = fn.text('Runtime');
+  if (!/^nodejs\d+\.x$/.test(runtime))
+    throw fn.unsupported('Runtime', runtime, 'Use a Node.js runtime, such as nodejs24.x.');
+  fn.number('ReservedConcurrentExecutions', 1, { min: 1 });
+  return {
+    name: functionName(fn),
+    folder: path.join(assets, codeFolder(fn)),
+    handler: fn.text('Handler'),
+    environment: readEnvironment(fn),
+    timeout: 1000 * fn.number('Timeout', 3, { min: 1, max: 900 }),
+    memoryMegabytes: fn.number('MemorySize', 128, { min: 128, max: 10_240 }),
+    logLevel: readLogLevel(fn),
+    ...readPolicies(fn, resources),
+  };
+};
+
+/** Reads the functions of a template. Those that the routes of the API do not need may be left out. */
+export const readFunctions = (resources: Resources, assets: string, { routes }: ApiSpec): FunctionSpec[] => {
+  const needed = routes.flatMap(({ target, authorizer }) => [target.functionName, authorizer?.target.functionName]);
+  return resources.ofType('AWS::Lambda::Function').flatMap((fn) => {
+    const isNeeded = needed.includes(functionName(fn));
+    return resources.readFunction(fn, isNeeded, () => readFunction(fn, resources, assets));
   });
+};
 
 /** The folder of a function's code. The CDK puts an asset into the folder asset.HASH, and uploads it as HASH.zip. */
 const codeFolder = (fn: FunctionResource): string => {

@@ -10,15 +10,19 @@ export type { Template } from './template.ts';
 
 /**
  * Reads what to serve from the CloudFormation template that would be deployed. Nothing is ignored silently: each
- * resource and each property is read, is listed in resource-types.ts as having no effect here, or is refused.
+ * resource and each property is read, is listed in resource-types.ts as having no effect here, or is refused. With
+ * `leaveOut`, resources of other types, and functions that no route needs, are not refused but listed in `leftOut`.
  * @param assets is the folder of the CDK's assets
  * @throws Error whose message names what cannot be served, why, and what to do
  */
-export const readTemplate = (template: Template, assets: string): ServedStack => {
-  const resources = new Resources(template);
-  const stack = { api: readApi(resources), functions: readFunctions(resources, assets), tables: readTables(resources) };
+export const readTemplate = (template: Template, assets: string, { leaveOut = false } = {}): ServedStack => {
+  const resources = new Resources(template, leaveOut);
+  const api = readApi(resources);
+  const functions = readFunctions(resources, assets, api);
+  const tables = readTables(resources);
   refuseDuplicates(resources);
-  return stack;
+  const leftOut = Array.from(resources.leftOut ?? [], ([resource, reason]) => ({ resource, reason }));
+  return { api, functions, tables, leftOut };
 };
 
 /**

@@ -1,14 +1,15 @@
 import { account, functionArn, tableArn } from '../served-stack.ts';
 import type { ServedType } from './resource-types.ts';
 import type { Resource } from './resources.ts';
-import { type LookUp, type Named, named, own, refusal, type Template } from './template.ts';
+import { type LookUp, type Named, named, own, Refusal, type Template } from './template.ts';
 
 /**
  * Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator.
  * @param find returns the resource with a logical id, or undefined if the emulator does not serve that resource
+ * @param leftOut says why something is left out, by its name. If given, a value that is unknown here is made up.
  */
 export const makeLookUp =
-  (template: Template, find: (logicalId: string) => Resource | undefined): LookUp =>
+  (template: Template, find: (logicalId: string) => Resource | undefined, leftOut?: Map<string, string>): LookUp =>
   (name, attribute, place) => {
     if (attribute === undefined && name === 'AWS::NoValue') return undefined;
     const pseudoParameter = attribute === undefined ? own(pseudoParameters, name) : undefined;
@@ -18,7 +19,7 @@ export const makeLookUp =
       const value = defaultOf(parameter);
       if (value !== undefined) return value;
       const reason = `${place.path} refers to the parameter ${name}, which has no default value`;
-      throw refusal(place.resource, reason, 'Give the parameter a default, or the property a literal value.');
+      throw new Refusal(place.resource, reason, 'Give the parameter a default, or the property a literal value.');
     }
     const resource = find(name);
     // Unlike AWS, the emulator generates no ids for an API and its parts (such as routes): their logical ids are enough
@@ -29,9 +30,26 @@ export const makeLookUp =
     if (value !== undefined) return value;
     const type = own(template.Resources, name)?.Type;
     const target = type === undefined ? name : named({ logicalId: name, type });
-    const reason = `${place.path} refers to ${attribute ? `${attribute} of ` : ''}${target}, which is unknown here`;
-    throw refusal(place.resource, reason, type?.startsWith('AWS::Cognito::') ? cognitoAdvice : literalAdvice);
+    const what = attribute ? `${attribute} of ${target}` : target;
+    const isOfCognito = type?.startsWith('AWS::Cognito::');
+    if (leftOut && type !== undefined && !isOfCognito) {
+      if (!leftOut.has(target)) leftOut.set(what, 'only AWS knows its value');
+      return placeholder({ logicalId: name, type }, attribute);
+    }
+    const reason = `${place.path} refers to ${what}, which is unknown here`;
+    throw new Refusal(place.resource, reason, isOfCognito ? cognitoAdvice : literalAdvice);
   };
+
+/** The attribute that has the same value as `Ref`, for types whose `Ref` is not a name. */
+const refs: Record<string, string> = { 'AWS::SNS::Topic': 'TopicArn', 'AWS::SQS::Queue': 'QueueUrl' };
+
+/** Makes up an ARN, a URL or a name for what is not served here, so that functions start. */
+const placeholder = ({ logicalId, type }: Named, attribute = own(refs, type) ?? 'Ref'): string => {
+  const service = type.split('::')[1]?.toLowerCase();
+  if (attribute.endsWith('Arn')) return `arn:aws:${service}:${account.region}:${account.id}:${logicalId}`;
+  if (!attribute.endsWith('Url')) return logicalId;
+  return `https://${service}.${account.region}.amazonaws.com/${account.id}/${logicalId}`;
+};
 
 const api = 'AWS::ApiGatewayV2::';
 

@@ -229,7 +229,7 @@ export const invokers: Record<string, string> = {
 
 export const onlyFromApi = 'functions get events from the HTTP API only';
 
-export const invokeInstead = 'Leave it out of the template, and hand its events to the function with `invoke`.';
+export const invokeInstead = 'Leave it out, and hand its events to the function with `invoke`.';
 
 /**
  * Why some resource types are refused, and what to do instead. For all other types that are not supported,
@@ -244,5 +244,8 @@ export const refusedTypes: Record<string, [reason: string, advice: string]> = {
 
 export const unknownType: [reason: string, advice: string] = [
   'only HTTP APIs, Lambda functions and DynamoDB tables are served',
-  'Leave it out of the template: put it into another stack, or create it only if a context value of the app is set.',
+  'Put it into another stack.',
 ];
+
+export const leaveOutAdvice =
+  'To serve the stack without resources of types that are not served, pass `leaveOut: true`.';

@@ -2,6 +2,7 @@ import { makeLookUp } from './references.ts';
 import {
   invokeInstead,
   invokers,
+  leaveOutAdvice,
   onlyFromApi,
   type ReadProperty,
   refusedTypes,
@@ -10,25 +11,34 @@ import {
   unknownType,
   withoutEffect,
 } from './resource-types.ts';
-import { evaluate, type LookUp, named, own, refusal, type Template, type TemplateResource } from './template.ts';
+import { evaluate, type LookUp, named, own, Refusal, type Template, type TemplateResource } from './template.ts';
 
 /** Those resources of a template that the emulator serves. */
 export class Resources {
   readonly #resources: Resource[];
+  readonly #refusals: Refusal[];
+  /** Why something is left out, by its name. Undefined if nothing may be. */
+  readonly leftOut: Map<string, string> | undefined;
 
-  /** @throws Error with a line for each resource and property that cannot be served */
-  constructor(template: Template) {
+  /** @throws Error with a line for each resource and property that can neither be served nor be left out */
+  constructor(template: Template, leaveOut: boolean) {
     if (template.Transform !== undefined) {
       throw new Error(
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
       );
     }
-    const refusals = Object.entries(template.Resources).flatMap(([logicalId, resource]) => [
+    this.#refusals = Object.entries(template.Resources).flatMap(([logicalId, resource]) => [
       ...check(logicalId, resource),
       ...checkInvoker(logicalId, resource, template),
     ]);
-    if (refusals.length > 0) throw new Error(refusals.map(({ message }) => message).join('\n'));
-    const lookUp = makeLookUp(template, (logicalId) => this.#resources.find((each) => each.logicalId === logicalId));
+    const unserved = this.#refusals.filter(({ resource }) => !isServed(resource.type));
+    const isFinal = ({ resource: { type } }: Refusal) => isServed(type) && type !== 'AWS::Lambda::Function';
+    const messages = this.#refusals.filter((each) => !leaveOut || isFinal(each)).map(({ message }) => message);
+    if (unserved.length > 0 && !leaveOut) messages.push(leaveOutAdvice);
+    if (messages.length > 0) throw new Error(messages.join('\n'));
+    this.leftOut = leaveOut ? new Map(unserved.map(({ resource, reason }) => [named(resource), reason])) : undefined;
+    const find = (logicalId: string) => this.#resources.find((each) => each.logicalId === logicalId);
+    const lookUp = makeLookUp(template, find, this.leftOut);
     this.#resources = Object.entries(template.Resources).flatMap(([logicalId, resource]) =>
       isServed(resource.Type) ? new Resource(logicalId, resource.Type, resource.Properties ?? {}, lookUp) : [],
     );
@@ -36,6 +46,19 @@ export class Resources {
 
   ofType<T extends ServedType>(...types: T[]): Resource<T>[] {
     return this.#resources.filter((each): each is Resource<T> => types.some((type) => type === each.type));
+  }
+
+  /** Reads a function, or leaves it out if it is refused, unless the API needs it. */
+  readFunction<T>(fn: Resource<'AWS::Lambda::Function'>, isNeeded: boolean, read: () => T): T[] {
+    try {
+      const refusal = this.#refusals.find(({ resource }) => resource.logicalId === fn.logicalId);
+      if (refusal) throw refusal;
+      return [read()];
+    } catch (error) {
+      if (isNeeded || !this.leftOut || !(error instanceof Refusal)) throw error;
+      this.leftOut.set(named(fn), error.reason);
+      return [];
+    }
   }
 }
 
@@ -51,26 +74,26 @@ const attributes = ['CreationPolicy', 'DeletionPolicy', 'DependsOn', 'Metadata',
  * The reasons why the emulator cannot serve a resource. The values of its properties are checked later, when they are
  * read.
  */
-const check = (logicalId: string, templateResource: TemplateResource): Error[] => {
+const check = (logicalId: string, templateResource: TemplateResource): Refusal[] => {
   const { Type: type, Properties = {}, Condition, ...rest } = templateResource;
   const resource = { logicalId, type };
   if (withoutEffect.has(type)) return [];
-  if (!isServed(type)) return [refusal(resource, ...(own(refusedTypes, type) ?? unknownType))];
+  if (!isServed(type)) return [new Refusal(resource, ...(own(refusedTypes, type) ?? unknownType))];
   const properties: { read: readonly string[]; withoutEffect: readonly string[]; refused?: Record<string, string> } =
     served[type];
   const known = [...properties.read, ...properties.withoutEffect];
   const others = Object.keys(Properties).filter((name) => !known.includes(name));
   const refusals = others.map((name) => {
     const reason = own(properties.refused, name);
-    return refusal(resource, `its ${name} is not supported${reason ? `: ${reason}` : ''}`, removeProperty);
+    return new Refusal(resource, `its ${name} is not supported${reason ? `: ${reason}` : ''}`, removeProperty);
   });
   const unknown = Object.keys(rest)
     .filter((name) => !attributes.includes(name))
-    .map((name) => refusal(resource, `its attribute ${name} is unknown`, 'Leave it out of the template.'));
+    .map((name) => new Refusal(resource, `its attribute ${name} is unknown`, 'Leave it out of the template.'));
   if (Condition === undefined) return [...refusals, ...unknown];
   const reason = `the condition ${String(Condition)} decides whether it exists`;
   const advice = 'Decide in the app that makes the template instead, and leave the Condition out.';
-  return [...refusals, ...unknown, refusal(resource, reason, advice)];
+  return [...refusals, ...unknown, new Refusal(resource, reason, advice)];
 };
 
 /** Finds, in the JSON text of a property, the logical ids to which its intrinsic functions refer. */
@@ -79,13 +102,13 @@ const referredIds = /(?<="Ref":"|"Fn::GetAtt":\[?"|\$\{)\w+/g;
 /**
  * Refuses a resource that has no effect in the emulator, but that would invoke a function of the template on AWS.
  */
-const checkInvoker = (logicalId: string, { Type: type, Properties }: TemplateResource, template: Template): Error[] => {
+const checkInvoker = (logicalId: string, { Type: type, Properties }: TemplateResource, template: Template) => {
   const property = own(Properties, own(invokers, type) ?? '');
   const invoked = (JSON.stringify(property ?? '').match(referredIds) ?? [])
     .map((name) => ({ logicalId: name, type: own(template.Resources, name)?.Type ?? '' }))
     .find((referred) => referred.type.startsWith('AWS::Lambda::'));
   if (invoked === undefined) return [];
-  return [refusal({ logicalId, type }, `it would invoke ${named(invoked)}, and ${onlyFromApi}`, invokeInstead)];
+  return [new Refusal({ logicalId, type }, `it would invoke ${named(invoked)}, and ${onlyFromApi}`, invokeInstead)];
 };
 
 type Properties = Record<string, unknown>;
@@ -185,7 +208,7 @@ export class Resource<T extends ServedType = ServedType> {
   }
 
   refuse(reason: string, advice: string): Error {
-    return refusal(this, reason, advice);
+    return new Refusal(this, reason, advice);
   }
 
   /** An error for a value that AWS or the emulator does not accept. `path` names the value. */

@@ -26,8 +26,16 @@ export type Named = { logicalId: string; type: string };
 export const named = ({ logicalId, type }: Named): string => `${logicalId} (${type})`;
 
 /** An error whose message says which resource the emulator cannot serve, why, and what the user can do. */
-export const refusal = (resource: Named, reason: string, advice: string): Error =>
-  new Error(`${named(resource)} cannot be served here: ${reason}. ${advice}`);
+export class Refusal extends Error {
+  readonly resource: Named;
+  readonly reason: string;
+
+  constructor(resource: Named, reason: string, advice: string) {
+    super(`${named(resource)} cannot be served here: ${reason}. ${advice}`);
+    this.resource = resource;
+    this.reason = reason;
+  }
+}
 
 /**
  * Where in the template a value is, for error messages. `path` is the property, such as
@@ -52,7 +60,7 @@ export const evaluate = (value: unknown, place: Place, lookUp: LookUp): unknown 
   // reference from parts.
   if (typeof result !== 'string' || !result.includes('{{resolve:')) return result;
   const reason = `${place.path} has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up`;
-  throw refusal(place.resource, reason, 'Give the property a literal value.');
+  throw new Refusal(place.resource, reason, 'Give the property a literal value.');
 };
 
 const evaluateAny = (value: unknown, place: Place, lookUp: LookUp): unknown => {
@@ -81,7 +89,7 @@ const forms = {
 
 const call = (name: string, argument: unknown, place: Place, lookUp: LookUp): unknown => {
   const malformed = () =>
-    refusal(place.resource, `${place.path} has a malformed ${name}`, `Write its value as ${own(forms, name)}.`);
+    new Refusal(place.resource, `${place.path} has a malformed ${name}`, `Write its value as ${own(forms, name)}.`);
   const text = (part: unknown): string => {
     const result = evaluate(part, place, lookUp);
     if (typeof result === 'object' || result === undefined) throw malformed();
@@ -119,7 +127,7 @@ const call = (name: string, argument: unknown, place: Place, lookUp: LookUp): un
       });
     }
     default:
-      throw refusal(
+      throw new Refusal(
         place.resource,
         `${place.path} uses ${name}`,
         'Use only Ref, Fn::GetAtt, Fn::Join, Fn::Select, Fn::Split and Fn::Sub, or a literal value.',

@@ -46,11 +46,6 @@ describe('the gateway selects the most specific route', () => {
   });
 });
 
-test('the gateway responds 404 if no route matches', async () => {
-  const { port } = await start();
-  expect(await send(port, 'GET /orders')).toMatchObject({ status: 404, body: '{"message":"Not Found"}' });
-});
-
 describe('the path parameters of a request', () => {
   test.each<[target: string, routeKey: string, rawPath: string, expected: APIGatewayProxyEventV2['pathParameters']]>([
     ['/orders/1/items/2', 'GET /orders/{id}/items/{item}', '/orders/1/items/2', { id: '1', item: '2' }],

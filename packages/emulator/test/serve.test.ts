@@ -149,6 +149,19 @@ test.each<[what: string, change: Partial<Stack>, reason: string]>([
   expect(await ask('/One')).toBe('"fixed"');
 });
 
+test('with leaveOut, serve and reload serve the rest of a stack, and leftOut says what is left out and why', async () => {
+  const folder = await temporaryFolder();
+  const withQueue = (name: string) =>
+    smallStack(folder, { functions: { One: returning('one') }, resources: { [name]: { Type: 'AWS::SQS::Queue' } } });
+  const emulator = await serve({ ...(await withQueue('Jobs')), store: { folder: `${folder}/data` }, leaveOut: true });
+  onTestFinished(() => emulator.close());
+  expect(await (await fetch(`${emulator.url}/One`)).text()).toBe('"one"');
+  const reason = expect.stringContaining('only HTTP APIs');
+  expect(emulator.leftOut).toEqual([{ resource: 'Jobs (AWS::SQS::Queue)', reason }]);
+  await emulator.reload(await withQueue('Tasks'));
+  expect(emulator.leftOut).toEqual([{ resource: 'Tasks (AWS::SQS::Queue)', reason }]);
+});
+
 test('if reload rejects a stack, it ends the functions that it has started for that stack', async () => {
   const [good, bad] = [await watchThreads(), await watchThreads()];
   const { reload } = await start({ functions: { One: returning('one') } });

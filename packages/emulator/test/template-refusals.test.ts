@@ -3,7 +3,15 @@
 import { describe, expect, test } from 'vitest';
 import { functionArn } from '../served-stack.ts';
 import { readTemplate, type Template } from '../template/read-template.ts';
-import { invokeInstead, invokers, onlyFromApi, refusedTypes, served, unknownType } from '../template/resource-types.ts';
+import {
+  invokeInstead,
+  invokers,
+  leaveOutAdvice,
+  onlyFromApi,
+  refusedTypes,
+  served,
+  unknownType,
+} from '../template/resource-types.ts';
 import { type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
 import { arnOf, resource } from './kit/template-parts.ts';
 
@@ -44,7 +52,9 @@ describe('readTemplate refuses a resource of the type', () => {
     // Types are looked up in records, which also inherit this name.
     ['toString', unknownType],
   ] as const)('%s', (type, [reason, advice]) => {
-    expect(messageAfter(add('Added', type))).toBe(`Added (${type}) cannot be served here: ${reason}. ${advice}`);
+    expect(messageAfter(add('Added', type))).toBe(
+      `Added (${type}) cannot be served here: ${reason}. ${advice}\n${leaveOutAdvice}`,
+    );
   });
 
   const references = [arnOf('Shop'), { 'Fn::GetAtt': 'Shop.Arn' }, { 'Fn::Sub': '${Shop.Arn}' }];
@@ -52,7 +62,7 @@ describe('readTemplate refuses a resource of the type', () => {
     Object.entries(invokers).flatMap(([type, property]) => references.map((each) => [type, property, each] as const)),
   )('%s if its %s would invoke a function of the template: %j', (type, property, reference) => {
     expect(messageAfter(add('Added', type, { [property]: [{ Nested: reference }] }))).toBe(
-      `Added (${type}) cannot be served here: it would invoke Shop (AWS::Lambda::Function), and ${onlyFromApi}. ${invokeInstead}`,
+      `Added (${type}) cannot be served here: it would invoke Shop (AWS::Lambda::Function), and ${onlyFromApi}. ${invokeInstead}\n${leaveOutAdvice}`,
     );
   });
 });
@@ -242,7 +252,7 @@ test.each<[what: string, template: Template, message: string]>([
   expect(messageOf(template)).toContain(message);
 });
 
-test('readTemplate names several unknown types and properties at once, a line each', () => {
+test('readTemplate names several unknown types and properties at once, a line each, and then the option leaveOut', () => {
   const message = messageAfter(add('Queue', 'AWS::SQS::Queue'), set('Shop', { Layers: [], VpcConfig: {} }));
-  expect(message.split('\n').map((line) => line.split(' (')[0])).toEqual(['Shop', 'Shop', 'Queue']);
+  expect(message.split('\n').map((line) => line.split(' (')[0])).toEqual(['Shop', 'Shop', 'Queue', leaveOutAdvice]);
 });
