@@ -8,7 +8,7 @@ export type { Options, Token };
 /**
  * The error numbers of an operation, as listed in schemas/openapi.yaml. The meaning of a number never changes.
  * @example
- * const taken: ErrorCode<'createPlant'> = 40901;
+ * const failures = new Map<ErrorCode<'createPlant'>, number>();
  */
 export type ErrorCode<Id extends OperationId> = Operations[Id]['errorCode'];
 
@@ -29,7 +29,7 @@ export type ErrorCode<Id extends OperationId> = Operations[Id]['errorCode'];
  * `headers.get('idempotent-replayed')` is `'true'` if createPlant found the same plant already stored.
  * @example
  * const describe = (result: Result<'createPlant'>): string => {
- *   if (result.ok) return result.body.name;
+ *   if (result.ok) return `done (${result.status})`;
  *   return result.error === 'no answer' ? result.message : `${result.status} ${result.error} ${result.message}`;
  * };
  */
@@ -51,8 +51,8 @@ export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'],
  * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain
  * @throws `signal.reason` if the signal is aborted, even while waiting for the token; nothing is sent after that
  * @example
- * const addAll = async ({ createPlant }: PlantStoreClient, all: NewPlant[]) => {
- *   for (const each of all) console.log(each.id, (await createPlant(each)).ok);
+ * const addAll = async ({ createPlant }: PlantStoreClient, all: Operations['createPlant']['body'][]) => {
+ *   for (const each of all) console.log((await createPlant(each)).ok);
  * };
  */
 export type PlantStoreClient = { [Id in keyof Operations]: Call<Operations[Id]> };
@@ -62,7 +62,7 @@ export type PlantStoreClient = { [Id in keyof Operations]: Call<Operations[Id]> 
  * @throws TypeError if baseUrl is not a URL
  * @example
  * const { createPlant } = createPlantStoreClient({ baseUrl: 'http://127.0.0.1:3000', token: accessToken });
- * const result = await createPlant({ id: 9007199254740993n, name: 'Swiss cheese plant', tag: 'climber' });
+ * const result = await createPlant(body);
  * if (!result.ok) console.error(result.error, result.message, result.requestId);
  */
 export const createPlantStoreClient = ({ baseUrl, token }: { baseUrl: string; token: Token }): PlantStoreClient => {

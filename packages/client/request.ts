@@ -5,11 +5,13 @@ import { toJson } from './json.ts';
 export type Operation = {
   method: string;
   path: string;
-  parameters: readonly { name: string; in: 'path' | 'query' | 'header'; type: string }[];
+  parameters: readonly { name: string; in: 'path' | 'query' | 'header'; type: string; required?: boolean }[];
   /**
    * The fields of the request body and their types. Empty if the body may have fields that the contract does not list.
    */
   body?: Readonly<Record<string, string>>;
+  /** The fields that the request body must have. */
+  requires?: readonly string[];
   /**
    * The 2xx responses. A response without `requires` has no body. Otherwise, `requires` lists the fields that the body
    * must have, and `types` lists the JSON types that the body may have. Without `types`, the body may have any type.
@@ -59,7 +61,7 @@ export const requestOf = (operation: Operation, baseUrl: string, parameters: obj
 
 const mustBeExact = (name: string, type: string, given: unknown): void => {
   const inexact = [given].flat().find((value) => typeof value === 'number' && !Number.isSafeInteger(value));
-  if (type !== 'int64' || inexact === undefined) return;
+  if (!/\bint64\b/.test(type) || inexact === undefined) return;
   throw new RangeError(
     `${name} is the number ${inexact}, which is not an integer, or is too large to be exact: use a bigint, such as 9007199254740993n.`,
   );
@@ -102,7 +104,7 @@ const bodyOf = (types: Readonly<Record<string, string>>, body: unknown): string 
   const fields = Object.entries(types).map(([name, type]) => {
     const value: unknown = Reflect.get(body as object, name);
     mustBeExact(name, type, value);
-    if (!type.split(' or ').includes('number')) mustBeExactWithin(name, value);
+    if (!/\bnumber\b/.test(type)) mustBeExactWithin(name, value);
     return [name, value];
   });
   return toJson(Object.fromEntries(fields));

@@ -139,12 +139,13 @@ const operationConstants = (contract: Contract, operations: Operation[]): string
       method,
       path,
       scopes,
-      parameters: parameters.map(({ name, in: place, schema }) => ({
+      parameters: parameters.map(({ name, in: place, schema, required }) => ({
         name,
         in: place,
         type: typeOf(contract, schema),
+        required,
       })),
-      ...(body && { body: bodyFields(contract, body) }),
+      ...(body && { body: bodyFields(contract, body), requires: flattened(contract, body).required }),
       responses: responses
         .filter(({ status }) => status < 300)
         .map(({ status, schema }) => ({ status, ...(schema && fieldsOf(contract, schema, body)) })),
@@ -191,13 +192,14 @@ const bodyFields = (contract: Contract, body: Schema): Record<string, string> =>
 };
 
 /**
- * Names a schema's type: `int64` for the format int64, and otherwise the value of the keyword `type`. For a list, names
- * the type that its items have.
+ * Names a schema's type, such as `string`, `int64` (an integer of that format), `string or null`, or `int64[]` for a
+ * list of int64s.
  */
 const typeOf = (contract: Contract, schema: Schema): string => {
   const { type = 'any', format, items } = resolve(contract, schema);
-  if (items instanceof Object) return typeOf(contract, items as Schema);
-  return format === 'int64' ? format : [type].flat().join(' or ');
+  if (items instanceof Object) return `${typeOf(contract, items as Schema)}[]`;
+  const types = [type].flat().join(' or ');
+  return format === 'int64' ? types.replace('integer', format) : types;
 };
 
 const branches = (schema: Schema): Schema[] => (schema['allOf'] ?? []) as Schema[];

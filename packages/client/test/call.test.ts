@@ -239,7 +239,6 @@ describe('a call of the client', () => {
   });
 
   test.each<[what: string, status: number, body: unknown, result: object]>([
-    ['an error of the operation', 404, { error: 40401, message: 'no' }, { error: 40401, message: 'no' }],
     ['an error that the operation does not have', 409, { error: 40901, message: 'no' }, { error: 'gateway' }],
     ['an error number of another status', 418, { error: 40401, message: 'no' }, { error: 'gateway' }],
   ])('fails if the response has %s', async (_, status, body, result) => {

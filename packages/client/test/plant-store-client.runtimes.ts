@@ -2,6 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
+import { operations } from '../../../functions/generated/contract.ts';
+import { toJson } from '../json.ts';
+import { bodyFor, bodyOf } from './kit/any-call.ts';
 import { run, test } from './kit/installed-client.ts';
 import { answer, startScriptedService } from './kit/scripted-service.ts';
 
@@ -16,15 +19,22 @@ const runtimes: [name: string, folder: string, program: string, args: string[]][
   ['Deno', `@deno/linux-${arch}-glibc`, 'deno', ['run', '--node-modules-dir=manual', '--allow-net=127.0.0.1']],
 ];
 
-/** Creates a plant at the first argument, and prints the outcome. */
+/** Calls createPlant at the first argument with the second one, and prints the outcome. A bigint is a text such as 7n. */
 const script = `
 import process from 'node:process';
 import { createPlantStoreClient } from 'plant-store-client';
 const { createPlant } = createPlantStoreClient({ baseUrl: process.argv[2], token: ({ refused }) => (refused ? 'new' : 'old') });
-const result = await createPlant({ id: 2n ** 63n - 1n, name: 'Löwenzahn 🌱' });
+const exact = (_, value) => (/^\\d+n$/.test(value) ? BigInt(value.slice(0, -1)) : value);
+const result = await createPlant(JSON.parse(process.argv[3], exact));
 const printed = { ...result, headers: result.headers.get('idempotent-replayed') };
 console.log(JSON.stringify(printed, (_, value) => (Object(value) instanceof BigInt ? value + 'n' : value)));
 `;
+
+const { createPlant } = operations;
+
+/** Writes JSON in which `change` replaces each bigint. */
+const withBigints = (value: unknown, change: (bigint: bigint) => unknown): string =>
+  JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? change(each) : each));
 
 test.beforeAll(async ({ client }) => {
   await writeFile(path.join(client.project, 'call.js'), script);
@@ -56,19 +66,22 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
 
   test('sends every digit of an id, retries, gets a new token, and returns the response', async ({ client }) => {
     const requestId = 'QcNvjVNaC1t4m14=';
+    const [{ status }] = createPlant.responses;
+    const response = { ...Object(bodyOf(createPlant, createPlant.responses[0])), since: 9007199254740993n };
     const { baseUrl, received } = await startScriptedService(
-      (response) => response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy()),
+      (each) => each.writeHead(status, { 'content-length': '100' }).write('{', () => each.destroy()),
       answer(403, { message: 'Forbidden' }),
-      (response) =>
-        response
-          .writeHead(200, { 'Apigw-Requestid': requestId, 'Idempotent-Replayed': 'true' })
-          .end('{"name":"Löwenzahn 🌱","since":9007199254740993}'),
+      answer(status, response, { 'Apigw-Requestid': requestId, 'Idempotent-Replayed': 'true' }),
     );
-    const printed = await execute(path.join(client.project, 'call.js'), baseUrl);
-    const since = runtime === 'Node.js 20' ? 9007199254740992 : '9007199254740993n';
-    const body = { name: 'Löwenzahn 🌱', since };
-    expect(JSON.parse(printed)).toEqual({ ok: true, status: 200, requestId, headers: 'true', body });
-    const sent = '{"id":9223372036854775807,"name":"Löwenzahn 🌱"}';
+    const request = bodyFor(createPlant);
+    const printed = await execute(
+      path.join(client.project, 'call.js'),
+      baseUrl,
+      withBigints(request, (each) => `${each}n`),
+    );
+    const body = JSON.parse(withBigints(response, runtime === 'Node.js 20' ? Number : (each) => `${each}n`));
+    expect(JSON.parse(printed)).toEqual({ ok: true, status, requestId, headers: 'true', body });
+    const sent = toJson(request);
     expect(received).toEqual(['old', 'old', 'new'].map((token) => ({ authorization: `Bearer ${token}`, body: sent })));
   });
 

@@ -1,290 +1,55 @@
-import { getEventListeners } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { inspect } from 'node:util';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+/** Tests the client of the contract, whatever operations it has. The other tests invent operations. */
+import { expect, test } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
-import type { Token } from '../call.ts';
+import type { Outcome } from '../call.ts';
+import { parseJson, toJson } from '../json.ts';
 import { createPlantStoreClient } from '../plant-store-client.ts';
+import type { Operation } from '../request.ts';
+import { argumentsFor, bodyFor, bodyOf } from './kit/any-call.ts';
 import { answer, startScriptedService } from './kit/scripted-service.ts';
 
-const moss = { id: 1, name: 'Moss' };
-const stored = answer(200, { name: 'Moss' });
-const unavailable = answer(503, { error: 50301, message: 'later' }, { 'retry-after': '0' });
-const forbidden = answer(403, { message: 'Forbidden' });
-const foreign = { ok: false, error: 'gateway', message: 'the response is not from the Plant Store' };
-const enough = new Error('enough');
+const all = Object.entries<Operation>(operations).map(([id, operation]) => ({ id, ...operation }));
 
-/** Starts a service that sends these responses. @returns a call that creates a plant there, and the requests */
-const start = async (...script: Parameters<typeof startScriptedService>) => {
+type Any = (typeof all)[number];
+
+/** Calls an operation of a service that sends this response. @returns the result, and the requests */
+const call = async ({ id, ...operation }: Any, ...script: Parameters<typeof startScriptedService>) => {
   const { baseUrl, received, requests } = await startScriptedService(...script);
-  const create = (signal?: AbortSignal, token: Token = 'a.b.c') =>
-    createPlantStoreClient({ baseUrl, token }).createPlant(moss, signal && { signal });
-  return { create, baseUrl, received, requests };
+  // The base URL of a service may have a path, and end with slashes.
+  const client = createPlantStoreClient({ baseUrl: `${baseUrl}/prod//`, token: 'a.b.c' });
+  const result: Outcome<unknown, number> = await Reflect.apply(
+    Reflect.get(client, id),
+    client,
+    argumentsFor(operation),
+  );
+  return { result, received, requests };
 };
 
-/** Waits until `condition` returns true. Checks once per turn of the event loop, because tests stop the timers. */
-const until = async (condition: () => boolean): Promise<void> => {
-  while (!condition()) await nextTurn();
-};
-
-/** Waits for 100 turns of the event loop, so that a request sent by mistake would arrive. */
-const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < 100; turn += 1) await nextTurn();
-};
-
-/** Stops the client's timers: they fire only if the test advances the time. */
-const stopTimers = () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-};
-
-/** Returns whether the client waits before a retry: with a fixed token, only then does it listen to `signal`. */
-const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
-
-test('the client sends a plant with the token, and returns the stored plant and the headers of the response', async () => {
-  const { create, received } = await start(answer(200, { name: 'Moss' }, { 'idempotent-replayed': 'true' }));
-  const result = await create();
-  expect(result).toMatchObject({ ok: true, status: 200, body: { name: 'Moss' } });
-  expect(result.ok && result.headers.get('idempotent-replayed')).toBe('true');
-  expect(received).toEqual([{ authorization: 'Bearer a.b.c', body: '{"id":1,"name":"Moss"}' }]);
+test.each(all)('the client sends a request of $id, and returns each response of success', async (operation) => {
+  for (const response of operation.responses) {
+    const { status } = response;
+    const body = bodyOf(operation, response);
+    const { result, received, requests } = await call(operation, answer(status, body, { 'x-more': 'yes' }));
+    expect(result).toMatchObject({ ok: true, status, body });
+    expect(result.ok && result.headers.get('x-more')).toBe('yes');
+    const url = new RegExp(`^/prod${operation.path.replaceAll(/\{.*?\}/g, '7')}(?:\\?|$)`);
+    expect(requests).toMatchObject([{ method: operation.method, url: expect.stringMatching(url) }]);
+    const sent = operation.body && toJson(bodyFor(operation));
+    expect(received).toEqual([{ authorization: 'Bearer a.b.c', body: expect.any(String) }]);
+    expect(parseJson(received[0]?.body ?? '')).toEqual(sent && parseJson(sent));
+  }
 });
 
-test('the base URL may have a path, and end with slashes', async () => {
-  const { baseUrl, requests } = await start(stored);
-  await createPlantStoreClient({ baseUrl: `${baseUrl}/prod//`, token: 'a.b.c' }).createPlant(moss);
-  expect(requests).toMatchObject([{ url: '/prod/plants' }]);
+const errors = all.flatMap((operation) =>
+  operation.errorCodes.map((error) => ({ operation, id: operation.id, error })),
+);
+
+test.each(errors)('the client returns the error $error of $id', async ({ operation, error }) => {
+  const status = Math.floor(error / 100);
+  const { result } = await call(operation, answer(status, { error, message: 'no' }, { 'retry-after': '0' }));
+  expect(result).toEqual({ ok: false, status, error, message: 'no' });
 });
 
 test('createPlantStoreClient throws at once if the base URL is not a URL', () => {
   expect(() => createPlantStoreClient({ baseUrl: 'plants', token: 'a.b.c' })).toThrow(TypeError);
-});
-
-test.each<[what: string, status: number, body: unknown]>([
-  ['succeeded', 200, { name: 'Moss', since: 2027 }],
-  ['was refused', 409, { error: 40901, message: 'taken' }],
-  ['got a response from something else', 200, { welcome: 'to our wireless network' }],
-])('a result has the request id of the last response if the call %s', async (_, status, body) => {
-  const first = answer(503, {}, { 'retry-after': '0', 'apigw-requestid': 'first=' });
-  const { create } = await start(first, answer(status, body, { 'apigw-requestid': 'second=' }));
-  expect(await create()).toMatchObject({ status, requestId: 'second=' });
-});
-
-test.each(operations.createPlant.errorCodes)('the client returns the error %i of the contract', async (error) => {
-  const status = Math.floor(error / 100);
-  const { create } = await start(answer(status, { error, message: 'no' }, { 'retry-after': '0' }));
-  expect(await create()).toEqual({ ok: false, status, error, message: 'no' });
-});
-
-test('the client does not follow a redirect', async () => {
-  const status = 307;
-  const elsewhere = await startScriptedService(stored);
-  const { create, received } = await start(answer(status, { message: 'moved' }, { location: elsewhere.baseUrl }));
-  expect(await create()).toEqual({ ...foreign, status });
-  expect([received.length, elsewhere.received.length]).toEqual([1, 0]);
-});
-
-describe('the client sends a plant again', () => {
-  const cut: typeof stored = (response) => {
-    response.writeHead(200, { 'content-length': '15' }).write('{"name"', () => response.destroy());
-  };
-
-  test.each([
-    [429, '7', 7_000],
-    [503, '7', 7_000],
-    [503, '86400', 10_000],
-  ])('after the status %i with Retry-After: %s, once %i ms have passed', async (status, retryAfter, wait) => {
-    stopTimers();
-    const { create, received } = await start(answer(status, '<html>', { 'retry-after': retryAfter }), stored);
-    const { signal } = new AbortController();
-    const result = create(signal);
-    await until(() => isWaiting(signal));
-    vi.advanceTimersByTime(wait - 1);
-    expect(isWaiting(signal), `waiting after ${wait - 1} ms`).toBe(true);
-    vi.advanceTimersByTime(1);
-    expect(await result).toMatchObject({ ok: true });
-    expect(received, 'requests').toHaveLength(2);
-    expect(received[1]).toEqual(received[0]);
-  });
-
-  test.each<[what: string, script: typeof stored]>([
-    ['a connection that broke', (response) => response.destroy()],
-    ['a response that broke off', cut],
-  ])('after %s', async (_, script) => {
-    const { create, received } = await start(script, stored);
-    expect(await create()).toMatchObject({ ok: true });
-    expect(received, 'requests').toHaveLength(2);
-  });
-
-  test('at most twice', async () => {
-    const { create, received } = await start(unavailable);
-    expect(await create()).toMatchObject({ ok: false, error: 50301 });
-    expect(received, 'requests').toHaveLength(3);
-  });
-
-  test.each([
-    [413, {}],
-    [500, { error: 50001, message: 'internal error' }],
-  ])('but not after the status %i with the body %j', async (status, body) => {
-    const { create, received } = await start(answer(status, body, { 'retry-after': '0' }), stored);
-    expect(await create()).toMatchObject({ ok: false, status });
-    expect(received, 'requests').toHaveLength(1);
-  });
-
-  test('after ten seconds without a complete response, and after three of these returns what happened', async () => {
-    stopTimers();
-    let givenUp = 0;
-    const { create, received } = await start((response) =>
-      response
-        .on('close', () => (givenUp += 1))
-        .writeHead(200)
-        .write('{"name"'),
-    );
-    const result = create();
-    for (const count of [1, 2, 3]) {
-      await until(() => received.length === count);
-      vi.advanceTimersByTime(9_999);
-      await settle();
-      expect(givenUp, 'given up after 9,999 ms').toBe(count - 1);
-      vi.advanceTimersByTime(1);
-      await until(() => givenUp === count);
-      vi.advanceTimersByTime(1_000);
-    }
-    const cause = expect.objectContaining({ name: 'TimeoutError' });
-    expect(await result).toEqual({ ok: false, error: 'no answer', message: 'no answer within 10 seconds', cause });
-    expect(inspect(await result, { depth: Number.POSITIVE_INFINITY })).not.toContain('a.b.c');
-  });
-});
-
-describe('if no response arrives, the client', () => {
-  test('returns the reason, without the token', async () => {
-    const { createPlant } = createPlantStoreClient({ baseUrl: 'http://127.0.0.1:2', token: 'a.b.c' });
-    const result = await createPlant(moss);
-    const message = 'connect ECONNREFUSED 127.0.0.1:2';
-    expect(result).toEqual({ ok: false, error: 'no answer', message, cause: expect.any(TypeError) });
-    expect(inspect(result, { depth: Number.POSITIVE_INFINITY })).not.toContain('a.b.c');
-  });
-
-  test.each<[what: string, cause: unknown, message: string]>([
-    ['its code, if it has no message', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
-    ['its text, if it is not an Error', 'the cable is out', 'the cable is out'],
-  ])('returns a message that describes the cause: %s', async (_, cause, message) => {
-    stopTimers();
-    vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('fetch failed', { cause }));
-    const result = createPlantStoreClient({ baseUrl: 'http://plants.example', token: 'a.b.c' }).createPlant(moss);
-    await vi.runAllTimersAsync();
-    expect(await result).toMatchObject({ error: 'no answer', message });
-  });
-});
-
-test.each(['a.b c', 'a.b.c\n', 'a.b.\u00e9'])(
-  'the client does not send a token that has an invalid character, and does not quote it in the error: %j',
-  async (bad) => {
-    const { create, received } = await start(stored);
-    for (const token of [bad, () => bad]) {
-      const error = await create(undefined, token).catch((thrown) => thrown);
-      expect(error).toBeInstanceOf(TypeError);
-      expect(inspect(error)).not.toContain(JSON.stringify(bad).slice(1, -1));
-    }
-    expect(received).toEqual([]);
-  },
-);
-
-describe('an abort signal', () => {
-  test.each<[what: string, script: (end: () => void) => typeof stored]>([
-    ['a request under way', (end) => end],
-    ['a response under way', (end) => (response) => response.writeHead(200).write('{', end)],
-  ])('ends %s, and the call throws the reason', async (_, script) => {
-    stopTimers();
-    const end = new AbortController();
-    const { create, received } = await start(script(() => end.abort('enough')));
-    await expect(create(end.signal)).rejects.toBe('enough');
-    vi.advanceTimersByTime(60_000);
-    await settle();
-    expect(received, 'requests').toHaveLength(1);
-    expect(getEventListeners(end.signal, 'abort')).toEqual([]);
-  });
-
-  test('ends the wait before a retry', async () => {
-    stopTimers();
-    const end = new AbortController();
-    const { create, received } = await start(answer(503, {}, { 'retry-after': '7' }));
-    const result = create(end.signal);
-    await until(() => isWaiting(end.signal));
-    end.abort(enough);
-    await expect(result).rejects.toBe(enough);
-    expect(received, 'requests').toHaveLength(1);
-  });
-
-  test('ends the call before anything is sent, if the signal is already aborted', async () => {
-    const { create, received } = await start(stored);
-    const give = vi.fn(() => 'd.e.f');
-    for (const token of ['a.b.c', give]) await expect(create(AbortSignal.abort(enough), token)).rejects.toBe(enough);
-    expect(give).not.toHaveBeenCalled();
-    expect(received).toEqual([]);
-  });
-
-  test.each<[what: string, refused: boolean, later: (token: PromiseWithResolvers<string>) => void]>([
-    ['a token that never comes', false, () => {}],
-    ['a new token that fails later', true, ({ reject }) => reject(new Error('the issuer sleeps'))],
-  ])('ends the wait for %s', async (_, lateOne, later) => {
-    const { create, received } = await start(forbidden);
-    const end = new AbortController();
-    const late = Promise.withResolvers<string>();
-    const asked = Promise.withResolvers<void>();
-    const result = create(end.signal, ({ refused }) => {
-      if (refused !== lateOne) return 'a.b.c';
-      asked.resolve();
-      return late.promise;
-    });
-    await asked.promise;
-    end.abort(enough);
-    await expect(result).rejects.toBe(enough);
-    later(late);
-    await settle();
-    expect(received, 'requests').toHaveLength(lateOne ? 1 : 0);
-    expect(getEventListeners(end.signal, 'abort')).toEqual([]);
-  });
-
-  test('that is never aborted does not end the call, and has no listener of the client after the call', async () => {
-    const { create } = await start(unavailable, forbidden, stored);
-    const { signal } = new AbortController();
-    expect(await create(signal, async () => 'd.e.f')).toMatchObject({ ok: true });
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-  });
-});
-
-describe('a token function', () => {
-  test('is called once for each plant, even if the client has to send the request twice', async () => {
-    const { create, received } = await start(unavailable, stored);
-    const give = vi.fn(() => 'd.e.f');
-    await create(undefined, give);
-    await create(undefined, give);
-    expect(give.mock.calls).toEqual([[{ refused: false }], [{ refused: false }]]);
-    expect(received.map(({ authorization }) => authorization)).toEqual(Array(3).fill('Bearer d.e.f'));
-  });
-
-  test.each([401, 403])('is called again, for a new token, after the status %i', async (status) => {
-    const { create, received } = await start(answer(status, { message: 'no' }), stored);
-    expect(await create(undefined, async ({ refused }) => (refused ? 'new' : 'old'))).toMatchObject({ ok: true });
-    expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer old', 'Bearer new']);
-  });
-
-  test.each<[what: string, token: Token, requests: number]>([
-    ['is called at most twice for a plant, even if the service refuses both tokens', () => 'x', 2],
-    ['is necessary to send a plant again after a 403: with a fixed token, the plant is not sent again', 'x', 1],
-  ])('%s', async (_, token, requests) => {
-    const { create, received } = await start(forbidden);
-    const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
-    expect(await create(undefined, token)).toEqual(refused);
-    expect(received, 'requests').toHaveLength(requests);
-  });
-
-  test('can throw an error, which the call then throws unchanged', async () => {
-    const { create, received } = await start(stored);
-    const { signal } = new AbortController();
-    await expect(create(undefined, () => Promise.reject(enough))).rejects.toBe(enough);
-    await expect(create(signal, () => Promise.reject(enough))).rejects.toBe(enough);
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-    expect(received).toEqual([]);
-  });
 });

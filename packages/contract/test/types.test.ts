@@ -23,16 +23,27 @@ const response = (status: number, schema: Schema) => ({ status, headers: [], sch
 
 test.each<[fields: object, body: Schema]>([
   [
-    { a: 'int64', b: 'int64', c: 'int64' },
+    { a: 'int64', b: 'int64', c: 'int64[]' },
     { properties: { a: int64, b: { $ref: '#/components/schemas/Id' }, c: { type: 'array', items: int64 } } },
   ],
-  [{ a: 'string or null', b: 'any' }, { properties: { a: { type: ['string', 'null'] }, b: {} } }],
+  [
+    { a: 'string or null', b: 'any', c: 'int64 or null' },
+    { properties: { a: { type: ['string', 'null'] }, b: {}, c: { ...int64, type: ['integer', 'null'] } } },
+  ],
   [{ id: 'int64', name: 'string', since: 'integer' }, { allOf: [{ properties: { id: int64 } }, named] }],
   // If the generated contract lists no fields of a body, the client sends the body unchanged, so that no field is lost.
   [{}, { properties: { a: int64 }, additionalProperties: true }],
   [{}, { allOf: [named, { anyOf: [named, { properties: { a: int64 } }] }] }],
 ])('the generated contract for clients lists the fields %j for a body with the schema %j', async (fields, body) => {
   expect(await describeOperation({ body })).toHaveProperty('body', fields);
+});
+
+test('the generated contract for clients lists the parameters and the fields of a body that are required', async () => {
+  const id = { name: 'id', in: 'path', required: true, schema: int64 } as const;
+  expect(await describeOperation({ parameters: [id], body: { required: ['a'], allOf: [named] } })).toMatchObject({
+    parameters: [{ name: 'id', in: 'path', type: 'int64', required: true }],
+    requires: ['a', 'name'],
+  });
 });
 
 test('in the generated types, an int64 may be a bigint even if the schema of the body is inline, without a name', async () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { toJson } from '../../json.ts';
 
 type Received = { authorization: string | undefined; body: string };
 
@@ -10,7 +11,7 @@ type Respond = (response: ServerResponse, request: IncomingMessage) => unknown;
 export const answer =
   (status: number, body: unknown, headers: Record<string, string> = {}): Respond =>
   (response) =>
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(toJson(body));
 
 /** Starts a service that sends these responses, one for each request, and then repeats the last one. */
 export const startScriptedService = async (...responses: [Respond, ...Respond[]]) => {

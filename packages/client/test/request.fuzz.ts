@@ -1,10 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { operations } from '../../../functions/generated/contract.ts';
 import { parseJson } from '../json.ts';
-import { requestOf } from '../request.ts';
+import { type Operation, requestOf } from '../request.ts';
 
 const [minId, maxId] = [-(2n ** 63n), 2n ** 63n - 1n];
+
+const addPlant: Operation = {
+  method: 'POST',
+  path: '/plants',
+  parameters: [],
+  body: { id: 'int64', name: 'string', tag: 'string' },
+  responses: [],
+  errorCodes: [],
+};
 
 /** Any text without unpaired surrogates. */
 const texts = fc.string({ unit: 'binary', maxLength: 20 });
@@ -14,7 +22,7 @@ test('the client sends every string unchanged, and every digit of an int64 given
   const plants = fc.record({ id: ids, name: texts, tag: texts }, { requiredKeys: ['id', 'name'] });
   fc.assert(
     fc.property(plants, ({ id, ...plant }) => {
-      const { body = '' } = requestOf(operations.createPlant, '', {}, { id, ...plant });
+      const { body = '' } = requestOf(addPlant, '', {}, { id, ...plant });
       expect(body).toContain(`"id":${BigInt(id)}`);
       expect(parseJson(body)).toMatchObject(plant);
     }),
