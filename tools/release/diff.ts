@@ -2,6 +2,7 @@
  * `npm run diff` shows what deploying the working tree would change in a stack that was deployed from another commit.
  * The command fails if the change needs more than a review: docs/decisions/tools.md
  */
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -77,12 +78,32 @@ const missingStacks = (before: Stacks, after: Stacks): Finding[] =>
     .filter((name) => !after.has(name))
     .map((name) => ({ rule: 'loss', what: `The stack ${name} would stay behind, because the app no longer has it.` }));
 
-const compareContracts = (base: string): Finding[] =>
-  readReleases(path.join(base, 'schemas/released')).flatMap(({ version, contract }) =>
+const compareContracts = (base: string): Finding[] => {
+  const releases = readReleases(path.join(base, 'schemas/released'));
+  if (releases.length === 0) console.log('No contract has been released, so none is compared.');
+  return releases.flatMap(({ version, contract }) =>
     breaksOf(contract, readContract(path.join(root, 'schemas/openapi.yaml'))).map(
       (what): Finding => ({ rule: 'contract', what: `${version}: ${what}` }),
     ),
   );
+};
+
+const nameIn = (folder: string): string => JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')).name;
+
+/**
+ * Explains the difference to a commit from before the project was renamed: a comparison would list every resource.
+ * @returns undefined if the project has the same name, or the same stack
+ */
+const explainRename = (ref: string, base: string, before: Stacks, after: Stacks): string | undefined => {
+  const [then, now] = [nameIn(base), nameIn(root)];
+  if (then === now || [...after.keys()].some((name) => before.has(name))) return undefined;
+  const [old, own] = [before, after].map((stacks) => [...stacks.keys()].join(' and '));
+  return (
+    `Nothing is compared: ${ref} is from before the project was renamed from ${then} to ${now}, and its stack, table ` +
+    `and functions had other names. A deployment would create ${own} beside ${old}, which would stay as it is. If ` +
+    `${old} was never deployed, compare with a commit after the renaming.`
+  );
+};
 
 /** Prints what the change from a commit would do. @returns false if it would do something that is not allowed */
 const compare = async (parent: string): Promise<boolean> => {
@@ -101,6 +122,11 @@ const compare = async (parent: string): Promise<boolean> => {
   // Wait for both, so that neither writes into a removed folder. If both fail, the first error is thrown.
   await Promise.allSettled(synthesized);
   const [after, before] = await Promise.all(synthesized);
+  const renamed = explainRename(ref, checkout.folder, before, after);
+  if (renamed !== undefined) {
+    console.log(printable(renamed));
+    return false;
+  }
   const ofStacks = [...after].flatMap(([name, stack]) => compareStack(name, before.get(name) ?? noStack, stack));
   const findings = [...ofStacks, ...missingStacks(before, after), ...compareContracts(checkout.folder)];
   const { lines, isGood } = verdictOn(findings, allow);

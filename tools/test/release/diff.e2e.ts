@@ -2,7 +2,7 @@
  * Runs `npm run diff` as a whole, in a copy of the project. The tests in tools/test/release/diff/ cover each kind of
  * change.
  */
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { copyProject } from '../../../test/kit/copy-project.ts';
@@ -30,9 +30,13 @@ beforeAll(async () => {
   const { folder, remove } = await temporaryFolder();
   copy = await copyProject(folder, never);
   // For a length, Ajv's code needs a file of node_modules, which the checkout of a commit has in another place.
-  await edit('schemas/openapi.yaml', /(?= {8}tag:\n)/, '        pot: { type: string, maxLength: 9 }\n');
+  const parameter = '      parameters: [{ name: pot, in: query, schema: { type: string, maxLength: 9 } }]\n';
+  await edit('schemas/openapi.yaml', /(?= {6}requestBody:)/, parameter);
   const prepare = node('packages/contract/main.ts', 'schemas/openapi.yaml', 'functions/generated');
   expect(await prepare.ended).toBe(0);
+  // A new project has not released its contract yet.
+  await mkdir(path.join(copy.folder, 'schemas/released'), { recursive: true });
+  await copyFile(path.join(copy.folder, 'schemas/openapi.yaml'), path.join(copy.folder, 'schemas/released/0.0.1.yaml'));
   commitAll(copy.folder);
   return remove;
 });
@@ -56,6 +60,16 @@ test('npm run diff fails if a change adds a permission, breaks clients and leave
   expect(output).toMatch(/\nFORBIDDEN: loss .*\n(- .*\n)*- \w+ \(AWS::Cognito::UserPool\) would be deleted\.\n/);
   expect(output).toMatch(/\nFORBIDDEN: contract .*\n- \S+: POST \/\S+ no longer answers 409\.\n/);
   expect(output.match(/FORBIDDEN/g)).toHaveLength(3);
+  expect(code).toBe(1);
+});
+
+test('npm run diff explains a comparison with a commit from before a rename, and fails, because the old stack would stay behind', async () => {
+  await edit('package.json', /(?<="name": ")/, 'new-');
+  await edit('infra/plant-store-stack.ts', /(?<=stage === 'prod' \? ')/, 'New');
+  const { code, output } = await diff('HEAD');
+  expect(output).toMatch(
+    /^From HEAD .*\nNothing is compared: HEAD is from before the project was renamed from (\S+) to new-\1, .* create New(\S+) beside \2, .*\n$/,
+  );
   expect(code).toBe(1);
 });
 

@@ -40,8 +40,8 @@ test('npm version sets the version in the contract, the client and the changelog
   expect(staged).toEqual([...changed, `schemas/released/${version}.yaml`]);
 });
 
-test('in the changelog, the heading Unreleased is followed directly by another heading: with text between them, npm version would refuse to release', async () => {
-  expect(await readFile('CHANGELOG.md', 'utf8')).toMatch(/^## Unreleased\n\n###? /m);
+test('in the changelog, the heading Unreleased is followed directly by another heading, or ends it: with text between them, npm version would refuse to release', async () => {
+  expect(await readFile('CHANGELOG.md', 'utf8')).toMatch(/\n## Unreleased\n(?:\n###? .*)?$/s);
 });
 
 test.each<[what: string, file: string, content: string]>([
