@@ -1,7 +1,6 @@
 import type { OngoingRequest, Table } from './plants/dynamodb.ts';
-import { NumberOutOfRange } from './plants/number-range.ts';
-import { type NewPlant, toPlant } from './plants/plant.ts';
-import { addPlant, PlantConflict, PlantTooLarge } from './plants/plant-table.ts';
+import { addPlant, type NewPlant, PlantConflict, PlantTooLarge, toItem, toPlant } from './plants/plant-table.ts';
+import { NestedTooDeeply, NumberOutOfRange } from './plants/storable.ts';
 
 /** This operation's own errors. functions/http/errors.ts has those that all operations share. */
 export const errors = [
@@ -14,11 +13,12 @@ export const errors = [
       message: 'every number must be 0 or have an absolute value from 1e-130 to below 1e126',
     },
   ],
+  [NestedTooDeeply, { status: 400, error: 40002, message: 'a field must have at most 32 levels of nesting' }],
   [PlantTooLarge, { status: 413, error: 41301, message: 'the plant must be at most 400 KB' }],
 ] as const;
 
 /** @throws the errors of `addPlant` */
-export const createPlant = async (table: Table, newPlant: NewPlant, request: OngoingRequest) => ({
-  outcome: await addPlant(table, newPlant, request),
-  plant: toPlant(newPlant),
-});
+export const createPlant = async (table: Table, newPlant: NewPlant, request: OngoingRequest) => {
+  const item = toItem(newPlant);
+  return { outcome: await addPlant(table, item, request), plant: toPlant(item) };
+};

@@ -2,19 +2,26 @@
 import { Aws, Duration, Stack } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
-import { Construct } from 'constructs';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct, type IConstruct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { faults, keysNotFetched, outcomes, refusals, storeAttempts, storeTimes } from './log-metrics.ts';
 import { grants } from './operations.ts';
 import type { PlantApi } from './plant-api.ts';
-import type { PlantsTable } from './plants-table.ts';
 import type { ServiceFunction } from './service-function.ts';
 
-type Parts = { api: PlantApi; operations: ServiceFunction[]; authorizer: ServiceFunction; table: PlantsTable };
+type Parts = {
+  api: PlantApi;
+  operations: ServiceFunction[];
+  authorizer: ServiceFunction;
+  /** The names of a table's alarms and graphs begin with `prefix`. */
+  tables: { table: TableV2; prefix: string }[];
+};
 
 /** The alarms, and a dashboard with their states, with graphs of all parts, and with the metric of each alarm. */
 export class Monitoring extends Construct {
@@ -25,14 +32,15 @@ export class Monitoring extends Construct {
 
   constructor(scope: Construct, id: string, parts: Parts, alarmEmail: string | undefined) {
     super(scope, id);
-    const { stackName, region } = Stack.of(this);
+    const { stackName, region, node } = Stack.of(this);
     this.#action = new SnsAction(this.#addTopic(alarmEmail));
     const rows = [
       this.#add(ofApi(parts.api)),
-      this.#add(ofAuthorizer(parts.authorizer), parts.authorizer),
-      ...parts.operations.map((operation) => this.#add(ofOperation(operation), operation)),
-      this.#add(ofTable(parts.table)),
-    ];
+      this.#add(ofAuthorizer(parts.authorizer), parts.authorizer.node.id, parts.authorizer),
+      ...parts.operations.map((operation) => this.#add(ofOperation(operation), operation.node.id, operation)),
+      [...this.#add(ofAccount()), ...parts.tables.flatMap(({ table, prefix }) => this.#add(ofTable(table), prefix))],
+      ...node.findAll().map((each) => this.#add(ofQueue(each), each.node.id)),
+    ].filter((row) => row.length > 0);
 
     // A dashboard's name must be unique in the account across all regions, so it contains the region.
     const dashboardName = `${stackName}-Health-${region}`;
@@ -67,10 +75,10 @@ export class Monitoring extends Construct {
     return topic;
   }
 
-  /** Makes alarms. Those of a function begin with its id, such as AuthorizerErrors. */
-  #add(kinds: Record<string, Alarm>, of?: ServiceFunction): cloudwatch.Alarm[] {
+  /** Makes alarms, whose names begin with `prefix`, such as AuthorizerErrors. Some roll back the function `of`. */
+  #add(kinds: Alarms, prefix = '', of?: ServiceFunction): cloudwatch.Alarm[] {
     return Object.entries(kinds).map(([kind, { limit, metric, timing, means, rollsBack }]) => {
-      const alarmName = `${Stack.of(this).stackName}-${of?.node.id ?? ''}${kind}`;
+      const alarmName = `${Stack.of(this).stackName}-${prefix}${kind}`;
       const alarm = metric.with({ period: timing.period }).createAlarm(this, alarmName, {
         alarmName,
         alarmDescription: `${means} What to do: docs/operate/runbook.md, ${kind}.`,
@@ -88,7 +96,7 @@ export class Monitoring extends Construct {
 }
 
 /** The graphs in which to look for the cause of an alarm, from the gateway to the table. */
-const graphs = ({ api, operations, authorizer, table }: Parts): cloudwatch.IWidget[] => {
+const graphs = ({ api, operations, authorizer, tables }: Parts): cloudwatch.IWidget[] => {
   const functions = [authorizer, ...operations];
   const metrics: Record<string, cloudwatch.IMetric[]> = {
     Responses: [api.metricCount(sum), api.metricClientError(sum), api.metricServerError(sum)],
@@ -99,9 +107,13 @@ const graphs = ({ api, operations, authorizer, table }: Parts): cloudwatch.IWidg
     'Outcomes, from the log': [refusals(authorizer), ...operations.flatMap(outcomes)],
     'Time of the store, from the log': operations.flatMap(storeTimes),
     'Average attempts at the store, from the log': operations.map(storeAttempts),
-    'Latency of the table': Object.values(byOperation(table, 'SuccessfulRequestLatency', 'Average')),
-    'Consumed capacity': [table.metricConsumedReadCapacityUnits(sum), table.metricConsumedWriteCapacityUnits(sum)],
   };
+  for (const { table, prefix } of tables) {
+    const name = prefix && ` ${prefix}`;
+    metrics[`Latency of the table${name}`] = Object.values(byOperation(table, 'SuccessfulRequestLatency', 'Average'));
+    const consumed = [table.metricConsumedReadCapacityUnits(sum), table.metricConsumedWriteCapacityUnits(sum)];
+    metrics[`Consumed capacity${name}`] = consumed;
+  }
   return Object.entries(metrics).map(([title, left]) => new cloudwatch.GraphWidget({ title, left }));
 };
 
@@ -158,8 +170,15 @@ const ofFunction = ({ live, timeout }: ServiceFunction): Alarms => {
   };
 };
 
-const ofTable = (table: PlantsTable): Alarms => {
+const ofAccount = (): Alarms => {
   const invocations = LambdaFunction.metricAllConcurrentExecutions(maximum);
+  // By default, an account may run 1,000 invocations at the same time.
+  return {
+    Concurrency: above(800, invocations, soon, 'More than 800 invocations ran at the same time in the account.'),
+  };
+};
+
+const ofTable = (table: TableV2): Alarms => {
   const refused = table.metricConditionalCheckFailedRequests(sum);
   // ConflictRate needs the number of writes, which is a sum: SuccessfulRequestLatency has one sample for each write
   // that succeeds, and ConditionalCheckFailedRequests counts the writes whose condition does not hold.
@@ -172,18 +191,25 @@ const ofTable = (table: PlantsTable): Alarms => {
     write: table.metric('WriteThrottleEvents', sum),
   });
   return {
-    // By default, an account may run 1,000 invocations at the same time.
-    Concurrency: above(800, invocations, soon, 'More than 800 invocations ran at the same time in the account.'),
     ConflictRate: above(20, conflicts, lasting, 'For 15 minutes, the condition of over 20 % of writes did not hold.'),
     TableSystemErrors: above(0, systemErrors, soon, 'DynamoDB returned a 5xx.'),
     TableThrottles: above(0, throttles, soon, 'DynamoDB throttled reads or writes.'),
   };
 };
 
-/** A metric for each DynamoDB operation that functions may call, by the metric's id in math expressions. */
-const byOperation = (table: PlantsTable, metric: string, statistic: string, matching = /./) => {
-  const used = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));
-  const metrics = used
+/** Returns the alarm of a queue that has a dead-letter queue. */
+const ofQueue = (construct: IConstruct): Alarms => {
+  const deadLetters = construct instanceof Queue && construct.deadLetterQueue?.queue;
+  if (!deadLetters) return {};
+  const waiting = deadLetters.metricApproximateNumberOfMessagesVisible(maximum);
+  return { DeadLetters: above(0, waiting, soon, 'A message could not be handled.') };
+};
+
+/** A metric for each DynamoDB operation that functions may call on some table, by its id in math expressions. */
+const byOperation = (table: TableV2, metric: string, statistic: string, matching = /./) => {
+  const granted = new Set(Object.values(grants).flatMap((each) => Object.values(each).flat()));
+  const metrics = [...granted]
+    .map((action) => action.replace('dynamodb:', ''))
     .filter((operation) => matching.test(operation))
     .map((Operation): [string, cloudwatch.Metric] => {
       const dimensionsMap = { TableName: table.tableName, Operation };

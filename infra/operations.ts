@@ -1,16 +1,36 @@
-/** The operations of the contract, as the stack needs them, and what each may do to the table. */
+/** The operations of the contract, as the stack needs them, the tables, and what each operation may do to which table. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import type { Operation as TableOperation } from 'aws-cdk-lib/aws-dynamodb';
 import type { OperationId } from '../functions/generated/contract.ts';
 import { functions } from './bundling.ts';
+import { PlantsTable } from './plants-table.ts';
 import { ConfigurationError } from './settings.ts';
 
-/** The only DynamoDB operations that the function of each API operation may call on the table. */
-export const grants: Readonly<Record<OperationId, readonly `dynamodb:${TableOperation}`[]>> = {
+/** The classes of the stack's tables, by the ids of their constructs. */
+export const tables = { Plants: PlantsTable };
+
+type TableId = keyof typeof tables;
+
+/**
+ * Lists the tables. `output` names the table in the stack's outputs, and `variable` in the environment of functions. Only
+ * the first table's names have no prefix: TableName and TABLE_NAME, but EventsTableName and EVENTS_TABLE_NAME.
+ */
+export const listTables = () =>
+  (Object.keys(tables) as TableId[]).map((id, index) => {
+    const prefix = index === 0 ? '' : id;
+    const output = `${prefix}TableName`;
+    return { id, prefix, output, variable: output.replaceAll(/\B[A-Z]/g, '_$&').toUpperCase(), Table: tables[id] };
+  });
+
+/** What a function may do to which table. */
+export type Grants = Readonly<Partial<Record<TableId, readonly `dynamodb:${TableOperation}`[]>>>;
+
+/** The only DynamoDB operations that the function of each API operation may call. */
+export const grants: Readonly<Record<OperationId, Grants>> = {
   // UpdateItem can change any item. Only the condition in createPlant's calls keeps it from changing a stored plant.
-  createPlant: ['dynamodb:UpdateItem'],
+  createPlant: { Plants: ['dynamodb:UpdateItem'] },
 };
 
 /** The properties of an operation in functions/generated/contract.ts that the stack reads. */

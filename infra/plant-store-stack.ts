@@ -4,15 +4,14 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import type { Construct } from 'constructs';
 import { operations as contract } from '../functions/generated/contract.ts';
 import { Monitoring } from './monitoring.ts';
-import { grants, listOperations } from './operations.ts';
+import { grants, listOperations, listTables } from './operations.ts';
 import { PlantApi } from './plant-api.ts';
-import { PlantsTable } from './plants-table.ts';
 import { ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import { SmokeTest } from './smoke-test.ts';
 import { resourceOf, TokenIssuer } from './token-issuer.ts';
 
-/** The whole service: an API with an authorizer, a function for each operation, a table, alarms and a dashboard. */
+/** The whole service: an API with an authorizer, a function for each operation, tables, alarms and a dashboard. */
 export class PlantStoreStack extends Stack {
   constructor(app: Construct, settings: Settings) {
     const { stage, externalIssuer, alarmEmail, owner, tracing } = settings;
@@ -25,7 +24,7 @@ export class PlantStoreStack extends Stack {
     const operations = listOperations(contract);
     const scopes = [...new Set(operations.flatMap((operation) => operation.scopes))];
 
-    const table = new PlantsTable(this, 'Plants', stage);
+    const tables = listTables().map((each) => ({ ...each, table: new each.Table(this, each.id, stage) }));
 
     const addPool = () => new TokenIssuer(this, 'TokenIssuer', scopes, stage);
     const trusted = externalIssuer ?? addPool();
@@ -43,21 +42,22 @@ export class PlantStoreStack extends Stack {
     const api = new PlantApi(this, 'Api', { authorizer: authorizer.live, operations, ...settings });
 
     const entries = operations.map(({ id, name, entry, method, path }) => {
+      const granted = tables.filter((each) => grants[id][each.id]?.length);
       const fn = new ServiceFunction(this, name, {
         entry,
-        environment: { TABLE_NAME: table.tableName },
+        environment: Object.fromEntries(granted.map(({ variable, table }) => [variable, table.tableName])),
         // functions/http/ answers each request at least 2.7 s before this time-out.
         timeout: Duration.seconds(5),
         stage,
         tracing,
       });
-      for (const action of grants[id]) table.grant(fn, action);
+      for (const { table, id: tableId } of granted) table.grant(fn, ...(grants[id][tableId] ?? []));
       api.addRoutes({ path, methods: [HttpMethod[method]], integration: new HttpLambdaIntegration(name, fn.live) });
       return [id, fn] as const;
     });
     const ofOperations = Object.fromEntries(entries);
 
-    const watched = { api, operations: Object.values(ofOperations), authorizer, table };
+    const watched = { api, operations: Object.values(ofOperations), authorizer, tables };
     const monitoring = new Monitoring(this, 'Monitoring', watched, alarmEmail);
     if (stage === 'prod') {
       const functions = { ...ofOperations, authorizer };
@@ -67,7 +67,7 @@ export class PlantStoreStack extends Stack {
 
     const outputs = {
       ...api.outputs,
-      TableName: table.tableName,
+      ...Object.fromEntries(tables.map(({ output, table }) => [output, table.tableName])),
       // As in the `scope` of a token request (RFC 6749 section 3.3).
       Scope: scopes.join(' '),
       DashboardUrl: monitoring.dashboardUrl,

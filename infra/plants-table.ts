@@ -1,13 +1,18 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
+import type { NewPlant } from '../functions/generated/contract.ts';
 import type { Stage } from './settings.ts';
 
-/** Stores each plant as one item: `id` (number, the partition key), `name`, and `tag` if given. Billed on demand. */
+/** This line does not compile if it does not fit `id` in the contract. */
+const keyType: KeyType<NewPlant['id']> = AttributeType.NUMBER;
+type KeyType<Id> = Id extends string ? AttributeType.STRING : Id extends number | bigint ? AttributeType.NUMBER : never;
+
+/** Stores each plant as one item, with an attribute for each field that is given. Billed on demand. */
 export class PlantsTable extends TableV2 {
   constructor(scope: Construct, id: string, stage: Stage) {
     super(scope, id, {
-      partitionKey: { name: 'id', type: AttributeType.NUMBER },
+      partitionKey: { name: 'id' satisfies keyof NewPlant, type: keyType },
       deletionProtection: stage === 'prod',
       removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
       // Point-in-time recovery can go back at most 35 days. Stages other than `prod` go without it, because AWS would

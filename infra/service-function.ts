@@ -15,13 +15,15 @@ import { VersionRole } from './version-role.ts';
 
 type BundledFunctionProps = Pick<Settings, 'stage' | 'tracing'> & {
   entry: string;
-  environment: Record<string, string>;
+  environment?: Record<string, string>;
   timeout: Duration;
-  /** CDK's default role could write to every log group. */
-  role: IRole;
+  role?: IRole;
 };
 
-/** A Lambda function of this stack. All functions are built and run with the same options. */
+/**
+ * A Lambda function of this stack. All functions are built and run with the same options. Without `role`, it gets one
+ * whose permissions change in place, which is good enough if callers invoke none of its versions.
+ */
 export class BundledFunction extends lambda.Function {
   readonly log: ServiceLog;
   readonly entry: string;
@@ -29,7 +31,10 @@ export class BundledFunction extends lambda.Function {
   declare readonly timeout: Duration;
 
   constructor(scope: Construct, id: string, props: BundledFunctionProps) {
-    const { entry, environment, timeout, stage, tracing, role } = props;
+    const { entry, environment, timeout, stage, tracing } = props;
+    // CDK's default role could write to every log group.
+    const role =
+      props.role ?? new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     const log = new ServiceLog(scope, `${id}Logs`, stage);
     log.grantWrite(role);
     const { outdir } = Stage.of(scope) as Stage;

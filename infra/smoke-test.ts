@@ -1,5 +1,4 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { BundledFunction, type ServiceFunction } from './service-function.ts';
@@ -24,8 +23,6 @@ export class SmokeTest extends BundledFunction {
       timeout: Duration.minutes(2),
       stage,
       tracing,
-      // Callers invoke no version of this function, so its permissions may change in place.
-      role: new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') }),
     });
     for (const { currentVersion } of Object.values(functions)) currentVersion.grantInvoke(this);
     acknowledge(

@@ -19,6 +19,8 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
   .split('\0')
   .filter((file) => file !== '' && existsSync(path.join(root, file)));
 const ignored = read('.gitignore').trim().split('\n');
+/** Files and folders that are made by commands: `npm version` makes the folder, unless a release has made it. */
+const made = [...ignored, 'schemas/released'];
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
 // Tests check that these files mention only files (and documents only npm scripts) that exist. Left out are data, the
@@ -31,9 +33,9 @@ const texts = files.filter(
 );
 const documents = files.filter((file) => file.endsWith('.md'));
 
-/** The guide to adding an operation. Its code blocks name files that do not exist yet, because its readers add them. */
-const guide = 'docs/add-an-operation.md';
-const toBeAdded = [...read(guide).matchAll(/^```\w+ (\S+)$/gm)].map(([, file = '']) => file);
+/** Guides. Their code blocks name files that do not exist yet, because their readers add them. */
+const guides = ['docs/add-an-operation.md', 'docs/add-a-queue.md'];
+const toBeAdded = guides.flatMap((file) => [...read(file).matchAll(/^```\w+ (\S+)$/gm)].map(([, added = '']) => added));
 
 /** Matches a path from the project's root, but not a part of a URL, nor the relative path of an import. */
 const fromRoot = new RegExp(`(?<![\\w./@:<>$*-])(?:${folders.join('|').replaceAll('.', '\\.')})/[\\w.*{},/-]*`, 'g');
@@ -48,12 +50,9 @@ const isPath = (name: string): boolean =>
 
 const isName = (name: string): boolean => files.some((file) => `/${file}/`.includes(`/${name.replace(/\/$/, '')}/`));
 
-/**
- * Returns whether .gitignore lists the name. Documents, comments and configurations may name such a file although it
- * does not exist yet: a command such as `npm ci` makes it.
- */
+/** Documents, comments and configurations may name a file that a command makes although it does not exist yet. */
 const isMade = (name: string): boolean =>
-  ignored.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
+  made.some((line) => `/${name}/`.includes(`/${line}`) || `/${line}`.endsWith(`/${name}`));
 
 /**
  * Returns the text in which names of files and folders may lack their parent folders, as in `plant.ts` or `http/`: a
@@ -73,7 +72,7 @@ test('documents, comments and configurations name only files and folders that ex
     const names = [
       ...find(text, fromRoot).filter((name) => !isPath(name)),
       ...find(proseOf(file, text), byName).filter((name) => !isName(name)),
-    ].filter((name) => file !== guide || !toBeAdded.some((added) => `/${added}`.endsWith(`/${name}`)));
+    ].filter((name) => !guides.includes(file) || !toBeAdded.some((added) => `/${added}`.endsWith(`/${name}`)));
     return [file, [...new Set(names)].filter((name) => !isMade(name)).sort()] as const;
   });
   expect(Object.fromEntries(stale.filter(([, names]) => names.length > 0))).toEqual({});

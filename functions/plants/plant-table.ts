@@ -4,9 +4,12 @@ import {
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
+import type { NewPlant, Plant } from '../generated/contract.ts';
+import { attribute, fieldValue, optional } from './attributes.ts';
 import { callStore, type OngoingRequest, type Table } from './dynamodb.ts';
-import { assertStorable } from './number-range.ts';
-import type { NewPlant } from './plant.ts';
+import { assertStorable } from './storable.ts';
+
+export type { NewPlant };
 
 /** Thrown if the id belongs to a plant with different content. That plant stays unchanged. */
 export class PlantConflict extends Error {}
@@ -18,12 +21,11 @@ export class PlantTooLarge extends Error {}
 export type Outcome = 'created' | 'repeated' | 'stored';
 
 /**
- * Adds a plant to a table whose partition key is the number `id`.
- * @throws PlantConflict, PlantTooLarge, NumberOutOfRange, StoreUnavailable, or the SDK's error if the fault is ours
- * @example await addPlant(openTable('plants'), { id: 7, name: 'Moss' }, { signal, storeCalls: [] })
+ * Adds a plant to a table whose partition key is `id`.
+ * @throws PlantConflict, PlantTooLarge, NumberOutOfRange, NestedTooDeeply, StoreUnavailable, or the SDK's error if the fault is ours
+ * @example await addPlant(openTable('plants'), toItem({ id: 7, name: 'Moss' }), { signal, storeCalls: [] })
  */
-export const addPlant = async (table: Table, plant: NewPlant, request: OngoingRequest): Promise<Outcome> => {
-  const item = toItem(plant);
+export const addPlant = async (table: Table, item: PlantItem, request: OngoingRequest): Promise<Outcome> => {
   assertStorable(item);
   const add = new UpdateItemCommand({ TableName: table.name, ...addUnlessOther(item) });
   try {
@@ -41,33 +43,53 @@ export const addPlant = async (table: Table, plant: NewPlant, request: OngoingRe
 const isItemTooLarge = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ValidationException' && /item size.*exceeded/i.test(error.message);
 
-type PlantItem = { [Field in keyof NewPlant]-?: AttributeValue | (Field extends 'id' ? never : undefined) };
+/** The partition key of the table in infra/plants-table.ts. */
+const key = 'id' satisfies keyof NewPlant;
+
+/** An attribute for each field of the contract. One that is undefined is not stored. */
+export type PlantItem = {
+  [Field in keyof NewPlant]-?: AttributeValue | (Field extends typeof key ? never : undefined);
+};
 
 /** This function does not compile if it omits a field of the contract. */
 export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
-  id: { N: String(id) },
-  name: { S: name },
-  tag: tag === undefined ? undefined : { S: tag },
+  id: attribute(id),
+  name: attribute(name),
+  tag: optional(tag),
+});
+
+/** A plant of which no field may be left out, so that the compiler finds the code that misses a new field. */
+export type WholePlant = { [Field in keyof Required<Plant>]: Plant[Field] };
+
+/** The way back from an item, without the `id`. JSON leaves out a `tag` that is undefined. */
+export const toPlant = ({ name, tag }: Partial<PlantItem>): WholePlant => ({
+  name: fieldValue(name),
+  tag: fieldValue(tag),
 });
 
 /**
  * Returns the input of one atomic, repeatable call: it succeeds if the id is free or belongs to this same plant, and
  * never changes a different plant, or attributes that are not in the contract.
  */
-export const addUnlessOther = ({ id, ...content }: PlantItem): Omit<UpdateItemCommandInput, 'TableName'> => {
-  const given = Object.entries(content).flatMap(([field, value]) => (value === undefined ? [] : [{ field, value }]));
-  const equations = given.map(({ field }) => `#${field} = :${field}`);
-  const absent = Object.entries(content).filter(([, value]) => value === undefined);
-  const isSame = [...equations, ...absent.map(([field]) => `attribute_not_exists(#${field})`)];
+export const addUnlessOther = ({ [key]: id, ...content }: PlantItem): Omit<UpdateItemCommandInput, 'TableName'> => {
+  // Placeholders have numbers, because a field's name may have characters that they must not have.
+  const fields = Object.entries(content).map(([field, value], index) => ({ field, value, index }));
+  const given = fields.flatMap(({ value, index }) => (value === undefined ? [] : [{ value, index }]));
+  const isSame = fields.map(({ value, index }) =>
+    value === undefined ? `attribute_not_exists(#f${index})` : `#f${index} = :v${index}`,
+  );
   return {
-    Key: { id },
+    Key: { [key]: id },
     // DynamoDB refuses an empty SET.
     ...(given.length > 0 && {
-      UpdateExpression: `SET ${equations.join(', ')}`,
-      ExpressionAttributeValues: Object.fromEntries(given.map(({ field, value }) => [`:${field}`, value])),
+      UpdateExpression: `SET ${given.map(({ index }) => `#f${index} = :v${index}`).join(', ')}`,
+      ExpressionAttributeValues: Object.fromEntries(given.map(({ value, index }) => [`:v${index}`, value])),
     }),
-    ConditionExpression: `attribute_not_exists(id) OR (${isSame.join(' AND ')})`,
-    ExpressionAttributeNames: Object.fromEntries(Object.keys(content).map((field) => [`#${field}`, field])),
+    ConditionExpression: `attribute_not_exists(#key) OR (${isSame.join(' AND ')})`,
+    ExpressionAttributeNames: {
+      '#key': key,
+      ...Object.fromEntries(fields.map(({ field, index }) => [`#f${index}`, field])),
+    },
     // The old attributes show whether the plant was already stored. Returning them consumes no read capacity.
     ReturnValues: 'ALL_OLD',
   };

@@ -22,7 +22,10 @@ export type Checks = { readonly [Id in OperationId]: Readonly<Record<string, Che
 /** If `isTaken`, a client's plant has the usual id. */
 export const checksFor = (isTaken: boolean): Checks => {
   const id = isTaken ? randomId() : usualId;
-  const content = { name: 'Smoke test', tag: 'Deployments add this plant.' };
+  const content = {
+    name: 'Smoke test',
+    tag: 'Deployments add this plant.',
+  } satisfies Operations['createPlant']['response'];
   const plant = { id, ...content };
   return {
     createPlant: {

@@ -19,7 +19,7 @@ export const operationEvent = (operation: OperationId, check: Check, requestId: 
 };
 
 /** A bigint becomes a number with all its digits. */
-const toJson = (value: unknown): string =>
+export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));
 
 /** Returns the event that the authorizer gets for a request with this token to the contract's first route. */

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { OperationId } from '../generated/contract.ts';
 import { type Check, type Checks, checksFor } from './checks.ts';
 import type { Answer, Invoke } from './deployment.ts';
-import { authorizerEvent, forgedToken, operationEvent } from './events.ts';
+import { authorizerEvent, forgedToken, operationEvent, toJson } from './events.ts';
 
 /** For each function, the ARN of the version to test. */
 export type Versions = Record<OperationId | 'authorizer', string>;
@@ -70,7 +70,8 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
   if (result['statusCode'] !== status)
     return `the status is ${Number(result['statusCode']) || 'missing'}, not ${status}`;
   const body = parse(result['body']);
-  const isExpected = 'error' in check ? Object(body).error === check.error : isDeepStrictEqual(body, check.response);
+  const isExpected =
+    'error' in check ? Object(body).error === check.error : isDeepStrictEqual(body, parse(toJson(check.response)));
   return isExpected ? undefined : 'the body is not as expected';
 };
 
@@ -84,8 +85,12 @@ const problemOfRefusal: ProblemOf = ({ result, failure, log }) => {
 
 const parse = (body: unknown): unknown => {
   try {
-    return JSON.parse(String(body));
+    return JSON.parse(String(body), exactInteger);
   } catch {
     return undefined;
   }
 };
+
+/** Keeps the digits of an integer that a JavaScript number would round, such as an id. */
+const exactInteger = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
+  typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value;

@@ -140,7 +140,12 @@ const byFile: Record<string, Row[]> = {
     ],
     ["if (body.includes('\\ufffd'))", "if (body.includes('\\ufffe'))", 'A cut emoji is stored as U+FFFD.'],
   ],
-  'functions/plants/number-range.ts': [
+  'functions/plants/attributes.ts': [
+    ['{ N: String(value) }', '{ N: String(Number(value)) }', 'An id beyond 2^53 is rounded.'],
+    ['L.map(nativeOf)', 'L', "A list in a response has DynamoDB's types."],
+  ],
+  'functions/plants/storable.ts': [
+    ['level > 32', 'level > 33', 'A field with 33 levels of nesting gets a 500.'],
     ['>= 1e-130', '>= 0', 'A number so close to zero that DynamoDB refuses it gets a 500.'],
   ],
   'functions/plants/plant-table.ts': [
@@ -169,7 +174,19 @@ const byFile: Record<string, Row[]> = {
     ["'userpool/*', tags", "'userpool/*'", "The role for dev may read the secrets of every service's user pools."],
     ['-Plants*`', '-*`', 'The role for dev may read the tables of other dev stages.'],
   ],
+  'infra/operations.ts': [
+    [
+      "index === 0 ? '' : id",
+      "id === '' ? '' : ''",
+      'A second table takes the names of the first, also in the functions.',
+    ],
+  ],
   'infra/monitoring.ts': [
+    [
+      'DeadLetters: above(0,',
+      'DeadLetters: above(9,',
+      'Nobody learns of the first messages that a function cannot handle.',
+    ],
     ["terms.join(' + ')", "terms.join(' * ')", 'Throttled writes set off no alarm unless reads are throttled, too.'],
     [
       "'The function returned a 500.'), rollsBack: true",
@@ -203,11 +220,7 @@ const byFile: Record<string, Row[]> = {
       "terminationProtection: stage !== 'prod'",
       'The prod stack can be deleted with one command.',
     ],
-    [
-      'for (const action of grants[id]) table.grant(fn, action);',
-      'table.grantWriteData(fn);',
-      'createPlant may delete plants.',
-    ],
+    ['table.grant(fn, ...(grants[id][tableId] ?? []));', 'table.grantWriteData(fn);', 'createPlant may delete plants.'],
   ],
   'infra/plants-table.ts': [
     ["...(stage === 'prod' && {", '...(stage && {', 'A backup of the plants outlives a dev stack.'],
@@ -363,8 +376,9 @@ const byFile: Record<string, Row[]> = {
       'If the terminal is closed, the service leaves files behind.',
     ],
   ],
-  'tools/cli/plant.ts': [
+  'tools/cli/operation-options.ts': [
     ["integer.', BigInt)", "integer.', (text) => BigInt(Number(text)))", 'A large id is rounded.'],
+    ['parseJson(text)', 'JSON.parse(text)', 'A large id in a list is rounded.'],
   ],
   'tools/cli/connection.ts': [
     [
@@ -433,16 +447,21 @@ const byFile: Record<string, Row[]> = {
   ],
   'packages/emulator/template/references.ts': [
     [
-      'which is unknown here`;\n    throw refusal(',
-      'which is unknown here`;\n    if (type !== undefined) return name;\n    throw refusal(',
+      'which is unknown here`;\n    throw new Refusal(',
+      'which is unknown here`;\n    if (type !== undefined) return name;\n    throw new Refusal(',
       "A function gets a topic's logical id in place of its ARN.",
     ],
   ],
   'packages/emulator/template/resources.ts': [
     [
-      'return [refusal(resource, ...(own(refusedTypes, type) ?? unknownType))]',
+      'return [new Refusal(resource, ...(own(refusedTypes, type) ?? unknownType))]',
       'return []',
       'A resource that cannot be served is left out in silence.',
+    ],
+    [
+      'if (isNeeded || !this.leftOut ||',
+      'if (!this.leftOut ||',
+      'A function that a route needs is left out, and each of its requests gets a 500.',
     ],
   ],
   'packages/emulator/dynamodb/dynalite-fixes.ts': [

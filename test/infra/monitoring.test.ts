@@ -1,9 +1,9 @@
 /** Tests the alarms, the metrics that CloudWatch derives from log lines, and the dashboard that shows both. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { grants } from '../../infra/operations.ts';
+import { grants, listTables } from '../../infra/operations.ts';
 import { raisedAlarms, type Value } from '../kit/alarms.ts';
-import { arn, functionNames, ofType, operationNames, prod, propertiesOf, ref } from '../kit/template.ts';
+import { arn, functionNames, ofType, operationNames, prod, propertiesOf, ref, resolve } from '../kit/template.ts';
 
 const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
 const alarms = propertiesOf('AWS::CloudWatch::Alarm');
@@ -21,16 +21,28 @@ const ofApi =
     ['AWS/ApiGateway Count Api', 100],
     [`AWS/ApiGateway ${name} Api`, percent],
   ];
-const ofTable = (name: string) => metric(`AWS/DynamoDB ${name} Plants`);
 
-const called = [...new Set(Object.values(grants).flat())].map((action) => action.replace('dynamodb:', ''));
+const granted = Object.values(grants).flatMap((each) => Object.values(each).flat());
+const called = [...new Set(granted)].map((action) => action.replace('dynamodb:', ''));
 const write = called.find((operation) => /^(Put|Update|Delete)Item$/.test(operation));
 
 /** Of the writes, 80 succeed, and so many are refused because their condition does not hold. */
-const conflicts = (refused: number): Value[] => [
-  ...Array<Value>(80).fill([`AWS/DynamoDB SuccessfulRequestLatency ${write} Plants`, 5]),
-  ['AWS/DynamoDB ConditionalCheckFailedRequests Plants', refused],
-];
+const conflicts =
+  (table: string) =>
+  (refused: number): Value[] => [
+    ...Array<Value>(80).fill([`AWS/DynamoDB SuccessfulRequestLatency ${write} ${table}`, 5]),
+    [`AWS/DynamoDB ConditionalCheckFailedRequests ${table}`, refused],
+  ];
+
+const ofTable = ({ id, prefix }: ReturnType<typeof listTables>[number]): Row[] => {
+  const of = (name: string) => metric(`AWS/DynamoDB ${name} ${id}`);
+  return [
+    [`${prefix}ConflictRate`, 20, 900, conflicts(id)],
+    ...called.map((operation): Row => [`${prefix}TableSystemErrors`, 0, 300, of(`SystemErrors ${operation}`)]),
+    [`${prefix}TableThrottles`, 0, 300, of('ReadThrottleEvents')],
+    [`${prefix}TableThrottles`, 0, 300, of('WriteThrottleEvents')],
+  ];
+};
 
 const ofFunction = (name: string): Row[] => {
   const alias = (kind: string) => metric(`AWS/Lambda ${kind} ${name} ${name}:live`);
@@ -42,6 +54,12 @@ const ofFunction = (name: string): Row[] => {
   ];
 };
 
+/** The dead-letter queues of the stack, by the names of their queues. */
+const deadLetters = Object.entries(propertiesOf('AWS::SQS::Queue')).flatMap(([name, { RedrivePolicy }]) => {
+  const { deadLetterTargetArn } = Object(RedrivePolicy);
+  return deadLetterTargetArn === undefined ? [] : [[name, resolve(deadLetterTargetArn).replace('.Arn', '')] as const];
+});
+
 const rows: Row[] = [
   ['Api5xxRate', 1, 300, ofApi('5xx')],
   ['Api4xxRate', 25, 900, ofApi('4xx')],
@@ -50,10 +68,15 @@ const rows: Row[] = [
   ...operationNames.map(([, name]): Row => [`${name}Faults`, 0, 60, metric(`PlantStore ${name}Faults`)]),
   ['AuthorizerKeysNotFetched', 0, 60, metric('PlantStore AuthorizerKeysNotFetched')],
   ['Concurrency', 800, 300, metric('AWS/Lambda ConcurrentExecutions')],
-  ['ConflictRate', 20, 900, conflicts],
-  ...called.map((operation): Row => ['TableSystemErrors', 0, 300, ofTable(`SystemErrors ${operation}`)]),
-  ['TableThrottles', 0, 300, ofTable('ReadThrottleEvents')],
-  ['TableThrottles', 0, 300, ofTable('WriteThrottleEvents')],
+  ...listTables().flatMap(ofTable),
+  ...deadLetters.map(
+    ([name, queue]): Row => [
+      `${name}DeadLetters`,
+      0,
+      300,
+      metric(`AWS/SQS ApproximateNumberOfMessagesVisible ${queue}.QueueName`),
+    ],
+  ),
 ];
 
 test.each(rows)('%s goes off if its metric is above %d for %d seconds, and only then', (name, limit, seconds, at) => {
@@ -81,13 +104,15 @@ test('every alarm notifies the topic when it goes off and when it ends, and need
   }
 });
 
-/** All functions have the same kinds of alarms, so the runbook has no section per function. */
-const kindOf = (name: string): string => name.replace(new RegExp(`^(${functionNames.join('|')})`), '');
+const prefixed = [...functionNames, ...listTables().map(({ prefix }) => prefix), ...deadLetters.map(([name]) => name)];
+const prefixes = prefixed.filter(Boolean);
+/** All functions have the same kinds of alarms, and so have all tables; the runbook has a section for each kind. */
+const kindOf = (name: string): string => name.replace(new RegExp(`^(${prefixes.join('|')})`), '');
 
 test('the runbook has one section for each kind of alarm, and its first table links to each of these sections', () => {
   const [, section = ''] = /^## The alarms$(.*?)^## /ms.exec(runbook) ?? [];
   const sections = [...section.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
-  expect(sections.sort()).toEqual([...new Set(rows.map(([name]) => kindOf(name)))].sort());
+  expect(sections.sort()).toEqual([...new Set([...rows.map(([name]) => kindOf(name)), 'DeadLetters'])].sort());
   const [table = ''] = /(?:^\|.*\n)+/m.exec(runbook) ?? [];
   const links = [...table.matchAll(/^\| …?\[(\w+)\]\(#(\w+)\) \| \S/gm)];
   expect(links.map(([, name]) => name).sort()).toEqual(sections);

@@ -4,8 +4,10 @@
 import { Stage } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
+import { listTables } from '../../infra/operations.ts';
+import { tableKey } from '../kit/example.ts';
 import { kinds, templateOf, withStack } from '../kit/stacks.ts';
-import { byFunction, ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
+import { ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 /**
  * Returns a template with STACK in place of everything that matches `name`: the stack's name (`PlantStore-dev`) and its
@@ -29,10 +31,12 @@ test('a dev stack rolls out at once, keeps logs for a week, and has neither a sm
   for (const { UpdatePolicy } of Object.values(ofType('AWS::Lambda::Alias', dev))) expect(UpdatePolicy).toBe(undefined);
   const logs = Object.values(propertiesOf('AWS::Logs::LogGroup', dev));
   expect(new Set(logs.map(({ RetentionInDays }) => RetentionInDays))).toEqual(new Set([7]));
-  const [replica, ...others] = Object(dev.Resources['Plants']?.Properties).Replicas;
-  expect(others).toEqual([]);
-  expect(replica).toMatchObject({ DeletionProtectionEnabled: false });
-  expect(replica).not.toHaveProperty('PointInTimeRecoverySpecification');
+  for (const { Replicas } of Object.values(propertiesOf('AWS::DynamoDB::GlobalTable', dev))) {
+    const [replica, ...others] = Replicas as object[];
+    expect(others).toEqual([]);
+    expect(replica).toMatchObject({ DeletionProtectionEnabled: false });
+    expect(replica).not.toHaveProperty('PointInTimeRecoverySpecification');
+  }
   expect(dev.Resources['TokenIssuerPool']?.Properties).toMatchObject({ DeletionProtection: 'INACTIVE' });
 });
 
@@ -55,7 +59,7 @@ const namesIn = (stage: string): string[] =>
     ({ Type, Properties = {} }) =>
       Object.entries(Properties).flatMap(([key, value]) => {
         const [what, name] = [`${Type.replace('AWS::', '')} ${key}`, JSON.stringify(value)];
-        const isReference = /^\{"(Ref|Fn::GetAtt)"/.test(name);
+        const isReference = /"(Ref":"(?!AWS::)|Fn::GetAtt")/.test(name);
         return key.endsWith('Name') && !isReference && !inside.includes(what) ? [`${what}: ${name}`] : [];
       }),
   );
@@ -71,29 +75,32 @@ const keptOf = ({ Resources }: Template) =>
     DeletionPolicy === 'Delete' && UpdateReplacePolicy === 'Delete' ? [] : [[name, DeletionPolicy]],
   );
 
-test('the table, the user pool, the logs, and the function versions with their roles outlive a prod stack; nothing outlives a dev stack', () => {
+test('the tables, the user pool, the logs, and the function versions with their roles outlive a prod stack; nothing outlives a dev stack', () => {
+  const logs = ofType('AWS::Logs::LogGroup', templates.prod);
+  const versions = Object.keys(ofType('AWS::Lambda::Version', templates.prod));
   expect(Object.fromEntries(keptOf(templates.prod))).toEqual({
-    Plants: 'Retain',
+    ...Object.fromEntries(listTables().map(({ id }) => [id, 'Retain'])),
     TokenIssuerPool: 'Retain',
     // `RetainExceptOnCreate`, because `Retain` would leave these resources behind whenever creating the stack fails.
     TokenIssuerPoolApi: 'RetainExceptOnCreate',
     TokenIssuerPoolDomain: 'RetainExceptOnCreate',
     TokenIssuerPoolMachine: 'RetainExceptOnCreate',
-    ApiAccessLog: 'RetainExceptOnCreate',
-    SmokeTestLogs: 'RetainExceptOnCreate',
-    ...byFunction((name) => [
-      [`${name}Logs`, 'RetainExceptOnCreate'],
-      [`${name}CurrentVersion`, 'RetainExceptOnCreate'],
-      [`${name}Role`, 'RetainExceptOnCreate'],
-    ]),
+    ...Object.fromEntries(Object.keys(logs).map((name) => [name, 'RetainExceptOnCreate'])),
+    ...Object.fromEntries(
+      versions
+        .flatMap((name) => [name, name.replace(/CurrentVersion$/, 'Role')])
+        .map((name) => [name, 'RetainExceptOnCreate']),
+    ),
   });
   expect([...keptOf(templates.dev), ...keptOf(templates.anna)]).toEqual([]);
 });
 
 test('the outputs of a stack with an external issuer include the URL of the service, all scopes of the contract and the issuer', () => {
   const { Outputs } = templates.prodWithIssuer;
-  expect(Object.keys(Outputs).sort()).toEqual(['ApiUrl', 'DashboardUrl', 'Issuer', 'Scope', 'TableName']);
-  expect(Outputs).toMatchObject({ TableName: { Value: ref('Plants') } });
+  const names = Object.fromEntries(listTables().map(({ id, output }) => [output, { Value: ref(id) }]));
+  const others = ['ApiUrl', 'DashboardUrl', 'Issuer', 'Scope'];
+  expect(Object.keys(Outputs).sort()).toEqual([...others, ...Object.keys(names)].sort());
+  expect(Outputs).toMatchObject({ ...names, TableName: { Value: ref('Plants') } });
   const scopes = String(Outputs['Scope']?.Value).split(' ');
   expect(scopes).toContain('plants/create');
   expect(scopes.sort()).toEqual([...new Set(Object.values(operations).flatMap((each) => each.scopes))].sort());
@@ -139,17 +146,26 @@ test('the tags do not change the template, so a new owner deploys no new functio
   expect(templateOf({ owner: 'Team A' }).toJSON()).toEqual(templateOf({}).toJSON());
 });
 
-test('the stack has exactly one table: on-demand, with the number `id` as its only key, and with point-in-time recovery', () => {
-  const tables = Object.values(propertiesOf('AWS::DynamoDB::GlobalTable'));
+test('the stack has exactly the listed tables: on-demand, and with point-in-time recovery', () => {
   const recovery = { PointInTimeRecoveryEnabled: true, RecoveryPeriodInDays: 35 };
-  expect(tables).toMatchObject([
-    {
-      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
-      AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
-      BillingMode: 'PAY_PER_REQUEST',
-      Replicas: [{ DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: recovery }],
-    },
-  ]);
+  const expected = {
+    BillingMode: 'PAY_PER_REQUEST',
+    Replicas: [{ DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: recovery }],
+  };
+  const tables = propertiesOf('AWS::DynamoDB::GlobalTable');
+  expect(Object.keys(tables).sort()).toEqual(
+    listTables()
+      .map(({ id }) => id)
+      .sort(),
+  );
+  for (const [id, properties] of Object.entries(tables)) expect(properties, id).toMatchObject(expected);
+});
+
+test('the plants table has the only key that createPlant uses', () => {
+  expect(propertiesOf('AWS::DynamoDB::GlobalTable')['Plants']).toMatchObject({
+    KeySchema: [{ AttributeName: tableKey.name, KeyType: 'HASH' }],
+    AttributeDefinitions: [{ AttributeName: tableKey.name, AttributeType: tableKey.type }],
+  });
 });
 
 test.each(Object.entries(kinds))('only a stack of stage prod has termination protection: %s', (kind, context) => {

@@ -13,7 +13,7 @@ const read = (context: Context) => {
 };
 
 const throttle = { rateLimit: 500, burstLimit: 1_000 };
-const defaults = { stage: 'dev', throttle, allowOrigins: [], tracing: false };
+const defaults = read({});
 const issuer = 'https://a.example';
 const trusted = { issuer, audience: 'api' };
 const atHome = { issuer: 'http://127.0.0.1:9000/x', audience: 'api', scopeClaim: 'scp,roles' };
@@ -23,8 +23,13 @@ const inZone = (zoneName: string) => ({ ...named, zone: { hostedZoneId: zone.hos
 const keysAt = (jwksUri: string) => ({ jwksUri, scopeClaim: 'scope' });
 
 describe('the settings', () => {
+  test('have defaults', () => {
+    expect(defaults).toMatchObject({ stage: 'dev', throttle, allowOrigins: [], tracing: false });
+    const optional = { alarmEmail: undefined, domain: undefined, externalIssuer: undefined, owner: undefined };
+    expect(defaults).toMatchObject(optional);
+  });
+
   test.each<[context: Context, differences: object]>([
-    [{}, {}],
     [
       { stage: 'prod', alarmEmail: mail },
       { stage: 'prod', alarmEmail: mail },
@@ -115,6 +120,7 @@ describe('the settings', () => {
     const [, table = ''] = /^## Settings\n(.*?)^## /ms.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
     const cells = [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell);
     const listed = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, key]) => key));
-    expect(listed.sort()).toEqual([...keys].sort());
+    const message = 'The table below "Settings" in docs/deploy.md must have the keys of `schema` in infra/settings.ts';
+    expect(listed.sort(), message).toEqual([...keys].sort());
   });
 });

@@ -3,14 +3,13 @@ import type { Stack } from 'aws-cdk-lib';
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import { ManagedPolicy, Policy, PolicyStatement, type Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, test } from 'vitest';
-import { grants } from '../../infra/operations.ts';
-import { changedOperation, deployedOver, withChange } from '../kit/roll-out.ts';
+import { grantedActions as actions, changedOperation, deployedOver, withChange } from '../kit/roll-out.ts';
 import { kinds, templateOf, withStack } from '../kit/stacks.ts';
 import { arn, type Resource, type Template } from '../kit/template.ts';
 
-const { id, name } = changedOperation;
-const actions = grants[id];
+const { name } = changedOperation;
 
 type Change = Parameters<typeof withChange>[0];
 const synthesize = (change: Change, context = kinds.prod): Template =>
@@ -73,6 +72,7 @@ describe("CDK's own ways to permit something", () => {
   const trust = new PolicyStatement({ actions: ['sts:AssumeRole'], principals });
 
   test.each<[what: string, permit: (fn: LambdaFunction) => unknown]>([
+    ['a grant of a queue', (fn) => new Queue(fn.stack, 'Jobs').grantSendMessages(fn)],
     ['addToRolePolicy', (fn) => fn.addToRolePolicy(statement)],
     ['a managed policy', ({ role }) => role?.addManagedPolicy(managed)],
     ['trust', ({ role }) => (role as Role).assumeRolePolicy?.addStatements(trust)],

@@ -19,7 +19,7 @@ export default async ({ provide }: TestProject) => {
     const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');
     // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
     await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
-    provide('stack', readTemplate(template, folder));
+    provide('stack', readTemplate(template, folder, { leaveOut: true }));
     provide('template', template);
   } catch (error) {
     await remove();

@@ -1,6 +1,7 @@
 /** A DynamoDB emulator behind a proxy, which can inject faults into the calls for chosen plants. */
 import { createServer, type ServerResponse } from 'node:http';
 import { closeServer, listen } from '../../packages/emulator/servers.ts';
+import { tableKey } from './example.ts';
 import { type PlantsStore, startPlantsStore } from './plants-store.ts';
 import { closedDuring, keepingIdle } from './servers.ts';
 
@@ -52,7 +53,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     };
     const signedAt = readBasicDate(headers['x-amz-date'] ?? '');
     const { Item, Key } = JSON.parse(body.toString());
-    const id: string | undefined = (Item ?? Key)?.id?.N;
+    const [id] = Object.values<string>((Item ?? Key)?.[tableKey.name] ?? {});
     const number = (calls.get(id) ?? 0) + 1;
     calls.set(id, number);
     const fault = faults.get(id) ?? faults.get(undefined) ?? pass;
@@ -120,7 +121,7 @@ export const clockAhead =
 export const dynamoDbError =
   (status: number, type: string): Fault =>
   ({ response }) => {
-    const body = JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, message: 'no secret Moss' });
+    const body = JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, message: 'secret' });
     response.writeHead(status, jsonType).end(body);
   };
 

@@ -1,13 +1,14 @@
 /** Runs the function of an operation within the test process, from its source or from its bundle. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 import { errors } from '../../functions/http/errors.ts';
 import { parseJson } from '../../packages/client/json.ts';
 import { eventBody } from '../../packages/emulator/gateway/request.ts';
 import { expectInContract, operations } from './contract.ts';
 import { startFaultyStore } from './faulty-store.ts';
 import { lambdaContext, proxyEvent } from './gateway-events.ts';
+import { storeEnvironment } from './plants-store.ts';
 import type { FaultyService, PlantRequest, PlantResponse, PlantService } from './responses.ts';
 import { startEventLoopClock } from './waiting.ts';
 
@@ -28,14 +29,13 @@ type Handler = (event: unknown, context: object) => Promise<APIGatewayProxyStruc
 /** The service must respond to every request within this many milliseconds, whatever the store does. */
 const timeBound = 2_500;
 
-/** Returns the environment variables of an operation whose table is in the store at `endpoint`. */
-export const lambdaEnvironment = (endpoint: string) => ({
-  TABLE_NAME: 'plants',
-  AWS_REGION: 'us-east-1',
-  AWS_ACCESS_KEY_ID: 'test',
-  AWS_SECRET_ACCESS_KEY: 'test',
-  AWS_ENDPOINT_URL_DYNAMODB: endpoint,
-});
+/** The variables that name the stack's tables. */
+const tableVariables = (): Record<string, string> => {
+  const { functions, tables } = inject('stack');
+  const isTable = (value: string): boolean => tables.some(({ TableName }) => TableName === value);
+  const variables = functions.flatMap(({ environment }) => Object.entries(environment));
+  return Object.fromEntries(variables.filter(([, value]) => isTable(value)));
+};
 
 /**
  * Loads a function into this process for one test file, with a new store and with the clock of waiting.ts.
@@ -44,7 +44,7 @@ export const lambdaEnvironment = (endpoint: string) => ({
 export const startInProcess = async (load: () => Promise<LambdaModule>): Promise<InProcess> => {
   startEventLoopClock();
   const store = await startFaultyStore('plants');
-  Object.assign(process.env, lambdaEnvironment(store.endpoint));
+  Object.assign(process.env, tableVariables(), storeEnvironment(store.endpoint));
   const invoke = invoker(await load());
   return {
     invoke,

@@ -3,5 +3,5 @@ import { defineConfig } from 'vitest/config';
 import { options } from '../../vitest.config.ts';
 
 export default defineConfig({
-  test: { ...options, include: ['test/service.e2e.ts'] },
+  test: { ...options, include: ['**/{service,over-http}.e2e.ts'] },
 });

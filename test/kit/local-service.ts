@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { operations } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { expectInContract } from './contract.ts';
 
@@ -102,9 +103,9 @@ export const temporaryFolder = async () => {
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 };
 
-/** Posts a body to /plants, with a token, and checks that the response follows the contract. @returns the status */
+/** Posts a body to createPlant, with a token, and checks that the response follows the contract. @returns the status */
 export const post = async (url: string, body: string, token: string): Promise<number> => {
-  const response = await fetch(`${url}/plants`, {
+  const response = await fetch(url + operations.createPlant.path, {
     method: 'POST',
     headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' },
     body,

@@ -1,48 +1,62 @@
-/** A store for plants, and random plants. */
+/** A store in this process, with a table that has the key of the service's table. */
 import dynalite from 'dynalite';
 import '../../packages/emulator/dynamodb/dynalite-fixes.ts';
 import {
-  type AttributeValue,
   DynamoDBClient,
   GetItemCommand,
   ListTablesCommand,
   PutItemCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
-import fc from 'fast-check';
+import { inject } from 'vitest';
 import { createTable } from '../../packages/emulator/dynamodb/tables.ts';
 import type { TableSpec } from '../../packages/emulator/served-stack.ts';
 import { listen } from '../../packages/emulator/servers.ts';
+import { type Item, tableKey } from './example.ts';
 import { keepingIdle } from './servers.ts';
 
 export type PlantsStore = Awaited<ReturnType<typeof startPlantsStore>>;
 
-export type Item = Record<string, AttributeValue>;
-
 /** A region and credentials, because the SDK makes no call without them. The store checks neither. */
 export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
+/** The environment of a process that uses the table `plants` of the store at `endpoint`. */
+export const storeEnvironment = (endpoint: string) => ({
+  TABLE_NAME: 'plants',
+  AWS_REGION: 'us-east-1',
+  AWS_ACCESS_KEY_ID: 'test',
+  AWS_SECRET_ACCESS_KEY: 'test',
+  AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+});
+
 /**
- * Starts an empty DynamoDB emulator, and creates the table `tableName`, if given. Otherwise, other code must create
- * exactly one table, which `read` and `size` then use.
+ * Starts an empty DynamoDB emulator, and creates the table `tableName`, if given, and those tables of the stack besides
+ * its first. Otherwise, other code must create the stack's tables. `read` and `size` use the first table.
  */
 export const startPlantsStore = async (tableName?: string) => {
   const server = keepingIdle(dynalite({ createTableMs: 0 }));
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
-  if (tableName !== undefined) await createTable(client, plantsTable(tableName), '');
-  const onlyTable = async (): Promise<string> => (await client.send(new ListTablesCommand())).TableNames?.[0] ?? '';
+  if (tableName !== undefined) {
+    const [, ...others] = inject('stack').tables;
+    for (const table of [plantsTable(tableName), ...others]) await createTable(client, table, '');
+  }
+  const firstTable = async (): Promise<string> => {
+    const { TableNames: names = [] } = await client.send(new ListTablesCommand());
+    const { listTables } = await import('../../infra/operations.ts');
+    return names.find((name) => name.replace(/[\dA-F]{8}$/, '') === listTables()[0]?.id) ?? '';
+  };
   const all = async (): Promise<Item[]> =>
-    (await client.send(new ScanCommand({ TableName: tableName ?? (await onlyTable()) }))).Items ?? [];
+    (await client.send(new ScanCommand({ TableName: tableName ?? (await firstTable()) }))).Items ?? [];
   return {
     endpoint,
     /** Returns the item with this id as DynamoDB stores it. */
-    read: async (id: string) => readItem(client, tableName ?? (await onlyTable()), id),
+    read: async (id: string) => readItem(client, tableName ?? (await firstTable()), id),
     all,
     size: async () => (await all()).length,
     /** Stores an item as another client of DynamoDB does, without the service. */
     write: async (Item: Item): Promise<unknown> =>
-      client.send(new PutItemCommand({ TableName: tableName ?? (await onlyTable()), Item })),
+      client.send(new PutItemCommand({ TableName: tableName ?? (await firstTable()), Item })),
     close: async () => {
       client.destroy();
       await new Promise((resolve) => server.close(resolve));
@@ -53,30 +67,11 @@ export const startPlantsStore = async (tableName?: string) => {
 /** A table with the key of the plants table. */
 export const plantsTable = (TableName: string): TableSpec => ({
   TableName,
-  KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
-  AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
+  KeySchema: [{ AttributeName: tableKey.name, KeyType: 'HASH' }],
+  AttributeDefinitions: [{ AttributeName: tableKey.name, AttributeType: tableKey.type }],
 });
 
-export const readItem = async (client: DynamoDBClient, table: string, id: string): Promise<Item | undefined> =>
-  (await client.send(new GetItemCommand({ TableName: table, Key: { id: { N: id } }, ConsistentRead: true }))).Item;
-
-export type Plant = { id: bigint; name: string; tag?: string };
-
-export const [minId, maxId] = [-(2n ** 63n), 2n ** 63n - 1n];
-
-/** Any text without unpaired surrogates, at most 20 code points long. */
-export const texts = fc.string({ unit: 'binary', maxLength: 20 });
-
-export const plants: fc.Arbitrary<Plant> = fc.record(
-  { id: fc.bigInt({ min: minId, max: maxId }), name: texts, tag: texts },
-  { requiredKeys: ['id', 'name'] },
-);
-
-/** Returns random plants, each with a different id. The same seed gives the same plants. */
-export const somePlants = (count: number, seed: number): Plant[] => {
-  const distinct = fc.uniqueArray(plants, { selector: ({ id }) => id, minLength: count, maxLength: count });
-  return fc.sample(distinct, { seed, numRuns: 1 })[0] ?? [];
+export const readItem = async (client: DynamoDBClient, table: string, id: string): Promise<Item | undefined> => {
+  const Key = { [tableKey.name]: tableKey.type === 'N' ? { N: id } : { S: id } };
+  return (await client.send(new GetItemCommand({ TableName: table, Key, ConsistentRead: true }))).Item;
 };
-
-export const toJson = ({ id, ...texts }: Plant): string =>
-  `{"id":${id},${JSON.stringify(texts).slice(1)}`.replaceAll('\ufffd', '\\ufffd');

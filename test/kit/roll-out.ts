@@ -8,12 +8,14 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';
+import { parse } from 'yaml';
 import { operations as contract } from '../../functions/generated/contract.ts';
 import { bundle, setBundle } from '../../infra/bundling.ts';
-import { grants, listOperations, type Operation } from '../../infra/operations.ts';
+import { grants, listOperations, listTables, type Operation } from '../../infra/operations.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
 import { readTemplate, type Template } from '../../packages/emulator/template/read-template.ts';
 import { checkOut, sharedWithMain, startIn } from '../../tools/release/project-copy.ts';
+import { type Contract, knowsExamples } from './contract.ts';
 import { featureFlags } from './feature-flags.ts';
 import { temporaryFolder } from './local-service.ts';
 import { type Changes, type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
@@ -47,12 +49,17 @@ const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
 /**
  * Bundles the functions of a commit as the commit's stack does, but with the npm packages and feature flags of the
  * working tree. Returns no functions if the commit has no stack with today's name: the project had no stack yet, or
- * `npm run rename` had not yet given it this name. Returns none, either, if a package is missing here.
+ * `npm run rename` had not yet given it this name. Returns none, either, if a package is missing here, or if that
+ * commit's plants had other fields.
  * @throws Error with the output of the synthesis if the stack cannot be synthesized
  * @param folder gets a checkout and the bundles; the caller removes the folder
  */
 const functionsOf = async (commit: string, folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
   if ((await git('ls-tree', commit, 'infra/app.ts')) === '') return [];
+  if (!knowsExamples(parse(await git('show', `${commit}:./schemas/openapi.yaml`)) as Contract)) {
+    console.warn(`At ${commit}, plants had other fields, so the roll-out starts from an older commit.`);
+    return [];
+  }
   const project = await checkOut(folder, commit, signal);
   const assets = path.join(folder, 'cdk.out');
   // Settings that older commits accept, too: these do not know `none` as an address.
@@ -64,13 +71,15 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
     CDK_VALIDATION: 'false',
   });
   const code = await ended;
-  if (code !== 0 && output().includes('ERR_MODULE_NOT_FOUND')) {
+  if (code !== 0 && /ERR_MODULE_NOT_FOUND|Could not resolve/.test(output())) {
     console.warn(`${commit} needs a package that is no longer installed, so the roll-out starts from an older commit.`);
     return [];
   }
   if (code !== 0) throw new Error(`The stack of ${commit} cannot be synthesized:\n${output()}`);
   const template = path.join(assets, 'PlantStore.template.json');
-  return existsSync(template) ? readTemplate(JSON.parse(await readFile(template, 'utf8')), assets).functions : [];
+  return existsSync(template)
+    ? readTemplate(JSON.parse(await readFile(template, 'utf8')), assets, { leaveOut: true }).functions
+    : [];
 };
 
 /**
@@ -117,16 +126,24 @@ type Resources = Record<string, Template['Resources'][string] & { DeletionPolicy
 /** The operation whose grants and code the tests change: the contract's first. */
 export const [changedOperation] = listOperations(contract) as [Operation];
 
-/** Makes a stack while the function of `changedOperation` has these grants and, if given, this code (CommonJS). */
+const [changedTable] = listTables() as [ReturnType<typeof listTables>[number]];
+
+/** What the function of `changedOperation` may do to the first table. */
+export const grantedActions = grants[changedOperation.id][changedTable.id] ?? [];
+
+/**
+ * Makes a stack while the function of `changedOperation` may do `actions` to the first table, and has, if given, this
+ * code (CommonJS).
+ */
 export const withChange = <T>(change: { actions: readonly string[]; code?: string }, make: () => T): T => {
   const { id, entry } = changedOperation;
-  const [actions, code] = [grants[id], bundle(entry)];
-  Object.assign(grants, { [id]: change.actions });
+  const [granted, code] = [grants[id], bundle(entry)];
+  Object.assign(grants, { [id]: { ...granted, [changedTable.id]: change.actions } });
   if (change.code !== undefined) setBundle(entry, Buffer.from(change.code));
   try {
     return make();
   } finally {
-    Object.assign(grants, { [id]: actions });
+    Object.assign(grants, { [id]: granted });
     setBundle(entry, code);
   }
 };

@@ -5,6 +5,8 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import path from 'node:path';
 import { inject } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
+import { parseJson } from '../../packages/client/json.ts';
 import { HttpApi } from '../../packages/emulator/gateway/api.ts';
 import { type AccessLogEntry, gateway } from '../../packages/emulator/gateway/server.ts';
 import { Functions, type Outcome } from '../../packages/emulator/lambda/functions.ts';
@@ -15,6 +17,7 @@ import { referencePage } from '../../tools/start/reference.ts';
 import { audience, claims, makeKey, type SigningKey, sign } from './access-tokens.ts';
 import { expectInContract } from './contract.ts';
 import { temporaryFolder } from './local-service.ts';
+import { storeEnvironment } from './plants-store.ts';
 import type { PlantResponse } from './responses.ts';
 import { seed } from './scale.ts';
 import { closedDuring, keepingIdle } from './servers.ts';
@@ -90,13 +93,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const issuer = await startTrialIssuer();
   undo.push(issuer.close);
   const own: Record<'authorizer' | 'operations', Record<string, string>> = {
-    operations: {
-      AWS_ENDPOINT_URL_DYNAMODB: storeEndpoint,
-      AWS_REGION: 'us-east-1',
-      AWS_ACCESS_KEY_ID: 'test',
-      AWS_SECRET_ACCESS_KEY: 'test',
-      TABLE_NAME: 'plants',
-    },
+    operations: storeEnvironment(storeEndpoint),
     authorizer: { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: audience },
   };
   const { functions: all, api } = inject('stack');
@@ -151,13 +148,17 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   }
   const url = `http://127.0.0.1:${await listen(keepingIdle(server), 0)}`;
   undo.push(() => closeServer(server));
-  /** Sends `body` to POST /plants, with `token` unless `headers` has another. Checks the response by the contract. */
+  /** Sends `body` to createPlant, with `token` unless `headers` has another. Checks the response by the contract. */
   const sendOnce: Send = async (body, headers = {}) => {
     const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const response = await fetch(`${url}/plants`, { method: 'POST', headers: { ...own, ...headers }, body });
+    const response = await fetch(url + operations.createPlant.path, {
+      method: 'POST',
+      headers: { ...own, ...headers },
+      body,
+    });
     const text = await response.text();
     expectInContract(response.status, response.headers.get('content-type'), text);
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: JSON.parse(text) };
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: parseJson(text) };
   };
 
   return {

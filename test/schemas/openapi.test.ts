@@ -7,6 +7,7 @@ import { breaksOf, readContract, readReleases } from '../../packages/contract/co
 import { responses as gatewayResponses } from '../../packages/emulator/gateway/response.ts';
 import { advice } from '../../tools/release/diff/verdict.ts';
 import { compile, contract, examplesOf, type Operation, operations } from '../kit/contract.ts';
+import { isAllowed, tableKey } from '../kit/example.ts';
 
 test('schemas/openapi.yaml declares OpenAPI 3.1.0, and the version in package.json', () => {
   expect([contract.openapi, contract.info.version]).toEqual(['3.1.0', packageJson.version]);
@@ -14,22 +15,16 @@ test('schemas/openapi.yaml declares OpenAPI 3.1.0, and the version in package.js
 
 const schemas = path.resolve(import.meta.dirname, '../../schemas');
 
-test.each(readReleases(path.join(schemas, 'released')))(
-  'the contract breaks no client of release $version',
-  ({ contract: released }) => {
-    expect(breaksOf(released, readContract(path.join(schemas, 'openapi.yaml'))), advice).toEqual([]);
-  },
-);
+const releases = readReleases(path.join(schemas, 'released'));
+if (releases.length === 0) test.todo('the contract breaks no client of a release: npm version has made none yet');
 
-test('a new plant must have an id and a name, and no field may be null', () => {
-  const { requestBody } = operations.find(({ id }) => id === 'createPlant') as Operation;
-  const validate = compile(requestBody?.schema ?? {});
-  const example = Object.assign({}, ...examplesOf(requestBody ?? {}));
-  const refusedWith = (value: unknown) =>
-    Object.keys(example).filter((field) => !validate({ ...example, [field]: value }));
-  expect(validate(example)).toBe(true);
-  expect(refusedWith(undefined)).toEqual(['id', 'name']);
-  expect(refusedWith(null)).toEqual(Object.keys(example));
+test.each(releases)('the contract breaks no client of release $version', ({ contract: released }) => {
+  expect(breaksOf(released, readContract(path.join(schemas, 'openapi.yaml'))), advice).toEqual([]);
+});
+
+test('the contract refuses a key that DynamoDB cannot store: if it is text, give it minLength: 1 and maxLength: 512', () => {
+  for (const text of ['', 'x'.repeat(2_049), 'ü'.repeat(1_025)])
+    expect(isAllowed({ [tableKey.name]: text }), `${text.length} characters`).toBe(false);
 });
 
 /**

@@ -3,12 +3,13 @@
  * alarms. Each request is really sent, but only once. It is counted as if it were sent in every minute.
  */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
 import type { LogLine } from '../../packages/emulator/lambda/functions.ts';
 import { matchesPattern, metricFilters, raisedAlarms, record, rollBackAlarms, valuesOfLog } from '../kit/alarms.ts';
+import { bodyOf } from '../kit/example.ts';
 import { dynamoDbError, type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
-import { newId } from '../kit/responses.ts';
 import { type FunctionName, longTimeout, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
@@ -29,14 +30,12 @@ const template = inject('template');
 /** What the functions have logged so far, in all tests. */
 const logged: LogLine[] = [];
 
-const plant = (): string => `{"id":${newId()},"name":"Moss"}`;
-
 /** Sends one request, and does not repeat it. @returns what it adds to the metrics */
-const sendOnce = async (headers: Record<string, string> = {}, body = plant()) => {
+const sendOnce = async (headers: Record<string, string> = {}, body = bodyOf()) => {
   let status = 0;
   const all = { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', ...headers };
   const { values, log } = await record(template, stack, async () => {
-    ({ status } = await fetch(`${stack.url}/plants`, { method: 'POST', headers: all, body }));
+    ({ status } = await fetch(stack.url + operations.createPlant.path, { method: 'POST', headers: all, body }));
   });
   logged.push(...log);
   return { status, values };
@@ -128,7 +127,7 @@ for (const [verdict, cases] of Object.entries({ 'rolled back': rolledBack, 'not 
 }
 
 test('a new version that answers 500 to the smoke test sets off no alarm, which would roll back the deployment', async () => {
-  const event = proxyEvent(plant());
+  const event = proxyEvent(bodyOf());
   Object.assign(event.requestContext, { requestId: 'smoke-test-d-1' });
   store.fail(undefined, dynamoDbError(400, 'AccessDeniedException'));
   const { log } = await stack.invoke(createPlantRoute, event).finally(() => store.fail(undefined));

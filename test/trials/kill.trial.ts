@@ -1,8 +1,8 @@
 /** Kills the service of `npm start` (SIGKILL) under load, and expects every acknowledged plant to be stored. */
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
+import { bodyOf, differentFrom, type Sample, someSamples } from '../kit/example.ts';
 import { type LocalService, post, startLocalService, temporaryFolder } from '../kit/local-service.ts';
-import { type Plant, somePlants, toJson } from '../kit/plants-store.ts';
 import { mapConcurrently, report, seed, trialSize } from '../kit/scale.ts';
 import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
@@ -32,16 +32,16 @@ test(`npm start keeps every acknowledged plant after ${rounds} SIGKILL(s) under 
   let running = await start(folder);
   const first = running.milliseconds;
   const starts: number[] = [];
-  const all = somePlants(rounds * 2 * load, seed);
+  const all = someSamples(rounds * 2 * load, seed);
   let acknowledgedInAll = 0;
 
   for (let round = 0; round < rounds; round += 1) {
     const { service, token } = running;
-    const acknowledged: Plant[] = [];
-    const unanswered: Plant[] = [];
+    const acknowledged: Sample[] = [];
+    const unanswered: Sample[] = [];
     await mapConcurrently(all.slice(round * 2 * load, (round + 1) * 2 * load), width, async (plant) => {
       try {
-        const status = await postWithRetries(service.url, toJson(plant), token);
+        const status = await postWithRetries(service.url, bodyOf(plant.id, plant.content), token);
         expect(status, 'status').toBe(200);
         acknowledged.push(plant);
       } catch (error) {
@@ -57,11 +57,12 @@ test(`npm start keeps every acknowledged plant after ${rounds} SIGKILL(s) under 
 
     running = await start(folder);
     starts.push(running.milliseconds);
-    const again = (plant: Plant): Promise<number> => postWithRetries(running.service.url, toJson(plant), running.token);
+    const again = ({ id, content }: Sample): Promise<number> =>
+      postWithRetries(running.service.url, bodyOf(id, content), running.token);
     // Under each acknowledged id, send a different plant: a 409 proves that the id is taken. To send the acknowledged
     // plant would prove nothing, because it would get a 200 even if it had been lost.
     const others = await mapConcurrently(acknowledged, width, (plant) =>
-      again({ ...plant, name: `not ${plant.name}` }),
+      again({ ...plant, content: differentFrom(plant.content) }),
     );
     expect(others).toEqual(acknowledged.map(() => 409));
     expect(await mapConcurrently(acknowledged, width, again)).toEqual(acknowledged.map(() => 200));

@@ -5,6 +5,20 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  bodyOf,
+  type Content,
+  content,
+  contents as examples,
+  type Item,
+  invalidBody,
+  isAllowed,
+  itemOf,
+  newId,
+  textFields,
+  violations,
+  withText,
+} from '../kit/example.ts';
+import {
   captivePortal,
   corruptResponse,
   dynamoDbError,
@@ -16,8 +30,6 @@ import {
   startFaultyStore,
   truncateResponse,
 } from '../kit/faulty-store.ts';
-import { type Item, type Plant, toJson } from '../kit/plants-store.ts';
-import { item, newId } from '../kit/responses.ts';
 import { startRollOut } from '../kit/roll-out.ts';
 import { progress, seed, trialSize } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
@@ -38,11 +50,7 @@ const places = 3;
 /** The plant ids in the current run. No other run has used these ids. */
 let ids: string[];
 
-const contents = fc.record(
-  { name: fc.constantFrom('Moss', 'Fern', ''), tag: fc.constantFrom('green', '') },
-  { requiredKeys: ['name'] },
-);
-type Content = Omit<Plant, 'id'>;
+const contents = fc.constantFrom(...examples, ...examples.map((content) => withText('', content)));
 
 const faults: Record<string, Fault> = {
   hangUp,
@@ -57,10 +65,10 @@ const faults: Record<string, Fault> = {
  * Sends a request that creates a plant. @returns the id, the item that was sent, the model's item with this id
  * (`known`), if any, the status of the response, and the status that the model expects
  */
-const create = async (model: Model, place: number, { name, tag }: Content, send = stack.send) => {
+const create = async (model: Model, place: number, content: Content, send = stack.send) => {
   const id = ids[place] ?? '';
-  const { status } = await send(toJson({ id: BigInt(id), name, ...(tag !== undefined && { tag }) }));
-  const sent = item(id, name, tag);
+  const { status } = await send(bodyOf(id, content));
+  const sent = itemOf(id, content);
   const known = model.get(id);
   return { id, sent, known, status, expected: known === undefined || isDeepStrictEqual(known, sent) ? 200 : 409 };
 };
@@ -138,48 +146,45 @@ class Race extends Create {
 
 class CreateInvalid implements Command {
   readonly place: number;
-  readonly body: string;
-  readonly status: number;
-  constructor(place: number, [body, status]: readonly [string, number]) {
+  readonly what: string;
+  constructor(place: number, what: string) {
     this.place = place;
-    this.body = body;
-    this.status = status;
+    this.what = what;
   }
   check = () => true;
   async run(model: Model): Promise<void> {
     const calls = store.calls();
-    const { status } = await stack.send(this.body.replace('ID', ids[this.place] ?? ''));
-    expect(status, 'status').toBe(this.status);
+    const { status } = await stack.send(invalid[this.what]?.(ids[this.place] ?? '') ?? '');
+    expect(status, 'status').toBe(400);
     expect(store.calls() - calls, 'calls to the store').toBe(0);
     await expectStored(model);
   }
-  toString = () => `invalid ${this.body}`;
+  toString = () => `invalid ${this.place} ${this.what}`;
 }
 
-class CreateTooLarge implements Command {
-  readonly place: number;
-  constructor(place: number) {
-    this.place = place;
-  }
-  check = () => true;
-  async run(model: Model): Promise<void> {
+class CreateTooLarge extends Create {
+  override async run(model: Model): Promise<void> {
     const id = ids[this.place] ?? '';
-    const { status } = await stack.send(`{"id":${id},"name":"${'x'.repeat(409_600)}"}`);
+    const { status } = await stack.send(bodyOf(id, this.content));
     // The store (dynalite) first checks whether the id is taken, and then the size, so a plant that is too large gets a
     // 409 if its id is taken.
     expect(status, 'status').toBe(model.has(id) ? 409 : 413);
     await expectStored(model);
   }
-  toString = () => `too large ${this.place}`;
+  override toString = () => `too large ${this.place}`;
 }
 
-const invalid = [
-  ['{"id":ID,"name":null}', 400],
-  ['{"id":"ID","name":"Moss"}', 400],
-  ['{"id":ID.5,"name":"Moss"}', 400],
-  ['{"id":ID}', 400],
-  ['{"id":ID,', 400],
-] as const;
+/** Bodies that the service must refuse, for the id that a command refers to. */
+const invalid: Record<string, (id: string) => string> = {
+  'without an id': () => invalidBody,
+  'half a body': (id) => bodyOf(id).slice(0, -1),
+  ...Object.fromEntries(
+    violations('x').map((_, index) => [`violation ${index}`, (id) => violations('x', id)[index] ?? '']),
+  ),
+};
+
+/** Contents that exceed DynamoDB's limit of 400 KB: none if the contract has no text of any length. */
+const tooLarge = textFields.map((field) => ({ ...content, [field]: 'x'.repeat(409_600) })).filter(isAllowed);
 
 const place = fc.nat({ max: places - 1 });
 const commands = fc.commands(
@@ -187,8 +192,8 @@ const commands = fc.commands(
     fc.tuple(place, contents).map((args) => new Create(...args)),
     fc.tuple(place, contents).map((args) => new Create(...args)),
     fc.tuple(place, contents, contents).map((args) => new Race(...args)),
-    fc.tuple(place, fc.constantFrom(...invalid)).map((args) => new CreateInvalid(...args)),
-    place.map((each) => new CreateTooLarge(each)),
+    fc.tuple(place, fc.constantFrom(...Object.keys(invalid))).map((args) => new CreateInvalid(...args)),
+    ...tooLarge.map((fields) => place.map((each) => new CreateTooLarge(each, fields))),
     fc
       .tuple(place, contents, fc.constantFrom(...Object.keys(faults)), fc.boolean())
       .map((args) => new CreateWithFault(...args)),

@@ -2,11 +2,11 @@
  * Rehearses deployments in prod that change what a function may do, on a store that enforces roles. The older version of
  * the function keeps its configuration, but its permissions are those that the deployment leaves in the account.
  */
+import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { bundle } from '../../infra/bundling.ts';
-import { grants } from '../../infra/operations.ts';
 import { openStore, type Store } from '../../packages/emulator/dynamodb/store.ts';
 import { Functions, type LogLine } from '../../packages/emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
@@ -14,12 +14,18 @@ import { readTemplate, type Template } from '../../packages/emulator/template/re
 import { makeApp } from '../../tools/start/stack.ts';
 import { audience } from '../kit/access-tokens.ts';
 import { raisedAlarms, valuesOfLog } from '../kit/alarms.ts';
+import { bodyOf } from '../kit/example.ts';
 import { startCodeDeploy } from '../kit/fake-aws.ts';
 import { featureFlags } from '../kit/feature-flags.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
-import { newId } from '../kit/responses.ts';
-import { changedOperation, deployedOver, withChange, withoutPauses } from '../kit/roll-out.ts';
+import {
+  grantedActions as actions,
+  changedOperation,
+  deployedOver,
+  withChange,
+  withoutPauses,
+} from '../kit/roll-out.ts';
 import { kinds } from '../kit/stacks.ts';
 import { longTimeout, startTrialIssuer, type TrialIssuer, wrapHandler } from '../kit/trial-stack.ts';
 
@@ -34,8 +40,6 @@ beforeAll(async () => {
   return temporary.remove;
 });
 afterAll(() => Promise.all([store.close(), issuer.close()]));
-
-const actions = grants[changedOperation.id];
 
 /** The deployed code, after a change that first describes the table, and so needs another permission. */
 const describingCode = `${Buffer.from(bundle(changedOperation.entry))}
@@ -62,7 +66,7 @@ type Change = Parameters<typeof withChange>[0];
 type Version = { template: Template; assets: string };
 
 const synthesize = async (change: Change): Promise<Version> => {
-  const assets = path.join(folder, newId());
+  const assets = path.join(folder, randomUUID());
   await mkdir(assets);
   const context = { ...featureFlags, ...kinds.prodWithIssuer };
   return withChange(change, () => {
@@ -73,7 +77,7 @@ const synthesize = async (change: Change): Promise<Version> => {
 
 /** Starts functions with the permissions of their roles. */
 const start = async (template: Template, { assets }: Version, environment: Record<string, string> = {}) => {
-  const { functions: specs, tables } = readTemplate(template, assets);
+  const { functions: specs, tables } = readTemplate(template, assets, { leaveOut: true });
   await store.createTables(tables);
   const ofIssuer = { ISSUER: issuer.issuer, JWKS_URI: issuer.jwksUri, AUDIENCE: audience };
   const started = specs.map((spec) => {
@@ -91,7 +95,7 @@ type Started = Awaited<ReturnType<typeof start>>;
 
 /** Sends a request with a new body. @returns its status and what the function logged */
 const send = async ({ invoke }: Started): Promise<{ status: unknown; log: LogLine[] }> => {
-  const body = `{"id":${newId()},"name":"Moss"}`;
+  const body = bodyOf();
   const outcome = await invoke(changedOperation.name, proxyEvent(body));
   return { status: 'result' in outcome ? JSON.parse(outcome.result).statusCode : outcome.failure, log: outcome.log };
 };

@@ -4,10 +4,10 @@
  */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { raisedAlarms, record, rollBackAlarms, type Value } from '../kit/alarms.ts';
+import { bodyOf, itemOf, newId } from '../kit/example.ts';
 import { type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { createPlantRoute } from '../kit/gateway-events.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
-import { item, newId } from '../kit/responses.ts';
 import { startRollOut } from '../kit/roll-out.ts';
 import { trialSize } from '../kit/scale.ts';
 import { type FunctionName, longTimeout, type TrialStack } from '../kit/trial-stack.ts';
@@ -30,14 +30,8 @@ afterAll(async () => {
  */
 type Misbehaviour = [role: 'authorizer' | 'operation', behaviour: string];
 
-const send = async (id: string, [role, behaviour]: Misbehaviour): Promise<number> => {
-  const { status } = await fetch(`${stack.url}/plants`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', [`x-${role}`]: behaviour },
-    body: JSON.stringify({ id: JSON.rawJSON(id), name: 'Moss' }),
-  });
-  return status;
-};
+const send = async (id: string, [role, behaviour]: Misbehaviour): Promise<number> =>
+  (await stack.sendOnce(bodyOf(id), { [`x-${role}`]: behaviour })).status;
 
 type Sent = { id: string; minute: number; status: number };
 
@@ -72,7 +66,7 @@ const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; roll
 };
 
 const expectStored = async (sent: Sent[]): Promise<void> => {
-  for (const { id } of sent) expect(await store.read(id)).toEqual(item(id, 'Moss'));
+  for (const { id } of sent) expect(await store.read(id)).toEqual(itemOf(id));
 };
 
 test('a new version that works is not rolled back; once it gets all events, it responds 200 to each stored plant that is sent again', async () => {

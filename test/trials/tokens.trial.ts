@@ -1,15 +1,18 @@
 /** Sends forged, damaged and unusual tokens to the deployed authorizer, and tokens in the wrong places to the gateway. */
 import { connect, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
 import { listen } from '../../packages/emulator/servers.ts';
 import { claims, sign } from '../kit/access-tokens.ts';
+import { bodyOf } from '../kit/example.ts';
 import { forgedTokens, makeTokenIssuer, type TokenIssuer, validTokens } from '../kit/forged-tokens.ts';
 import { authorizerEvent } from '../kit/gateway-events.ts';
 import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
-import { newId } from '../kit/responses.ts';
 import { mapConcurrently, progress, seed, trialSize } from '../kit/scale.ts';
 import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
 import { isUnavailable, retryWhile } from '../kit/waiting.ts';
+
+const { path } = operations.createPlant;
 
 let store: PlantsStore;
 let stack: TrialStack;
@@ -112,10 +115,10 @@ const sendBytes = async (bytes: string): Promise<number> => {
 };
 
 /** Returns the text of an HTTP request to create a plant, with the header lines `lines`. */
-const request = (lines: string, target = '/plants'): string => {
-  const body = `{"id":${newId()},"name":"Moss"}`;
+const request = (lines: string, target: string = path): string => {
+  const body = bodyOf();
   const headers = `host: x\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json`;
-  return `POST ${target} HTTP/1.1\r\n${headers}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  return `POST ${target} HTTP/1.1\r\n${headers}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 };
 
 /** 403 is the authorizer's; the gateway answers with 401 if there is no authorization header. */
@@ -126,7 +129,7 @@ test.each<[what: string, status: number, bytes: (token: string) => string]>([
   ['after an empty header', 403, (token) => request(`authorization: \r\nauthorization: Bearer ${token}`)],
   ['in another header', 401, (token) => request(`x-authorization: Bearer ${token}`)],
   ['in a cookie', 401, (token) => request(`cookie: authorization=Bearer ${token}; access_token=${token}`)],
-  ['in the query', 401, (token) => request('accept: */*', `/plants?access_token=${token}`)],
+  ['in the query', 401, (token) => request('accept: */*', `${path}?access_token=${token}`)],
 ])('the service refuses a valid token %s with %i', async (_, status, bytes) => {
   expect(await sendBytes(bytes(validToken))).toBe(status);
 });
@@ -135,7 +138,7 @@ test.each<[what: string, bytes: (token: string) => string]>([
   ['the word BEARER in capitals', (token) => request(`authorization: BEARER ${token}`)],
   // RFC 9110 section 5.5: white space around a header's value is not part of the value.
   ['white space around the header value', (token) => request(`authorization: \t Bearer ${token} \t`)],
-  ['a request line with a whole URL', (token) => request(`authorization: Bearer ${token}`, 'http://x/plants')],
+  ['a request line with a whole URL', (token) => request(`authorization: Bearer ${token}`, `http://x${path}`)],
 ])('the service accepts a valid token in an unusual request: %s', async (_, bytes) => {
   expect(await retryWhile(() => sendBytes(bytes(validToken)), isUnavailable), 'status').toBe(200);
 });

@@ -1,6 +1,6 @@
 /** Sends the plants in a file (NDJSON: one JSON text per line) to the service. */
 import { pMapIterable } from 'p-map';
-import type { NewPlant, Result } from '../../packages/client/plant-store-client.ts';
+import type { Outcome } from '../../packages/client/call.ts';
 import { type Failed, retryableStatuses } from './connection.ts';
 
 /** A line of the file. `number` counts from 1; `end` is the byte offset after the line and its line break. */
@@ -15,7 +15,7 @@ export type ImportedLine = Line & ({ outcome: 'new' | 'already there' } | { outc
  */
 export type Failure = { error: number | string; message: string; requestId?: string | undefined };
 
-export type Create = (plant: NewPlant) => Promise<Result<'createPlant'>>;
+export type Create = (plant: object) => Promise<Outcome<unknown, number>>;
 
 /** How many requests may be in progress at the same time: far fewer than the default `burstLimit` of a deployment. */
 const concurrency = 16;
@@ -25,7 +25,7 @@ const backpressure = 256;
 
 const maxLineBytes = 1024 * 1024;
 
-const [newline, space, hash] = [0x0a, 0x20, 0x23];
+export const [newline, space, hash] = [0x0a, 0x20, 0x23];
 
 /**
  * Statuses of the gateway's error responses that concern one request only. If a gateway error has any other status,
@@ -106,9 +106,7 @@ export async function* readLines(file: AsyncIterable<Buffer>, from = 1): AsyncGe
 }
 
 const tooLong = (number: number): Error =>
-  new Error(
-    `Line ${number} is over 1 MiB, more than a plant may have. Each line must be one plant: split or remove it.`,
-  );
+  new Error(`Line ${number} is over 1 MiB. Each line must be one plant: split or remove it.`);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -116,7 +114,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * Parses one line. Does not check the plant's fields: the client and the service do that.
  * @returns the plant, or the reason why the line cannot be sent
  */
-const readPlant = (bytes: Buffer): NewPlant | string => {
+const readPlant = (bytes: Buffer): object | string => {
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(bytes), exactNumber);
@@ -125,7 +123,7 @@ const readPlant = (bytes: Buffer): NewPlant | string => {
     return error instanceof RangeError ? error.message : 'the line is not JSON in UTF-8';
   }
   if (!(value instanceof Object) || Array.isArray(value)) return 'the line is JSON, but not an object';
-  return value as NewPlant;
+  return value;
 };
 
 /**

@@ -7,7 +7,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { messageOf, printable, Stopped } from '../start/terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
-import { type Create, type Failure, ImportEnded, importLines } from './import-lines.ts';
+import { type Create, type Failure, ImportEnded, importLines, newline } from './import-lines.ts';
 import { Progress } from './progress.ts';
 
 type Options = Target & { from?: number };
@@ -53,7 +53,7 @@ const openFailures = async (given: string): Promise<FailedLines> => {
 /** Imports the file named `given`, or standard input if `given` is `-`. */
 export const importPlants = async (given: string, options: Options): Promise<void> => {
   const input = await openInput(given, options);
-  const { url, createPlant } = await connect(options);
+  const { url, client } = connect(options);
   const stop = new AbortController();
   // One Ctrl-C sends the signal twice, from the terminal and through npm. The second signal changes nothing here.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
@@ -61,7 +61,7 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   const progress = new Progress({ new: 0, 'already there': 0, failed: 0 }, input.size);
   // The last line whose outcome was counted, in the file's order. Lines after it may have been sent already.
   let last = { number: 0, end: 0 };
-  const create: Create = (plant) => createPlant(plant, { signal: stop.signal });
+  const create: Create = (plant) => Reflect.apply(client.createPlant, undefined, [plant, { signal: stop.signal }]);
   try {
     for await (const line of importLines(addAbortSignal(stop.signal, input.read()), create, options.from)) {
       stop.signal.throwIfAborted();
@@ -73,14 +73,14 @@ export const importPlants = async (given: string, options: Options): Promise<voi
     progress.stop();
     const soFar = `${progress} so far. ${(await removeDone(input, last.end)) ?? howToGoOn(input, last.number)}`;
     if (stop.signal.aborted) throw new Stopped(`Stopped: ${soFar}`);
-    throw new Error(`${error instanceof ImportEnded ? explain(error.cause, url) : messageOf(error)}\n${soFar}`);
+    const reason = error instanceof ImportEnded ? explain('createPlant', error.cause, url) : messageOf(error);
+    throw new Error(`${reason}\n${soFar}`);
   }
   progress.stop();
   const problem = await removeDone(input, input.failures.earlier);
-  const { failed } = progress.counts;
-  console.log(printable(`${progress}${failed > 0 ? `: see ${input.failures.file}` : ''}`));
+  console.log(printable(`${progress}${progress.counts.failed > 0 ? `: see ${input.failures.file}` : ''}`));
   if (problem !== undefined) console.error(printable(problem));
-  process.exitCode = failed > 0 || problem !== undefined ? 1 : 0;
+  process.exitCode = progress.counts.failed > 0 || problem !== undefined ? 1 : 0;
 };
 
 /**
@@ -188,8 +188,6 @@ export class FailedLines {
 
 /** Returns undefined if the file does not exist. */
 const lookUp = (file: string): Stats | undefined => lstatSync(file, { throwIfNoEntry: false });
-
-const newline = 0x0a;
 
 /** Returns false if the file's last line has no line break: appended text would continue that line. */
 const endsInLineBreak = async (handle: FileHandle): Promise<boolean> => {

@@ -1,64 +1,54 @@
 /**
- * `npm run -s plant -- add --id 7 --name 'Swiss cheese plant'` and `npm run -s plant -- import plants.ndjson` add
- * plants to the running local service, or to the service at `--url`.
+ * `npm run -s plant -- create --id 7 --name 'Swiss cheese plant'` calls createPlant of the running local service, or of
+ * the service at `--url`. Each operation has a command, and `import` adds the plants in a file.
  */
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command } from 'commander';
+import { type OperationId, operations } from '../../functions/generated/contract.ts';
+import type { Outcome } from '../../packages/client/call.ts';
 import { toJson } from '../../packages/client/json.ts';
-import type { NewPlant } from '../../packages/client/plant-store-client.ts';
 import { matching, printable, runCommand } from '../start/terminal.ts';
-import { connect, explain, type Target } from './connection.ts';
+import { connect, explain } from './connection.ts';
 import { importPlants } from './import-plants.ts';
+import { addOptions } from './operation-options.ts';
 
-const add = async ({ url: service, token, ...plant }: Target & NewPlant) => {
-  const { url, createPlant } = await connect({ url: service, token });
-  const result = await createPlant(plant);
-  if (!result.ok) throw new Error(explain(result, url));
-  // Add the id, which the response lacks, so that `plant import` can read the printed line.
-  console.log(printable(toJson({ id: plant.id, ...result.body }) ?? ''));
-};
-
-const integer = matching(/^-?\d+$/, 'It must be an integer.', BigInt);
+const url = matching(/^https?:\/\/./, 'It must be a URL such as https://host.example', String);
 const lineNumber = matching(/^[1-9]\d{0,14}$/, 'It must be the number of a line, from 1.', Number);
 
-const httpUrl = (text: string): string => {
-  const protocol = URL.parse(text)?.protocol ?? '';
-  if (!/^https?:$/.test(protocol)) throw new InvalidArgumentError('It must be a URL such as https://host.example');
-  return text;
-};
-
 const program = new Command('npm run -s plant --')
-  .description('Adds plants to the running local service, or to the one at --url.')
-  .showHelpAfterError('See: npm run -s plant -- --help');
+  .description('Calls the operations of the running local service, or of the one at --url.')
+  .option('--url <url>', 'the service to use instead of the local one; needs an access token', url)
+  .option('--token <token>', 'the access token, instead of ACCESS_TOKEN; other users of this machine may see it')
+  .configureHelp({ showGlobalOptions: true })
+  .showHelpAfterError('Add --help to see the commands and options.');
 
-const command = (name: string, description: string): Command =>
-  program
-    .command(name)
-    .description(description)
-    .showHelpAfterError(`See: npm run -s plant -- ${name} --help`)
-    .option('--url <url>', 'the service to use instead of the local one; needs an access token', httpUrl)
-    .option('--token <token>', 'the access token, instead of ACCESS_TOKEN; other users of this machine may see it');
-
-/** The options of `plant add`: one for each field of a new plant, with the same name. */
-const fields: Record<keyof NewPlant, Option> = {
-  id: new Option('--id <integer>', 'identifies the plant; a 64-bit integer').argParser(integer).makeOptionMandatory(),
-  name: new Option('--name <text>', 'any text').makeOptionMandatory(),
-  tag: new Option('--tag <text>', 'any text'),
+const call = async (id: OperationId, given: unknown[]): Promise<void> => {
+  const { url, client } = connect(program.opts());
+  const result: Outcome<unknown, number> = await Reflect.apply(client[id], undefined, given);
+  if (!result.ok) throw new Error(explain(id, result, url));
+  // Add what the response lacks, such as the id, so that `plant import` can read the printed line.
+  const json = toJson(id === 'createPlant' ? { ...Object(given.at(-1)), ...Object(result.body) } : result.body);
+  if (json !== undefined) console.log(printable(json));
 };
-const required = Object.values(fields).filter(({ mandatory }) => mandatory);
-const addCommand = command('add', 'Adds a plant and prints it as JSON.')
-  .usage(`${required.map(({ flags }) => flags).join(' ')} [options]`)
-  .action(add);
-for (const option of Object.values(fields)) addCommand.addOption(option);
 
-command('import', 'Adds the plants in a file with one JSON object per line. Running it again is safe.')
-  .argument('<file>', 'has lines such as {"id":7,"name":"Moss"}; - reads standard input')
+const ids = Object.keys(operations) as OperationId[];
+const firstWord = (id: string): string => id.replace(/[A-Z].*/, '');
+const words = ['add', 'import', ...ids.map(firstWord)];
+
+for (const id of ids) {
+  const isUnique = words.filter((word) => word === firstWord(id)).length === 1;
+  const command = program
+    .command(isUnique ? firstWord(id) : id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
+    .description(`Calls ${id}, and prints the response as JSON.`);
+  if (id === 'createPlant') command.alias('add');
+  const given = addOptions(command, operations[id]);
+  command.action(() => call(id, given()));
+}
+
+program
+  .command('import')
+  .description('Adds the plants in a file. Lines that fail go to <file>.failed.ndjson: fix them, and import that file.')
+  .argument('<file>', 'has one plant per line, as JSON; - reads standard input')
   .option('--from <line>', 'skips the lines before this one; an import that stops prints it', lineNumber)
-  .addHelpText(
-    'after',
-    `
-Lines that fail are written to <file>.failed.ndjson (from standard input: stdin.failed.ndjson), each below a comment
-with the reason. Fix them there, and import that file: the lines that are stored leave it.`,
-  )
-  .action(importPlants);
+  .action((file, { from }) => importPlants(file, { ...program.opts(), from }));
 
 await runCommand(() => program.parseAsync());

@@ -30,11 +30,8 @@ export const checkTables = async (client: DynamoDB, { from, to }: Tables) => {
   const target = await describe(client, to);
   if (source.TableStatus === 'CREATING')
     throw new Error(`DynamoDB is still restoring the table ${from}: run the same command again later.`);
-  if (keyOf(source) !== keyOf(target)) {
-    throw new Error(
-      `The key of ${from} is ${keyOf(source)}, but the key of ${to} is ${keyOf(target)}: they must be the same.`,
-    );
-  }
+  if (keyOf(source) !== keyOf(target))
+    throw new Error(`The keys must be the same: ${from} has ${keyOf(source)}, but ${to} has ${keyOf(target)}.`);
   const partitionKey = source.KeySchema?.find(({ KeyType }) => KeyType === 'HASH')?.AttributeName ?? '';
   return { partitionKey, itemCount: source.ItemCount ?? 0 };
 };
@@ -72,17 +69,12 @@ async function* itemsOf(client: DynamoDB, table: string) {
 }
 
 /** DynamoDB's client errors (status 400) after which other items may still succeed. */
-const perItem = new Set([
-  'ItemCollectionSizeLimitExceededException',
-  'ProvisionedThroughputExceededException',
-  'RequestLimitExceeded',
-  'ThrottlingException',
-  'ValidationException',
-]);
+const perItem =
+  /^(?:(?:ItemCollectionSizeLimitExceeded|ProvisionedThroughputExceeded|Throttling|Validation)Exception|RequestLimitExceeded)$/;
 
 const concernsOneItem = (error: unknown): boolean =>
   error instanceof DynamoDBServiceException &&
-  (perItem.has(error.name) || (error.$metadata.httpStatusCode ?? 0) >= 500);
+  (perItem.test(error.name) || (error.$metadata.httpStatusCode ?? 0) >= 500);
 
 const describe = (client: DynamoDB, name: string): Promise<TableDescription> =>
   orExplain(`The table ${name} cannot be read`, async () => {

@@ -52,7 +52,7 @@ const start = async (): Promise<void> => {
 
   // Importing issuer.ts and stack.ts takes half of the start-up time, so import them while esbuild bundles the
   // functions.
-  const [{ startIssuer }, { makeApp, readCdkJson }, contract] = await Promise.all([
+  const [{ startIssuer }, { makeApp, notServed, readCdkJson }, contract] = await Promise.all([
     import('./issuer.ts'),
     import('./stack.ts'),
     readContract(),
@@ -79,6 +79,7 @@ const start = async (): Promise<void> => {
     store: endpoint ? { endpoint } : { folder: dataFolder() },
     certificates: [issuer.certificate],
     port,
+    leaveOut: true,
     debug: debug !== undefined,
     onRequest: (entry) => (verbose ? sayRequest(accessLine(entry)) : requestLog.add(entry)),
     intercept: referencePage({
@@ -88,6 +89,7 @@ const start = async (): Promise<void> => {
     }),
   });
   cleanUps.push(emulator.close);
+  for (const line of notServed(emulator)) say(line);
   const { url } = emulator;
 
   const { tokenUrl, clientId, clientSecret, certificate } = issuer;

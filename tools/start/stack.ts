@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Emulator } from 'http-api-emulator';
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
-import { ServiceFunction } from '../../infra/service-function.ts';
+import { BundledFunction } from '../../infra/service-function.ts';
 import { readSettings } from '../../infra/settings.ts';
 
 /** Reads the CDK context in cdk.json: the CDK's feature flags, and settings of the stack. */
@@ -24,12 +25,22 @@ export const makeApp = (folder: string, context: Record<string, unknown>): App =
   return app;
 };
 
+/** Returns a line for each reason why the emulator leaves out resources of the stack. */
+export const notServed = ({ leftOut }: Pick<Emulator, 'leftOut'>): string[] =>
+  Array.from(
+    Map.groupBy(leftOut, (each) => each.reason),
+    ([reason, resources]) => {
+      const names = resources.map(({ resource }) => resource.replace(/[\dA-F]{8}(?= \()/, ''));
+      return `Not served here: ${names.join(', ')}, because ${reason}.`;
+    },
+  );
+
 /** Returns the entry file of each function in an app, by the function's name in the emulator. */
 export const entriesOf = (app: App): Record<string, string> =>
   Object.fromEntries(
     app.node
       .findAll()
-      .filter((construct) => construct instanceof ServiceFunction)
+      .filter((construct) => construct instanceof BundledFunction)
       .map((each) => {
         const resource = each.node.defaultChild as CfnFunction;
         return [each.stack.resolve(resource.functionName) ?? each.stack.getLogicalId(resource), each.entry];

@@ -3,8 +3,8 @@ import { Socket } from 'node:net';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
-import type { NewPlant } from '../../../functions/plants/plant.ts';
-import { addPlant, PlantConflict } from '../../../functions/plants/plant-table.ts';
+import { addPlant, type NewPlant, PlantConflict, toItem } from '../../../functions/plants/plant-table.ts';
+import { newId, newPlant, otherContent } from '../../kit/example.ts';
 import {
   captivePortal,
   clockAhead,
@@ -19,7 +19,7 @@ import {
   startFaultyStore,
 } from '../../kit/faulty-store.ts';
 import { anyCredentials } from '../../kit/plants-store.ts';
-import { newId } from '../../kit/responses.ts';
+
 import { startEventLoopClock } from '../../kit/waiting.ts';
 
 let store: FaultyStore;
@@ -38,7 +38,7 @@ const adder = (config: DynamoDBClientConfig = {}) =>
 const addWith =
   (client: DynamoDBClient) =>
   (plant: NewPlant, signal = abortAfter(2_300), storeCalls: StoreCalls = []) =>
-    addPlant({ name: 'plants', client }, plant, { signal, storeCalls });
+    addPlant({ name: 'plants', client }, toItem(plant), { signal, storeCalls });
 
 /** Replaces AbortSignal.timeout, which would ignore the fake clock. */
 const abortAfter = (milliseconds: number): AbortSignal => {
@@ -51,7 +51,7 @@ const abortAfter = (milliseconds: number): AbortSignal => {
 const plantWith = (fault: Fault) => {
   const id = newId();
   store.fail(id, fault);
-  return { id: BigInt(id), name: 'Moss' };
+  return newPlant(id);
 };
 
 /**
@@ -95,7 +95,7 @@ describe.concurrent('addPlant', () => {
     const fault = Object.assign(new Error(code), { code });
     const client = new DynamoDBClient({ ...anyCredentials, ...storeLimits, maxAttempts: 1 });
     client.middlewareStack.add(() => () => Promise.reject(fault), { step: 'finalizeRequest', priority: 'low' });
-    return { fault, thrown: await addWith(client)({ id: 1, name: 'Moss' }).catch((error) => error) };
+    return { fault, thrown: await addWith(client)(newPlant()).catch((error) => error) };
   };
 
   test.each([
@@ -144,7 +144,7 @@ describe.concurrent('addPlant', () => {
 
   test('throws StoreUnavailable if the store does not speak TLS', async () => {
     const endpoint = store.endpoint.replace('http:', 'https:');
-    const error = await adder({ endpoint, maxAttempts: 1 })({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
+    const error = await adder({ endpoint, maxAttempts: 1 })(newPlant()).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.cause.code).toMatch(/^ERR_SSL_|^EPROTO$/);
   });
@@ -152,9 +152,10 @@ describe.concurrent('addPlant', () => {
   test('makes no more retries after many calls have failed in a row, until calls succeed again', async () => {
     const addPlant = adder();
     const callsFor = async (fault: Fault): Promise<number> => {
-      const plant = plantWith(fault);
-      await addPlant(plant).catch(() => undefined);
-      return store.calls(String(plant.id));
+      const id = newId();
+      store.fail(id, fault);
+      await addPlant(newPlant(id)).catch(() => undefined);
+      return store.calls(id);
     };
     const calls: number[] = [];
     for (let request = 1; request <= 20; request += 1)
@@ -180,7 +181,7 @@ describe.concurrent('addPlant', () => {
       },
     });
     const addPlant = adder({ requestHandler: { ...storeLimits.requestHandler, httpAgent } });
-    const error = await addPlant({ id: 1, name: 'Moss' }).catch((thrown) => thrown);
+    const error = await addPlant(newPlant()).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     // The cause is that connecting timed out, not that the deadline aborted the call (AbortError) or that a request
     // timed out.
@@ -236,7 +237,7 @@ describe.concurrent('addPlant', () => {
 
   test("throws the SDK's error unchanged if the credentials are missing", async () => {
     const none = Object.assign(new Error('none'), { name: 'CredentialsProviderError' });
-    await expect(adder({ credentials: () => Promise.reject(none) })({ id: 1, name: 'Moss' })).rejects.toBe(none);
+    await expect(adder({ credentials: () => Promise.reject(none) })(newPlant())).rejects.toBe(none);
   });
 
   test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
@@ -257,9 +258,10 @@ describe.concurrent('addPlant', () => {
       const addPlant = adder();
       /** Adds a plant. @returns the number of calls to the store, and either the outcome or the class of the error */
       const outcomeOf = async (fault: Fault): Promise<[outcome: unknown, calls: number]> => {
-        const plant = plantWith(fault);
-        const outcome = await addPlant(plant).catch((error) => error.constructor);
-        return [outcome, store.calls(String(plant.id))];
+        const id = newId();
+        store.fail(id, fault);
+        const outcome = await addPlant(newPlant(id)).catch((error) => error.constructor);
+        return [outcome, store.calls(id)];
       };
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
       expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
@@ -271,9 +273,9 @@ describe.concurrent('addPlant', () => {
   );
 
   test("returns 'repeated' for a plant that is already stored, and throws PlantConflict for a different plant with the same id", async () => {
-    const plant = { id: BigInt(newId()), name: 'Moss', tag: 'green' };
-    expect(await adder()(plant)).toBe('created');
-    expect(await adder()(plant)).toBe('repeated');
-    await expect(adder()({ ...plant, tag: '' })).rejects.toBeInstanceOf(PlantConflict);
+    const id = newId();
+    expect(await adder()(newPlant(id))).toBe('created');
+    expect(await adder()(newPlant(id))).toBe('repeated');
+    await expect(adder()(newPlant(id, otherContent))).rejects.toBeInstanceOf(PlantConflict);
   });
 });

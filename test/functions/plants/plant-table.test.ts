@@ -1,7 +1,10 @@
 import { type AttributeValue, DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { assertStorable, NumberOutOfRange } from '../../../functions/plants/number-range.ts';
-import { addPlant, addUnlessOther, toItem } from '../../../functions/plants/plant-table.ts';
+import { errors } from '../../../functions/create-plant.ts';
+import { addPlant, addUnlessOther, toItem, toPlant } from '../../../functions/plants/plant-table.ts';
+import { assertStorable, NestedTooDeeply, NumberOutOfRange } from '../../../functions/plants/storable.ts';
+import { parseJson, toJson } from '../../../packages/client/json.ts';
+import { itemOf, newId, newPlant, responseTo, tableKey } from '../../kit/example.ts';
 import { anyCredentials, type PlantsStore, startPlantsStore } from '../../kit/plants-store.ts';
 
 let store: PlantsStore;
@@ -16,21 +19,36 @@ afterAll(async () => {
 });
 
 test('adding a stored plant again keeps attributes in the table that are not fields of a plant', async () => {
-  const Item = { id: { N: '7' }, name: { S: 'Moss' }, watered: { S: '2027-01-01' } };
+  const id = newId();
+  const Item = { ...itemOf(id), watered: { S: '2027-01-01' } };
   await client.send(new PutItemCommand({ TableName: 'plants', Item }));
   const request = { signal: new AbortController().signal, storeCalls: [] };
-  expect(await addPlant({ name: 'plants', client }, { id: 7n, name: 'Moss' }, request)).toBe('repeated');
-  expect(await store.read('7')).toEqual(Item);
+  expect(await addPlant({ name: 'plants', client }, toItem(newPlant(id)), request)).toBe('repeated');
+  expect(await store.read(id)).toEqual(Item);
 });
 
-test('a plant that has only an id is accepted again if it is sent again, and is not overwritten by a plant that has the same id and also a name', async () => {
-  const bare = { ...toItem({ id: 8, name: '' }), name: undefined };
-  const update = (item: Parameters<typeof addUnlessOther>[0]) =>
+test('a plant that has only a key is accepted again if it is sent again, and is not overwritten by a plant that has the same key and more', async () => {
+  const id = newId();
+  const whole = toItem(newPlant(id));
+  const fields = Object.entries(whole).map(([field, value]) => [field, field === tableKey.name ? value : undefined]);
+  const bare: typeof whole = Object.fromEntries(fields);
+  const onlyKey = Object.fromEntries(Object.entries(itemOf(id)).filter(([field]) => field === tableKey.name));
+  const update = (item: typeof whole) =>
     client.send(new UpdateItemCommand({ TableName: 'plants', ...addUnlessOther(item) }));
   expect((await update(bare)).Attributes).toBeUndefined();
-  expect((await update(bare)).Attributes).toEqual({ id: { N: '8' } });
-  await expect(update({ ...bare, name: { S: 'Moss' } })).rejects.toThrow('conditional');
-  expect(await store.read('8')).toEqual({ id: { N: '8' } });
+  expect((await update(bare)).Attributes).toEqual(onlyKey);
+  await expect(update(whole)).rejects.toThrow('conditional');
+  expect(await store.read(id)).toEqual(onlyKey);
+});
+
+test('an item becomes the plant from which it was made', () => {
+  const id = newId();
+  expect(parseJson(toJson(toPlant(toItem(newPlant(id)))) ?? '')).toEqual(responseTo(id));
+});
+
+test('createPlant responds 400 to a number that DynamoDB refuses', () => {
+  const [, entry] = errors.find(([thrown]) => thrown === NumberOutOfRange) ?? [];
+  expect(entry).toMatchObject({ status: 400, error: 40002, message: expect.stringMatching(/^every number must/) });
 });
 
 test.each<[number: string, isAccepted: boolean]>([
@@ -50,4 +68,11 @@ test.each<[number: string, isAccepted: boolean]>([
     if (isAccepted) expect(check).not.toThrow();
     else expect(check).toThrow(NumberOutOfRange);
   }
+});
+
+test('an item is accepted with 32 levels of lists and maps, as DynamoDB accepts it, and refused with 33', () => {
+  const nested = (levels: number): AttributeValue =>
+    levels === 0 ? { S: 'a' } : levels % 2 === 0 ? { L: [nested(levels - 1)] } : { M: { a: nested(levels - 1) } };
+  expect(() => assertStorable({ more: nested(32) })).not.toThrow();
+  expect(() => assertStorable({ more: nested(33) })).toThrow(NestedTooDeeply);
 });

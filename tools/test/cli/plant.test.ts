@@ -1,12 +1,15 @@
-/** Tests `npm run plant` with a server whose responses are scripted; plant.e2e.ts tests it with the local service. */
+/** Tests `npm run plant` with a server whose responses are scripted; start.test.ts creates a plant at the local service. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { operations } from '../../../functions/generated/contract.ts';
+import { parseJson, toJson } from '../../../packages/client/json.ts';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
+import { bodyOf, newId, newPlant, optionsFor, responseTo as repeatedOf } from '../../../test/kit/example.ts';
 import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
 import { until } from '../../../test/kit/waiting.ts';
-import { explain } from '../../cli/connection.ts';
+import { explain, type Failed } from '../../cli/connection.ts';
 import { writeSession } from '../../start/session.ts';
 
 const newFolder = async () => {
@@ -19,73 +22,101 @@ const start = (args: string[], environment: Record<string, string> = {}) =>
   run(process.execPath, [programs['plant'], ...args], { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
 const plant = (...of: Parameters<typeof start>) => start(...of).ended;
 
-const stored = answer(200, { name: 'Moss' });
-const refused = answer(403, { message: 'Forbidden' });
-const moss = ['add', '--id', '-9223372036854775807', '--name', 'Moss'];
+const { scopes, responses } = operations.createPlant;
 
-test('plant add sends every digit of an id to the local service, with a token from the local issuer, and gets a new token if the first is refused', async () => {
+/** The response to a body. Fields that the service adds have any value. */
+const responseTo = (id: string) => ({
+  ...Object.fromEntries(responses[0].requires.map((field) => [field, 'from the service'])),
+  ...repeatedOf(id),
+});
+const created = (id: string) => answer(responses[0].status, responseTo(id));
+const refused = answer(403, { message: 'Forbidden' });
+const id = newId();
+const stored = created(id);
+const create = ['create', ...optionsFor(id)];
+
+test('plant create sends the body to the local service, with a token from the local issuer, and gets a new token if the first is refused', async () => {
   const token = (text: string) => answer(200, { access_token: text });
   const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
   const DATA_DIR = await newFolder();
-  const client = { clientId: 'me', clientSecret: 'shh', scope: 'plants/create' };
+  const client = { clientId: 'me', clientSecret: 'shh', scope: scopes.join(' ') };
   const [certificate = ''] = tls.rootCertificates;
   writeSession(DATA_DIR, { url: baseUrl, tokenUrl: `${baseUrl}/token`, ...client, certificate });
-  const printed = { code: 0, stdout: '{"id":-9223372036854775807,"name":"Moss"}\n', stderr: '' };
-  expect(await plant(moss, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' })).toEqual(printed);
+  const { code, stdout, stderr } = await plant(create, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(parseJson(stdout)).toEqual(parseJson(toJson({ ...newPlant(id), ...responseTo(id) }) ?? ''));
   const fetched = {
     authorization: `Basic ${btoa('me:shh')}`,
-    body: 'grant_type=client_credentials&scope=plants%2Fcreate',
+    body: String(new URLSearchParams({ grant_type: 'client_credentials', scope: scopes.join(' ') })),
   };
-  const body = '{"id":-9223372036854775807,"name":"Moss"}';
-  const sent = ['Bearer old', 'Bearer new'].map((authorization) => ({ authorization, body }));
-  expect(received).toEqual([fetched, sent[0], fetched, sent[1]]);
+  expect([received[0], received[2]]).toEqual([fetched, fetched]);
+  const sent = [received[1], received[3]].map(({ authorization, body } = { authorization: '', body: '' }) => ({
+    authorization,
+    body: parseJson(body),
+  }));
+  const body = parseJson(bodyOf(id));
+  expect(sent).toEqual([
+    { authorization: 'Bearer old', body },
+    { authorization: 'Bearer new', body },
+  ]);
+});
+
+test('plant add is another name of plant create', async () => {
+  const { baseUrl, received } = await startScriptedService(stored);
+  const { code } = await plant(['add', ...optionsFor(id), '--url', baseUrl, '--token', 'a.b.c']);
+  expect([code, parseJson(received[0]?.body ?? '')]).toEqual([0, parseJson(bodyOf(id))]);
+});
+
+test('npm run plant has a command for each operation, and one for imports', async () => {
+  const { stdout } = await plant(['--help']);
+  const text = stdout.replaceAll(/\s+/g, ' ');
+  for (const operation of Object.keys(operations)) expect(text).toContain(` Calls ${operation}, `);
+  expect(stdout).toMatch(/^ {2}import .*<file>/m);
 });
 
 test.each([
   [[], { ACCESS_TOKEN: 'a.b.c' }],
   [['--token', 'a.b.c'], { ACCESS_TOKEN: 'x.y.z' }],
-])('plant add --url sends the given token: %j %j', async (options, environment) => {
+])('plant create --url sends the given token: %j %j', async (options, environment) => {
   const { baseUrl, received } = await startScriptedService(stored);
-  expect((await plant([...moss, '--url', baseUrl, ...options], environment)).code).toBe(0);
+  expect((await plant([...create, '--url', baseUrl, ...options], environment)).code).toBe(0);
   expect(received).toMatchObject([{ authorization: 'Bearer a.b.c' }]);
 });
 
 const noToken = /^--url needs an access token: set ACCESS_TOKEN, or give --token\.\n$/;
-const badToken = /^ACCESS_TOKEN or --token must be the token alone: no spaces/;
+const badToken = /^The access token contains a character that tokens cannot contain\.\n$/;
 
 test.each<[what: string, args: string[], sentence: RegExp, environment?: Record<string, string>]>([
-  ['an id is not an integer', ['add', '--id', '1.5', '--name', 'x'], /'1.5' is invalid. It must be an integer.\n/],
   ['a file is a folder', ['import', '/'], /^There is no file \/: name a file/],
-  ['--url is not a URL', [...moss, '--url', 'plants'], /It must be a URL such as https:\/\/host.example\n/],
-  ['the token is missing', [...moss, '--url', 'http://127.0.0.1:9'], noToken],
-  ['a token has a space', [...moss, '--url', 'http://127.0.0.1:9'], badToken, { ACCESS_TOKEN: 'two words' }],
-  ['a token is not for --url', [...moss, '--token', 'a.b.c'], /^--token also needs --url/],
-  ['no local service is running', moss, /^No local service is running with its data in \/nowhere\. Start it/],
+  ['--url is not a URL', [...create, '--url', 'plants'], /It must be a URL such as https:\/\/host.example\n/],
+  ['the token is missing', [...create, '--url', 'http://127.0.0.1:9'], noToken],
+  ['a token has a space', [...create, '--url', 'http://127.0.0.1:9'], badToken, { ACCESS_TOKEN: 'two words' }],
+  ['a token is not for --url', [...create, '--token', 'a.b.c'], /^--token also needs --url/],
 ])('npm run plant says what is wrong and exits with code 1 if %s', async (_, args, sentence, environment) => {
   const ended = await plant(args, { DATA_DIR: '/nowhere', ...environment });
   expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
 });
 
-type Failed = Parameters<typeof explain>[0];
 const requestId = 'QcNvjVNaC1t4m14=';
 const gateway = (status: number): Failed => ({ ok: false, error: 'gateway', status, requestId, message: 'no' });
-const conflict: Failed = { ok: false, error: 40901, status: 409, requestId, message: 'taken' };
+const notFound: Failed = { ok: false, error: 40401, status: 404, requestId, message: 'no thing has this id' };
 const noAnswer: Failed = { ok: false, error: 'no answer', message: 'gone', cause: undefined };
 
 test.each<[result: Failed, sentence: RegExp]>([
-  [conflict, /^The plant is not stored \(40901\): taken \[request QcNvjVNaC1t4m14=\]$/],
-  [noAnswer, /^Nothing answers at http:\/\/x \(gone\): check --url, or start the service: npm start$/],
+  [notFound, /^deleteThing failed \(40401\): no thing has this id \[request QcNvjVNaC1t4m14=\]$/],
+  [noAnswer, /^Nothing answers at http:\/\/x \(gone\): check --url, or run npm start\.$/],
   [gateway(403), /^The token was refused at http:\/\/x \(403\): get another one .* \[request QcNvjVNaC1t4m14=\]$/],
-  [gateway(504), /^The plant is not stored \(504: no\): try again later, which is safe\./],
+  [gateway(413), /^deleteThing failed \(413: no\): the request is too large\./],
+  [gateway(504), /^deleteThing failed \(504: no\): try again later, which is safe\./],
   [gateway(307), /^No Plant Store answers at http:\/\/x \(307\): check --url\./],
 ])('npm run plant explains the failure %j, with the id of the request if there is one', (result, sentence) => {
-  expect(explain(result, 'http://x')).toMatch(sentence);
+  expect(explain('deleteThing', result, 'http://x')).toMatch(sentence);
 });
 
 describe('plant import', () => {
   const failedFile = 'plants.ndjson.failed.ndjson';
   /** The text of a file of failed lines, as an earlier import would have left it. */
-  const earlier = '# plants.ndjson:7 (40901): taken\n{"id":3,"name":"Moss"}\n';
+  const earlier = `# plants.ndjson:7 (40901): taken\n${bodyOf(id)}\n`;
 
   /** Prepares an import: makes a folder that has a file to import, with the text `content`, and the files `others`. */
   const importing = async (content: string, baseUrl: string, others: Record<string, string> = {}) => {
@@ -100,20 +131,20 @@ describe('plant import', () => {
       failed: (file = failedFile) => readFile(path.join(INIT_CWD, file), 'utf8'),
     };
   };
-  const line = '{"id":9007199254740993,"name":"Moss"}\n';
+  const line = `${bodyOf(id)}\n`;
   const notJson = 'the line is not JSON in UTF-8\nno JSON\n';
 
   test('finds the file in the folder from which npm was called, begins at the line --from, and leaves earlier failed lines alone', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
-    const { begin, failed } = await importing(`{"id":1}\n${line.repeat(2)}`, baseUrl);
+    const { begin, failed } = await importing(`no JSON\n${line.repeat(2)}`, baseUrl);
     const stdout = '2 new, 0 already there, 0 failed\n';
     expect(await begin('plants.ndjson', '--from', '2').ended).toEqual({ code: 0, stdout, stderr: '' });
-    expect(received.map(({ body }) => `${body}\n`)).toEqual([line, line]);
+    expect(received.map(({ body }) => parseJson(body))).toEqual([parseJson(line), parseJson(line)]);
     expect(await failed()).toBe(earlier);
   });
 
   test('exits with code 1 if a line fails, and adds that line to the file of failed lines', async () => {
-    const repeated = answer(200, { name: 'Moss' }, { 'idempotent-replayed': 'true' });
+    const repeated = answer(responses[0].status, responseTo(id), { 'idempotent-replayed': 'true' });
     const { baseUrl } = await startScriptedService(stored, repeated);
     const { begin, failed } = await importing(`${line.repeat(3)}no JSON`, baseUrl);
     const stdout = expect.stringMatching(/^1 new, 2 already there, 1 failed: see /);
@@ -171,7 +202,7 @@ describe('plant import', () => {
       const { begin, failed } = await importing(line, baseUrl, { [failedFile]: `${earlier}no JSON\n` });
       expect((await begin(failedFile).ended).stdout).toMatch(/^1 new, 0 already there, 1 failed: see /);
       expect(await failed()).toBe(`# ${failedFile}:3 (not sent): ${notJson}`);
-      expect(received.map(({ body }) => body)).toEqual(['{"id":3,"name":"Moss"}']);
+      expect(received.map(({ body }) => parseJson(body))).toEqual([parseJson(bodyOf(id))]);
       const fixed = await importing(line, baseUrl);
       expect(await fixed.begin(failedFile).ended).toMatchObject({ code: 0, stderr: '' });
       expect(await fixed.list()).toEqual(['plants.ndjson']);

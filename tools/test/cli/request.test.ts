@@ -1,9 +1,10 @@
 /** Tests what `npm run request` finds and prints; the real bundles behind the local gateway log the local requests. */
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { operations } from '../../../functions/generated/contract.ts';
+import { bodyOf, newId } from '../../../test/kit/example.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
 import { dynamoDbError, type FaultyStore, startFaultyStore } from '../../../test/kit/faulty-store.ts';
 import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
-import { newId } from '../../../test/kit/responses.ts';
 import { startTrialStack, type TrialStack } from '../../../test/kit/trial-stack.ts';
 import { isUnavailable, retryWhile } from '../../../test/kit/waiting.ts';
 import { describeRequest, findDeployedRequest, findLocalRequest } from '../../cli/traced-request.ts';
@@ -68,19 +69,18 @@ describe('npm run request, with the local service,', () => {
   beforeEach(() => makeLocal(stack.url));
 
   const denied = newId();
-  const moss = (id = newId()): string => `{"id":${id},"name":"Moss"}`;
 
   type Sent = { body?: string; path?: string; headers?: Record<string, string> };
 
   test.each<[status: number, sent: Sent, cause: RegExp]>([
-    [400, { body: '{' }, /^POST \/plants 400 \d+ ms\nAuthorizer INFO .*\nCreatePlant INFO .*"outcome":"refused"/],
+    [400, { body: '{' }, /^POST \S+ 400 \d+ ms\nAuthorizer INFO .*\nCreatePlant INFO .*"outcome":"refused"/],
     [403, { headers: { authorization: 'Bearer a.b.c' } }, /^Authorizer INFO .*"reason":"malformed"/m],
     [400, { path: '/%' }, /^Gateway: the path has an invalid escape sequence$/m],
-    [404, { path: '/shrubs' }, /^POST \/shrubs 404 .*\nGateway: the API has no route/],
-    [500, { body: moss(denied) }, /^CreatePlant ERROR (?=.*"error": ?50001\b).*"AccessDeniedException"/ms],
+    [404, { path: '/nothing' }, /^POST \/nothing 404 .*\nGateway: the API has no route/],
+    [500, { body: bodyOf(denied) }, /^CreatePlant ERROR (?=.*"error": ?50001\b).*"AccessDeniedException"/ms],
   ])('shows the cause of the status %i: %j', async (status, sent, cause) => {
     store.fail(denied, dynamoDbError(400, 'AccessDeniedException'));
-    const { body = moss(), path = '/plants', headers = {} } = sent;
+    const { body = bodyOf(), path = operations.createPlant.path, headers = {} } = sent;
     const all = { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', ...headers };
     // On a busy machine, the service may run out of time, and respond with 503.
     const response = await retryWhile(

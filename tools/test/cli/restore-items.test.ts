@@ -7,8 +7,9 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createTable } from '../../../packages/emulator/dynamodb/tables.ts';
+import { type Item, tableKey } from '../../../test/kit/example.ts';
 import { dynamoDbError, type FaultyStore, startFaultyStore } from '../../../test/kit/faulty-store.ts';
-import { anyCredentials, type Item, readItem } from '../../../test/kit/plants-store.ts';
+import { anyCredentials, readItem } from '../../../test/kit/plants-store.ts';
 import { checkTables, type Restored, restoreItems } from '../../cli/restore-items.ts';
 
 const tables = { from: 'restored', to: 'live' };
@@ -25,17 +26,17 @@ beforeEach(async () => {
 });
 
 /** Creates the table `restored`, by default with the key of the live table. */
-const createSource = (type: 'N' | 'S' = 'N', sortKey: KeySchemaElement[] = []) => {
-  const key = [{ AttributeName: 'id', KeyType: 'HASH' as const }, ...sortKey];
+const createSource = (type = tableKey.type, sortKey: KeySchemaElement[] = []) => {
+  const key = [{ AttributeName: tableKey.name, KeyType: 'HASH' as const }, ...sortKey];
   const AttributeDefinitions = key.map(({ AttributeName }) => ({ AttributeName, AttributeType: type }));
   return createTable(client, { TableName: tables.from, KeySchema: key, AttributeDefinitions }, '');
 };
 
 const put = (TableName: string, Item: Item) => client.send(new PutItemCommand({ TableName, Item }));
 
-const item = (id: string, content: Record<string, AttributeValue> = { name: { S: 'Moss' } }): Item => ({
-  id: { N: id },
+const item = (id: string, content: Record<string, AttributeValue> = { content: { S: 'Moss' } }): Item => ({
   ...content,
+  ...{ [tableKey.name]: tableKey.type === 'N' ? { N: id } : { S: id } },
 });
 
 const ids = Array.from({ length: 100 }, (_, index) => String(index + 1));
@@ -44,7 +45,8 @@ const putMany = () => Promise.all(ids.map((id) => put(tables.from, item(id))));
 /** Restores all items. @returns for each outcome, the number of items */
 const restore = async (): Promise<Partial<Record<Restored['outcome'], number>>> => {
   const counts: Partial<Record<Restored['outcome'], number>> = {};
-  for await (const { outcome } of restoreItems(client, tables, 'id')) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  for await (const { outcome } of restoreItems(client, tables, tableKey.name))
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
 };
 
@@ -68,7 +70,7 @@ test('a restore copies each item unchanged: every digit, every attribute type, a
 test('a restore copies the items from every page of the table', async () => {
   await createSource();
   // DynamoDB returns at most 1 MB in a page, so these nine items need several pages.
-  const long = { name: { S: 'x'.repeat(300_000) } };
+  const long = { content: { S: 'x'.repeat(300_000) } };
   for (let id = 1; id <= 9; id++) await put(tables.from, item(String(id), long));
   const send = vi.spyOn(client, 'send');
   expect(await restore()).toEqual({ restored: 9 });
@@ -83,10 +85,10 @@ test('a restore never overwrites an item in the target table, and keeps items th
   await createSource();
   await put(tables.from, item('1'));
   await put(tables.from, item('2'));
-  await put(tables.to, item('1', { name: { S: 'newer' } }));
+  await put(tables.to, item('1', { content: { S: 'newer' } }));
   await put(tables.to, item('3'));
   expect(await restore()).toEqual({ restored: 1, 'already there': 1 });
-  expect(await store.read('1')).toEqual(item('1', { name: { S: 'newer' } }));
+  expect(await store.read('1')).toEqual(item('1', { content: { S: 'newer' } }));
   expect(await store.size()).toBe(3);
 });
 
@@ -108,8 +110,10 @@ test('a restore stops after an error with which all remaining items would fail, 
 });
 
 test("checkTables refuses a restored table whose key differs from the live table's key", async () => {
-  await createSource('S', [{ AttributeName: 'tag', KeyType: 'RANGE' }]);
+  const { name, type } = tableKey;
+  const other = type === 'N' ? 'S' : 'N';
+  await createSource(other, [{ AttributeName: 'sort key', KeyType: 'RANGE' }]);
   await expect(checkTables(client, tables)).rejects.toThrow(
-    'The key of restored is id (S), tag (S), but the key of live is id (N): they must be the same.',
+    `The keys must be the same: restored has ${name} (${other}), sort key (${other}), but live has ${name} (${type}).`,
   );
 });

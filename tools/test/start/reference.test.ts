@@ -5,6 +5,7 @@ import { HttpApi } from '../../../packages/emulator/gateway/api.ts';
 import { gateway } from '../../../packages/emulator/gateway/server.ts';
 import { contract } from '../../../test/kit/contract.ts';
 import { startServer } from '../../../test/kit/servers.ts';
+import { readContract, toJson } from '../../start/contract.ts';
 import { forSwaggerUi, referencePage } from '../../start/reference.ts';
 
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
@@ -101,7 +102,7 @@ test("GET /openapi.json returns the contract with the request's host as the serv
   const { port, ask } = await start();
   const { body } = await ask('/openapi.json', 'GET', { host: `localhost:${port}` });
   expect(JSON.parse(body)).toEqual({ ...contract, servers: [{ url: `http://localhost:${port}` }] });
-  expect(body).toContain('"id":-9223372036854775808,');
+  expect(body).toContain(toJson((await readContract()).paths));
 });
 
 test('only a web page of the same origin can read the page and its token', async () => {

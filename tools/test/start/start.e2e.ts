@@ -2,13 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { attachDebugger } from '../../../test/kit/debugger.ts';
+import { parseJson } from '../../../packages/client/json.ts';
+import { bodyOf, type Content, otherContent, responseTo, tableKey } from '../../../test/kit/example.ts';
+import { createPlantRoute } from '../../../test/kit/gateway-events.ts';
 import { isRunning, post } from '../../../test/kit/local-service.ts';
 import { test } from '../../../test/kit/local-service-test.ts';
 import { until } from '../../../test/kit/waiting.ts';
+import { exampleRequest, readContract } from '../../start/contract.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 
 const calm = expect.not.stringMatching(/error|warning/i);
@@ -19,9 +22,13 @@ test('npm start prints a command that stores a plant, keeps plants after SIGINT,
   const first = await home.start();
   expect(first.output()).toContain(`${first.url}/docs\n`);
   expect(first.output()).not.toContain('your own');
-  expect(await home.paste(first)).toBe('200 {"name":"Swiss cheese plant","tag":"climber"}\n');
-  const line = /^POST \/plants 200 \d+ ms \S+ \| Authorizer INFO {"outcome":"allowed"} \| CreatePlant INFO {.*}$/m;
+  const { body = '' } = exampleRequest(await readContract()) ?? {};
+  const id = String((parseJson(body) as Content)[tableKey.name]);
+  const [, status, response = ''] = /^(\d+) (.*)\n$/.exec(await home.paste(first)) ?? [];
+  expect([status, parseJson(response)]).toEqual(['200', responseTo(id)]);
+  const line = / 200 \d+ ms \S+ \| Authorizer INFO {"outcome":"allowed"} \| CreatePlant INFO {.*}$/m;
   await until(() => line.test(first.output()));
+  expect(first.output()).toContain(`\n${createPlantRoute} 200 `);
 
   // Open an idle connection, as browsers do. An open connection must not keep the service from stopping.
   const idle = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
@@ -36,7 +43,8 @@ test('npm start prints a command that stores a plant, keeps plants after SIGINT,
 
   const second = home.begin('npm', 'start');
   await until(() => second.output().includes('Ctrl-C'));
-  expect(await home.paste(second, (line) => line.replace('climber', 'creeper'))).toMatch(/^409 .*40901/);
+  const later = readSession(home.folder);
+  expect(await post(later.url, bodyOf(id, otherContent), await fetchToken(later)), 'status').toBe(409);
   second.child.stdout.destroy();
   second.child.stderr.destroy();
   // Send SIGHUP to the whole process group, as the system does when a terminal closes. The group includes the guard
@@ -48,13 +56,38 @@ test('npm start prints a command that stores a plant, keeps plants after SIGINT,
   expect(await home.list()).toEqual(['curl', 'dynamodb', 'lock']);
 });
 
-/**
- * A pause in milliseconds that is longer than createPlant's time-out (5 s), the authorizer's (9 s), and the time that
- * the gateway waits for the authorizer (10 s).
- */
-const longerThanTheTimeOut = 11_000;
+type Message = { method?: string; params?: { sourceMapURL?: string } };
 
-test('npm start -- --debug lets only a debugger that knows its address pause a function at a line of its source, for longer than its time-out, and Ctrl-C ends the service even then', async ({
+/** Attaches to each worker thread of a process, and pauses it. @returns the messages of the threads, a list that grows */
+const pauseThreads = (address: string): Promise<Message[]> =>
+  new Promise((resolve, reject) => {
+    const socket = new WebSocket(`ws://${address}`);
+    const messages: Message[] = [];
+    const send = (method: string, params: object) => socket.send(JSON.stringify({ id: 1, method, params }));
+    socket.addEventListener('error', () => reject(new Error(`Nothing can attach to ${address}.`)));
+    socket.addEventListener('open', () => {
+      send('NodeWorker.enable', { waitForDebuggerOnStart: false });
+      resolve(messages);
+    });
+    socket.addEventListener('message', ({ data }) => {
+      const { method, params } = JSON.parse(String(data));
+      if (method === 'NodeWorker.receivedMessageFromWorker') messages.push(JSON.parse(params.message));
+      if (method !== 'NodeWorker.attachedToWorker') return;
+      for (const command of ['Debugger.enable', 'Debugger.pause']) {
+        const message = JSON.stringify({ id: 1, method: command });
+        send('NodeWorker.sendMessageToWorker', { sessionId: params.sessionId, message });
+      }
+    });
+  });
+
+/** The sources of the code that a thread has loaded, if that code has a source map. */
+const sourcesOf = ({ params }: Message): string[] => {
+  const [, map] = /^data:.*,(.*)/.exec(params?.sourceMapURL ?? '') ?? [];
+  const { sourceRoot = '', sources = [] } = map ? JSON.parse(Buffer.from(map, 'base64').toString()) : {};
+  return sources.map((source: string) => sourceRoot + source);
+};
+
+test('npm start -- --debug lets only a debugger that knows its address pause the functions and find their sources, and Ctrl-C ends the service even then', async ({
   home,
 }) => {
   const service = home.begin('sh', '-c', `${packageJson.scripts.start} --debug=0`);
@@ -62,43 +95,15 @@ test('npm start -- --debug lets only a debugger that knows its address pause a f
   const [, address = ''] = /devtools:\S+[?&]ws=(127\.0\.0\.1:\d+\/[\w-]{36})\s/.exec(service.output()) ?? [];
   const { host } = new URL(`ws://${address}`);
   expect((await fetch(`http://${host}/json/list`)).status).toBe(404);
-  await expect(attachDebugger(`${host}/${randomUUID()}`), 'a guessed address').rejects.toThrow();
-  const { workers, detach } = await attachDebugger(address);
+  await expect(pauseThreads(`${host}/${randomUUID()}`), 'a guessed address').rejects.toThrow();
+  const messages = await pauseThreads(address);
+  for (const file of ['create-plant.ts', 'authorizer.lambda.ts']) {
+    const source = pathToFileURL(`functions/${file}`).href;
+    await until(() => messages.some((message) => sourcesOf(message).includes(source)));
+  }
   const session = readSession(home.folder);
-  const token = await fetchToken(session);
-  const send = (id: number, name: string) => post(session.url, JSON.stringify({ id, name }), token);
-  /** Sets a breakpoint in each instance of a function. @returns a function that waits for the instance that pauses */
-  const breakAt = async (file: string, text: string) => {
-    const set = await Promise.all(workers.map((worker) => worker.breakAt(file, text)));
-    const instances = workers.filter((_, index) => set[index]);
-    expect(instances, `threads that run ${file}`).not.toEqual([]);
-    const paused = () => instances.find(({ frame }) => frame !== undefined);
-    return async () => {
-      await until(() => paused() !== undefined);
-      return paused();
-    };
-  };
-
-  const pausedOperation = await breakAt('functions/create-plant.ts', 'await addPlant(table');
-  const first = send(1, 'Moss');
-  const operation = await pausedOperation();
-  const pausedAuthorizer = await breakAt('functions/authorizer.lambda.ts', 'verdictOn(event)');
-  const second = send(2, 'Fern');
-  const authorizer = await pausedAuthorizer();
-  // The debugger has paused two instances, so other instances handle the next request.
-  expect(await send(3, 'Ivy'), 'status').toBe(200);
-
-  await sleep(longerThanTheTimeOut);
-  expect(await operation?.evaluate('newPlant.name')).toBe('Moss');
-  expect(await authorizer?.evaluate('event.routeKey')).toBe('POST /plants');
-  await Promise.all([operation, authorizer].map((worker) => worker?.call('Debugger.resume')));
-  expect(await Promise.all([first, second]), 'statuses').toEqual([200, 200]);
-
-  // A Ctrl-C ends the service even if the debugger has paused a thread.
-  const pausedAgain = await breakAt('functions/authorizer.lambda.ts', 'Object.hasOwn(scopes');
-  send(4, 'Lily').catch(() => {});
-  await pausedAgain();
+  post(session.url, bodyOf(), await fetchToken(session)).catch(() => {});
+  await until(() => messages.some(({ method }) => method === 'Debugger.paused'));
   service.child.kill('SIGINT');
   expect((await service.ended).code, 'exit code').toBe(0);
-  detach();
 });

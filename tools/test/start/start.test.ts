@@ -6,6 +6,16 @@ import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { parseJson } from '../../../packages/client/json.ts';
+import {
+  bodyOf,
+  differentFrom,
+  newId,
+  optionsFor,
+  otherContent,
+  responseTo,
+  withText,
+} from '../../../test/kit/example.ts';
 import {
   type LocalService,
   post,
@@ -14,7 +24,6 @@ import {
   startLocalService,
   temporaryFolder,
 } from '../../../test/kit/local-service.ts';
-import { newId } from '../../../test/kit/responses.ts';
 import { startServer } from '../../../test/kit/servers.ts';
 import { isUnavailable, retryWhile } from '../../../test/kit/waiting.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
@@ -53,10 +62,25 @@ const send = (body: string): Promise<number> => retryWhile(() => post(service.ur
 
 test('the local service accepts a stored plant again, and rejects a different plant with the same id', async () => {
   const id = newId();
-  const bodies = ['"name":"Löwenzahn 🌱","tag":""', '"tag":"","name":"Löwenzahn 🌱"', '"name":"Moss"'];
+  const fields = withText('Löwenzahn 🌱');
+  const reversed = Object.fromEntries(Object.entries(fields).reverse());
   const statuses: number[] = [];
-  for (const fields of bodies) statuses.push(await send(`{"id":${id},${fields}}`));
+  for (const each of [fields, reversed, differentFrom(fields)]) statuses.push(await send(bodyOf(id, each)));
   expect(statuses).toEqual([200, 200, 409]);
+});
+
+test('npm run plant creates a plant at the local service', async () => {
+  const id = newId();
+  const create = () =>
+    run(process.execPath, [programs['plant'], 'create', ...optionsFor(id)], { DATA_DIR: home.folder });
+  // On a busy machine, the service may run out of time.
+  const created = await retryWhile(
+    () => create().ended,
+    ({ code }) => code !== 0,
+  );
+  expect(created).toMatchObject({ code: 0, stderr: '' });
+  expect(parseJson(created.stdout)).toMatchObject(responseTo(id));
+  expect(await send(bodyOf(id, otherContent)), 'status of another plant with this id').toBe(409);
 });
 
 test('the local service runs exactly the bundles that would be deployed, byte for byte', async () => {

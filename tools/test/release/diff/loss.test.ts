@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { tableKey } from '../../../../test/kit/example.ts';
 import { kinds, templateOf } from '../../../../test/kit/stacks.ts';
 import { findLosses } from '../../../release/diff/loss.ts';
 import type { Resource, Template } from '../../../release/diff/template.ts';
@@ -37,8 +38,8 @@ const replaced = 'would be replaced by a new one';
 const expiry = '"TimeToLiveSpecification":{"AttributeName":"at","Enabled":true}';
 
 test.each<[type: string, says: string, from: string, to: string]>([
-  [table, replaced, '"AttributeName":"id"', '"AttributeName":"pk"'],
-  [table, replaced, '"AttributeType":"N"', '"AttributeType":"S"'],
+  [table, replaced, `"AttributeName":"${tableKey.name}"`, '"AttributeName":"pk"'],
+  [table, replaced, `"AttributeType":"${tableKey.type}"`, '"AttributeType":"B"'],
   [table, 'would lose its DeletionPolicy', '"DeletionPolicy":"Retain"', '"DeletionPolicy":"Delete"'],
   [table, 'would lose its UpdateReplacePolicy', ',"UpdateReplacePolicy":"Retain"', ''],
   [table, 'would lose its deletion protection in AWS::Region', 'ionEnabled":true', 'ionEnabled":false'],

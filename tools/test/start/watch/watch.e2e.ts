@@ -6,9 +6,11 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
+import { errors } from '../../../../functions/create-plant.ts';
+import { operations } from '../../../../functions/generated/contract.ts';
 import { copyProject } from '../../../../test/kit/copy-project.ts';
+import { bodyOf, newId, otherContent } from '../../../../test/kit/example.ts';
 import { type LocalService, programs, startLocalService, temporaryFolder } from '../../../../test/kit/local-service.ts';
-import { newId } from '../../../../test/kit/responses.ts';
 import { until } from '../../../../test/kit/waiting.ts';
 import type { ProjectCopy } from '../../../release/project-copy.ts';
 import { fetchToken, readSession } from '../../../start/session.ts';
@@ -60,30 +62,38 @@ const editUntil = async (expected: RegExp, file: string, change: (source: string
   await until(() => expected.test(service.output().slice(start)));
 };
 
-const post = async (body: string, route = '/plants', bearer = token): Promise<{ status: number; body: unknown }> => {
+const { path: plants } = operations.createPlant;
+
+const post = async (
+  body: string,
+  route: string = plants,
+  bearer = token,
+): Promise<{ status: number; body: unknown }> => {
   const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
   const response = await fetch(service.url + route, { method: 'POST', headers, body });
   return { status: response.status, body: await response.json() };
 };
 
 const operation = 'functions/create-plant.ts';
-const message = 'the id belongs to a plant with other content';
+const { message = '' } = errors.map(([, error]) => error).find(({ status }) => status === 409) ?? {};
 
 test('npm start -- --watch reloads only the function whose code has changed, and keeps the old code while the new code has an error', async () => {
   const id = newId();
-  expect(await post(`{"id":${id},"name":"Moss"}`)).toMatchObject({ status: 200 });
-  const other = `{"id":${id},"name":"Fern"}`;
+  expect(await post(bodyOf(id))).toMatchObject({ status: 200 });
+  const other = bodyOf(id, otherContent);
   expect(await post(other)).toMatchObject({ status: 409, body: { message } });
-  await editUntil(/^Reloaded CreatePlant \(\d+\.\d+ s\)\.$/m, operation, (source) => source.replace(message, 'taken'));
-  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'taken' } });
+  await editUntil(/^Reloaded CreatePlant \(\d+\.\d+ s\)\.$/m, operation, (source) =>
+    source.replace(message, 'a new message'),
+  );
+  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'a new message' } });
 
   await editUntil(/functions\/create-plant\.ts:\d+:\d+.*\nNot reloaded/s, operation, (source) =>
     source.replace('] as const', ') as const'),
   );
-  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'taken' } });
+  expect(await post(other)).toMatchObject({ status: 409, body: { message: 'a new message' } });
 
   await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
-    source.replace(') as const', '] as const').replace("'taken'", "'fixed'"),
+    source.replace(') as const', '] as const').replace('a new message', 'fixed'),
   );
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'fixed' } });
 });
@@ -92,10 +102,10 @@ test('npm start -- --watch prints stack traces with line numbers of the changed 
   const original = await read(operation);
   const failing = `throw new Error('oops')`;
   await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
-    `// One line more.\n${source}`.replace('({\n', `({\n ...(() => { ${failing}; })(),`),
+    `// One line more.\n${source}`.replace(/createPlant = .*?=> \{/s, `$&\n${failing};`),
   );
   const line = (await read(operation)).split('\n').findIndex((each) => each.includes(failing)) + 1;
-  expect(await post(`{"id":${newId()},"name":"Moss"}`)).toMatchObject({ status: 500 });
+  expect(await post(bodyOf())).toMatchObject({ status: 500 });
   await until(() => service.output().includes('oops'));
   expect(service.output()).toMatch(new RegExp(`Error: oops\\n +at .*functions/create-plant\\.ts:${line}:`));
   await editUntil(/^Reloaded CreatePlant/m, operation, () => original);
@@ -105,9 +115,9 @@ test("npm start -- --watch serves a new operation as soon as all its files exist
   const contract = 'schemas/openapi.yaml';
   const before = await read(contract);
   const document = parseDocument(before);
-  const existing = ['paths', '/plants', 'post'];
-  document.setIn([...existing, 'summary'], 'Add a plant, not an echo');
-  const { parameters, requestBody, responses } = parse(before).paths['/plants'].post;
+  const method = operations.createPlant.method.toLowerCase();
+  document.setIn(['paths', plants, method, 'summary'], 'Add a plant, not an echo');
+  const { parameters, requestBody, responses } = parse(before).paths[plants][method];
   const echo = {
     operationId: 'addEcho',
     security: [{ bearerAuth: ['echoes/add'] }],
@@ -120,7 +130,7 @@ test("npm start -- --watch serves a new operation as soon as all its files exist
   expect((await post('{}', '/echoes')).status).toBe(404);
   expect((await post('{}')).status).toBe(400);
 
-  await edit('infra/operations.ts', (source) => source.replace(/createPlant: .*/, '$& addEcho: [],'));
+  await edit('infra/operations.ts', (source) => source.replace(/createPlant(: \{.*)/, '$& addEcho$1'));
   const entry = (await read('functions/create-plant.lambda.ts')).replace('/create-plant.js', '/add-echo.js');
   await editUntil(
     /^Reloaded the stack, which serves .*POST \/echoes/m,

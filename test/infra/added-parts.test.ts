@@ -1,0 +1,89 @@
+/** Tests what a second table in infra/operations.ts brings (grants, environment, output, alarms, graphs), and a queue. */
+import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import { expect, test } from 'vitest';
+import { grants, tables } from '../../infra/operations.ts';
+import { changedOperation, grantedActions } from '../kit/roll-out.ts';
+import { kinds, templateOf } from '../kit/stacks.ts';
+import { ofType, prod, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
+
+/** A table, and a queue with a dead-letter queue: the stack makes its tables before anything else. */
+class ShelfLabelsTable extends TableV2 {
+  constructor(scope: Construct, id: string) {
+    const queue = new Queue(scope, 'Unread');
+    new Queue(scope, 'Scans', { deadLetterQueue: { queue, maxReceiveCount: 3 } });
+    super(scope, id, { partitionKey: { name: 'label', type: AttributeType.STRING } });
+  }
+}
+
+/** Makes a stack with the table ShelfLabels, which the function of `changedOperation` may read if `isGranted`. */
+const withTable = (isGranted: boolean): Template => {
+  const { id } = changedOperation;
+  const granted = grants[id];
+  Object.assign(tables, { ShelfLabels: ShelfLabelsTable });
+  if (isGranted) Object.assign(grants, { [id]: { ...granted, ShelfLabels: ['dynamodb:GetItem'] } });
+  try {
+    return withoutHashes(templateOf(kinds.prodWithIssuer).toJSON());
+  } finally {
+    Object.assign(grants, { [id]: granted });
+    Reflect.deleteProperty(tables, 'ShelfLabels');
+  }
+};
+
+const [granted, notGranted] = [withTable(true), withTable(false)];
+const names = (type: string, template = prod) => Object.keys(ofType(type, template));
+const added = (type: string): string[] => names(type, granted).filter((each) => !names(type).includes(each));
+
+/** Lists the resources of a type that refer to the table. */
+const referringTo = (type: string, template: Template): string[] =>
+  names(type, template).filter((each) => JSON.stringify(template.Resources[each]).includes('"ShelfLabels"'));
+
+test('only the function that has a grant on a second table may use it, and has its name in its environment', () => {
+  const { name } = changedOperation;
+  expect(added('AWS::DynamoDB::GlobalTable')).toEqual(['ShelfLabels']);
+  expect(referringTo('AWS::IAM::Role', granted)).toEqual([`${name}Role`]);
+  expect(JSON.stringify(granted.Resources[`${name}Role`])).toContain(
+    '{"Action":"dynamodb:GetItem","Effect":"Allow","Resource":{"Fn::GetAtt":["ShelfLabels","Arn"]}}',
+  );
+  expect(referringTo('AWS::Lambda::Function', granted)).toEqual([name]);
+  expect(propertiesOf('AWS::Lambda::Function', granted)[name]).toMatchObject({
+    Environment: { Variables: { SHELF_LABELS_TABLE_NAME: ref('ShelfLabels') } },
+  });
+  for (const type of ['AWS::IAM::Role', 'AWS::Lambda::Function']) expect(referringTo(type, notGranted)).toEqual([]);
+  expect(grantedActions).not.toEqual([]);
+});
+
+/** The names of the alarms that were added, each with its properties. */
+const alarms = Object.fromEntries(
+  added('AWS::CloudWatch::Alarm').map((each) => {
+    const properties = granted.Resources[each]?.Properties ?? {};
+    return [String(properties['AlarmName']).replace('PlantStore-', ''), properties];
+  }),
+);
+
+test('a second table has its own output, alarms and graphs, besides those of the first', () => {
+  expect(granted.Outputs).toMatchObject({ ...prod.Outputs, ShelfLabelsTableName: { Value: ref('ShelfLabels') } });
+  const kinds = ['ConflictRate', 'TableSystemErrors', 'TableThrottles'];
+  expect(Object.keys(alarms)).toEqual(expect.arrayContaining(kinds.map((kind) => `ShelfLabels${kind}`)));
+  const dashboard = JSON.stringify(propertiesOf('AWS::CloudWatch::Dashboard', granted));
+  for (const title of ['Latency of the table', 'Consumed capacity'])
+    expect(dashboard.replaceAll('\\', '')).toContain(`"title":"${title} ShelfLabels"`);
+});
+
+test('a dead-letter queue has an alarm, which is named after the queue that it serves', () => {
+  expect(alarms).toMatchObject({
+    ScansDeadLetters: {
+      MetricName: 'ApproximateNumberOfMessagesVisible',
+      Dimensions: [{ Name: 'QueueName', Value: { 'Fn::GetAtt': ['Unread', 'QueueName'] } }],
+      Statistic: 'Maximum',
+      Threshold: 0,
+    },
+  });
+  expect(Object.keys(alarms)).toHaveLength(4);
+});
+
+test('the dashboard shows the alarms of a second table and of a queue', () => {
+  const dashboard = JSON.stringify(propertiesOf('AWS::CloudWatch::Dashboard', granted));
+  for (const each of added('AWS::CloudWatch::Alarm')) expect(dashboard).toContain(`"Fn::GetAtt":["${each}","Arn"]`);
+});

@@ -1,0 +1,152 @@
+/**
+ * The data that tests send and expect. It is made of the contract's examples for createPlant, and of the key that the
+ * service uses, so that it changes with them.
+ */
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import fc from 'fast-check';
+import { operations as generated } from '../../functions/generated/contract.ts';
+import { addUnlessOther, type NewPlant, toItem } from '../../functions/plants/plant-table.ts';
+import { parseJson, toJson } from '../../packages/client/json.ts';
+import { compile, examplesOf, operations } from './contract.ts';
+
+export type Item = Record<string, AttributeValue>;
+
+/** The fields of a body without the key. */
+export type Content = Record<string, unknown>;
+
+/** A body to send. `id` is the text of the key, whatever its type. */
+export type Sample = { id: string; content: Content };
+
+const { createPlant } = generated;
+const { requestBody = {}, responses = [] } = operations.find(({ id }) => id === 'createPlant') ?? {};
+const examples = examplesOf(requestBody) as [NewPlant, ...NewPlant[]];
+
+const [[key, keyAttribute]] = Object.entries(addUnlessOther(toItem(examples[0])).Key ?? {}) as [[string, object]];
+
+/** The table's key: the name of its attribute, and DynamoDB's name for its type. */
+export const tableKey = { name: key, type: Object.keys(keyAttribute)[0] as 'N' | 'S' };
+
+const keyType = Object.entries<string>(createPlant.body).find(([field]) => field === key)?.[1];
+
+/** Returns a new key, which an earlier run is most unlikely to have used. */
+export const newId = (): string => {
+  if (keyType === 'int64') return String(randomBytes(8).readBigInt64BE());
+  return keyType === 'integer' ? String(randomInt(2 ** 31)) : randomUUID();
+};
+
+const contentOf = (body: object): Content =>
+  Object.fromEntries(Object.entries(body).filter(([field]) => field !== key));
+
+/** The contents of the contract's examples. The examples need at least two that differ. */
+export const contents = examples.map(contentOf) as [Content, Content, ...Content[]];
+if (new Set(contents.map((content) => JSON.stringify(content))).size < 2)
+  throw new Error('createPlant needs two examples with different content in schemas/openapi.yaml: tests send both.');
+export const [content, otherContent] = contents;
+
+/** Returns a content of the examples that differs from this one. */
+export const differentFrom = (fields: Content): Content =>
+  isDeepStrictEqual(fields, content) ? otherContent : content;
+
+/** Returns the value of the key in a body: a bigint for an integer that a number would round. */
+const keyValue = (id: string): bigint | number | string =>
+  tableKey.type === 'N' ? (parseJson(id) as bigint | number) : id;
+
+/** A body as the typed client takes it. */
+export const newPlant = (id = newId(), fields = content): NewPlant =>
+  ({ [key]: keyValue(id), ...fields }) as unknown as NewPlant;
+
+/** A body as JSON text. The service refuses an unescaped U+FFFD. */
+export const bodyOf = (id = newId(), fields = content): string =>
+  (toJson(newPlant(id, fields)) ?? '').replaceAll('\ufffd', '\\ufffd');
+
+/** A body without the key, which the contract does not allow. */
+export const invalidBody = JSON.stringify(content);
+
+/** The fields of a body that the response repeats: those that the contract defines for both. */
+const repeated = (() => {
+  const [response] = responses.filter(({ status }) => status < 300);
+  const isResponse = compile({ ...response?.schema, unevaluatedProperties: false });
+  const [first] = examplesOf(response ?? {}) as [object];
+  const all = Object.entries(Object.assign({}, ...examples));
+  return all.filter(([field, value]) => isResponse({ ...first, [field]: value })).map(([field]) => field);
+})();
+
+/** Returns the fields of a body that are also in the response, as the kit parses a response. */
+export const responseTo = (id: string, fields = content): object => {
+  const body = Object.entries(parseJson(bodyOf(id, fields)) ?? {});
+  return Object.fromEntries(body.filter(([field]) => repeated.includes(field)));
+};
+
+/** The command line's options for a body. */
+export const optionsFor = (id = newId(), fields = content): string[] => {
+  const types: Record<string, string> = createPlant.body;
+  if (Object.keys(types).length === 0) return ['--body', bodyOf(id, fields)];
+  return Object.entries(newPlant(id, fields)).flatMap(([field, value]) => [
+    `--${['url', 'token', 'help'].includes(field) ? 'field-' : ''}${field}`,
+    typeof value === 'string' && types[field] === 'string' ? value : (toJson(value) ?? ''),
+  ]);
+};
+
+/** Returns the item that the store must have for a body. */
+export const itemOf = (id: string, fields = content): Item => attributesOf(newPlant(id, fields));
+
+// Not by the library with which the service does the same.
+const attributesOf = (fields: object): Item =>
+  Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, attributeOf(value)]));
+
+const attributeOf = (value: unknown): AttributeValue => {
+  if (typeof value === 'string') return { S: value };
+  if (typeof value === 'number' || typeof value === 'bigint') return { N: String(value) };
+  if (typeof value === 'boolean') return { BOOL: value };
+  if (value === null) return { NULL: true };
+  return Array.isArray(value) ? { L: value.map(attributeOf) } : { M: attributesOf(value as object) };
+};
+
+const isValid = compile(requestBody.schema ?? {});
+
+/** Returns whether the contract allows the first example with these fields added or replaced. */
+export const isAllowed = (fields: object): boolean => isValid({ ...examples[0], ...fields });
+
+/** Whether a body may have fields that the contract does not define. */
+export const acceptsUnknownFields = isAllowed({ 'no such field': 1 });
+
+/** The fields of the content that may have any text. */
+export const textFields = Object.keys(content).filter((field) =>
+  ['', 'any text\0'.repeat(3)].every((text) => isAllowed({ [field]: text })),
+);
+
+/** Any text without unpaired surrogates, at most 20 code points long. */
+export const texts = fc.string({ unit: 'binary', maxLength: 20 });
+
+/** Returns a content with this text in each field that may have any text. */
+export const withText = (text: string, fields = content): Content =>
+  Object.fromEntries(
+    Object.entries(fields).map(([field, value]) => [field, textFields.includes(field) ? text : value]),
+  );
+
+/** Returns bodies that the contract does not allow: in each, one field is null, or a wrong value with this text. */
+export const violations = (text: string, id = newId()): string[] =>
+  Object.keys(newPlant(id)).flatMap((field) =>
+    [text, [text], { more: text }, [{ more: text }], null]
+      .filter((wrong) => !isAllowed({ [field]: wrong }))
+      .map((wrong) => toJson({ ...newPlant(id), [field]: wrong }) ?? ''),
+  );
+
+/** Random bodies: a key, and one of the contents with random texts in the fields that may have any text. */
+export const samples: fc.Arbitrary<Sample> = fc.record({
+  id: keyIds(),
+  content: fc.tuple(fc.constantFrom(...contents), texts).map(([fields, text]) => withText(text, fields)),
+});
+
+function keyIds(): fc.Arbitrary<string> {
+  if (keyType === 'int64') return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String);
+  return keyType === 'integer' ? fc.nat().map(String) : fc.uuid();
+}
+
+/** Returns random bodies, each with a different key. The same seed gives the same bodies. */
+export const someSamples = (count: number, seed: number): Sample[] => {
+  const distinct = fc.uniqueArray(samples, { selector: ({ id }) => id, minLength: count, maxLength: count });
+  return fc.sample(distinct, { seed, numRuns: 1 })[0] ?? [];
+};

@@ -1,0 +1,89 @@
+/**
+ * The service over HTTP: a new local service or, if API_URL, ACCESS_TOKEN and TABLE_NAME are set, a deployment
+ * (`npm run journey`), whose table is read with AWS credentials.
+ */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { expect } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
+import { parseJson } from '../../packages/client/json.ts';
+import { fetchToken, readSession } from '../../tools/start/session.ts';
+import { expectInContract } from './contract.ts';
+import { type Faults, startFaultyStore } from './faulty-store.ts';
+import { startLocalService, temporaryFolder } from './local-service.ts';
+import { readItem } from './plants-store.ts';
+import type { PlantRequest, PlantService } from './responses.ts';
+import { isOverQuota, isUnavailable, retryWhile } from './waiting.ts';
+
+type Reached = Pick<PlantService, 'read'> & { url: string; token: string; faults?: Faults; close: () => unknown };
+
+const { API_URL, ACCESS_TOKEN, TABLE_NAME } = process.env;
+export const isDeployed = [API_URL, ACCESS_TOKEN, TABLE_NAME].some(Boolean);
+
+const reachDeployment = (): Reached => {
+  if (!API_URL || !ACCESS_TOKEN || !TABLE_NAME) {
+    throw new Error('Set API_URL, ACCESS_TOKEN and TABLE_NAME for a deployment, or none of them for a local service.');
+  }
+  const client = new DynamoDBClient();
+  const read: Reached['read'] = (id) => readItem(client, TABLE_NAME, id);
+  return { url: API_URL.replace(/\/$/, ''), token: ACCESS_TOKEN, read, close: () => client.destroy() };
+};
+
+const startLocal = async (): Promise<Reached> => {
+  const { folder, remove } = await temporaryFolder();
+  const store = await startFaultyStore();
+  const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
+  const token = await fetchToken(readSession(folder));
+  const close = async () => {
+    await service.stop();
+    await store.close();
+    await remove();
+  };
+  return { url: service.url, token, read: store.read, faults: store, close };
+};
+
+/**
+ * Returns whether to send a request again: after a 503, and after a 429 or 500 from the gateway itself. A gateway
+ * responds 500 if a quota is exceeded or, locally, if loading a function takes longer than Lambda's 10 s.
+ */
+export const isToSendAgain = (status: number, body: unknown): boolean =>
+  isUnavailable(status) || isOverQuota(status, body);
+
+/** Sends a request until the service answers it. */
+const untilAnswered = <T extends { status: number; body: unknown }>(send: () => Promise<T>): Promise<T> =>
+  retryWhile(send, ({ status, body }) => isToSendAgain(status, body));
+
+export const reachService = async () => {
+  const reached = isDeployed ? reachDeployment() : await startLocal();
+
+  const requestOnce = async (path: string, init: RequestInit) => {
+    const response = await fetch(reached.url + path, init);
+    const text = await response.text();
+    expect(response.headers.get('apigw-requestid'), 'id of the request').toMatch(/./);
+    return { status: response.status, headers: response.headers, text, body: parseJson(text) };
+  };
+
+  const postOnce = async (content: PlantRequest['body'], headers: Record<string, string>) => {
+    // Send bytes, because fetch adds a content type to a body that is a string.
+    const body = content === undefined ? null : Buffer.from(content);
+    const answer = await requestOnce(operations.createPlant.path, { method: 'POST', headers, body });
+    expectInContract(answer.status, answer.headers.get('content-type'), answer.text);
+    return { status: answer.status, headers: Object.fromEntries(answer.headers), body: answer.body };
+  };
+
+  const send: PlantService['send'] = ({ body, contentType, contentEncoding }) => {
+    const headers = {
+      authorization: `Bearer ${reached.token}`,
+      ...(contentType !== undefined && { 'content-type': contentType }),
+      ...(contentEncoding !== undefined && { 'content-encoding': contentEncoding }),
+    };
+    return untilAnswered(() => postOnce(body, headers));
+  };
+
+  return {
+    ...reached,
+    send,
+    postOnce,
+    post: (...args: Parameters<typeof postOnce>) => untilAnswered(() => postOnce(...args)),
+    request: (...args: Parameters<typeof requestOnce>) => untilAnswered(() => requestOnce(...args)),
+  };
+};

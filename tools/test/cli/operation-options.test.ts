@@ -1,0 +1,94 @@
+/** Tests the options of commands with invented operations, because a contract may have any. */
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { toJson } from '../../../packages/client/json.ts';
+import { type Operation, requestOf } from '../../../packages/client/request.ts';
+import { addOptions } from '../../cli/operation-options.ts';
+
+const base = { method: 'PUT', path: '/things/{id}', responses: [], errorCodes: [] };
+const id = { name: 'id', in: 'path', type: 'int64', required: true } as const;
+const body = {
+  id: 'int64',
+  name: 'string',
+  size: 'integer',
+  weight: 'number',
+  isToxic: 'boolean',
+  items: 'object[]',
+  note: 'string or null',
+  'best-before': 'string',
+  bestBefore: 'string',
+  'no-frost': 'boolean',
+  'two words': 'string',
+  body: 'string',
+  url: 'string',
+  __type: 'any',
+};
+const putThing = { ...base, parameters: [id], body, requires: ['id', 'name'] };
+
+/** Parses a command line. @returns the request that the client would send, or what Commander prints */
+const parse = (operation: Operation, ...args: string[]) => {
+  let printed = '';
+  const command = new Command('do').exitOverride().configureOutput({ writeErr: (text) => (printed += text) });
+  const given = addOptions(command, operation);
+  try {
+    command.parse(args, { from: 'user' });
+  } catch {
+    return printed;
+  }
+  const values = given();
+  const parameters = operation.parameters.length > 0 ? values.shift() : {};
+  const { url, body } = requestOf(operation, '', Object(parameters), values.shift());
+  return { url, body };
+};
+
+test.each<[args: string[], sent: object]>([
+  [['--size', '9007199254740993'], { size: 9007199254740993n }],
+  [['--weight', '-1.5e3'], { weight: -1500 }],
+  [['--isToxic', 'false'], { isToxic: false }],
+  [['--items', '[{"id":-9223372036854775808,"price":1.5}]'], { items: [{ id: -9223372036854775808n, price: 1.5 }] }],
+  [['--note', 'null'], { note: null }],
+  [['--note', '"null"'], { note: 'null' }],
+  [['--best-before', '2027', '--bestBefore', ''], { 'best-before': '2027', bestBefore: '' }],
+  [['--no-frost', 'true'], { 'no-frost': true }],
+  [['--two-words', '--x y'], { 'two words': '--x y' }],
+  [['--body', '{}'], { body: '{}' }],
+  [['--field-url', 'https://thing.example'], { url: 'https://thing.example' }],
+  [['--__type', '{"a":[]}'], { __type: { a: [] } }],
+])('the options %j become the fields %o of the body', (args, sent) => {
+  const body = toJson({ id: -7n, name: 'null', ...sent });
+  expect(parse(putThing, '--id', '-7', '--name', 'null', ...args)).toEqual({ url: '/things/-7', body });
+});
+
+test.each<[args: string[], message: string]>([
+  [[], "required option '--id <int64>' not specified"],
+  [['--id', '7'], "required option '--name <string>' not specified"],
+  [['--id', '1.5'], "option '--id <int64>' argument '1.5' is invalid. It must be an integer."],
+  [['--weight', 'heavy'], "option '--weight <number>' argument 'heavy' is invalid. It must be JSON, such as 1.5, true"],
+  [['--items', '[1'], "option '--items <json>' argument '[1' is invalid. It must be JSON, such as"],
+])('the options %j are refused: %s', (args, message) => {
+  expect(parse(putThing, ...args)).toContain(`error: ${message}`);
+});
+
+test('the option --body has a whole body whose fields the contract does not list', () => {
+  const open = { ...base, path: '/things', parameters: [], body: {} };
+  expect(parse(open, '--body', '[{"id":9007199254740993}]')).toEqual({
+    url: '/things',
+    body: '[{"id":9007199254740993}]',
+  });
+  expect(parse(open)).toContain("required option '--body <json>' not specified");
+});
+
+test('an operation without a body has no argument but its parameters, and optional parameters may be left out', () => {
+  const list = { ...base, path: '/things', parameters: [{ name: 'tag', in: 'query', type: 'string[]' } as const] };
+  expect(parse(list, '--tag', '["a","b"]')).toEqual({ url: '/things?tag=a&tag=b', body: undefined });
+  expect(addOptions(new Command(), list)()).toEqual([{}]);
+  expect(addOptions(new Command(), { ...list, parameters: [] })()).toEqual([]);
+});
+
+test("the help of a command says which options are required, and each option's type", () => {
+  const command = new Command();
+  addOptions(command, putThing);
+  const help = command.helpInformation();
+  for (const line of [/--id <int64> +required$/m, /--size <integer>$/m, /--items <json> +object\[\]$/m])
+    expect(help).toMatch(line);
+});
